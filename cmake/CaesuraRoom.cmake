@@ -1,0 +1,46 @@
+# One static library per room; `src/<room>/CMakeLists.txt` says what it may know.
+#
+#   caesura_room(plan SOURCES when.cpp DEPS base)
+#       -> target caesura_plan
+#   caesura_room(store HDF5 SOURCES ... DEPS base)
+#       -> targets caesura_store (serial HDF5) and caesura_store_parallel (with CAESURA_MPI).
+#          DEPS that come in two flavours are linked in the matching one.
+#   LIBS: outside libraries, private.
+#
+#   caesura_test(plan_when SOURCES when_test.cpp LIBS caesura_plan)   one gtest executable
+function(caesura_room name)
+    cmake_parse_arguments(A "HDF5" "" "SOURCES;DEPS;LIBS" ${ARGN})
+    _caesura_room_flavour(caesura_${name} "")
+    if(A_HDF5)
+        target_link_libraries(caesura_${name} PRIVATE Hdf5::serial)
+        if(CAESURA_MPI)
+            _caesura_room_flavour(caesura_${name}_parallel "_parallel")
+            target_link_libraries(caesura_${name}_parallel PRIVATE Hdf5::parallel)
+        endif()
+    endif()
+endfunction()
+
+macro(_caesura_room_flavour target suffix)
+    add_library(${target} STATIC ${A_SOURCES})
+    target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include
+                                         PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    foreach(dep ${A_DEPS})
+        if(NOT "${suffix}" STREQUAL "" AND TARGET caesura_${dep}${suffix})
+            target_link_libraries(${target} PUBLIC caesura_${dep}${suffix})
+        else()
+            target_link_libraries(${target} PUBLIC caesura_${dep})
+        endif()
+    endforeach()
+    target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${A_LIBS})
+endmacro()
+
+function(caesura_test name)
+    if(NOT CAESURA_TESTS)
+        return()
+    endif()
+    cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+    add_executable(${name}_test ${A_SOURCES})
+    target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name}_test PRIVATE ${A_LIBS} fmt::fmt GTest::gtest_main Threads::Threads)
+    gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+endfunction()

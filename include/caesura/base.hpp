@@ -1,0 +1,178 @@
+// Base vocabulary of Caesura: errors, data types, shapes, boxes, filters and the Communicator.
+//
+// Invariants:
+//  - Nothing here throws across a public call; errors travel as Status or Result<T>.
+//  - Shapes are in C order (last axis varies fastest), 1 to k_max_rank axes.
+//  - No MPI and no HDF5 type appears here: a Communicator carries what MPI would.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caesura {
+
+// ---------------------------------------------------------------------------------- errors
+
+/// Why a call failed. The numbers are pinned: they are the C API's and never change.
+enum class StatusCode : int {
+    ok = 0,
+    invalid_argument = 1,   ///< the caller's value cannot be right
+    insufficient_data = 2,  ///< the input ends too early; more bytes may make it valid
+    corrupt = 3,            ///< the input contradicts itself or its checksum
+    unsupported = 4,        ///< valid, but this build or machine cannot do it
+    no_space = 5,           ///< disk or memory is exhausted
+    io = 6,                 ///< the operating system refused an operation
+    cancelled = 7,          ///< given up because of an earlier error, here or on another rank
+    internal = 8,           ///< a bug of ours
+};
+
+/// The code's name as it stands above, e.g. "no_space".
+std::string_view to_string(StatusCode code);
+
+/// Success, or a code and a sentence that names field, rank and value.
+class [[nodiscard]] Status {
+  public:
+    Status() = default;
+    Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+    bool ok() const { return code_ == StatusCode::ok; }
+    StatusCode code() const { return code_; }
+    const std::string& message() const { return message_; }
+    /// The same code, with `context` and ": " in front of the message.
+    Status with_context(std::string_view context) const;
+
+  private:
+    StatusCode code_ = StatusCode::ok;
+    std::string message_;
+};
+
+/// A value or the Status (never ok) that explains its absence.
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+    Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit by design
+
+    bool ok() const { return value_.has_value(); }
+    const Status& status() const { return status_; }
+    T& value() & { return *value_; }
+    const T& value() const& { return *value_; }
+    T&& value() && { return std::move(*value_); }
+    T& operator*() & { return *value_; }
+    const T& operator*() const& { return *value_; }
+    T&& operator*() && { return std::move(*value_); }
+    T* operator->() { return &*value_; }
+    const T* operator->() const { return &*value_; }
+
+  private:
+    std::optional<T> value_;
+    Status status_;
+};
+
+// ----------------------------------------------------------------------- types and shapes
+
+enum class DType : std::uint8_t { float32 = 1, float64 = 2 };
+inline constexpr DType float32 = DType::float32;
+inline constexpr DType float64 = DType::float64;
+
+/// Bytes per value.
+constexpr std::size_t size_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
+std::string_view to_string(DType dtype);
+
+inline constexpr int k_max_rank = 4;
+
+/// Up to four extents or coordinates, in values, C order.
+class Shape {
+  public:
+    Shape() = default;
+    Shape(std::initializer_list<std::uint64_t> extents);
+    explicit Shape(std::span<const std::uint64_t> extents);
+    /// `rank` axes of `value` each.
+    static Shape filled(int rank, std::uint64_t value);
+
+    int rank() const { return rank_; }
+    std::uint64_t operator[](int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+    std::uint64_t& operator[](int axis) { return extents_[static_cast<std::size_t>(axis)]; }
+    const std::uint64_t* data() const { return extents_.data(); }
+    /// Product of the extents (1 for rank 0).
+    std::uint64_t count() const;
+    friend bool operator==(const Shape&, const Shape&) = default;
+
+  private:
+    std::array<std::uint64_t, k_max_rank> extents_{};
+    int rank_ = 0;
+};
+
+/// "[64, 64, 256]"
+std::string to_string(const Shape& shape);
+
+/// An axis-aligned part of a global array: offset and extent have the same rank.
+struct Box {
+    Shape offset;
+    Shape extent;
+    friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// The common part of two boxes; nullopt when they share no value.
+std::optional<Box> intersect(const Box& a, const Box& b);
+std::string to_string(const Box& box);
+
+/// Copy the values of `part` (global coordinates) from an array that holds `source_box` to one that
+/// holds `target_box`. Both arrays are dense, C order; `part` lies inside both boxes.
+void copy_box(const Box& part, const Box& source_box, const std::byte* source,
+              const Box& target_box, std::byte* target, std::size_t value_bytes);
+
+/// One stage of a dataset's HDF5 filter pipeline, as a stock reader will see it.
+struct FilterSpec {
+    unsigned id = 0;                  ///< HDF5 filter number, e.g. 32024 for SZ3
+    bool optional = true;             ///< H5Z_FLAG_OPTIONAL: may be skipped per chunk
+    std::vector<unsigned> cd_values;  ///< final client data, stored verbatim
+    std::string name;                 ///< shown by h5dump
+    friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
+};
+
+// ----------------------------------------------------------------------------- communicator
+
+/// What Caesura needs from MPI, and nothing else. caesura/mpi.hpp implements it over MPI;
+/// self() is the group of one process.
+///
+/// Every call below rank(), size() is collective: all ranks of the group call it in the same
+/// order, from one thread at a time. A returned error is sticky for the group: no further call.
+class Communicator {
+  public:
+    using Bytes = std::vector<std::byte>;
+
+    virtual ~Communicator() = default;
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+
+    virtual Status barrier() = 0;
+    /// `data` of `root` replaces everyone's; same length everywhere.
+    virtual Status broadcast(std::span<std::byte> data, int root) = 0;
+    /// Everyone's `send` (same length everywhere) one after the other in `receive`.
+    virtual Status allgather(std::span<const std::byte> send, std::span<std::byte> receive) = 0;
+    /// As allgather, with lengths of any size; result[r] is what rank r sent.
+    virtual Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) = 0;
+    /// As allgatherv, the result at `root` only; empty elsewhere.
+    virtual Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) = 0;
+    /// Sum of `value` over the lower ranks; 0 on rank 0.
+    virtual Result<std::uint64_t> exscan(std::uint64_t value) = 0;
+    /// send[r] goes to rank r; result[r] is what rank r sent here. send.size() == size().
+    virtual Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) = 0;
+    /// The ranks that share this node's memory and network card. Errors: unsupported.
+    virtual Result<std::unique_ptr<Communicator>> node_local() = 0;
+
+    /// A group of one process.
+    static std::unique_ptr<Communicator> self();
+};
+
+}  // namespace caesura

@@ -1,0 +1,76 @@
+// Codecs: error bounds, and how a block becomes stored bytes and comes back.
+//
+// Invariants:
+//  - A BlockCodec belongs to one dataset of one dump: dtype, chunk shape and bound are fixed, and
+//    pipeline() is exactly what the dataset's HDF5 filter pipeline must say.
+//  - decode(encode(x)) keeps the bound for every finite value, and keeps NaN and Inf, or encode
+//    fell back to a lossless or raw form and said so in the filter mask.
+#pragma once
+
+#include <limits>
+
+#include "caesura/base.hpp"
+
+namespace caesura {
+
+/// How far a stored value may lie from the one handed in.
+struct ErrorBound {
+    enum class Kind : std::uint8_t { lossless = 0, absolute = 1, relative = 2 };
+    Kind kind = Kind::lossless;
+    double value = 0.0;  ///< absolute: in units of the field; relative: share of the value range
+    friend bool operator==(const ErrorBound&, const ErrorBound&) = default;
+};
+
+inline ErrorBound lossless() { return {}; }
+/// |x - x'| <= bound for every finite x. bound > 0 and finite.
+inline ErrorBound absolute(double bound) { return {ErrorBound::Kind::absolute, bound}; }
+/// |x - x'| <= fraction * (max - min of the whole field in this dump). 0 < fraction < 1.
+inline ErrorBound relative(double fraction) { return {ErrorBound::Kind::relative, fraction}; }
+
+/// Which compressor a field wants.
+struct CodecSpec {
+    /// "none", "sz3", "zfp", "zstd", "blosc2", or "filter:<number>" for any other HDF5 filter.
+    std::string name = "sz3";
+    /// User cd_values for the filter; empty: derived from the bound (known filters only).
+    std::vector<unsigned> cd_values;
+    /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
+    bool verify = true;
+    friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
+};
+
+/// A block as it will lie in the file.
+struct EncodedBlock {
+    std::vector<std::byte> bytes;
+    std::uint32_t filter_mask = 0;  ///< bit i set: stage i of the pipeline was skipped
+    /// Largest |x - x'| over the finite values; NaN when it was not verified.
+    double max_error = std::numeric_limits<double>::quiet_NaN();
+    bool fell_back = false;  ///< the plugin broke the bound or failed, so the block is lossless
+};
+
+class BlockCodec {
+  public:
+    virtual ~BlockCodec() = default;
+    virtual std::span<const FilterSpec> pipeline() const = 0;
+    /// May encode/decode run in several threads at once? If not, callers serialise all codecs
+    /// of the same name.
+    virtual bool reentrant() const = 0;
+    /// @param chunk  the full chunk, dense, C order, padded at the array's edges.
+    /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).
+    /// Makes no HDF5 call that touches a file or id. Errors: no_space (memory), internal.
+    virtual Result<EncodedBlock> encode(std::span<const std::byte> chunk,
+                                        const Shape& valid) const = 0;
+    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt.
+    virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
+                          std::span<std::byte> chunk) const = 0;
+};
+
+/// Make the codec of one dataset. Calls HDF5 (scratch dataset in memory, plugin search): only from
+/// the thread that owns HDF5. Cost: about 1 ms the first time per (spec, dtype, chunk, bound).
+/// @param bound  absolute or lossless; resolve relative bounds first.
+/// Errors: invalid_argument (bound not finite or <= 0, bound given to a filter we cannot map and
+/// no cd_values), unsupported (plugin not found: the message says where it was looked for and what
+/// to install).
+Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
+                                                     const Shape& chunk, const ErrorBound& bound);
+
+}  // namespace caesura

@@ -1,0 +1,62 @@
+// Plans: when each compression and each write runs, around what the application needs.
+//
+// Invariants:
+//  - Plain numbers in, plain numbers out; no clock, no thread, no I/O.
+//  - Times are seconds from the begin of the iteration.
+#pragma once
+
+#include "caesura/base.hpp"
+
+namespace caesura::plan {
+
+/// Half-open [begin_s, end_s).
+struct Interval {
+    double begin_s = 0.0;
+    double end_s = 0.0;
+    friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+/// One block: its compression, then its write.
+struct Job {
+    double compress_s = 0.0;
+    double write_s = 0.0;
+};
+
+/// When the application needs each lane's resource; sorted by begin, disjoint.
+struct Obstacles {
+    std::vector<Interval> compress;
+    std::vector<Interval> write;
+};
+
+enum class Algorithm {
+    ext_johnson,               ///< Johnson's order, each task after those placed before
+    ext_johnson_backfill,      ///< same order, a task may fill an earlier gap
+    generation_list,           ///< order of generation
+    generation_list_backfill,  ///< order of generation, filling earlier gaps
+};
+std::string_view to_string(Algorithm algorithm);
+
+struct Schedule {
+    std::vector<double> compress_begin_s;  ///< [n_jobs]
+    std::vector<double> write_begin_s;     ///< [n_jobs]
+    double end_s = 0.0;                    ///< end of the last write, 0 without jobs
+};
+
+/// Order and place all tasks so that the last write ends early; no task overlaps an obstacle.
+///
+/// @param jobs       [n_jobs] durations in s, finite and >= 0; n_jobs >= 0.
+/// @param obstacles  see Obstacles.
+/// @return  begin of every task. Errors: invalid_argument (negative or non-finite duration,
+///          unsorted or overlapping obstacles), naming the index and the value.
+/// Calls: independent, pure, thread-safe.
+/// Source: S0 §3.3.1–3.3.2. Differs: ties broken by job index.
+/// Assumes: durations are exact and tasks are never preempted.
+Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,
+                          const Obstacles& obstacles);
+
+/// Is the schedule legal: nothing overlaps in a lane, no task crosses an obstacle, every write
+/// begins at or after the end of its compression, end_s is right? Errors: invalid_argument naming
+/// the two parties and their times.
+Status check(const Schedule& schedule, std::span<const Job> jobs, const Obstacles& obstacles);
+
+}  // namespace caesura::plan

@@ -1,0 +1,199 @@
+// The writer: hand fields over, go on computing; they end up in one standard HDF5 file.
+//
+// intro      A Writer belongs to a group of ranks (a Communicator). Fields are defined once; each
+//            iteration may dump some of them. Data of iteration n are compressed and written
+//            while iteration n+1 computes.
+// simple     create, define_field, begin_iteration, begin_dump, put, end, close.
+// advanced   busy marks (obstacles), borrowing, codecs per field, memory budget, trace.
+//
+// | call                     | collective | communicates | may wait                          |
+// |--------------------------|------------|--------------|-----------------------------------|
+// | Writer::create           | yes        | yes          | for the other ranks               |
+// | define_field             | yes        | no           | no                                |
+// | begin_iteration, busy    | no         | no           | no                                |
+// | begin_dump               | no (same order on all ranks) | no | no                        |
+// | put                      | no         | no           | at the memory budget only         |
+// | Iteration::end           | yes        | once         | for the other ranks               |
+// | close                    | yes        | yes          | until everything is committed     |
+//
+// Errors: a call that fails changes nothing but the error it reports. An error of a background
+// task is sticky and returned by the next end() on all ranks; committed dumps stay. Destructors
+// never communicate: a Writer destroyed without close() leaves a file that `recover` completes.
+#pragma once
+
+#include <map>
+#include <type_traits>
+
+#include "caesura/codec.hpp"
+#include "caesura/plan.hpp"
+#include "caesura/store.hpp"
+
+namespace caesura {
+
+enum class Lane : std::uint8_t { compress = 0, write = 1 };
+
+struct WriterOptions {
+    CodecSpec codec;                       ///< default of all fields
+    ErrorBound bound = lossless();         ///< default of all fields
+    std::uint64_t chunk_bytes = 8u << 20;  ///< raw size aimed at; 8 to 16 MB compress best
+    /// Snapshots and compressed blocks held at once on this rank, in bytes; 0: half the memory
+    /// available to this process, divided by the ranks of the node.
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
+    bool planning = true;  ///< false: first in, first out, no regard to obstacles ("async")
+    plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
+    int compress_threads = 1;
+    bool durable = true;     ///< fsync data and metadata at every commit
+    std::string trace_path;  ///< Chrome trace, one file per rank ("%r" becomes the rank)
+    std::string author;      ///< openPMD root attribute, optional
+    std::string software = "caesura";
+    std::map<std::string, std::string> root_attributes;  ///< extra strings on the root group
+    /// Everything the library has to say to a person. Default: quiet. Called on the caller's
+    /// thread only.
+    std::function<void(std::string_view)> on_message;
+    base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
+};
+
+struct FieldOptions {
+    std::optional<CodecSpec> codec;
+    double unit_si = 1.0;
+    std::array<double, 7> unit_dimension{};  ///< L M T I theta N J powers (openPMD)
+    std::vector<std::string> axis_labels;    ///< default z y x as many as axes
+    std::vector<double> grid_spacing;        ///< default 1
+    std::vector<double> grid_offset;         ///< default 0
+    double grid_unit_si = 1.0;
+    std::vector<store::Attribute> attributes;
+};
+
+/// Handle of a field; valid for the life of its Writer.
+struct Field {
+    std::uint32_t index = 0;
+};
+
+enum class Ownership : std::uint8_t {
+    copy,   ///< data may change as soon as put() returns
+    borrow  ///< data stay valid and unchanged until Writer::released(iteration) or close()
+};
+
+/// Counters of one rank since create(); all in bytes, seconds or counts.
+struct WriterReport {
+    std::uint64_t raw_bytes = 0, stored_bytes = 0;
+    std::uint64_t reserved_bytes = 0;  ///< over all regions
+    std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
+    std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
+    std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
+    std::uint64_t blocks = 0, writes = 0, dumps = 0;
+    double compress_s = 0, write_s = 0, plan_s = 0;
+    double put_s = 0, end_s = 0, close_s = 0;  ///< the application's time inside our calls
+    double put_wait_s = 0;                     ///< of put_s, waiting for the memory budget
+    std::uint64_t over_budget_bytes = 0;       ///< taken beyond the budget (no older dump to drain)
+    std::uint64_t peak_memory_bytes = 0;
+    double max_error_over_bound = 0;  ///< largest verified; 0 if nothing lossy
+    double write_interference_s = 0;  ///< write tasks inside marked write obstacles
+};
+
+class Writer;
+
+/// Marks the time until its destruction as an obstacle of one lane.
+class Busy {
+  public:
+    Busy(Busy&& other) noexcept;
+    Busy& operator=(Busy&&) = delete;
+    ~Busy();
+
+  private:
+    friend class Iteration;
+    Busy(Writer* writer, Lane lane);
+    Writer* writer_;
+    Lane lane_;
+    double begin_s_;
+};
+
+/// One dump being handed over; lives inside its iteration.
+class Dump {
+  public:
+    /// Hand over this rank's `box` of `field`. Several boxes per rank may be put; over all ranks
+    /// they tile the field exactly (checked at end()). A rank may have nothing to put.
+    ///
+    /// @param data  dense, C order, box.extent.count() values of the field's dtype.
+    /// Errors: invalid_argument (rank, extent, offset out of the field, null data, dtype), naming
+    /// field, rank and value; cancelled (the writer failed before).
+    /// Local; snapshots (copy) or remembers the pointer (borrow).
+    template <class T>
+    Status put(Field field, const Box& box, const T* data, Ownership own = Ownership::copy) {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+        return put_bytes(field, box, data, std::is_same_v<T, float> ? float32 : float64, own);
+    }
+    Status put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own);
+
+  private:
+    friend class Iteration;
+    explicit Dump(Writer* writer) : writer_(writer) {}
+    Writer* writer_;
+};
+
+class Iteration {
+  public:
+    Iteration(Iteration&& other) noexcept;
+    Iteration& operator=(Iteration&&) = delete;
+    ~Iteration();
+
+    /// An obstacle: while the returned mark lives, the application needs that lane's resource
+    /// (compress: this rank's core; write: network, MPI, file system).
+    [[nodiscard]] Busy busy(Lane lane);
+    /// At most one dump an iteration. @param time  physical time, in units of time_unit_si.
+    /// Errors are reported by the puts and by end(): a Dump is always returned.
+    Dump begin_dump(double time, double dt = 1.0, double time_unit_si = 1.0);
+    /// The one collective. Returns the first error of any rank since the last end(), on all ranks.
+    Status end();
+
+  private:
+    friend class Writer;
+    explicit Iteration(Writer* writer) : writer_(writer) {}
+    Writer* writer_;
+};
+
+class Writer {
+  public:
+    /// Collective. Creates (truncates) `path`. `communicator` null: this process alone.
+    /// Errors: io / no_space (path cannot be written), invalid_argument (options), on all ranks.
+    static Result<std::unique_ptr<Writer>> create(const std::string& path,
+                                                  std::unique_ptr<Communicator> communicator,
+                                                  WriterOptions options = {});
+    ~Writer();
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    /// Same calls in the same order on all ranks (checked at the next end()).
+    /// @param name   openPMD mesh name; "velocity/x" is component x of the record "velocity".
+    /// @param shape  global extents, 1 to 4 axes, each >= 1.
+    /// Errors: invalid_argument (name, shape, bound NaN or <= 0), unsupported (plugin missing).
+    Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape,
+                               const ErrorBound& bound, const FieldOptions& options = {});
+    Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape);
+
+    /// Iterations do not nest. An error (call out of order) is reported by its end().
+    Iteration begin_iteration(std::uint64_t number);
+
+    /// Iteration number of the last dump known to be committed (in the HDF5 tree and, if durable,
+    /// on disk), nullopt before the first. Agreed at end() and close(): same on all ranks.
+    std::optional<std::uint64_t> committed() const;
+    /// May data borrowed for this iteration be changed?
+    bool released(std::uint64_t iteration) const;
+    WriterReport report() const;
+
+    /// Collective. Finishes everything, commits, closes. Returns the first error; further calls
+    /// return it again. Charged fully to the caller.
+    Status close();
+
+    struct Impl;
+
+  private:
+    friend class Iteration;
+    friend class Dump;
+    friend class Busy;
+    explicit Writer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace caesura

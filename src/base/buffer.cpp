@@ -1,0 +1,107 @@
+#include "base/buffer.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace caesura::base {
+namespace {
+
+constexpr std::size_t k_page_bytes = 4096;
+
+std::size_t capacity_of_free(const std::byte* data) {
+    std::size_t capacity = 0;
+    std::memcpy(&capacity, data, sizeof capacity);
+    return capacity;
+}
+
+}  // namespace
+
+bool MemoryBudget::try_charge(std::uint64_t bytes) {
+    std::uint64_t held = held_bytes_.load(std::memory_order_relaxed);
+    do {
+        if (held + bytes > limit_bytes_) return false;
+    } while (!held_bytes_.compare_exchange_weak(held, held + bytes, std::memory_order_acq_rel));
+    note_peak(held + bytes);
+    return true;
+}
+
+void MemoryBudget::charge(std::uint64_t bytes) {
+    note_peak(held_bytes_.fetch_add(bytes, std::memory_order_acq_rel) + bytes);
+}
+
+void MemoryBudget::release(std::uint64_t bytes) {
+    held_bytes_.fetch_sub(bytes, std::memory_order_acq_rel);
+}
+
+void MemoryBudget::note_peak(std::uint64_t held) {
+    std::uint64_t peak = peak_bytes_.load(std::memory_order_relaxed);
+    while (peak < held && !peak_bytes_.compare_exchange_weak(peak, held)) {
+    }
+}
+
+Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+    if (this == &other) return *this;
+    reset();
+    data_ = std::exchange(other.data_, nullptr);
+    size_ = std::exchange(other.size_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    pool_ = std::exchange(other.pool_, nullptr);
+    return *this;
+}
+
+Buffer::~Buffer() { reset(); }
+
+void Buffer::reset() {
+    if (data_) pool_->give(data_, capacity_);
+    data_ = nullptr;
+    size_ = capacity_ = 0;
+}
+
+BufferPool::~BufferPool() {
+    for (auto& slot : slots_)
+        if (std::byte* data = slot.exchange(nullptr)) ::munmap(data, capacity_of_free(data));
+}
+
+Result<Buffer> BufferPool::take(std::size_t bytes) {
+    const std::size_t capacity =
+        (std::max<std::size_t>(bytes, 1) + k_page_bytes - 1) / k_page_bytes * k_page_bytes;
+    Buffer buffer;
+    buffer.pool_ = this;
+    buffer.size_ = bytes;
+    for (auto& slot : slots_) {
+        std::byte* data = slot.exchange(nullptr, std::memory_order_acq_rel);
+        if (!data) continue;
+        const std::size_t free_capacity = capacity_of_free(data);
+        // A far larger buffer would hide memory from the budget: only close fits are reused.
+        if (free_capacity >= capacity && free_capacity <= capacity + capacity / 4) {
+            buffer.data_ = data;
+            buffer.capacity_ = free_capacity;
+            return buffer;
+        }
+        give(data, free_capacity);
+    }
+    void* mapped =
+        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        return Status{StatusCode::no_space,
+                      fmt::format("out of memory: {} bytes: {}", bytes, std::strerror(errno))};
+    buffer.data_ = static_cast<std::byte*>(mapped);
+    buffer.capacity_ = capacity;
+    return buffer;
+}
+
+void BufferPool::give(std::byte* data, std::size_t capacity) {
+    std::memcpy(data, &capacity, sizeof capacity);
+    for (auto& slot : slots_) {
+        std::byte* expected = nullptr;
+        if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return;
+    }
+    ::munmap(data, capacity);
+}
+
+}  // namespace caesura::base

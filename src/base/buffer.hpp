@@ -1,0 +1,89 @@
+// Large memory: page-aligned buffers straight from the kernel, a pool that reuses them, and the
+// budget that bounds what is held.
+//
+// Invariants:
+//  - No lock anywhere. A worker at idle priority can be preempted at any instruction; if it then
+//    held a lock, the application's thread would wait for a thread that gets no time (design D5).
+//    malloc's arenas are such locks, so large buffers come from mmap and are recycled by atomics.
+//  - A Buffer knows its budget: its bytes are charged while it lives.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "caesura/base.hpp"
+
+namespace caesura::base {
+
+/// Bytes held against a limit. Lock-free, any thread.
+class MemoryBudget {
+  public:
+    explicit MemoryBudget(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+    /// Charge if it fits; false (and nothing charged) if not.
+    bool try_charge(std::uint64_t bytes);
+    /// Charge whatever the limit says.
+    void charge(std::uint64_t bytes);
+    void release(std::uint64_t bytes);
+    std::uint64_t held_bytes() const { return held_bytes_.load(std::memory_order_acquire); }
+    std::uint64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
+    std::uint64_t limit_bytes() const { return limit_bytes_; }
+
+  private:
+    void note_peak(std::uint64_t held);
+    std::uint64_t limit_bytes_;
+    std::atomic<std::uint64_t> held_bytes_{0};
+    std::atomic<std::uint64_t> peak_bytes_{0};
+};
+
+class BufferPool;
+
+/// Page-aligned bytes of one owner; returns to its pool (or the kernel) when destroyed.
+class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(Buffer&& other) noexcept;
+    Buffer& operator=(Buffer&& other) noexcept;
+    ~Buffer();
+
+    std::byte* data() { return data_; }
+    const std::byte* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::span<std::byte> bytes() { return {data_, size_}; }
+    std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+  private:
+    friend class BufferPool;
+    void reset();
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;      // asked for
+    std::size_t capacity_ = 0;  // mapped
+    BufferPool* pool_ = nullptr;
+};
+
+/// Recycles buffers, because fresh pages cost more than the copy into them (a fault and a clear
+/// per 4 KiB). Keeps at most k_slots free buffers; the rest goes back to the kernel.
+/// Must outlive its buffers. Lock-free, any thread.
+class BufferPool {
+  public:
+    BufferPool() = default;
+    BufferPool(const BufferPool&) = delete;
+    BufferPool& operator=(const BufferPool&) = delete;
+    ~BufferPool();
+    /// Uninitialised bytes. Errors: no_space (the kernel refused).
+    Result<Buffer> take(std::size_t bytes);
+
+  private:
+    friend class Buffer;
+    void give(std::byte* data, std::size_t capacity);
+    static constexpr std::size_t k_slots = 64;
+    // A slot holds the mapping's address; the first bytes of a free mapping hold its capacity.
+    std::array<std::atomic<std::byte*>, k_slots> slots_{};
+};
+
+}  // namespace caesura::base

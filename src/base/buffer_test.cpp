@@ -1,0 +1,71 @@
+#include "base/buffer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+namespace caesura::base {
+namespace {
+
+TEST(MemoryBudget, refuses_what_exceeds_the_limit_and_remembers_the_peak) {
+    MemoryBudget budget(100);
+    EXPECT_TRUE(budget.try_charge(60));
+    EXPECT_FALSE(budget.try_charge(41));
+    EXPECT_TRUE(budget.try_charge(40));
+    budget.release(100);
+    EXPECT_EQ(budget.held_bytes(), 0u);
+    EXPECT_EQ(budget.peak_bytes(), 100u);
+    budget.charge(150);
+    EXPECT_EQ(budget.peak_bytes(), 150u);
+}
+
+TEST(BufferPool, gives_the_same_pages_again_for_a_like_size) {
+    BufferPool pool;
+    std::byte* first = nullptr;
+    {
+        auto buffer = pool.take(1 << 20);
+        ASSERT_TRUE(buffer.ok());
+        first = buffer->data();
+    }
+    auto same = pool.take((1 << 20) - 100);
+    EXPECT_EQ(same->data(), first);
+    EXPECT_EQ(same->size(), (1u << 20) - 100);
+    auto tiny = pool.take(10);
+    EXPECT_NE(tiny->data(), first);
+}
+
+TEST(BufferPool, an_impossible_size_is_an_error_that_names_it) {
+    BufferPool pool;
+    const auto buffer = pool.take(std::size_t{1} << 60);
+    ASSERT_FALSE(buffer.ok());
+    EXPECT_EQ(buffer.status().code(), StatusCode::no_space);
+    EXPECT_NE(buffer.status().message().find("1152921504606846976"), std::string::npos);
+}
+
+// Goal: no buffer is ever owned twice, from several threads. Each owner writes its mark over the
+// whole buffer and finds it unchanged.
+TEST(BufferPool, never_gives_one_buffer_to_two_owners) {
+    BufferPool pool;
+    std::atomic<int> broken{0};
+    const auto use = [&](int id) {
+        for (int round = 0; round < 300; ++round) {
+            auto buffer = pool.take(static_cast<std::size_t>(8192 + (round % 3) * 4096));
+            if (!buffer.ok()) {
+                ++broken;
+                return;
+            }
+            std::memset(buffer->data(), id, buffer->size());
+            std::this_thread::yield();
+            for (std::byte b : buffer->bytes())
+                if (b != static_cast<std::byte>(id)) ++broken;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int id = 1; id <= 4; ++id) threads.emplace_back(use, id);
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(broken.load(), 0);
+}
+
+}  // namespace
+}  // namespace caesura::base

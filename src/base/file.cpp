@@ -1,0 +1,130 @@
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace caesura::base {
+namespace {
+
+Status os_error(const std::string& path, std::string_view operation, int error) {
+    const bool full = error == ENOSPC || error == EDQUOT || error == ENOMEM;
+    return {full ? StatusCode::no_space : StatusCode::io,
+            fmt::format("{}: {}: {}", path, operation, std::strerror(error))};
+}
+
+class PosixFile final : public File {
+  public:
+    PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+    PosixFile(const PosixFile&) = delete;
+    PosixFile& operator=(const PosixFile&) = delete;
+    ~PosixFile() override { ::close(fd_); }
+
+    Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+        const std::span<const std::byte> one[] = {bytes};
+        return write_at(offset, one);
+    }
+
+    Status write_at(std::uint64_t offset,
+                    std::span<const std::span<const std::byte>> buffers) override {
+        std::vector<iovec> parts;
+        parts.reserve(buffers.size());
+        for (const auto& buffer : buffers)
+            if (!buffer.empty())
+                parts.push_back({const_cast<std::byte*>(buffer.data()), buffer.size()});
+        std::size_t first = 0;
+        while (first < parts.size()) {
+            const int count =
+                static_cast<int>(std::min<std::size_t>(parts.size() - first, k_max_parts));
+            const ssize_t written =
+                ::pwritev(fd_, parts.data() + first, count, static_cast<off_t>(offset));
+            if (written < 0 && errno == EINTR) continue;
+            if (written < 0) return os_error(path_, fmt::format("write at {}", offset), errno);
+            // A write of nothing would loop for ever; the disk gives no other sign of being full.
+            if (written == 0) return os_error(path_, fmt::format("write at {}", offset), ENOSPC);
+            offset += static_cast<std::uint64_t>(written);
+            advance(parts, first, static_cast<std::size_t>(written));
+        }
+        return {};
+    }
+
+    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+        std::size_t done = 0;
+        while (done < bytes.size()) {
+            const ssize_t got = ::pread(fd_, bytes.data() + done, bytes.size() - done,
+                                        static_cast<off_t>(offset + done));
+            if (got < 0 && errno == EINTR) continue;
+            if (got < 0) return os_error(path_, fmt::format("read at {}", offset + done), errno);
+            if (got == 0)
+                return {StatusCode::insufficient_data,
+                        fmt::format("{}: ends at byte {}, {} more expected", path_, offset + done,
+                                    bytes.size() - done)};
+            done += static_cast<std::size_t>(got);
+        }
+        return {};
+    }
+
+    Status sync() override {
+        return ::fdatasync(fd_) == 0 ? Status{} : os_error(path_, "fdatasync", errno);
+    }
+    Status truncate(std::uint64_t bytes) override {
+        return ::ftruncate(fd_, static_cast<off_t>(bytes)) == 0
+                   ? Status{}
+                   : os_error(path_, fmt::format("truncate to {}", bytes), errno);
+    }
+    Result<std::uint64_t> size() override {
+        struct stat info {};
+        if (::fstat(fd_, &info) != 0) return os_error(path_, "fstat", errno);
+        return static_cast<std::uint64_t>(info.st_size);
+    }
+    Status lock(bool exclusive) override {
+        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
+        if (errno == EWOULDBLOCK)
+            return {StatusCode::io, fmt::format("{}: is in use by another process", path_)};
+        if (errno == ENOTSUP || errno == ENOSYS || errno == ENOLCK || errno == EINVAL) return {};
+        return os_error(path_, "flock", errno);
+    }
+
+  private:
+    static constexpr std::size_t k_max_parts = 1024;
+
+    static void advance(std::vector<iovec>& parts, std::size_t& first, std::size_t written) {
+        while (first < parts.size() && written >= parts[first].iov_len) {
+            written -= parts[first].iov_len;
+            ++first;
+        }
+        if (written == 0) return;
+        parts[first].iov_base = static_cast<char*>(parts[first].iov_base) + written;
+        parts[first].iov_len -= written;
+    }
+
+    int fd_;
+    std::string path_;
+};
+
+class PosixFileSystem final : public FileSystem {
+  public:
+    Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) override {
+        int flags = O_CLOEXEC | (mode == Mode::read ? O_RDONLY : O_RDWR);
+        if (mode == Mode::create) flags |= O_CREAT | O_TRUNC;
+        const int fd = ::open(path.c_str(), flags, 0666);
+        if (fd < 0) return os_error(path, mode == Mode::create ? "create" : "open", errno);
+        return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path));
+    }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::posix() {
+    static PosixFileSystem instance;
+    return instance;
+}
+
+}  // namespace caesura::base

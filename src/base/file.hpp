@@ -1,0 +1,40 @@
+// Files as the store sees them, so that tests can record, tear and refuse every operation.
+//
+// Invariants:
+//  - Offsets are absolute; there is no file position. Calls on one File may come from several
+//    threads at once.
+//  - A short write is an error (no_space for ENOSPC/EDQUOT, else io), never a partial success.
+#pragma once
+
+#include "caesura/base.hpp"
+
+namespace caesura::base {
+
+class File {
+  public:
+    virtual ~File() = default;
+    virtual Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+    /// Several buffers, one after the other, as one write.
+    virtual Status write_at(std::uint64_t offset,
+                            std::span<const std::span<const std::byte>> buffers) = 0;
+    /// Errors: insufficient_data if the file ends before offset + bytes.size().
+    virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+    /// fdatasync, and the file's size with it.
+    virtual Status sync() = 0;
+    virtual Status truncate(std::uint64_t bytes) = 0;
+    virtual Result<std::uint64_t> size() = 0;
+    /// Advisory lock for the life of this File (flock). Errors: io (held by another), and ok where
+    /// the file system knows no locks.
+    virtual Status lock(bool exclusive) = 0;
+};
+
+class FileSystem {
+  public:
+    enum class Mode { read, read_write, create /* truncates */ };
+    virtual ~FileSystem() = default;
+    virtual Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) = 0;
+    /// The operating system's.
+    static FileSystem& posix();
+};
+
+}  // namespace caesura::base

@@ -1,0 +1,70 @@
+#include "base/file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace caesura::base {
+namespace {
+
+class FileTest : public ::testing::Test {
+  protected:
+    std::string path_ =
+        ::testing::TempDir() + "caesura_file_test_" + std::to_string(::getpid()) + ".bin";
+    void TearDown() override { std::filesystem::remove(path_); }
+    static std::vector<std::byte> bytes(std::size_t n, int seed) {
+        std::vector<std::byte> out(n);
+        for (std::size_t i = 0; i < n; ++i)
+            out[i] = static_cast<std::byte>(i * 7 + static_cast<std::size_t>(seed));
+        return out;
+    }
+};
+
+TEST_F(FileTest, gathers_more_buffers_than_one_system_call_takes) {
+    auto file = FileSystem::posix().open(path_, FileSystem::Mode::create);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    const auto data = bytes(5000, 1);
+    std::vector<std::span<const std::byte>> parts;
+    for (std::size_t i = 0; i < data.size(); i += 2) parts.push_back({&data[i], 2});
+    parts.push_back({});
+    ASSERT_TRUE((*file)->write_at(10, parts).ok());
+    std::vector<std::byte> back(data.size());
+    ASSERT_TRUE((*file)->read_at(10, back).ok());
+    EXPECT_EQ(back, data);
+    EXPECT_EQ(*(*file)->size(), 5010u);
+}
+
+TEST_F(FileTest, says_where_a_file_ends_too_early) {
+    auto file = FileSystem::posix().open(path_, FileSystem::Mode::create);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->write_at(0, bytes(100, 0)).ok());
+    std::vector<std::byte> back(200);
+    const Status status = (*file)->read_at(0, back);
+    EXPECT_EQ(status.code(), StatusCode::insufficient_data);
+    EXPECT_NE(status.message().find("ends at byte 100"), std::string::npos) << status.message();
+}
+
+TEST_F(FileTest, names_the_path_it_cannot_create) {
+    auto file = FileSystem::posix().open("/nonexistent_directory/x.h5", FileSystem::Mode::create);
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.status().code(), StatusCode::io);
+    EXPECT_NE(file.status().message().find("/nonexistent_directory/x.h5"), std::string::npos);
+}
+
+TEST_F(FileTest, an_exclusive_lock_is_refused_while_another_holds_it) {
+    auto one = FileSystem::posix().open(path_, FileSystem::Mode::create);
+    auto two = FileSystem::posix().open(path_, FileSystem::Mode::read_write);
+    ASSERT_TRUE((*one)->lock(false).ok());
+    EXPECT_TRUE((*two)->lock(false).ok());
+    EXPECT_EQ((*two)->lock(true).code(), StatusCode::io);
+}
+
+TEST_F(FileTest, a_full_device_is_no_space) {
+    auto file = FileSystem::posix().open("/dev/full", FileSystem::Mode::read_write);
+    if (!file.ok()) GTEST_SKIP() << "no /dev/full here";
+    EXPECT_EQ((*file)->write_at(0, bytes(10, 0)).code(), StatusCode::no_space);
+}
+
+}  // namespace
+}  // namespace caesura::base
