@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""The door: set up, build, test, lint, format, bench, demo, crash, clean.
+
+Each command first does what it rests on, quickly when there is nothing to do. Logs go to
+out/logs. Standard library only, because this runs before any environment exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import machine
+from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
+
+SANITIZERS = ("address", "thread")
+
+
+def build_dir(sanitize: str = "") -> Path:
+    """build/, or build-address/ and build-thread/."""
+    return ROOT / (f"build-{sanitize}" if sanitize else "build")
+
+
+def data_dir() -> Path | None:
+    """Real simulation data for tests that can use them: $CAESURA_DATA or a shared/data nearby."""
+    if "CAESURA_DATA" in os.environ:
+        return Path(os.environ["CAESURA_DATA"])
+    for place in (ROOT / "shared" / "data", ROOT.parent / "shared" / "data"):
+        if place.is_dir():
+            return place
+    return None
+
+
+def environment(sanitize: str = "") -> dict[str, str]:
+    """The environment in which everything that was built runs."""
+    build = build_dir(sanitize)
+    env = dict(os.environ)
+    env.update(CAESURA_BUILD=str(build), CAESURA_OUT=str(OUT), PYTHONDONTWRITEBYTECODE="1")
+    # mpirun refuses root and more ranks than cores unless told; spinning ranks starve each other.
+    # Cross-memory attach is forbidden in most containers; Open MPI then warns on every message.
+    for name, value in {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                        "OMPI_MCA_mpi_yield_when_idle": "1",
+                        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}.items():
+        env.setdefault(name, value)
+    if data := data_dir():
+        env["CAESURA_DATA"] = str(data)
+    if sanitize == "address":
+        env.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=1:strict_string_checks=1")
+        env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+    elif sanitize == "thread":
+        env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
+    if not sanitize:
+        plugins = machine.ask_python("import hdf5plugin; print(hdf5plugin.PLUGINS_PATH)")
+        earlier = [env["HDF5_PLUGIN_PATH"]] if env.get("HDF5_PLUGIN_PATH") else []
+        env["HDF5_PLUGIN_PATH"] = ":".join([*earlier, plugins])
+        earlier = [env["PYTHONPATH"]] if env.get("PYTHONPATH") else []
+        env["PYTHONPATH"] = ":".join([str(build / "python"), *earlier])
+    if machine.READERS_PYTHON.exists():
+        env["CAESURA_READERS_PYTHON"] = str(machine.READERS_PYTHON)
+    return env
+
+
+# ------------------------------------------------------------------------------ set-up and build
+
+
+def setup() -> None:
+    """System packages and the Python environment."""
+    machine.ensure_packages()
+    machine.ensure_python()
+
+
+def cmake_arguments(sanitize: str) -> list[str]:
+    """What distinguishes this build tree from a bare `cmake -S . -B build`."""
+    arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
+    if sanitize:
+        # MPI and CPython are not built with sanitizers: their reports would drown ours.
+        return [*arguments, f"-DCAESURA_SANITIZE={sanitize}", "-DCAESURA_MPI=OFF",
+                "-DCAESURA_PYTHON=OFF"]
+    nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
+    return [*arguments, "-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
+
+
+def configure(sanitize: str) -> None:
+    """Run CMake when its arguments or the set of its input files have changed.
+
+    Ninja notices a changed file by itself; a new room (`if(EXISTS ...)`) it cannot see.
+    """
+    build = build_dir(sanitize)
+    arguments = cmake_arguments(sanitize)
+    digest = hashlib.sha256("\n".join(arguments).encode())
+    for path in sorted(source_files((".txt", ".cmake"))):
+        digest.update(str(path).encode())
+    stamp = build / "caesura-stamp"
+    label = f"configure {build.name}/"
+    if (build / "build.ninja").exists() and stamp.exists() \
+            and stamp.read_text() == digest.hexdigest():
+        note(label, "there")
+        return
+    run_stage(label, ["cmake", "-S", str(ROOT), "-B", str(build), *arguments],
+              log=f"configure-{build.name}")
+    stamp.write_text(digest.hexdigest())
+
+
+def build(sanitize: str = "") -> None:
+    """Set up, configure and compile."""
+    setup()
+    configure(sanitize)
+    tree = build_dir(sanitize)
+    jobs = os.environ.get("JOBS", str(cores()))
+    run_stage(f"compile in {tree.name}/ ({jobs} jobs)", ["ninja", "-C", str(tree), "-j", jobs],
+              log=f"compile-{tree.name}")
+
+
+# ----------------------------------------------------------------------------------- the commands
+
+
+def needs_readers() -> bool:
+    """Whether a test asks for the environment of foreign readers."""
+    return any(path.parts[0] in ("tests", "python")
+               and "CAESURA_READERS_PYTHON" in (ROOT / path).read_text(errors="replace")
+               for path in source_files((".py", ".txt", ".cpp", ".sh")))
+
+
+def test(options: argparse.Namespace) -> int:
+    """Build and run ctest; its own closing line is the last thing printed."""
+    build(options.sanitize)
+    if not options.sanitize and not options.filter and needs_readers():
+        machine.ensure_readers()
+    tree = build_dir(options.sanitize)
+    # Two at a time at most: MPI tests and timing bounds need cores that are really there.
+    jobs = os.environ.get("JOBS", str(min(2, cores())))
+    command = ["ctest", "--test-dir", str(tree), "--output-on-failure", "--no-tests=error",
+               "--timeout", "600", "-j", jobs]
+    if options.filter:
+        command += ["-R", options.filter]
+    if options.sanitize == "thread" and can_fix_addresses():
+        command = [*fixed_addresses(), *command]
+    return run_open("tests", command, log=f"test-{tree.name}", env=environment(options.sanitize))
+
+
+def fixed_addresses() -> list[str]:
+    """GCC 12's thread sanitizer refuses the address layouts of newer kernels' randomisation."""
+    return ["setarch", platform.machine(), "-R"]
+
+
+def can_fix_addresses() -> bool:
+    """Containers may forbid personality(2); then the sanitizer takes its chances."""
+    return subprocess.run([*fixed_addresses(), "true"], capture_output=True).returncode == 0
+
+
+def source_files(suffixes: tuple[str, ...]) -> list[Path]:
+    """Paths relative to the root of our files with these suffixes, new ones included."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
+                            capture_output=True, text=True)
+    if listed.returncode == 0:
+        names = listed.stdout.splitlines()
+    else:  # an unpacked archive
+        skipped = {"build", "out", ".venv", ".venv-readers"}
+        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*")
+                 if p.is_file() and p.relative_to(ROOT).parts[0] not in skipped]
+    return [Path(name) for name in names if name.endswith(suffixes) and (ROOT / name).exists()]
+
+
+def cpp_files() -> list[str]:
+    """What clang-format looks after."""
+    return sorted(map(str, source_files((".cpp", ".hpp", ".c", ".h", ".cu", ".cuh"))))
+
+
+def lint(_: argparse.Namespace) -> int:
+    """Style rules, clang-format, ruff; every one runs, so that one call shows everything."""
+    setup()
+    bin_dir = machine.VENV / "bin"
+    checks = [
+        ("style rules", [str(machine.VENV_PYTHON), "tools/tidy.py"]),
+        ("clang-format",
+         [str(bin_dir / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
+        ("ruff check", [str(bin_dir / "ruff"), "check", "--no-cache", "."]),
+        ("ruff format", [str(bin_dir / "ruff"), "format", "--no-cache", "--check", "."]),
+    ]
+    LOGS.mkdir(parents=True, exist_ok=True)
+    failed = []
+    for label, command in checks:
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        note(label, "ok" if answer.returncode == 0 else "failed")
+        if answer.returncode != 0:
+            failed.append(label)
+            print(answer.stdout + answer.stderr, end="", flush=True)
+    if failed:
+        print(f"lint: {len(failed)} of {len(checks)} checks failed: {', '.join(failed)} "
+              "(make format repairs the layout)")
+        return 1
+    print(f"lint: {len(checks)} checks passed")
+    return 0
+
+
+def format_sources(_: argparse.Namespace) -> int:
+    """Rewrite sources in the house style."""
+    setup()
+    bin_dir = machine.VENV / "bin"
+    run_stage("clang-format", [str(bin_dir / "clang-format"), "-i", *cpp_files()], log="format-cpp")
+    run_stage("ruff format", [str(bin_dir / "ruff"), "format", "--no-cache", "."], log="format-py")
+    return 0
+
+
+def bench(options: argparse.Namespace) -> int:
+    """Every *_bench program whose name contains one of the given words; JSON in out/bench."""
+    build()
+    programs = sorted(p for p in build_dir().rglob("*_bench")
+                      if p.is_file() and os.access(p, os.X_OK)
+                      and (not options.names or any(n in p.name for n in options.names)))
+    if not programs:
+        fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
+    results = OUT / "bench"
+    results.mkdir(parents=True, exist_ok=True)
+    code = 0
+    for program in programs:
+        command = [str(program), f"--benchmark_out={results / program.name}.json",
+                   "--benchmark_out_format=json"]
+        code |= run_open(program.name, command, log=program.name, env=environment())
+    return code
+
+
+def demo(options: argparse.Namespace) -> int:
+    """Build, then hand over to `python -m caesura demo`."""
+    build()
+    package = build_dir() / "python" / "caesura"
+    if not package.is_dir():
+        fail(f"{package.relative_to(ROOT)} is missing: the build made no Python package.")
+    sys.stdout.flush()
+    return subprocess.run([str(machine.VENV_PYTHON), "-m", "caesura", "demo", *options.arguments],
+                          cwd=ROOT, env=environment()).returncode
+
+
+def crash(options: argparse.Namespace) -> int:
+    """Kill a writer at random instants and recover its file: tests/crash.py."""
+    script = ROOT / "tests" / "crash.py"
+    if not script.exists():
+        fail("tests/crash.py is missing from this checkout.")
+    build()
+    command = [str(machine.VENV_PYTHON), str(script), "--runs", str(options.runs)]
+    return run_open("crash", [*command, *options.arguments], log="crash", env=environment())
+
+
+def clean(options: argparse.Namespace) -> int:
+    """Remove build trees and out/; with --all the Python environments too."""
+    places = [build_dir(), *(build_dir(s) for s in SANITIZERS), OUT]
+    if options.all:
+        places += [machine.VENV, machine.READERS]
+    for place in places:
+        if place.exists():
+            shutil.rmtree(place)
+            print(f"removed {place.relative_to(ROOT)}/")
+    return 0
+
+
+# ------------------------------------------------------------------------------------ command line
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its options."""
+    top = argparse.ArgumentParser(prog="tools/dev.py", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, call, text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text)
+        command.set_defaults(call=call)
+        return command
+
+    def only(step):
+        return lambda _: step() or 0
+
+    add("setup", only(setup), "install system packages and the Python environment")
+    which = add("build", lambda o: build(o.sanitize) or 0, "set up and compile")
+    which.add_argument("--sanitize", choices=SANITIZERS, default="")
+    which = add("test", test, "build and run every test")
+    which.add_argument("--sanitize", choices=SANITIZERS, default="")
+    which.add_argument("--filter", metavar="REGEX", help="only tests whose name matches")
+    add("lint", lint, "style rules, clang-format, ruff")
+    add("format", format_sources, "rewrite the sources in the house style")
+    which = add("bench", bench, "run micro-benchmarks; JSON results in out/bench")
+    which.add_argument("names", nargs="*", help="only programs whose name contains one of these")
+    add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
+    which = add("crash", crash, "kill a writer at random instants and recover its file; further "
+                "arguments go to tests/crash.py")
+    which.add_argument("--runs", type=int, default=20)
+    which = add("clean", clean, "remove build trees and out/")
+    which.add_argument("--all", action="store_true", help="the Python environments too")
+    return top
+
+
+def main() -> int:
+    """Parse and run."""
+    options, options.arguments = parser().parse_known_args()
+    if options.arguments and options.call not in (demo, crash):
+        parser().error(f"{options.command} does not know {' '.join(options.arguments)}")
+    try:
+        return options.call(options)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

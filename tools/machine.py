@@ -1,0 +1,115 @@
+"""What a machine needs before anything is built: system packages and two Python environments.
+
+Invariants: nothing is installed that is there already; each environment carries a stamp with the
+hash of what it was made from, so that a second run costs milliseconds; a missing thing ends with
+one sentence that says what to type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from stages import ROOT, fail, note, run_stage
+
+PACKAGES = ROOT / "tools" / "packages.txt"
+VENV = ROOT / ".venv"
+VENV_PYTHON = VENV / "bin" / "python"
+READERS = ROOT / ".venv-readers"
+READERS_PYTHON = READERS / "bin" / "python"
+SKIP = "CAESURA_SKIP_PACKAGES"
+
+
+def listed_packages() -> list[str]:
+    """The names in packages.txt."""
+    lines = (line.split("#")[0].strip() for line in PACKAGES.read_text().splitlines())
+    return [line for line in lines if line]
+
+
+def missing_packages() -> list[str]:
+    """Those of packages.txt that dpkg does not have installed."""
+    query = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${binary:Package}\\n"],
+                           capture_output=True, text=True, check=True)
+    present = set()
+    for line in query.stdout.splitlines():
+        status, _, name = line.partition(" ")
+        if status == "installed":
+            present.add(name.split(":")[0])
+    return [name for name in listed_packages() if name not in present]
+
+
+def ensure_packages() -> None:
+    """Install missing system packages by apt, or end with the line that does it."""
+    label = "system packages"
+    if os.environ.get(SKIP):
+        note(label, "skipped")
+        return
+    if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
+        fail(f"This machine has no apt. Install the equivalents of: {' '.join(listed_packages())}; "
+             f"then set {SKIP}=1.")
+    missing = missing_packages()
+    if not missing:
+        note(label, "there")
+        return
+    if os.geteuid() != 0:
+        fail(f"System packages are missing. Type:  sudo apt-get install -y {' '.join(missing)}\n"
+             f"(or set {SKIP}=1 if their equivalents are installed in another way)")
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+    run_stage("package lists", ["apt-get", "update"], log="apt-update", env=env,
+              hint="Is the network up?")
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
+    run_stage(f"{len(missing)} system packages", install, log="apt-install", env=env)
+
+
+def _stamp_of(requirements: Path) -> str:
+    digest = hashlib.sha256(requirements.read_bytes())
+    digest.update(sys.version.encode() + sys.executable.encode())
+    return digest.hexdigest()
+
+
+def _ensure_environment(where: Path, requirements: Path) -> None:
+    label = f"Python environment {where.name}"
+    stamp = where / "caesura-stamp"
+    wanted = _stamp_of(requirements)
+    if stamp.exists() and stamp.read_text() == wanted:
+        note(label, "there")
+        return
+    shutil.rmtree(where, ignore_errors=True)
+    run_stage(f"{label}: create", [sys.executable, "-m", "venv", str(where)],
+              log=f"venv{where.name}", hint="On Debian: apt-get install -y python3-venv")
+    # No input and no questions; pip's own configuration (mirrors, certificates) is respected.
+    pip = [str(where / "bin" / "python"), "-m", "pip", "install", "--no-input",
+           "--disable-pip-version-check", "-r", str(requirements)]
+    run_stage(f"{label}: pip", pip, log=f"pip{where.name}", hint="Is the network up?")
+    stamp.write_text(wanted)
+
+
+def ensure_python() -> None:
+    """.venv: what builds, tests and runs Caesura's Python."""
+    if sys.version_info < (3, 11):
+        fail(f"Caesura needs Python 3.11 or newer; {sys.executable} is "
+             f"{sys.version_info[0]}.{sys.version_info[1]}. Name another: make PYTHON=python3.11 ...")
+    header = Path(sysconfig.get_paths()["include"]) / "Python.h"
+    if not header.exists():
+        fail(f"{header} is missing, the module cannot be compiled. "
+             "On Debian: apt-get install -y python3-dev")
+    _ensure_environment(VENV, ROOT / "tools" / "requirements.txt")
+
+
+def ensure_readers() -> None:
+    """.venv-readers: other people's readers without our package, for interoperability tests."""
+    _ensure_environment(READERS, ROOT / "tools" / "requirements-readers.txt")
+
+
+def ask_python(code: str) -> str:
+    """What .venv's Python prints for `code`."""
+    answer = subprocess.run([str(VENV_PYTHON), "-c", code], capture_output=True, text=True)
+    if answer.returncode != 0:
+        fail(f"{VENV_PYTHON.relative_to(ROOT)} cannot run '{code}': {answer.stderr.strip()}\n"
+             "Remove .venv and try again.")
+    return answer.stdout.strip()

@@ -1,0 +1,94 @@
+"""Run one stage of work: say what it is, log what it prints, time it, and explain a failure.
+
+Standard library only: this runs before any environment exists. On a terminal the last line of a
+running stage is shown in place; elsewhere a stage prints one line when it begins and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "out"
+LOGS = OUT / "logs"
+TAIL_LINES = 40
+LABEL_WIDTH = 44
+
+
+def fail(message: str) -> NoReturn:
+    """End with one sentence on stderr and exit status 1."""
+    print(f"\n{message}", file=sys.stderr)
+    sys.exit(1)
+
+
+def note(label: str, text: str) -> None:
+    """A stage that needed no work: one line."""
+    print(f"{label:<{LABEL_WIDTH}} {text:>9}", flush=True)
+
+
+def _show_in_place(label: str, line: str) -> None:
+    width = max(20, shutil.get_terminal_size().columns - LABEL_WIDTH - 4)
+    print(f"\r\033[K{label:<{LABEL_WIDTH}} {line.strip()[:width]}", end="", flush=True)
+
+
+def run_stage(label: str, command: list[str], *, log: str, env: dict[str, str] | None = None,
+              hint: str = "") -> None:
+    """Run `command` with its output in out/logs/<log>.log; on failure show the tail and exit.
+
+    hint: a sentence printed after a failure that says what to do next.
+    """
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path = LOGS / f"{log}.log"
+    live = sys.stdout.isatty()
+    begin_s = time.monotonic()
+    print(f"{label:<{LABEL_WIDTH}}", end="", flush=True)
+    with path.open("w", errors="replace") as out:
+        out.write(f"$ {shlex.join(command)}\n")
+        out.flush()
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace")
+        assert process.stdout is not None
+        for line in process.stdout:
+            out.write(line)
+            if live:
+                _show_in_place(label, line)
+        code = process.wait()
+    elapsed_s = time.monotonic() - begin_s
+    if live:
+        print(f"\r\033[K{label:<{LABEL_WIDTH}}", end="")
+    print(f" {elapsed_s:7.1f} s" + ("" if code == 0 else "  failed"), flush=True)
+    if code != 0:
+        tail = path.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        print("\n".join(tail), file=sys.stderr)
+        fail(f"{label}: exit status {code}. The whole log: {path.relative_to(ROOT)}"
+             + (f"\n{hint}" if hint else ""))
+
+
+def run_open(label: str, command: list[str], *, log: str, env: dict[str, str] | None = None) -> int:
+    """Run `command` with its output on the terminal and in out/logs/<log>.log; the exit status."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    path = LOGS / f"{log}.log"
+    print(f"{label}  (log: {path.relative_to(ROOT)})", flush=True)
+    with path.open("w", errors="replace") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True, errors="replace")
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            out.write(line)
+        return process.wait()
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0))
