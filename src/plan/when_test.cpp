@@ -1,0 +1,296 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "plan/instances.hpp"
+
+namespace caesura::plan {
+namespace {
+
+constexpr Algorithm k_all[] = {Algorithm::ext_johnson, Algorithm::ext_johnson_backfill,
+                               Algorithm::generation_list, Algorithm::generation_list_backfill};
+constexpr unsigned k_seed = 20240422;
+
+bool backfills(Algorithm a) {
+    return a == Algorithm::ext_johnson_backfill || a == Algorithm::generation_list_backfill;
+}
+
+std::vector<std::size_t> generation_order(std::size_t n) {
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+}
+
+// Johnson's order from its definition: the two sets one after the other, index last in each key.
+std::vector<std::size_t> reference_order(Algorithm algorithm, std::span<const Job> jobs) {
+    if (algorithm == Algorithm::generation_list || algorithm == Algorithm::generation_list_backfill)
+        return generation_order(jobs.size());
+    std::vector<std::pair<double, std::size_t>> first, second;
+    for (std::size_t j = 0; j < jobs.size(); ++j)
+        if (jobs[j].compress_s <= jobs[j].write_s)
+            first.emplace_back(jobs[j].compress_s, j);
+        else
+            second.emplace_back(-jobs[j].write_s, j);
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
+    std::vector<std::size_t> order;
+    for (const auto* set : {&first, &second})
+        for (const auto& [key, j] : *set) order.push_back(j);
+    return order;
+}
+
+// The earliest legal place by trying every candidate: an earliest begin is either the moment the
+// task is ready or the end of something that lies before it.
+class ReferenceLane {
+  public:
+    ReferenceLane(std::span<const Interval> obstacles, bool backfill) : backfill_(backfill) {
+        for (const Interval& o : obstacles)
+            if (o.begin_s < o.end_s) taken_.push_back(o);
+    }
+    double place(double ready_s, double duration_s) {
+        if (!backfill_) ready_s = std::max(ready_s, last_end_s_);
+        double best_s = std::numeric_limits<double>::infinity();
+        const auto consider = [&](double at_s) {
+            if (at_s < ready_s || at_s >= best_s) return;
+            for (const Interval& t : taken_)
+                if (at_s < t.end_s && t.begin_s < at_s + duration_s) return;
+            best_s = at_s;
+        };
+        consider(ready_s);
+        for (const Interval& t : taken_) consider(t.end_s);
+        taken_.push_back({best_s, best_s + duration_s});
+        last_end_s_ = best_s + duration_s;
+        return best_s;
+    }
+
+  private:
+    bool backfill_;
+    double last_end_s_ = 0.0;
+    std::vector<Interval> taken_;
+};
+
+// Without obstacles some order common to both lanes is optimal (Johnson 1954), so trying all
+// orders gives the optimum.
+double brute_force_optimum_s(std::span<const Job> jobs) {
+    auto order = generation_order(jobs.size());
+    double best_s = std::numeric_limits<double>::infinity();
+    do {
+        double compress_s = 0.0, write_s = 0.0;
+        for (const std::size_t j : order) {
+            compress_s += jobs[j].compress_s;
+            write_s = std::max(write_s, compress_s) + jobs[j].write_s;
+        }
+        best_s = std::min(best_s, write_s);
+    } while (std::next_permutation(order.begin(), order.end()));
+    return best_s;
+}
+
+// Goal: the paper's own example, to the second. Jobs are numbered from 0 here.
+TEST(Schedule, figure_1_of_s0) {
+    const std::vector<Job> jobs = {{1, 2}, {2, 1}, {2, 2}, {3, 2}};
+    const Obstacles obstacles{{{3, 4}, {6, 7}}, {{4, 5}}};
+    const auto plain = schedule(Algorithm::ext_johnson, jobs, obstacles);
+    ASSERT_TRUE(plain.ok()) << plain.status().message();
+    EXPECT_EQ(plain->compress_begin_s, (std::vector<double>{0, 10, 1, 7}));  // order 1, 3, 4, 2
+    EXPECT_EQ(plain->write_begin_s, (std::vector<double>{1, 12, 5, 10}));
+    EXPECT_EQ(plain->end_s, 13.0);
+    const auto filled = schedule(Algorithm::ext_johnson_backfill, jobs, obstacles);
+    ASSERT_TRUE(filled.ok()) << filled.status().message();
+    // Job 2 goes before job 4 in both lanes; job 4 stays where it was.
+    EXPECT_EQ(filled->compress_begin_s, (std::vector<double>{0, 4, 1, 7}));
+    EXPECT_EQ(filled->write_begin_s, (std::vector<double>{1, 7, 5, 10}));
+    EXPECT_EQ(filled->end_s, 12.0);
+    // Not in the paper: the same instance in order of generation, placed by hand.
+    const auto listed = schedule(Algorithm::generation_list, jobs, obstacles);
+    EXPECT_EQ(listed->compress_begin_s, (std::vector<double>{0, 1, 4, 7}));
+    EXPECT_EQ(listed->write_begin_s, (std::vector<double>{1, 3, 6, 10}));
+}
+
+// Goal: without obstacles Johnson's order is optimal, with and without backfilling.
+TEST(Schedule, johnson_is_optimal_without_obstacles) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    InstanceMaker maker(k_seed, 0.125);
+    for (int round = 0; round < 300; ++round) {
+        const auto jobs = maker.make(maker.below(7), 0, 0.1).jobs;
+        const double optimum_s = jobs.empty() ? 0.0 : brute_force_optimum_s(jobs);
+        for (const Algorithm a : {Algorithm::ext_johnson, Algorithm::ext_johnson_backfill}) {
+            const auto plan = schedule(a, jobs, {});
+            ASSERT_TRUE(plan.ok());
+            ASSERT_EQ(plan->end_s, optimum_s) << to_string(a) << " in round " << round;
+        }
+    }
+}
+
+// Goal: every task gets exactly the earliest legal place that its algorithm's rule leaves, and
+// check() finds nothing, on a grid (ties, touching intervals, zero lengths) and on real numbers.
+TEST(Schedule, gives_every_task_its_earliest_legal_place) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    for (const double grid_s : {0.25, 0.0}) {
+        InstanceMaker maker(k_seed + 1, grid_s);
+        for (int round = 0; round < 400; ++round) {
+            const auto [jobs, obstacles] =
+                maker.make(maker.below(25), maker.below(10), round % 3 == 0 ? 0.3 : 0.0);
+            for (const Algorithm a : k_all) {
+                const auto plan = schedule(a, jobs, obstacles);
+                ASSERT_TRUE(plan.ok()) << plan.status().message();
+                const Status legal = check(*plan, jobs, obstacles);
+                ASSERT_TRUE(legal.ok()) << to_string(a) << ": " << legal.message();
+                ReferenceLane compress(obstacles.compress, backfills(a));
+                ReferenceLane write(obstacles.write, backfills(a));
+                for (const std::size_t j : reference_order(a, jobs)) {
+                    const double begin_s = compress.place(0.0, jobs[j].compress_s);
+                    ASSERT_EQ(plan->compress_begin_s[j], begin_s)
+                        << to_string(a) << " grid " << grid_s << " round " << round << " job " << j;
+                    ASSERT_EQ(plan->write_begin_s[j],
+                              write.place(begin_s + jobs[j].compress_s, jobs[j].write_s))
+                        << to_string(a) << " grid " << grid_s << " round " << round << " job " << j;
+                }
+            }
+        }
+    }
+}
+
+// Goal: no schedule beats the bound that holds for every schedule: both lanes' work, plus what
+// must come before the first write or after the last compression, plus obstacles inside.
+TEST(Schedule, never_ends_before_the_lower_bound) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    InstanceMaker maker(k_seed + 2, 0.125);
+    const auto covered = [](std::span<const Interval> obstacles, double from_s, double to_s) {
+        double sum_s = 0.0;
+        for (const Interval& o : obstacles)
+            sum_s += std::max(0.0, std::min(o.end_s, to_s) - std::max(o.begin_s, from_s));
+        return sum_s;
+    };
+    for (int round = 0; round < 300; ++round) {
+        const auto [jobs, obstacles] = maker.make(1 + maker.below(20), maker.below(8), 0.05);
+        double compress_s = 0.0, write_s = 0.0, least_compress_s = 1e9, least_write_s = 1e9;
+        for (const Job& job : jobs) {
+            compress_s += job.compress_s;
+            write_s += job.write_s;
+            least_compress_s = std::min(least_compress_s, job.compress_s);
+            least_write_s = std::min(least_write_s, job.write_s);
+        }
+        for (const Algorithm a : k_all) {
+            const double end_s = schedule(a, jobs, obstacles)->end_s;
+            ASSERT_GE(end_s, compress_s + least_write_s);
+            ASSERT_GE(end_s, least_compress_s + write_s);
+            const double last_compress_s = end_s - least_write_s;
+            ASSERT_GE(last_compress_s - covered(obstacles.compress, 0.0, last_compress_s),
+                      compress_s);
+            ASSERT_GE(end_s - least_compress_s - covered(obstacles.write, least_compress_s, end_s),
+                      write_s);
+        }
+    }
+}
+
+// Goal: backfilling never moves what is placed: the schedule of the first k jobs is the first k
+// entries of the schedule of all.
+TEST(Schedule, later_jobs_never_move_placed_ones) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    InstanceMaker maker(k_seed + 3, 0.0);
+    for (int round = 0; round < 100; ++round) {
+        const auto [jobs, obstacles] = maker.make(12, 6, 0.1);
+        const auto all = schedule(Algorithm::generation_list_backfill, jobs, obstacles);
+        for (std::size_t k = 0; k < jobs.size(); ++k) {
+            const auto some =
+                schedule(Algorithm::generation_list_backfill, std::span(jobs).first(k), obstacles);
+            for (std::size_t j = 0; j < k; ++j) {
+                ASSERT_EQ(some->compress_begin_s[j], all->compress_begin_s[j]);
+                ASSERT_EQ(some->write_begin_s[j], all->write_begin_s[j]);
+            }
+        }
+    }
+}
+
+// Goal: S0 §3.3.1's remark: compressions of the first Johnson set start at the same time with and
+// without backfilling, because they come by increasing length, so no skipped gap holds a later one.
+TEST(Schedule, backfilling_leaves_the_first_set_alone) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    InstanceMaker maker(k_seed + 4, 0.0);
+    for (int round = 0; round < 200; ++round) {
+        const auto [jobs, obstacles] = maker.make(15, 8, 0.05);
+        const auto plain = schedule(Algorithm::ext_johnson, jobs, obstacles);
+        const auto filled = schedule(Algorithm::ext_johnson_backfill, jobs, obstacles);
+        for (std::size_t j = 0; j < jobs.size(); ++j)
+            if (jobs[j].compress_s <= jobs[j].write_s) {
+                ASSERT_EQ(plain->compress_begin_s[j], filled->compress_begin_s[j]);
+            }
+    }
+}
+
+TEST(Schedule, without_jobs_ends_at_zero) {
+    for (const Algorithm a : k_all) {
+        const auto plan = schedule(a, {}, Obstacles{{{0, 5}}, {{1, 2}}});
+        ASSERT_TRUE(plan.ok());
+        EXPECT_EQ(plan->end_s, 0.0);
+        EXPECT_TRUE(plan->compress_begin_s.empty());
+    }
+}
+
+// Goal: what no time is defined sanely. An obstacle of no length excludes nothing; a task of no
+// length sits on a boundary, not inside an obstacle.
+TEST(Schedule, handles_zero_lengths) {
+    const Obstacles point{{{0.5, 0.5}}, {{1, 1}, {1.5, 1.5}}};
+    const Obstacles wall{{{0, 2}, {2, 3}}, {{1, 4}}};
+    for (const Algorithm a : k_all) {
+        const auto through = schedule(a, std::vector<Job>{{1, 2}}, point);
+        ASSERT_TRUE(through.ok()) << through.status().message();
+        EXPECT_EQ(through->compress_begin_s[0], 0.0);
+        EXPECT_EQ(through->write_begin_s[0], 1.0);
+        const auto edge = schedule(a, std::vector<Job>{{0, 0}, {1, 0}, {0, 1}}, wall);
+        ASSERT_TRUE(edge.ok());
+        EXPECT_TRUE(check(*edge, std::vector<Job>{{0, 0}, {1, 0}, {0, 1}}, wall).ok());
+        EXPECT_EQ(edge->compress_begin_s[0], 0.0);  // the begin of the obstacle at 0
+        EXPECT_EQ(edge->compress_begin_s[1], 3.0);
+        EXPECT_EQ(edge->write_begin_s[1], 4.0);
+    }
+}
+
+TEST(Schedule, names_every_algorithm) {
+    EXPECT_EQ(to_string(Algorithm::ext_johnson), "ext_johnson");
+    EXPECT_EQ(to_string(Algorithm::ext_johnson_backfill), "ext_johnson_backfill");
+    EXPECT_EQ(to_string(Algorithm::generation_list), "generation_list");
+    EXPECT_EQ(to_string(Algorithm::generation_list_backfill), "generation_list_backfill");
+    const auto bad = schedule(static_cast<Algorithm>(99), {}, {});
+    ASSERT_FALSE(bad.ok());
+    EXPECT_NE(bad.status().message().find("99"), std::string::npos);
+}
+
+// Goal: input that cannot be right is refused with its place and value.
+TEST(Schedule, refuses_invalid_input_by_name) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double inf = std::numeric_limits<double>::infinity();
+    struct Case {
+        std::vector<Job> jobs;
+        Obstacles obstacles;
+        std::vector<std::string> words;
+    };
+    const std::vector<Case> cases = {
+        {{{1, 1}, {-2.5, 1}}, {}, {"compress_s of job 1", "-2.5"}},
+        {{{1, nan}}, {}, {"write_s of job 0", "nan"}},
+        {{{inf, 1}}, {}, {"compress_s of job 0", "inf"}},
+        {{{1, 1}}, {{{0, 1}, {3, 2}}, {}}, {"obstacle 1", "compress", "3", "2"}},
+        {{{1, 1}}, {{}, {{nan, 1}}}, {"obstacle 0", "write", "nan"}},
+        {{{1, 1}}, {{}, {{0, inf}}}, {"obstacle 0", "write", "inf"}},
+        {{{1, 1}}, {{{4, 5}, {1, 2}}, {}}, {"obstacle 1", "compress", "sort"}},
+        {{{1, 1}}, {{}, {{1, 3}, {2, 4}}}, {"obstacle 1", "write", "overlaps", "[1, 3)"}},
+        {{{1, 1}}, {{}, {{1, 3}, {2, 2}, {2.5, 4}}}, {"obstacle 2", "write", "overlaps"}},
+        {{{1e308, 1e308}}, {}, {"range of double"}},
+    };
+    for (const Case& c : cases) {
+        for (const Algorithm a : k_all) {
+            const auto plan = schedule(a, c.jobs, c.obstacles);
+            ASSERT_FALSE(plan.ok()) << c.words[0];
+            EXPECT_EQ(plan.status().code(), StatusCode::invalid_argument);
+            for (const auto& word : c.words)
+                EXPECT_NE(plan.status().message().find(word), std::string::npos)
+                    << word << " is missing in: " << plan.status().message();
+        }
+        EXPECT_FALSE(check({}, c.jobs, c.obstacles).ok());
+    }
+}
+
+}  // namespace
+}  // namespace caesura::plan
