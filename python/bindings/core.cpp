@@ -1,0 +1,10 @@
+// The module caesura._core. The package around it is what people import.
+#include "bindings.hpp"
+
+NB_MODULE(_core, module) {
+    module.doc() = "Caesura's C++ library; use the package `caesura` instead.";
+    caesura::python::bind_errors(module);
+    caesura::python::bind_files(module);
+    caesura::python::bind_plan(module);
+    caesura::python::bind_writer(module);
+}

@@ -1,0 +1,152 @@
+// Looking at files: list, check checksums, recover.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <variant>
+
+#include "base/file.hpp"
+#include "bindings.hpp"
+#include "caesura/store.hpp"
+
+namespace caesura::python {
+
+namespace {
+
+nb::object to_python(const Shape& shape) {
+    nb::list axes;
+    for (int axis = 0; axis < shape.rank(); ++axis) axes.append(shape[axis]);
+    return nb::tuple(axes);
+}
+
+nb::dict to_python(const std::vector<store::Attribute>& attributes) {
+    nb::dict out;
+    for (const auto& attribute : attributes)
+        out[attribute.name.c_str()] = std::visit(
+            [](const auto& value) -> nb::object { return nb::cast(value); }, attribute.value);
+    return out;
+}
+
+nb::dict to_python(const FilterSpec& filter) {
+    nb::dict out;
+    out["id"] = filter.id;
+    out["optional"] = filter.optional;
+    out["cd_values"] = nb::cast(filter.cd_values);
+    out["name"] = filter.name;
+    return out;
+}
+
+nb::dict to_python(const store::DatasetInfo& dataset) {
+    nb::dict out;
+    out["path"] = dataset.spec.path;
+    out["dtype"] = std::string(to_string(dataset.spec.dtype));
+    out["shape"] = to_python(dataset.spec.shape);
+    out["chunk"] = to_python(dataset.spec.chunk);
+    nb::list pipeline;
+    for (const auto& filter : dataset.spec.pipeline) pipeline.append(to_python(filter));
+    out["pipeline"] = pipeline;
+    out["attributes"] = to_python(dataset.spec.attributes);
+    out["iteration"] = dataset.iteration;
+    out["raw_bytes"] = dataset.raw_bytes;
+    out["stored_bytes"] = dataset.stored_bytes;
+    nb::list chunks;
+    for (const auto& chunk : dataset.chunks) {
+        nb::dict item;
+        item["chunk"] = chunk.chunk;
+        item["address"] = chunk.address;
+        item["bytes"] = chunk.bytes;
+        item["filter_mask"] = chunk.filter_mask;
+        item["has_checksum"] = chunk.checksum != 0;
+        chunks.append(item);
+    }
+    out["chunks"] = chunks;
+    return out;
+}
+
+/// A file opened for reading, with its list of datasets: keeps what read_chunk needs.
+class OpenFile {
+  public:
+    explicit OpenFile(const std::string& path) {
+        Result<store::FileInfo> info = Status();
+        Result<std::unique_ptr<base::File>> file = Status();
+        {
+            nb::gil_scoped_release release;
+            auto& file_system = base::FileSystem::posix();
+            info = store::read_info(file_system, path);
+            if (info.ok()) file = file_system.open(path, base::FileSystem::Mode::read);
+        }
+        info_ = value_or_raise(std::move(info));
+        file_ = value_or_raise(std::move(file));
+    }
+
+    nb::dict info() const {
+        nb::dict out;
+        out["path"] = info_.path;
+        out["file_bytes"] = info_.file_bytes;
+        out["allocated_bytes"] = info_.allocated_bytes;
+        out["metadata_bytes"] = info_.metadata_bytes;
+        out["unused_bytes"] = info_.unused_bytes;
+        out["needs_recover"] = info_.needs_recover;
+        out["root"] = to_python(info_.root);
+        nb::list datasets;
+        for (const auto& dataset : info_.datasets) datasets.append(to_python(dataset));
+        out["datasets"] = datasets;
+        return out;
+    }
+
+    nb::bytes read_chunk(std::size_t dataset, std::size_t chunk) const {
+        if (dataset >= info_.datasets.size() || chunk >= info_.datasets[dataset].chunks.size())
+            raise_if_error({StatusCode::invalid_argument,
+                            info_.path + ": there is no chunk " + std::to_string(chunk) +
+                                " of dataset " + std::to_string(dataset)});
+        Result<std::vector<std::byte>> stored = Status();
+        {
+            nb::gil_scoped_release release;
+            const auto& info = info_.datasets[dataset];
+            stored = store::read_chunk(*file_, info, info.chunks[chunk]);
+        }
+        const auto bytes = value_or_raise(std::move(stored));
+        return nb::bytes(bytes.data(), bytes.size());
+    }
+
+  private:
+    store::FileInfo info_;
+    std::unique_ptr<base::File> file_;
+};
+
+nb::dict recover(const std::string& path, bool dry_run) {
+    Result<store::RecoverReport> result = Status();
+    {
+        nb::gil_scoped_release release;
+        result = store::recover(base::FileSystem::posix(), path, dry_run);
+    }
+    const auto report = value_or_raise(std::move(result));
+    nb::dict out;
+    out["was_clean"] = report.was_clean;
+    out["journal_replayed"] = report.journal_replayed;
+    out["journal_dropped"] = report.journal_dropped;
+    out["committed_dumps"] = report.committed_dumps;
+    out["finished_iterations"] = nb::cast(report.finished_iterations);
+    nb::list dropped;
+    for (const auto& dump : report.dropped) {
+        nb::dict item;
+        item["iteration"] = dump.iteration;
+        item["blocks_found"] = dump.blocks_found;
+        item["blocks_expected"] = dump.blocks_expected;
+        dropped.append(item);
+    }
+    out["dropped"] = dropped;
+    return out;
+}
+
+}  // namespace
+
+void bind_files(nb::module_& module) {
+    nb::class_<OpenFile>(module, "OpenFile")
+        .def(nb::init<const std::string&>(), nb::arg("path"))
+        .def("info", &OpenFile::info)
+        .def("read_chunk", &OpenFile::read_chunk, nb::arg("dataset"), nb::arg("chunk"),
+             "The chunk's stored bytes, checked against its checksum.");
+    module.def("recover", &recover, nb::arg("path"), nb::arg("dry_run") = false);
+}
+
+}  // namespace caesura::python

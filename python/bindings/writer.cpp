@@ -1,0 +1,268 @@
+// The writer. Arguments are checked for type here and for sense in the library; the Python class
+// caesura.Writer gives them names and defaults.
+//
+// Invariants:
+//  - Whatever points into a Writer (iteration, dump, mark) shares its ownership, so no order of
+//    Python's garbage collection leaves a dangling pointer.
+//  - The Writer is destroyed without the GIL: it may wait for threads that want to speak.
+#include "caesura/writer.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace caesura::python {
+
+namespace {
+
+struct Handle {
+    std::unique_ptr<Writer> writer;
+    ~Handle() {
+        nb::gil_scoped_release release;
+        writer.reset();
+    }
+};
+using Shared = std::shared_ptr<Handle>;
+
+template <class T>
+T take(const nb::dict& options, const char* key, T fallback) {
+    return options.contains(key) ? nb::cast<T>(options[key]) : std::move(fallback);
+}
+
+CodecSpec to_codec(const nb::dict& options) {
+    CodecSpec codec;
+    codec.name = take(options, "codec", codec.name);
+    codec.cd_values = take(options, "cd_values", codec.cd_values);
+    codec.verify = take(options, "verify", codec.verify);
+    return codec;
+}
+
+ErrorBound to_bound(const std::pair<std::string, double>& bound) {
+    if (bound.first == "absolute") return absolute(bound.second);
+    if (bound.first == "relative") return relative(bound.second);
+    return lossless();
+}
+
+/// The callback may outlive the frame that has the GIL, so its reference is dropped with the GIL.
+std::function<void(std::string_view)> to_callback(nb::object callback) {
+    if (callback.is_none()) return {};
+    const std::shared_ptr<nb::object> shared(new nb::object(std::move(callback)),
+                                             [](nb::object* held) {
+                                                 nb::gil_scoped_acquire gil;
+                                                 delete held;
+                                             });
+    return [shared](std::string_view message) {
+        nb::gil_scoped_acquire gil;
+        try {
+            (*shared)(nb::str(message.data(), message.size()));
+        } catch (nb::python_error& error) {
+            error.discard_as_unraisable("caesura.Writer on_message");
+        }
+    };
+}
+
+WriterOptions to_options(const nb::dict& from) {
+    WriterOptions options;
+    options.codec = to_codec(from);
+    options.bound = to_bound(take(from, "bound", std::pair<std::string, double>("lossless", 0.0)));
+    options.chunk_bytes = take(from, "chunk_bytes", options.chunk_bytes);
+    options.memory_bytes = take(from, "memory_bytes", options.memory_bytes);
+    options.write_buffer_bytes = take(from, "write_buffer_bytes", options.write_buffer_bytes);
+    options.planning = take(from, "planning", options.planning);
+    if (from.contains("algorithm"))
+        options.algorithm = to_algorithm(nb::cast<std::string>(from["algorithm"]));
+    options.compress_threads = take(from, "compress_threads", options.compress_threads);
+    options.durable = take(from, "durable", options.durable);
+    options.trace_path = take(from, "trace", options.trace_path);
+    options.author = take(from, "author", options.author);
+    options.software = take(from, "software", options.software);
+    options.root_attributes = take(from, "root_attributes", options.root_attributes);
+    if (from.contains("on_message"))
+        options.on_message = to_callback(nb::object(from["on_message"]));
+    return options;
+}
+
+FieldOptions to_field_options(const nb::dict& from) {
+    FieldOptions options;
+    if (from.contains("codec")) options.codec = to_codec(from);
+    options.unit_si = take(from, "unit_si", options.unit_si);
+    if (from.contains("unit_dimension")) {
+        const auto powers = nb::cast<std::vector<double>>(from["unit_dimension"]);
+        if (powers.size() != options.unit_dimension.size())
+            raise_if_error({StatusCode::invalid_argument,
+                            "unit_dimension has " + std::to_string(powers.size()) +
+                                " powers; openPMD wants 7 (L, M, T, I, theta, N, J)"});
+        std::copy(powers.begin(), powers.end(), options.unit_dimension.begin());
+    }
+    options.axis_labels = take(from, "axis_labels", options.axis_labels);
+    options.grid_spacing = take(from, "grid_spacing", options.grid_spacing);
+    options.grid_offset = take(from, "grid_offset", options.grid_offset);
+    options.grid_unit_si = take(from, "grid_unit_si", options.grid_unit_si);
+    return options;
+}
+
+struct PyBusy {
+    Shared shared;
+    std::optional<Busy> mark;
+    void end() { mark.reset(); }
+};
+
+struct PyDump {
+    Shared shared;
+    Dump dump;
+
+    void put(std::uint32_t field, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array,
+             const std::vector<std::uint64_t>& offset, bool borrow) {
+        const bool single = array.dtype() == nb::dtype<float>();
+        if (!single && array.dtype() != nb::dtype<double>())
+            raise_if_error({StatusCode::invalid_argument,
+                            "the array is neither float32 nor float64; convert it first"});
+        std::vector<std::uint64_t> extent;
+        for (std::size_t axis = 0; axis < array.ndim(); ++axis) extent.push_back(array.shape(axis));
+        if (extent.size() != offset.size() || extent.size() > k_max_rank)
+            raise_if_error({StatusCode::invalid_argument,
+                            "the array has " + std::to_string(extent.size()) +
+                                " axes and its offset " + std::to_string(offset.size()) +
+                                "; they must agree (1 to 4)"});
+        const Box box{Shape(offset), Shape(extent)};
+        Status status;
+        {
+            nb::gil_scoped_release release;
+            status = dump.put_bytes(Field{field}, box, array.data(), single ? float32 : float64,
+                                    borrow ? Ownership::borrow : Ownership::copy);
+        }
+        raise_if_error(status);
+    }
+};
+
+struct PyIteration {
+    Shared shared;
+    std::optional<Iteration> iteration;
+
+    Iteration& live() {
+        if (!iteration)
+            raise_if_error({StatusCode::invalid_argument, "this iteration has ended already"});
+        return *iteration;
+    }
+    PyBusy busy(int lane) {
+        PyBusy busy{shared, std::nullopt};
+        busy.mark.emplace(live().busy(lane == 0 ? Lane::compress : Lane::write));
+        return busy;
+    }
+    PyDump begin_dump(double time, double dt, double time_unit_si) {
+        return {shared, live().begin_dump(time, dt, time_unit_si)};
+    }
+    void end() {
+        Status status;
+        {
+            Iteration& target = live();
+            nb::gil_scoped_release release;
+            status = target.end();
+        }
+        iteration.reset();
+        raise_if_error(status);
+    }
+};
+
+nb::dict to_python(const WriterReport& report) {
+    nb::dict out;
+    out["raw_bytes"] = report.raw_bytes;
+    out["stored_bytes"] = report.stored_bytes;
+    out["reserved_bytes"] = report.reserved_bytes;
+    out["overflow_bytes"] = report.overflow_bytes;
+    out["overflow_blocks"] = report.overflow_blocks;
+    out["fallback_blocks"] = report.fallback_blocks;
+    out["raw_blocks"] = report.raw_blocks;
+    out["blocks"] = report.blocks;
+    out["writes"] = report.writes;
+    out["dumps"] = report.dumps;
+    out["compress_s"] = report.compress_s;
+    out["write_s"] = report.write_s;
+    out["plan_s"] = report.plan_s;
+    out["put_s"] = report.put_s;
+    out["end_s"] = report.end_s;
+    out["close_s"] = report.close_s;
+    out["put_wait_s"] = report.put_wait_s;
+    out["over_budget_bytes"] = report.over_budget_bytes;
+    out["peak_memory_bytes"] = report.peak_memory_bytes;
+    out["max_error_over_bound"] = report.max_error_over_bound;
+    out["write_interference_s"] = report.write_interference_s;
+    return out;
+}
+
+struct PyWriter {
+    Shared shared = std::make_shared<Handle>();
+
+    PyWriter(const std::string& path, nb::object comm, const nb::dict& options) {
+        auto communicator = make_communicator(std::move(comm));
+        WriterOptions plain = to_options(options);
+        Result<std::unique_ptr<Writer>> result = Status();
+        {
+            nb::gil_scoped_release release;
+            result = Writer::create(path, std::move(communicator), std::move(plain));
+        }
+        shared->writer = value_or_raise(std::move(result));
+    }
+    std::uint32_t define_field(const std::string& name, const std::string& dtype,
+                               const std::vector<std::uint64_t>& shape,
+                               const std::pair<std::string, double>& bound,
+                               const nb::dict& options) {
+        if (shape.empty() || shape.size() > k_max_rank)
+            raise_if_error({StatusCode::invalid_argument, "field '" + name + "' has " +
+                                                              std::to_string(shape.size()) +
+                                                              " axes; 1 to 4 are possible"});
+        const DType type = dtype == "float64" ? float64 : float32;
+        const FieldOptions plain = to_field_options(options);
+        Result<Field> field = Status();
+        {
+            nb::gil_scoped_release release;
+            field = shared->writer->define_field(name, type, Shape(shape), to_bound(bound), plain);
+        }
+        return value_or_raise(std::move(field)).index;
+    }
+    PyIteration begin_iteration(std::uint64_t number) {
+        PyIteration iteration{shared, std::nullopt};
+        iteration.iteration.emplace(shared->writer->begin_iteration(number));
+        return iteration;
+    }
+    void close() {
+        Status status;
+        {
+            nb::gil_scoped_release release;
+            status = shared->writer->close();
+        }
+        raise_if_error(status);
+    }
+};
+
+}  // namespace
+
+void bind_writer(nb::module_& module) {
+    nb::class_<PyBusy>(module, "Busy").def("end", &PyBusy::end);
+    nb::class_<PyDump>(module, "Dump")
+        .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),
+             nb::arg("borrow"));
+    nb::class_<PyIteration>(module, "Iteration")
+        .def("busy", &PyIteration::busy, nb::arg("lane"))
+        .def("begin_dump", &PyIteration::begin_dump, nb::arg("time"), nb::arg("dt"),
+             nb::arg("time_unit_si"))
+        .def("end", &PyIteration::end);
+    nb::class_<PyWriter>(module, "Writer")
+        .def(nb::init<const std::string&, nb::object, const nb::dict&>(), nb::arg("path"),
+             nb::arg("comm").none(), nb::arg("options"))
+        .def("define_field", &PyWriter::define_field, nb::arg("name"), nb::arg("dtype"),
+             nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
+        .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"))
+        .def("committed", [](PyWriter& self) { return self.shared->writer->committed(); })
+        .def("released",
+             [](PyWriter& self, std::uint64_t n) { return self.shared->writer->released(n); })
+        .def("report", [](PyWriter& self) { return to_python(self.shared->writer->report()); })
+        .def("close", &PyWriter::close);
+}
+
+}  // namespace caesura::python

@@ -1,0 +1,137 @@
+"""Traces: what a run did and what it had planned, read back from the Chrome-trace JSON it wrote.
+
+One file per rank, "X" events: `cat` is the kind, `pid` the rank, thread names are lanes, times are
+microseconds since the run began, args hold iteration and bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+class TraceError(Exception):
+    """The file is not a trace that can be shown; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: str  # compress write sync obstacle wait plan commit planned_* iteration put end
+    name: str
+    rank: int
+    lane: str
+    begin_s: float
+    end_s: float
+    iteration: int
+    bytes: int
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.begin_s
+
+
+@dataclass(frozen=True)
+class Span:
+    """One iteration of one rank."""
+
+    number: int
+    begin_s: float
+    end_s: float
+
+
+@dataclass
+class Trace:
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def ranks(self) -> list[int]:
+        return sorted({event.rank for event in self.events})
+
+    @property
+    def begin_s(self) -> float:
+        return min(event.begin_s for event in self.events)
+
+    @property
+    def end_s(self) -> float:
+        return max(event.end_s for event in self.events)
+
+    def iterations(self, rank: int | None = None) -> list[Span]:
+        """In order of time; of the lowest rank unless one is named."""
+        chosen = self.ranks[0] if rank is None else rank
+        spans = [
+            Span(event.iteration, event.begin_s, event.end_s)
+            for event in self.events
+            if event.kind == "iteration" and event.rank == chosen
+        ]
+        return sorted(spans, key=lambda span: span.begin_s)
+
+    def typical_iteration(self) -> Span:
+        """The one to enlarge: hides the most compression and writing, the middle one of equals.
+
+        The first quarter is left out while there is another: the models are still learning then.
+        """
+        spans = self.iterations()
+        if not spans:
+            return Span(0, self.begin_s, self.end_s)
+        settled = spans[len(spans) // 4 :]
+        rank = self.ranks[0]
+        tasks = [
+            event
+            for event in self.events
+            if event.rank == rank and event.kind in ("compress", "write")
+        ]
+        load = {span: sum(_overlap_s(event, span) for event in tasks) for span in settled}
+        most = max(load.values())
+        busy = [span for span in settled if load[span] >= 0.8 * most]
+        return busy[len(busy) // 2]
+
+
+def _overlap_s(event: Event, span: Span) -> float:
+    return max(0.0, min(event.end_s, span.end_s) - max(event.begin_s, span.begin_s))
+
+
+def read_traces(paths: Iterable[str | Path]) -> Trace:
+    """All ranks of one run. Raises TraceError naming the file, OSError if it cannot be read."""
+    trace = Trace()
+    for path in paths:
+        trace.events.extend(_read_events(Path(path)))
+    if not trace.events:
+        raise TraceError(
+            "the traces hold no event; give the files written through WriterOptions.trace_path"
+        )
+    trace.events.sort(key=lambda event: (event.rank, event.begin_s, event.end_s))
+    return trace
+
+
+def _read_events(path: Path) -> list[Event]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        raw = document["traceEvents"] if isinstance(document, dict) else document
+        lanes = {
+            (item["pid"], item["tid"]): item["args"]["name"]
+            for item in raw
+            if item.get("ph") == "M" and item.get("name") == "thread_name"
+        }
+        return [_to_event(item, lanes) for item in raw if item.get("ph") == "X"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TraceError(
+            f"{path} is not a Chrome trace ({type(error).__name__}: {error}); "
+            "a trace of a killed run is incomplete, use one of a run that was closed"
+        ) from error
+
+
+def _to_event(item: dict, lanes: dict) -> Event:
+    begin_s = float(item["ts"]) * 1e-6
+    arguments = item.get("args", {})
+    return Event(
+        kind=str(item.get("cat", "")),
+        name=str(item.get("name", "")),
+        rank=int(item["pid"]),
+        lane=str(lanes.get((item["pid"], item.get("tid")), item.get("tid", ""))),
+        begin_s=begin_s,
+        end_s=begin_s + float(item.get("dur", 0.0)) * 1e-6,
+        iteration=int(arguments.get("iteration", 0)),
+        bytes=int(arguments.get("bytes", 0)),
+    )

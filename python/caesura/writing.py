@@ -1,0 +1,353 @@
+"""Writing from Python: numpy arrays in, one standard HDF5 (openPMD) file out.
+
+    with caesura.Writer("run.h5", absolute=1e-3) as writer:
+        rho = writer.define_field("rho", numpy.float32, (64, 64, 64))
+        for n in range(10):
+            with writer.iteration(n) as iteration:
+                with iteration.busy("compress"):
+                    compute()
+                if n % 2 == 0:
+                    iteration.begin_dump(time=0.1 * n).put(rho, array, offset=(0, 0, 0))
+
+Which calls are collective is said at each; the rules are those of caesura/writer.hpp.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from caesura import communicator
+
+_LANES = {"compress": 0, "write": 1}
+
+
+@dataclass(frozen=True)
+class Field:
+    """Handle of a field; valid for the life of its Writer."""
+
+    index: int
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WriterReport:
+    """Counters of this rank since the writer was made, in bytes, seconds or counts."""
+
+    raw_bytes: int
+    stored_bytes: int
+    reserved_bytes: int
+    overflow_bytes: int
+    overflow_blocks: int
+    fallback_blocks: int
+    raw_blocks: int
+    blocks: int
+    writes: int
+    dumps: int
+    compress_s: float
+    write_s: float
+    plan_s: float
+    put_s: float
+    end_s: float
+    close_s: float
+    put_wait_s: float
+    over_budget_bytes: int
+    peak_memory_bytes: int
+    max_error_over_bound: float
+    write_interference_s: float
+
+    @property
+    def ratio(self) -> float:
+        """Raw over stored bytes; 1 before anything was stored."""
+        return self.raw_bytes / self.stored_bytes if self.stored_bytes else 1.0
+
+
+class Dump:
+    """One dump being handed over; lives inside its iteration."""
+
+    def __init__(self, core: Any, writer: Writer, number: int) -> None:
+        self._core = core
+        self._writer = writer
+        self._number = number
+
+    def put(
+        self,
+        field: Field,
+        array: Any,
+        offset: Sequence[int] | None = None,
+        *,
+        borrow: bool = False,
+    ) -> None:
+        """Hand over this rank's part of `field`, which begins at `offset` of the global array.
+
+        Without borrow the values are copied and the array is yours again at once. With borrow it
+        must stay unchanged until `Writer.released(iteration)`; a copy is still made if it is not
+        contiguous or lies on a device. Local: no other rank is waited for.
+
+        Raises ValueError naming field, rank and value.
+        """
+        values = host_array(array)
+        if values.dtype != field.dtype:
+            raise ValueError(
+                f"field '{field.name}' is {field.dtype}, the array {values.dtype}; "
+                f"convert it with array.astype(numpy.{field.dtype})"
+            )
+        values = np.ascontiguousarray(values)
+        begin = [0] * values.ndim if offset is None else [int(at) for at in offset]
+        if any(at < 0 for at in begin):
+            raise ValueError(f"field '{field.name}': offset {tuple(begin)} is below zero")
+        self._core.put(field.index, values, begin, borrow)
+        if borrow:
+            self._writer._keep(self._number, values)
+
+
+class Iteration:
+    """One time step; made by Writer.iteration() or Writer.begin_iteration()."""
+
+    def __init__(self, core: Any, writer: Writer, number: int) -> None:
+        self._core = core
+        self._writer = writer
+        self.number = number
+
+    @contextmanager
+    def busy(self, lane: str) -> Iterator[None]:
+        """While inside, the application needs that lane's resource.
+
+        "compress": this rank's core. "write": network, MPI or the file system. Local.
+        """
+        if lane not in _LANES:
+            raise ValueError(f'lane is {lane!r}; use "compress" or "write"')
+        mark = self._core.busy(_LANES[lane])
+        try:
+            yield
+        finally:
+            mark.end()
+
+    def begin_dump(self, time: float, dt: float = 1.0, time_unit_si: float = 1.0) -> Dump:
+        """At most one dump an iteration, at this physical time. Local."""
+        return Dump(
+            self._core.begin_dump(float(time), float(dt), float(time_unit_si)),
+            self._writer,
+            self.number,
+        )
+
+    def end(self) -> None:
+        """The one collective of an iteration; raises the first error of any rank, on all ranks."""
+        self._core.end()
+        self._writer._forget_released()
+
+
+class Writer:
+    """Belongs to a group of ranks; writes their fields into one file while they compute."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        comm: Any = None,
+        *,
+        codec: str = "sz3",
+        cd_values: Sequence[int] = (),
+        verify: bool = True,
+        absolute: float | None = None,
+        relative: float | None = None,
+        chunk_bytes: int = 8 << 20,
+        memory_bytes: int = 0,
+        write_buffer_bytes: int = 20 << 20,
+        planning: bool = True,
+        algorithm: str = "ext_johnson_backfill",
+        compress_threads: int = 1,
+        durable: bool = True,
+        trace: str | os.PathLike[str] = "",
+        author: str = "",
+        software: str = "caesura",
+        root_attributes: dict[str, str] | None = None,
+        on_message: Callable[[str], None] | None = None,
+    ) -> None:
+        """Collective. Creates (truncates) `path`.
+
+        comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
+        bound of fields that give none; neither means lossless. trace: a Chrome trace a rank, "%r"
+        in it becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
+
+        Raises OSError (the path cannot be written), ValueError (an option), RuntimeError (the
+        codec's plugin is not installed).
+        """
+        find_plugins()
+        from caesura import _core
+
+        self._bound = bound_of(absolute, relative) or ("lossless", 0.0)
+        wrapped = communicator.wrap(comm)
+        self.rank: int = getattr(wrapped, "rank", 0)
+        self.size: int = getattr(wrapped, "size", 1)
+        self._borrowed: dict[int, list[np.ndarray]] = {}
+        self._core = _core.Writer(
+            os.fspath(path),
+            wrapped,
+            {
+                "codec": codec,
+                "cd_values": [int(value) for value in cd_values],
+                "verify": bool(verify),
+                "bound": self._bound,
+                "chunk_bytes": int(chunk_bytes),
+                "memory_bytes": int(memory_bytes),
+                "write_buffer_bytes": int(write_buffer_bytes),
+                "planning": bool(planning),
+                "algorithm": algorithm,
+                "compress_threads": int(compress_threads),
+                "durable": bool(durable),
+                "trace": os.fspath(trace),
+                "author": author,
+                "software": software,
+                "root_attributes": dict(root_attributes or {}),
+                "on_message": on_message,
+            },
+        )
+
+    def define_field(
+        self,
+        name: str,
+        dtype: Any,
+        shape: Sequence[int],
+        *,
+        absolute: float | None = None,
+        relative: float | None = None,
+        lossless: bool = False,
+        codec: str | None = None,
+        cd_values: Sequence[int] = (),
+        **options: Any,
+    ) -> Field:
+        """Define a global array; the same calls in the same order on all ranks.
+
+        name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
+        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si.
+
+        Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
+        """
+        kind = np.dtype(dtype)
+        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(f"field '{name}' is {kind}; only float32 and float64 can be stored")
+        unknown = set(options) - _FIELD_OPTIONS
+        if unknown:
+            raise ValueError(
+                f"field '{name}': unknown option {sorted(unknown)[0]!r}; "
+                f"known are {', '.join(sorted(_FIELD_OPTIONS))}"
+            )
+        if codec is not None:
+            options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
+        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative)
+        extents = tuple(int(extent) for extent in shape)
+        if any(extent < 1 for extent in extents):
+            raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
+        index = self._core.define_field(name, str(kind), extents, own or self._bound, options)
+        return Field(index, name, kind, extents)
+
+    def begin_iteration(self, number: int) -> Iteration:
+        """Local. End it with Iteration.end(); `iteration()` does so by itself."""
+        return Iteration(self._core.begin_iteration(int(number)), self, int(number))
+
+    @contextmanager
+    def iteration(self, number: int) -> Iterator[Iteration]:
+        """An iteration that ends with the block. Collective at the end.
+
+        An exception inside leaves without the collective: other ranks may never come to it.
+        """
+        iteration = self.begin_iteration(number)
+        yield iteration
+        iteration.end()
+
+    @property
+    def committed(self) -> int | None:
+        """Iteration number of the last dump known to be in the file; None before the first."""
+        return self._core.committed()
+
+    def released(self, iteration: int) -> bool:
+        """May arrays borrowed for this iteration be changed?"""
+        return self._core.released(int(iteration))
+
+    def report(self) -> WriterReport:
+        values = self._core.report()
+        return WriterReport(**{field.name: values[field.name] for field in fields(WriterReport)})
+
+    def close(self) -> None:
+        """Collective. Finishes and commits everything; raises the first error."""
+        try:
+            self._core.close()
+        finally:
+            self._borrowed.clear()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close; after an exception on one of several ranks, leave instead: close() is collective
+        and the others may never come. `caesura recover` then finishes the file."""
+        if kind is None:
+            self.close()
+        elif self.size == 1:
+            try:
+                self.close()
+            except Exception:
+                pass  # the exception that is on its way already says what went wrong
+
+    def _keep(self, number: int, values: np.ndarray) -> None:
+        self._borrowed.setdefault(number, []).append(values)
+
+    def _forget_released(self) -> None:
+        for number in [n for n in self._borrowed if self._core.released(n)]:
+            del self._borrowed[number]
+
+
+_FIELD_OPTIONS = {
+    "unit_si",
+    "unit_dimension",
+    "axis_labels",
+    "grid_spacing",
+    "grid_offset",
+    "grid_unit_si",
+}
+
+
+def bound_of(absolute: float | None, relative: float | None) -> tuple[str, float] | None:
+    """The pair the library takes; None when neither is given."""
+    if absolute is not None and relative is not None:
+        raise ValueError("give either an absolute or a relative bound, not both")
+    if absolute is not None:
+        return ("absolute", float(absolute))
+    if relative is not None:
+        return ("relative", float(relative))
+    return None
+
+
+def host_array(array: Any) -> np.ndarray:
+    """A numpy view where possible (numpy, DLPack on the host), else a copy (cupy, torch, lists)."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):  # torch: leave autograd and the device
+        array = array.detach().cpu()
+    elif hasattr(array, "get") and hasattr(array, "__cuda_array_interface__"):  # cupy
+        return array.get()
+    if hasattr(array, "__dlpack__"):
+        return np.from_dlpack(array)
+    return np.asarray(array)
+
+
+def find_plugins() -> None:
+    """Let the library's HDF5 find hdf5plugin's filters, unless the user has set a path.
+
+    Found without importing it, which would load h5py. HDF5 reads the variable when it first needs
+    a plugin, so this must come before.
+    """
+    if os.environ.get("HDF5_PLUGIN_PATH"):
+        return
+    spec = importlib.util.find_spec("hdf5plugin")
+    if spec is not None and spec.origin is not None:
+        os.environ["HDF5_PLUGIN_PATH"] = str(Path(spec.origin).parent / "plugins")
