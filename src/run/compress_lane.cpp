@@ -1,0 +1,129 @@
+// The compress lane's work on one job: gather the chunk, encode, publish.
+#include <cstring>
+#include <new>
+
+#include "run/executor.hpp"
+
+namespace caesura::run {
+namespace {
+
+void add(std::atomic<double>& sum, double value) {
+    double old = sum.load(std::memory_order_relaxed);
+    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
+    }
+}
+
+bool is_whole(const Job& job) { return job.valid == job.chunk_box.extent; }
+
+// Fill what lies beyond the array with copies of the last valid value along each axis, so that a
+// filter sees no artificial edge (design D12). Axes from last to first: each pass fills slabs whose
+// inner axes are already whole.
+void replicate_padding(const Job& job, std::byte* chunk) {
+    const Shape& full = job.chunk_box.extent;
+    const std::size_t value_bytes = size_of(job.dtype);
+    std::size_t inner_bytes = value_bytes;  // bytes of one step along the axis
+    for (int axis = full.rank() - 1; axis >= 0; --axis) {
+        std::uint64_t outer = 1;  // how many such lines there are: valid ones only
+        for (int before = 0; before < axis; ++before) outer *= full[before];
+        const std::size_t line_bytes = full[axis] * inner_bytes;
+        for (std::uint64_t line = 0; line < outer; ++line) {
+            std::byte* begin = chunk + line * line_bytes;
+            const std::byte* last = begin + (job.valid[axis] - 1) * inner_bytes;
+            for (std::uint64_t i = job.valid[axis]; i < full[axis]; ++i)
+                std::memcpy(begin + i * inner_bytes, last, inner_bytes);
+        }
+        inner_bytes = line_bytes;
+    }
+}
+
+void gather(const Job& job, std::byte* chunk) {
+    for (const Piece& piece : job.pieces)
+        copy_box(piece.part, piece.source_box, piece.source, job.chunk_box, chunk,
+                 size_of(job.dtype));
+    if (!is_whole(job)) replicate_padding(job, chunk);
+}
+
+// The chunk's values where they are, if they lie there dense and whole.
+const std::byte* in_place(const Job& job) {
+    if (job.pieces.size() != 1 || !is_whole(job)) return nullptr;
+    const Piece& piece = job.pieces[0];
+    std::uint64_t first = 0;
+    bool whole_inner = true;
+    for (int axis = 0; axis < job.valid.rank(); ++axis) {
+        first = first * piece.source_box.extent[axis] +
+                (piece.part.offset[axis] - piece.source_box.offset[axis]);
+        if (axis > 0) whole_inner &= piece.part.extent[axis] == piece.source_box.extent[axis];
+    }
+    return whole_inner ? piece.source + first * size_of(job.dtype) : nullptr;
+}
+
+}  // namespace
+
+Result<Executor::Encoded> Executor::encode(const Job& job) {
+    const std::size_t bytes = job.chunk_bytes();
+    const bool stored_as_is = job.codec->pipeline().empty();  // codec none
+    const std::byte* chunk = in_place(job);
+    base::Buffer scratch;
+    if (!chunk || stored_as_is) {
+        auto taken = pool_.take(bytes);
+        if (!taken.ok()) return taken.status();
+        scratch = std::move(*taken);
+        gather(job, scratch.data());
+        chunk = scratch.data();
+    }
+    if (stored_as_is) return Encoded{std::move(scratch), 0, 0.0, false};
+    auto encoded = job.codec->encode({chunk, bytes}, job.valid);
+    if (!encoded.ok()) return encoded.status();
+    auto exact = pool_.take(encoded->bytes.size());
+    if (!exact.ok()) return exact.status();
+    // Into a buffer of ours: the write lane must not free memory of the worker's malloc arena.
+    std::memcpy(exact->data(), encoded->bytes.data(), encoded->bytes.size());
+    return Encoded{std::move(*exact), encoded->filter_mask, encoded->max_error, encoded->fell_back};
+}
+
+// Drop a claim. The sources may go when nobody computes the job any more and a result is there;
+// the last who leaves says so.
+void Executor::leave(Job& job) {
+    if (job.claims.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!job.taken.load(std::memory_order_acquire)) return;
+    if (job.source_done.exchange(true, std::memory_order_acq_rel)) return;
+    for (const Piece& piece : job.pieces)
+        if (piece.snapshot) piece.snapshot->release_reader();
+}
+
+void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
+                        std::atomic<double>* seconds) {
+    const double begin_s = clock_.now_s();
+    Result<Encoded> encoded = Status{StatusCode::internal, "not encoded"};
+    try {
+        encoded = encode(job);
+    } catch (const std::bad_alloc&) {
+        encoded = Status{StatusCode::no_space, "out of memory"};
+    }
+    const double end_s = clock_.now_s();
+    add(*seconds, end_s - begin_s);
+    if (!encoded.ok()) fail(encoded.status().with_context("compressing " + job.label));
+    if (trace && encoded.ok())
+        trace->add({"compress", job.label, begin_s, end_s, dump.iteration, encoded->stored.size()});
+
+    const bool first = encoded.ok() && !job.taken.exchange(true, std::memory_order_acq_rel);
+    if (first) {
+        budget_.charge(encoded->stored.size());
+        const std::size_t n_stages = job.codec->pipeline().size();
+        job.stored_raw = n_stages > 0 && encoded->filter_mask == (1u << n_stages) - 1u;
+        job.stored = std::move(encoded->stored);
+        job.filter_mask = encoded->filter_mask;
+        job.max_error = encoded->max_error;
+        job.fell_back = encoded->fell_back;
+        job.compress_s = end_s - begin_s;
+        job.state.store(JobState::compressed, std::memory_order_release);
+    }
+    leave(job);
+    if (first) {
+        dump.n_compressed.fetch_add(1, std::memory_order_acq_rel);
+        write_event_.raise();
+    }
+    progress_event_.raise();
+}
+
+}  // namespace caesura::run

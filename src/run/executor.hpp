@@ -1,0 +1,151 @@
+// The executor: a compress lane of idle-priority workers and a write lane, working through dumps in
+// planned order while the application computes.
+//
+// Invariants:
+//  - The application's thread shares no blocking lock with a worker. It hands dumps over through
+//    an append-only list and waits only in help(), where it does the workers' work itself.
+//  - Dumps are compressed and written in the order of submission; a dump's jobs in its planned
+//    orders. Commits (flushes) run on the write lane between writes.
+//  - The first error of a lane is kept and stops further writes; nothing is lost from memory.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/event.hpp"
+#include "base/trace.hpp"
+#include "run/job.hpp"
+#include "run/observer.hpp"
+
+namespace caesura::run {
+
+struct ExecutorOptions {
+    int compress_threads = 1;
+    bool planning = true;
+    std::uint64_t write_buffer_bytes = 20u << 20;
+    bool trace = false;
+};
+
+/// Sums since the start; read by the application's thread.
+struct ExecutorCounters {
+    double compress_s = 0.0, write_s = 0.0;
+    std::uint64_t writes = 0;
+};
+
+/// A finished write: what it took, for the write model and for the interference it caused.
+struct WriteSample {
+    std::uint64_t bytes = 0;
+    double begin_s = 0.0;  ///< of the clock
+    double write_s = 0.0;
+};
+
+class Executor {
+  public:
+    Executor(const ExecutorOptions& options, base::MemoryBudget& budget, base::BufferPool& pool,
+             const base::Clock& clock = base::Clock::steady());
+    ~Executor();
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    Observer& observer() { return observer_; }
+    /// Tell the lanes that an obstacle began or ended.
+    void obstacles_changed() { write_event_.raise(); }
+
+    /// Hand a dump over. The executor owns it until reclaim() returns it.
+    void submit(std::unique_ptr<DumpTask> dump);
+    /// Run `flush` on the write lane when the application does not write. At most one at a time:
+    /// errors: internal if one is under way.
+    Status submit_flush(std::function<Status()> flush);
+    bool flush_running() const { return flush_state_.load(std::memory_order_acquire) == 1; }
+
+    /// Work on the caller's thread, at the caller's priority, until `done` or nothing is left that
+    /// could make it true. @return seconds spent.
+    double help(const std::function<bool()>& done);
+    /// While alive, the write lane ignores obstacles.
+    void set_draining(bool draining);
+
+    /// The oldest dumps whose phase is not running and that no worker can still see.
+    std::vector<std::unique_ptr<DumpTask>> reclaim();
+    const std::deque<std::unique_ptr<DumpTask>>& dumps() const { return dumps_; }
+
+    /// First error of any lane; ok if none.
+    Status error() const;
+    ExecutorCounters counters() const;
+    /// Write samples since the last call.
+    std::vector<WriteSample> take_write_samples();
+
+    /// Stop the lanes after everything submitted is done (or an error occurred) and join them.
+    void stop();
+    /// After stop(): lanes to write into a trace.
+    std::vector<const base::TraceLane*> trace_lanes() const;
+
+  private:
+    struct Worker {
+        std::thread thread;
+        base::TraceLane trace{"compress lane"};
+        std::atomic<std::uint64_t> at_dump{0};  // it holds no pointer to dumps before this one
+        std::atomic<double> compress_s{0.0};
+    };
+    static constexpr std::size_t k_ring = 4096;    // dumps in flight at most
+    static constexpr std::size_t k_samples = 256;  // write samples kept between two take calls
+
+    void compress_loop(Worker& worker);
+    void write_loop();
+    bool write_some(DumpTask& dump, double& wait_s);
+    bool finish_dump(DumpTask& dump);
+    bool run_flush();
+    void do_write(DumpTask& dump, std::span<Job* const> jobs);
+    bool lane_is_ours() const;
+    Job* next_job(std::uint64_t& at_dump, DumpTask*& dump);
+    Job* job_to_rescue(DumpTask*& dump);
+    struct Encoded {
+        base::Buffer stored;
+        std::uint32_t filter_mask = 0;
+        double max_error = 0.0;
+        bool fell_back = false;
+    };
+    void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
+    Result<Encoded> encode(const Job& job);
+    static void leave(Job& job);
+    void fail(Status status);
+    DumpTask* dump_at(std::uint64_t number) const;
+
+    ExecutorOptions options_;
+    base::MemoryBudget& budget_;
+    base::BufferPool& pool_;
+    const base::Clock& clock_;
+    Observer observer_;
+
+    // The dumps, owned by the application's thread; lanes see them through the ring.
+    std::deque<std::unique_ptr<DumpTask>> dumps_;
+    std::vector<std::atomic<DumpTask*>> ring_{k_ring};
+    std::atomic<std::uint64_t> submitted_{0};  // dumps handed over so far
+    std::atomic<std::uint64_t> written_{0};    // dumps the write lane has left behind
+    std::uint64_t reclaimed_ = 0;
+
+    base::Event compress_event_, write_event_, progress_event_;
+    std::atomic<bool> stopping_{false};
+    std::atomic<int> draining_{0};
+    std::atomic<int> error_state_{0};  // 0 none, 1 being written, 2 readable
+    Status error_;
+
+    std::function<Status()> flush_;
+    std::atomic<int> flush_state_{0};  // 0 none, 1 waiting or running
+
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::thread write_thread_;
+    base::TraceLane write_trace_{"write lane"}, help_trace_{"application (helping)"};
+    std::atomic<double> help_compress_s_{0.0};
+    std::atomic<double> write_s_{0.0};
+    std::atomic<std::uint64_t> writes_{0};
+    double oldest_ready_since_s_ = -1.0;  // write lane only
+    struct Sample {
+        std::atomic<std::uint64_t> bytes{0};
+        std::atomic<double> begin_s{0.0}, write_s{0.0};
+    };
+    std::vector<Sample> samples_{k_samples};
+    std::uint64_t samples_taken_ = 0;
+};
+
+}  // namespace caesura::run

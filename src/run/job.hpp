@@ -1,0 +1,121 @@
+// What the lanes work on: jobs (one block each), the data they read, and a dump's batch of them.
+//
+// Invariants:
+//  - Everything above the line "results" is set before submit() and constant afterwards.
+//  - Small objects are made and destroyed on the application's thread alone; workers only take and
+//    give back large buffers, which needs no lock (base/buffer.hpp says why that matters).
+//  - A job may be computed twice at the same time (a worker without CPU time is not waited for);
+//    the first result is published, the other discarded. Encoding is pure, so both are equal.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "caesura/codec.hpp"
+
+namespace caesura::run {
+
+/// Values handed over by the application: copied (the buffer is ours) or borrowed (it is empty).
+struct Snapshot {
+    base::Buffer buffer;
+    base::MemoryBudget* budget = nullptr;
+    std::uint64_t charged_bytes = 0;
+    /// Jobs that still read it; the one that takes it to 0 gives the memory back.
+    std::atomic<std::uint32_t> readers{0};
+
+    void release_reader() {
+        if (readers.fetch_sub(1, std::memory_order_acq_rel) == 1) release_memory();
+    }
+    void release_memory() {
+        buffer = base::Buffer();
+        if (budget && charged_bytes) budget->release(charged_bytes);
+        charged_bytes = 0;
+    }
+};
+
+/// A part of a chunk, and the dense array in which its values lie.
+struct Piece {
+    Box part;
+    Box source_box;
+    const std::byte* source = nullptr;
+    Snapshot* snapshot = nullptr;
+};
+
+enum class JobState : int { waiting = 0, compressed = 1, written = 2, overflowed = 3 };
+
+struct Job {
+    std::string label;  ///< "temperature #12", for traces and errors
+    std::uint32_t dataset = 0;
+    std::uint64_t chunk = 0;
+    DType dtype = float32;
+    Box chunk_box;  ///< of the full chunk; may reach beyond the array
+    Shape valid;    ///< extent of its part inside the array
+    std::vector<Piece> pieces;
+    const BlockCodec* codec = nullptr;
+    double absolute_bound = 0.0;  ///< 0: lossless
+    double predicted_bytes = 0.0;
+
+    // ---- results, published by `state`
+    std::atomic<int> claims{0};      // threads computing it now
+    std::atomic<bool> taken{false};  // somebody has published, or is about to
+    std::atomic<bool> source_done{false};
+    std::atomic<JobState> state{JobState::waiting};
+    base::Buffer stored;
+    std::uint32_t filter_mask = 0;
+    double max_error = std::numeric_limits<double>::quiet_NaN();
+    bool fell_back = false;
+    bool stored_raw = false;
+    double compress_s = 0.0;
+
+    std::uint64_t chunk_bytes() const { return chunk_box.extent.count() * size_of(dtype); }
+};
+
+/// Where compressed blocks go; the writer implements it over the store. Used by the write lane.
+class Sink {
+  public:
+    virtual ~Sink() = default;
+    /// Write these blocks as few, large writes. Sets each job's state to written or overflowed.
+    virtual Status write(std::span<Job* const> jobs) = 0;
+    /// After the last block (overflowed ones excepted): make what was written durable.
+    virtual Status finish() = 0;
+};
+
+/// A line t = latency + bytes / rate: what a write is expected to take.
+struct WriteCost {
+    double latency_s = 1e-3;
+    double bytes_per_s = 1e9;
+    double seconds(std::uint64_t bytes) const {
+        return latency_s + static_cast<double>(bytes) / bytes_per_s;
+    }
+};
+
+enum class DumpPhase : int { running = 0, finished = 1, failed = 2 };
+
+/// One rank's share of one dump.
+struct DumpTask {
+    explicit DumpTask(std::size_t count) : jobs(new Job[count]), n_jobs(count) {}
+
+    std::uint64_t dump = 0;
+    std::uint64_t iteration = 0;
+    std::unique_ptr<Job[]> jobs;
+    std::size_t n_jobs = 0;
+    std::deque<Snapshot> snapshots;
+    std::vector<std::shared_ptr<const BlockCodec>> codecs;  ///< kept alive for the jobs
+    std::vector<std::uint32_t> compress_order, write_order;
+    WriteCost write_cost;
+    std::unique_ptr<Sink> sink;
+
+    // ---- progress
+    std::atomic<std::uint32_t> next_compress{0};
+    std::atomic<std::uint32_t> n_compressed{0};
+    std::atomic<DumpPhase> phase{DumpPhase::running};
+
+    bool all_compressed() const { return n_compressed.load(std::memory_order_acquire) == n_jobs; }
+};
+
+}  // namespace caesura::run

@@ -1,0 +1,162 @@
+// The write lane: one thread at normal priority that writes what is compressed when the policy
+// says so, makes finished dumps durable, and flushes commits.
+#include <algorithm>
+#include <new>
+
+#include "run/executor.hpp"
+#include "run/write_policy.hpp"
+
+namespace caesura::run {
+namespace {
+
+// The compressed blocks of a dump, in planned order; `more_coming` if others are still to come.
+std::vector<Job*> ready_jobs(DumpTask& dump, bool& more_coming) {
+    std::vector<Job*> ready;
+    more_coming = false;
+    for (const std::uint32_t index : dump.write_order) {
+        Job& job = dump.jobs[index];
+        const JobState state = job.state.load(std::memory_order_acquire);
+        if (state == JobState::compressed) ready.push_back(&job);
+        more_coming |= state == JobState::waiting;
+    }
+    return ready;
+}
+
+}  // namespace
+
+// Outside the application's obstacles, or somebody waits for the lane.
+bool Executor::lane_is_ours() const {
+    return !options_.planning || draining_.load(std::memory_order_acquire) != 0 ||
+           stopping_.load(std::memory_order_acquire) || !observer_.application_writes();
+}
+
+void Executor::write_loop() {
+    for (;;) {
+        const std::uint32_t seen = write_event_.count();
+        if (run_flush()) continue;
+        const std::uint64_t number = written_.load(std::memory_order_relaxed);
+        const bool failed = error_state_.load(std::memory_order_acquire) != 0;
+        const bool stopping = stopping_.load(std::memory_order_acquire);
+        if (failed || number == submitted_.load(std::memory_order_acquire)) {
+            if (stopping) return;
+            write_event_.wait(seen);
+            continue;
+        }
+        DumpTask& dump = *dump_at(number);
+        double wait_s = base::Event::k_forever_s;
+        try {
+            if (write_some(dump, wait_s) || finish_dump(dump)) continue;
+        } catch (const std::bad_alloc&) {
+            fail({StatusCode::no_space, "out of memory in the write lane"});
+            continue;
+        }
+        write_event_.wait(seen, wait_s);
+    }
+}
+
+bool Executor::run_flush() {
+    if (flush_state_.load(std::memory_order_acquire) != 1 || !lane_is_ours()) return false;
+    const double begin_s = clock_.now_s();
+    Status status;
+    try {
+        status = flush_();
+    } catch (const std::bad_alloc&) {
+        status = {StatusCode::no_space, "out of memory"};
+    }
+    if (options_.trace) write_trace_.add({"commit", "commit", begin_s, clock_.now_s(), 0, 0});
+    if (!status.ok()) fail(status.with_context("committing"));
+    flush_state_.store(0, std::memory_order_release);
+    progress_event_.raise();
+    return true;
+}
+
+bool Executor::write_some(DumpTask& dump, double& wait_s) {
+    WriteView view;
+    std::vector<Job*> ready = ready_jobs(dump, view.more_coming);
+    if (ready.empty()) {
+        oldest_ready_since_s_ = -1.0;
+        return false;
+    }
+    std::vector<std::uint64_t> ready_bytes(ready.size());
+    std::transform(ready.begin(), ready.end(), ready_bytes.begin(),
+                   [](const Job* job) { return job->stored.size(); });
+    const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
+    const double now_s = clock_.now_s();
+    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = now_s;
+    view.now_s = now_s - observer_.iteration_begin_s();
+    view.planning = options_.planning;
+    view.draining =
+        draining_.load(std::memory_order_acquire) != 0 || stopping_.load(std::memory_order_acquire);
+    view.application_writes = observer_.application_writes();
+    view.obstacles = obstacles;
+    view.ready_bytes = ready_bytes;
+    view.oldest_wait_s = now_s - oldest_ready_since_s_;
+    view.patience_s = std::max(0.1, observer_.last_iteration_s());
+    view.buffer_bytes = options_.write_buffer_bytes;
+    view.cost = dump.write_cost;
+    const WriteDecision decision = decide_write(view);
+    if (decision.take == 0) {
+        if (decision.wait_until_s >= 0.0)
+            wait_s = std::max(1e-4, decision.wait_until_s - view.now_s);
+        return false;
+    }
+    ready.resize(decision.take);
+    do_write(dump, ready);
+    oldest_ready_since_s_ = -1.0;
+    return true;
+}
+
+void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
+    std::uint64_t bytes = 0;
+    for (const Job* job : jobs) bytes += job->stored.size();
+    const double begin_s = clock_.now_s();
+    const Status status = dump.sink->write(jobs);
+    const double end_s = clock_.now_s();
+    if (!status.ok()) {
+        fail(status);
+        return;
+    }
+    for (Job* job : jobs) {
+        if (job->state.load(std::memory_order_relaxed) != JobState::written) continue;
+        budget_.release(job->stored.size());
+        job->stored = base::Buffer();
+    }
+    const std::uint64_t number = writes_.load(std::memory_order_relaxed);
+    Sample& sample = samples_[number % k_samples];
+    sample.bytes.store(bytes, std::memory_order_relaxed);
+    sample.begin_s.store(begin_s, std::memory_order_relaxed);
+    sample.write_s.store(end_s - begin_s, std::memory_order_relaxed);
+    write_s_.store(write_s_.load(std::memory_order_relaxed) + end_s - begin_s,
+                   std::memory_order_relaxed);
+    writes_.store(number + 1, std::memory_order_release);
+    if (options_.trace) {
+        const std::string name = jobs.size() == 1
+                                     ? jobs[0]->label
+                                     : jobs[0]->label + " +" + std::to_string(jobs.size() - 1);
+        write_trace_.add({"write", name, begin_s, end_s, dump.iteration, bytes});
+    }
+    progress_event_.raise();
+}
+
+// True if every block is written (or has overflowed) and the dump was left behind.
+bool Executor::finish_dump(DumpTask& dump) {
+    if (!dump.all_compressed() || !lane_is_ours()) return false;
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) {
+        const JobState state = dump.jobs[i].state.load(std::memory_order_acquire);
+        if (state != JobState::written && state != JobState::overflowed) return false;
+    }
+    const double begin_s = clock_.now_s();
+    const Status status = dump.sink->finish();
+    if (options_.trace)
+        write_trace_.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
+    if (!status.ok()) {
+        fail(status);
+        return true;
+    }
+    dump.phase.store(DumpPhase::finished, std::memory_order_release);
+    written_.fetch_add(1, std::memory_order_acq_rel);
+    progress_event_.raise();
+    return true;
+}
+
+}  // namespace caesura::run

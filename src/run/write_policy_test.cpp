@@ -1,0 +1,91 @@
+#include "run/write_policy.hpp"
+
+#include <gtest/gtest.h>
+
+namespace caesura::run {
+namespace {
+
+constexpr std::uint64_t MB = 1'000'000;
+
+// 100 MB/s and 1 ms a write.
+WriteView view_with(std::span<const plan::Interval> obstacles,
+                    std::span<const std::uint64_t> ready) {
+    WriteView view;
+    view.obstacles = obstacles;
+    view.ready_bytes = ready;
+    view.cost = {1e-3, 100e6};
+    view.patience_s = 10.0;
+    return view;
+}
+
+TEST(WritePolicy, writes_as_many_blocks_as_fit_before_the_next_obstacle) {
+    const plan::Interval obstacles[] = {{0.1, 0.2}};
+    const std::uint64_t ready[] = {4 * MB, 4 * MB, 4 * MB};
+    // 99 ms of writing are 9.9 MB: two blocks.
+    EXPECT_EQ(decide_write(view_with(obstacles, ready)).take, 2u);
+}
+
+TEST(WritePolicy, waits_for_the_end_of_an_obstacle_that_leaves_no_room) {
+    const plan::Interval obstacles[] = {{0.01, 0.2}};
+    const std::uint64_t ready[] = {4 * MB};
+    const WriteDecision decision = decide_write(view_with(obstacles, ready));
+    EXPECT_EQ(decision.take, 0u);
+    EXPECT_DOUBLE_EQ(decision.wait_until_s, 0.2);
+}
+
+TEST(WritePolicy, never_writes_while_the_application_does) {
+    const std::uint64_t ready[] = {4 * MB};
+    WriteView view = view_with({}, ready);
+    view.application_writes = true;
+    view.oldest_wait_s = 100.0;
+    EXPECT_EQ(decide_write(view).take, 0u);
+    EXPECT_LT(decide_write(view).wait_until_s, 0.0);  // the end of the mark is an event
+}
+
+TEST(WritePolicy, writes_at_once_when_somebody_waits_or_planning_is_off) {
+    const plan::Interval obstacles[] = {{0.0, 5.0}};
+    const std::uint64_t ready[] = {4 * MB, 4 * MB};
+    WriteView view = view_with(obstacles, ready);
+    view.application_writes = true;
+    view.draining = true;
+    EXPECT_EQ(decide_write(view).take, 2u);
+    view.draining = false;
+    view.planning = false;
+    EXPECT_EQ(decide_write(view).take, 2u);
+}
+
+TEST(WritePolicy, a_small_write_waits_for_company_until_all_have_come) {
+    const std::uint64_t ready[] = {100'000};
+    WriteView view = view_with({}, ready);
+    view.more_coming = true;
+    EXPECT_EQ(decide_write(view).take, 0u);
+    view.more_coming = false;
+    EXPECT_EQ(decide_write(view).take, 1u);
+}
+
+TEST(WritePolicy, a_small_write_does_not_wait_when_the_gap_would_be_lost) {
+    const plan::Interval obstacles[] = {{0.01, 0.2}};
+    const std::uint64_t ready[] = {100'000};
+    WriteView view = view_with(obstacles, ready);
+    view.more_coming = true;
+    EXPECT_EQ(decide_write(view).take, 1u);
+}
+
+TEST(WritePolicy, a_block_that_fits_no_gap_is_written_when_patience_ends) {
+    const plan::Interval obstacles[] = {{0.01, 0.2}, {0.21, 0.4}};
+    const std::uint64_t ready[] = {40 * MB};
+    WriteView view = view_with(obstacles, ready);
+    EXPECT_EQ(decide_write(view).take, 0u);
+    view.oldest_wait_s = 11.0;
+    EXPECT_EQ(decide_write(view).take, 1u);
+}
+
+TEST(WritePolicy, gathers_no_more_than_the_buffer) {
+    const std::uint64_t ready[] = {8 * MB, 8 * MB, 8 * MB};
+    WriteView view = view_with({}, ready);
+    view.buffer_bytes = 20 * MB;
+    EXPECT_EQ(decide_write(view).take, 2u);
+}
+
+}  // namespace
+}  // namespace caesura::run
