@@ -26,6 +26,9 @@ inline ErrorBound lossless() { return {}; }
 inline ErrorBound absolute(double bound) { return {ErrorBound::Kind::absolute, bound}; }
 /// |x - x'| <= fraction * (max - min of the whole field in this dump). 0 < fraction < 1.
 inline ErrorBound relative(double fraction) { return {ErrorBound::Kind::relative, fraction}; }
+/// Is the bound one that can be kept? Errors: invalid_argument (NaN, infinite, 0, negative, relative
+/// >= 1), naming the value.
+Status validate(const ErrorBound& bound);
 
 /// Which compressor a field wants.
 struct CodecSpec {

@@ -1,0 +1,46 @@
+// What is known about particular HDF5 filters; a filter that is not listed still works, verified.
+//
+// Invariants:
+//  - No HDF5 here: plain numbers and names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "caesura/codec.hpp"
+
+namespace caesura::codec {
+
+inline constexpr unsigned k_sz3_id = 32024;
+inline constexpr unsigned k_zfp_id = 32013;
+inline constexpr unsigned k_zstd_id = 32015;
+inline constexpr unsigned k_blosc2_id = 32026;
+
+/// The facts that decide how a filter is used. Each was found by reading or by test (see
+/// filter_codec_test.cpp); the defaults are the careful ones, for filters nobody looked at.
+struct FilterTraits {
+    unsigned id = 0;
+    std::string name;  ///< as in CodecSpec::name
+    /// Exact for any cd_values that bound_to_cd_values() makes: not verified, no second stage.
+    bool lossless = false;
+    /// encode and decode may run in several threads at once.
+    bool reentrant = false;
+    /// NaN and Inf come back. Otherwise a block that has any goes lossless without being tried.
+    bool keeps_nonfinite = true;
+    /// The stream carries its own bound, so a block may be encoded with a tighter one than the
+    /// dataset's cd_values say, and a stock reader still decodes it. (ZFP's does not: it decodes
+    /// with the bit plane cut-off of the cd_values.)
+    bool stream_carries_bound = false;
+};
+
+/// "sz3" ... or "filter:<number>". Errors: invalid_argument (no such name, names the choices).
+Result<FilterTraits> find_traits(std::string_view codec_name);
+
+/// The user cd_values that ask the filter for `bound`; nullopt if the filter has no such setting.
+/// @param bound  absolute or lossless.
+std::optional<std::vector<unsigned>> bound_to_cd_values(unsigned filter_id,
+                                                        const ErrorBound& bound);
+
+}  // namespace caesura::codec

@@ -1,0 +1,60 @@
+// The public door of the room: checks what the caller asks for and picks the implementation.
+#include <fmt/format.h>
+
+#include <limits>
+#include <new>
+
+#include "codec/filter_codec.hpp"
+
+namespace caesura {
+namespace {
+
+Status check_chunk(DType dtype, const Shape& chunk) {
+    if (dtype != DType::float32 && dtype != DType::float64) {
+        return {StatusCode::invalid_argument,
+                fmt::format("data type {} is unknown", static_cast<int>(dtype))};
+    }
+    if (chunk.rank() < 1 || chunk.rank() > k_max_rank) {
+        return {StatusCode::invalid_argument,
+                fmt::format("chunk {} has {} axes; 1 to {} are possible", to_string(chunk),
+                            chunk.rank(), k_max_rank)};
+    }
+    // HDF5 stores a chunk's size in 32 bits.
+    constexpr std::uint64_t k_limit_bytes = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t bytes = size_of(dtype);
+    for (int axis = 0; axis < chunk.rank(); ++axis) {
+        if (chunk[axis] == 0 || chunk[axis] > k_limit_bytes / bytes) {
+            return {StatusCode::invalid_argument,
+                    fmt::format("chunk {} of {} is empty or not below 4 GiB", to_string(chunk),
+                                to_string(dtype))};
+        }
+        bytes *= chunk[axis];
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
+                                                     const Shape& chunk,
+                                                     const ErrorBound& bound) try {
+    if (Status status = validate(bound); !status.ok()) return status;
+    if (bound.kind == ErrorBound::Kind::relative) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("a block codec needs an absolute bound, not {} of the value "
+                                  "range: resolve it first",
+                                  bound.value));
+    }
+    if (Status status = check_chunk(dtype, chunk); !status.ok()) return status;
+    if (spec.name == "none") {
+        if (!spec.cd_values.empty()) {
+            return Status(StatusCode::invalid_argument, "codec \"none\" takes no cd_values");
+        }
+        return codec::make_none_codec(dtype, chunk);
+    }
+    return codec::make_filter_codec(spec, dtype, chunk, bound);
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, "no memory for a codec");
+}
+
+}  // namespace caesura
