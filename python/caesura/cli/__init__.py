@@ -1,0 +1,26 @@
+"""The command line: one module per command, what they share in common.py."""
+
+from __future__ import annotations
+
+import typer
+
+from caesura.cli import demo, info, recover, report, verify
+
+app = typer.Typer(
+    name="caesura",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help=(
+        "Look at, verify, repair and picture files written by Caesura.\n\n"
+        "Exit codes: 0 all is well; 1 a finding (a corrupt block, a bound that does not hold, a "
+        "dump that was dropped); 2 wrong usage; 3 something cannot be read or run."
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("info")(info.info)
+app.command("verify")(verify.verify)
+app.command("recover")(recover.recover)
+app.command("report")(report.report)
+app.command("demo")(demo.demo)

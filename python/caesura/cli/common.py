@@ -1,0 +1,99 @@
+"""What all commands share: exit codes, errors as one sentence, JSON, progress bars.
+
+Invariants: with --json stdout holds one JSON document and nothing else; people's messages and
+progress go to stderr; an expected error never shows a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+OK, FINDING, USAGE, UNREADABLE = 0, 1, 2, 3
+
+out = Console(soft_wrap=False, highlight=False)
+err = Console(stderr=True, highlight=False)
+
+JSON_HELP = "Print one JSON document on stdout instead of text."
+
+
+def print_json(document: object) -> None:
+    sys.stdout.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+def stop(message: str, as_json: bool, code: int = UNREADABLE) -> NoReturn:
+    """One sentence and the exit code."""
+    if as_json:
+        print_json({"error": message})
+    err.print(f"caesura: {message}", markup=False, soft_wrap=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def expected_errors(as_json: bool) -> Iterator[None]:
+    """Errors that are about the user's files become a sentence and exit code 3."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        stop(_sentence(error), as_json)
+    except Exception as error:
+        if type(error).__name__ not in ("CorruptError", "TraceError", "ComparisonError"):
+            raise
+        stop(str(error), as_json)
+    except KeyboardInterrupt:
+        err.print("caesura: interrupted")
+        raise typer.Exit(130) from None
+
+
+def _sentence(error: BaseException) -> str:
+    """The operating system's errors say what but not what to do."""
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"{error.filename} does not exist; check the path"
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return f"{error.filename} may not be opened by this user; check its permissions"
+    if isinstance(error, IsADirectoryError) and error.filename is not None:
+        return f"{error.filename} is a directory; name a file in it"
+    return str(error) or type(error).__name__
+
+
+def need_core(as_json: bool) -> Any:
+    """The compiled module, or a sentence on how to get it."""
+    try:
+        from caesura import _core
+    except ImportError as error:
+        stop(
+            f"the compiled module caesura._core cannot be loaded ({error}); "
+            "build with -DCAESURA_PYTHON=ON or `pip install .`",
+            as_json,
+        )
+    return _core
+
+
+@contextmanager
+def byte_progress(description: str, total: int, as_json: bool) -> Iterator[Any]:
+    """Yields a function that is told bytes done. Silent when nobody watches."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=32),
+        DownloadColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    shown = err.is_terminal and not as_json
+    with Progress(*columns, console=err, transient=True, disable=not shown) as progress:
+        task = progress.add_task(description, total=total)
+        yield lambda count: progress.advance(task, count)

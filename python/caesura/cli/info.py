@@ -1,0 +1,141 @@
+"""caesura info: what a file holds and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print_json
+from caesura.comparing import mesh_of
+from caesura.report.quantities import bytes_text
+
+
+@dataclass
+class FieldSummary:
+    """One field over all its dumps."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
+    codec: str
+    bound: str
+    dumps: int = 0
+    blocks: int = 0
+    raw_bytes: int = 0
+    stored_bytes: int = 0
+
+
+def info(
+    file: Annotated[Path, typer.Argument(help="An HDF5 file.")],
+    as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+) -> None:
+    """List fields, codecs, error bounds, ratios and what the file spends its bytes on.
+
+    Exit codes: 0; 2 usage; 3 the file cannot be read.
+    """
+    core = need_core(as_json)
+    with expected_errors(as_json):
+        listing = core.OpenFile(str(file)).info()
+    if as_json:
+        print_json({**listing, **totals(listing)})
+    else:
+        show(listing)
+
+
+def totals(listing: dict[str, Any]) -> dict[str, Any]:
+    raw = sum(dataset["raw_bytes"] for dataset in listing["datasets"])
+    stored = sum(dataset["stored_bytes"] for dataset in listing["datasets"])
+    iterations = sorted({dataset["iteration"] for dataset in listing["datasets"]})
+    return {
+        "raw_bytes": raw,
+        "stored_bytes": stored,
+        "ratio": raw / stored if stored else None,
+        "iterations": iterations,
+    }
+
+
+def codec_of(dataset: dict[str, Any]) -> str:
+    """The writer's word for it, else the pipeline's filters."""
+    named = dataset["attributes"].get("caesura_codec")
+    filters = [entry["name"] or f"filter {entry['id']}" for entry in dataset["pipeline"]]
+    return str(named) if named else "+".join(filters) or "none"
+
+
+def bound_of(dataset: dict[str, Any]) -> str:
+    attributes = dataset["attributes"]
+    kind = attributes.get("caesura_bound_kind")
+    if kind is None:
+        return "not recorded"
+    if kind == "relative":
+        return f"{attributes.get('caesura_bound_requested', 0.0):g} of the range"
+    return f"{attributes.get('caesura_bound', 0.0):g}" if kind == "absolute" else "lossless"
+
+
+def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
+    """Fields in order of first appearance; a field that changes shape or codec gets a row each."""
+    found: dict[tuple, FieldSummary] = {}
+    for dataset in listing["datasets"]:
+        name = mesh_of(dataset["path"])[1]
+        key = (
+            name,
+            dataset["dtype"],
+            tuple(dataset["shape"]),
+            tuple(dataset["chunk"]),
+            codec_of(dataset),
+            bound_of(dataset),
+        )
+        summary = found.setdefault(key, FieldSummary(*key))
+        summary.dumps += 1
+        summary.blocks += len(dataset["chunks"])
+        summary.raw_bytes += dataset["raw_bytes"]
+        summary.stored_bytes += dataset["stored_bytes"]
+    return list(found.values())
+
+
+def show(listing: dict[str, Any]) -> None:
+    sums = totals(listing)
+    dumps = sums["iterations"]
+    span = f"iterations {dumps[0]} to {dumps[-1]}" if dumps else "no iteration"
+    out.print(f"[bold]{listing['path']}[/bold]: {len(dumps)} dumps ({span})", soft_wrap=True)
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    names = ("field", "type", "shape", "chunk", "codec", "bound", "dumps", "blocks", "raw",
+             "stored", "ratio")  # fmt: skip
+    for name in names:
+        table.add_column(name, justify="left" if name in names[:6] else "right", no_wrap=True)
+    for field in summaries(listing):
+        ratio = f"{field.raw_bytes / field.stored_bytes:.2f}" if field.stored_bytes else ""
+        table.add_row(
+            field.name,
+            field.dtype,
+            "×".join(map(str, field.shape)),
+            "×".join(map(str, field.chunk)),
+            field.codec,
+            field.bound,
+            str(field.dumps),
+            str(field.blocks),
+            bytes_text(field.raw_bytes),
+            bytes_text(field.stored_bytes),
+            ratio,
+        )
+    out.print(table)
+    ratio = f", ratio {sums['ratio']:.2f}" if sums["ratio"] else ""
+    out.print(
+        f"{bytes_text(sums['raw_bytes'])} raw, {bytes_text(sums['stored_bytes'])} stored{ratio}"
+    )
+    out.print(
+        f"file {bytes_text(listing['file_bytes'])} "
+        f"({bytes_text(listing['allocated_bytes'])} on disk), "
+        f"metadata {bytes_text(listing['metadata_bytes'])}, "
+        f"reserved and unused {bytes_text(listing['unused_bytes'])}",
+        soft_wrap=True,
+    )
+    if listing["needs_recover"]:
+        out.print(
+            f"[yellow]A run did not finish this file: `caesura recover {listing['path']}`[/yellow]",
+            soft_wrap=True,
+        )

@@ -1,0 +1,74 @@
+"""caesura recover: finish a file whose writer was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from caesura.cli.common import (
+    FINDING,
+    JSON_HELP,
+    OK,
+    expected_errors,
+    need_core,
+    out,
+    print_json,
+)
+
+
+def recover(
+    file: Annotated[Path, typer.Argument(help="The file the killed run was writing.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
+) -> None:
+    """Finish or drop what a killed run left unfinished.
+
+    Replays an interrupted commit, commits dumps whose blocks are all there, and drops dumps that
+    are incomplete (named, with how many blocks were found). Needs nothing but the file. Dumps that
+    were committed are never touched.
+
+    Exit codes: 0 the file is whole, nothing was lost; 1 a dump was (or with --dry-run: would be)
+    dropped; 2 usage; 3 not a Caesura file, or a writer still has it open.
+    """
+    core = need_core(as_json)
+    with expected_errors(as_json):
+        report = core.recover(str(file), dry_run)
+    if as_json:
+        print_json({"path": str(file), "dry_run": dry_run, **report})
+    else:
+        for line in sentences(file, report, dry_run):
+            out.print(line, markup=False, soft_wrap=True)
+    raise typer.Exit(FINDING if report["dropped"] else OK)
+
+
+def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
+    """What was done, one line each."""
+    if report["was_clean"]:
+        return [f"{file} is whole: {dumps(report['committed_dumps'])}, nothing to do."]
+    verb = "would be " if dry_run else ""
+    lines = []
+    if report["journal_replayed"]:
+        lines.append(f"The interrupted commit {verb or 'was '}finished from the journal.")
+    if report["journal_dropped"]:
+        lines.append(
+            f"The journal was torn and {verb or 'was '}dropped; the state before it is intact."
+        )
+    if report["finished_iterations"]:
+        names = ", ".join(map(str, report["finished_iterations"]))
+        lines.append(f"Complete but uncommitted, {verb or 'now '}committed: iteration {names}.")
+    for dump in report["dropped"]:
+        lines.append(
+            f"Iteration {dump['iteration']} {verb or 'was '}dropped: "
+            f"{dump['blocks_found']} of {dump['blocks_expected']} blocks had been written."
+        )
+    after = "would hold" if dry_run else "holds"
+    lines.append(f"{file} {after} {dumps(report['committed_dumps'])}.")
+    return lines
+
+
+def dumps(count: int) -> str:
+    return f"{count} committed dump" + ("" if count == 1 else "s")

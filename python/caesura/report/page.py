@@ -1,0 +1,184 @@
+"""One self-contained HTML page around a trace: overview, one iteration enlarged, and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from caesura.report.markup import tag, text
+from caesura.report.quantities import bytes_text, duration_text
+from caesura.report.timeline import LEGEND, detail_svg, overview_svg, stylesheet
+from caesura.trace import Event, Trace
+
+_BUTTONS = [
+    ("previous", "‹ iteration"),
+    ("next", "iteration ›"),
+    ("in", "zoom in"),
+    ("out", "zoom out"),
+    ("home", "chosen iteration"),
+    ("all", "whole run"),
+]
+
+
+def _resource(name: str) -> str:
+    return files("caesura.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def page(title: str, *sections: str) -> str:
+    """The document; nothing in it is loaded from elsewhere."""
+    head = tag(
+        "head",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        tag("title", text(title)),
+        tag("style", _resource("page.css"), stylesheet()),
+    )
+    script = f"<script>{_resource('script.js')}</script>"
+    body = tag("body", tag("main", *sections), script)
+    return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], ours: int = -1, caption: str = ""
+) -> str:
+    """Cells are markup; row number `ours` is set off."""
+    cells = [tag("th", cell, scope="col") for cell in head]
+    body = [
+        tag("tr", *[tag("td", cell) for cell in row], class_="ours" if number == ours else None)
+        for number, row in enumerate(rows)
+    ]
+    parts = [tag("caption", text(caption))] if caption else []
+    parts += [tag("thead", tag("tr", *cells)), tag("tbody", *body)]
+    return tag("div", tag("table", *parts), class_="scroll")
+
+
+def definitions(pairs: Sequence[tuple[str, str]]) -> str:
+    return tag(
+        "dl", *[tag("dt", text(name)) + tag("dd", text(value)) for name, value in pairs if value]
+    )
+
+
+def _legend() -> str:
+    items = []
+    for css, caption in LEGEND:
+        css_class = "event planned compress" if css == "planned" else f"event {css}"
+        mark = tag("g", tag("rect", x=1, y=1, width=16, height=12, rx=2), class_=css_class)
+        swatch = tag("svg", mark, viewBox="0 0 18 14", class_="timeline", aria_hidden="true")
+        items.append(tag("li", swatch, text(caption)))
+    return tag("ul", *items, class_="legend")
+
+
+def timeline_section(trace: Trace) -> str:
+    buttons = [
+        tag("button", text(caption), type="button", data_action=action)
+        for action, caption in _BUTTONS
+    ]
+    toolbar = tag("div", *buttons, tag("output", " ", id="window"), class_="toolbar")
+    hint = (
+        "Wheel over the timeline zooms, drag or shift+wheel moves; drag in the overview to go "
+        "elsewhere; point at a block to see its plan, its compression and its write together."
+    )
+    return tag(
+        "section",
+        tag("h2", "Timeline"),
+        tag("p", "The whole run; below it one iteration, planned above actual.", class_="soft"),
+        tag("div", overview_svg(trace), class_="scroll"),
+        toolbar,
+        tag("div", detail_svg(trace), class_="scroll"),
+        _legend(),
+        tag("p", hint, class_="note", style="margin-top:10px"),
+    )
+
+
+def summary(trace: Trace) -> list[dict[str, float]]:
+    """What each rank's lanes did in sum, and what of it the application felt; seconds and bytes."""
+    rows = []
+    for rank in trace.ranks:
+        mine = [event for event in trace.events if event.rank == rank]
+
+        def total_s(kind: str, mine: Sequence[Event] = mine) -> float:
+            return sum(event.duration_s for event in mine if event.kind == kind)
+
+        rows.append(
+            {
+                "rank": rank,
+                "compress_s": total_s("compress"),
+                "write_s": total_s("write"),
+                "write_interference_s": write_interference_s(mine),
+                "raw_bytes": sum(event.bytes for event in mine if event.kind == "compress"),
+                "stored_bytes": sum(event.bytes for event in mine if event.kind == "write"),
+                "put_s": total_s("put"),
+                "end_s": total_s("end"),
+                "wait_s": total_s("wait"),
+                "median_plan_error_s": median_plan_error_s(mine),
+            }
+        )
+    return rows
+
+
+def lane_section(trace: Trace) -> str:
+    """The summary as a table."""
+    head = ["rank", "compressing", "writing", "writes inside obstacles", "raw", "stored",
+            "in put", "in end", "waiting", "plans off by"]  # fmt: skip
+    rows = [
+        [str(row["rank"])]
+        + [duration_text(row[key]) for key in ("compress_s", "write_s", "write_interference_s")]
+        + [bytes_text(row[key]) for key in ("raw_bytes", "stored_bytes")]
+        + [duration_text(row[key]) for key in ("put_s", "end_s", "wait_s", "median_plan_error_s")]
+        for row in summary(trace)
+    ]
+    note = (
+        "“Plans off by” is the median distance between a task's planned and actual begin. "
+        "“In put”, “in end” and “waiting” are the application's own time inside the library."
+    )
+    return tag(
+        "section",
+        tag("h2", "Lanes in numbers"),
+        table(head, rows),
+        tag("p", note, class_="note", style="margin-top:10px"),
+    )
+
+
+def write_interference_s(events: Sequence[Event]) -> float:
+    """Seconds of writing that fell inside the application's marked write obstacles."""
+    obstacles = [event for event in events if event.kind == "obstacle" and event.name == "write"]
+    writes = [event for event in events if event.kind == "write"]
+    return sum(
+        max(0.0, min(write.end_s, obstacle.end_s) - max(write.begin_s, obstacle.begin_s))
+        for write in writes
+        for obstacle in obstacles
+    )
+
+
+def median_plan_error_s(events: Sequence[Event]) -> float:
+    """Median |actual begin - planned begin| over tasks that were planned under the same name."""
+    planned = {
+        (event.kind.removeprefix("planned_"), event.iteration, event.name): event.begin_s
+        for event in events
+        if event.kind.startswith("planned_")
+    }
+    errors = sorted(
+        abs(event.begin_s - planned[key])
+        for event in events
+        if (key := (event.kind, event.iteration, event.name)) in planned
+    )
+    return errors[len(errors) // 2] if errors else 0.0
+
+
+def trace_page(trace: Trace) -> str:
+    """The page of `caesura report`."""
+    count = len(trace.iterations())
+    ranks = len(trace.ranks)
+    heading = tag("h1", "Caesura: timeline of a run")
+    sentence = (
+        f"{ranks} rank{'s' if ranks != 1 else ''}, {count} iterations, "
+        f"{duration_text(trace.end_s - trace.begin_s)}"
+    )
+    return page(
+        "Caesura: timeline of a run",
+        heading,
+        tag("p", text(sentence), class_="soft"),
+        timeline_section(trace),
+        lane_section(trace),
+    )

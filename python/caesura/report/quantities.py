@@ -1,0 +1,44 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+
+def bytes_text(count: float) -> str:
+    """1536 -> "1.5 kB" (decimal units, as disks and networks have them)."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(value) < 999.5 or unit == "TB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.3g} {unit}"
+        value /= 1000.0
+    raise AssertionError("unreachable")
+
+
+def duration_text(seconds: float) -> str:
+    """Three significant digits in the unit that fits; below a nanosecond is none."""
+    if abs(seconds) < 1e-9:
+        return "0 s"
+    if abs(seconds) < 1e-3:
+        return f"{seconds * 1e6:.3g} µs"
+    if abs(seconds) < 1.0:
+        return f"{seconds * 1e3:.3g} ms"
+    if abs(seconds) < 120.0:
+        return f"{seconds:.3g} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def ratio_text(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def nice_step(span: float, wanted: int) -> float:
+    """A step of 1, 2 or 5 times a power of ten that cuts `span` into about `wanted` parts."""
+    if span <= 0:
+        return 1.0
+    rough = span / max(wanted, 1)
+    power = 1e-12
+    while power * 10 <= rough:
+        power *= 10
+    for factor in (1, 2, 5, 10):
+        if power * factor >= rough * 0.999:
+            return power * factor
+    return power * 10

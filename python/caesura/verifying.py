@@ -1,0 +1,186 @@
+"""Verify: every block's checksum through the store, every block decoded the stock way (h5py with
+hdf5plugin's filters), and on demand every value against a reference.
+
+A block whose checksum is wrong is not decoded: some decoders end the process on bytes they did not
+write.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from caesura import _core
+from caesura.comparing import (
+    ComparisonError,
+    FieldResult,
+    Reference,
+    bound_of,
+    compare_block,
+    mesh_of,
+)
+
+Progress = Callable[[int], None]  # told the raw bytes of each block that is done
+
+
+@dataclass
+class Verification:
+    """What verifying one file found; `findings` are sentences, empty when all is well."""
+
+    path: str
+    datasets: int = 0
+    blocks: int = 0
+    blocks_without_checksum: int = 0
+    raw_bytes: int = 0
+    stored_bytes: int = 0
+    findings: list[str] = field(default_factory=list)
+    fields: dict[str, FieldResult] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def by_field(self) -> dict[str, FieldResult]:
+        """Results of all iterations of a field taken together."""
+        merged: dict[str, FieldResult] = {}
+        for result in self.fields.values():
+            name = mesh_of(result.path)[1]
+            into = merged.setdefault(name, FieldResult(name, result.bound))
+            into.bound = max(into.bound, result.bound)
+            into.values += result.values
+            into.violations += result.violations
+            into.special_changed += result.special_changed
+            into.max_error = max(into.max_error, result.max_error)
+        return merged
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "ok": self.ok,
+            "datasets": self.datasets,
+            "blocks": self.blocks,
+            "blocks_without_checksum": self.blocks_without_checksum,
+            "raw_bytes": self.raw_bytes,
+            "stored_bytes": self.stored_bytes,
+            "findings": self.findings,
+            "fields": {
+                name: {
+                    "bound": result.bound,
+                    "values": result.values,
+                    "max_error": finite_or_none(result.max_error),
+                    "max_error_over_bound": finite_or_none(result.max_error_over_bound),
+                    "violations": result.violations,
+                    "special_changed": result.special_changed,
+                }
+                for name, result in self.by_field().items()
+            },
+        }
+
+
+def finite_or_none(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def raw_bytes_of(path: Path) -> int:
+    """How much there is to verify, for a progress bar."""
+    return sum(dataset["raw_bytes"] for dataset in _core.OpenFile(str(path)).info()["datasets"])
+
+
+def verify(
+    path: Path, reference: Reference | None = None, progress: Progress = lambda _: None
+) -> Verification:
+    """Raises OSError or CorruptError when the file cannot even be listed."""
+    store = _core.OpenFile(str(path))
+    info = store.info()
+    result = Verification(str(path), datasets=len(info["datasets"]))
+    if info["needs_recover"]:
+        result.findings.append(
+            f"{path} has an unfinished commit or uncommitted blocks; run `caesura recover {path}`"
+        )
+    if not info["datasets"]:
+        result.findings.append(f"{path} holds no dataset; was a dump ever committed?")
+    with h5py.File(path, "r") as file:
+        for number, dataset in enumerate(info["datasets"]):
+            _verify_dataset(store, number, dataset, file, reference, result, progress)
+    return result
+
+
+def _verify_dataset(
+    store: Any,
+    number: int,
+    info: dict[str, Any],
+    file: h5py.File,
+    reference: Reference | None,
+    result: Verification,
+    progress: Progress,
+) -> None:
+    path = info["path"]
+    dataset = file[path]
+    result.raw_bytes += info["raw_bytes"]
+    result.stored_bytes += info["stored_bytes"]
+    original = None
+    comparison = FieldResult(path, bound_of(dataset))
+    if reference is not None:
+        try:
+            original = reference.find(path, dataset.shape, dataset.dtype)
+            result.fields[path] = comparison
+        except ComparisonError as error:
+            result.findings.append(str(error))
+    expected = math.prod(-(-n // c) for n, c in zip(info["shape"], info["chunk"], strict=True))
+    if len(info["chunks"]) != expected:
+        result.findings.append(f"{path} has {len(info['chunks'])} of {expected} blocks")
+    for index, chunk in enumerate(info["chunks"]):
+        where = chunk_slices(chunk["chunk"], info["shape"], info["chunk"])
+        values = _verify_block(store, number, index, chunk, dataset, where, result)
+        if values is not None and original is not None:
+            compare_block(comparison, original[where], values, where)
+        progress(math.prod(part.stop - part.start for part in where) * dataset.dtype.itemsize)
+    if not comparison.ok:
+        result.findings.append(comparison.sentence())
+
+
+def _verify_block(
+    store: Any,
+    number: int,
+    index: int,
+    chunk: dict[str, Any],
+    dataset: h5py.Dataset,
+    where: tuple[slice, ...],
+    result: Verification,
+) -> np.ndarray | None:
+    """The decoded values; None, with a finding, when checksum or decoder object."""
+    result.blocks += 1
+    if not chunk["has_checksum"]:
+        result.blocks_without_checksum += 1
+    try:
+        store.read_chunk(number, index)
+    except (_core.CorruptError, OSError) as error:
+        result.findings.append(str(error))
+        return None
+    try:
+        return dataset[where]
+    except (OSError, RuntimeError) as error:
+        begin = [part.start for part in where]
+        result.findings.append(
+            f"{dataset.name}: the block at {begin} has the right checksum but does not decode: "
+            f"{error}"
+        )
+        return None
+
+
+def chunk_slices(
+    number: int, shape: tuple[int, ...], chunk: tuple[int, ...]
+) -> tuple[slice, ...]:
+    """The part of the array that chunk `number` of the row-major chunk grid holds."""
+    parts: list[slice] = []
+    for extent, side in zip(reversed(shape), reversed(chunk), strict=True):
+        number, at = divmod(number, -(-extent // side))
+        parts.append(slice(at * side, min((at + 1) * side, extent)))
+    return tuple(reversed(parts))
