@@ -1,0 +1,156 @@
+// Command line parsing and the help that teaches; see options.hpp.
+
+#include "options.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+namespace cosmology {
+
+std::string help_text() {
+    return R"(cosmology: a particle-mesh universe that dumps six fields, for measuring output
+
+usage: mpirun -n RANKS cosmology [options]
+
+  A flat universe of dark matter starts nearly smooth at --z-init and clusters until --z-final.
+  Every --dump-every steps it hands six float fields of grid^3 values to the output --mode:
+  baryon_density, dark_matter_density, temperature, velocity_x, velocity_y, velocity_z.
+  The physics is bit for bit the same in all modes.
+
+what to compute
+  --grid N          mesh cells a side (256); at least as many as ranks
+  --particles N     particles a side (as the grid)
+  --steps N         time steps (11), equal in ln a
+  --dump-every K    dump at steps K-1, 2K-1, ... but never at the last step, so that the last dump
+                    too is written while a step computes (1). For D dumps use N = K*D + 1.
+  --box MPC         comoving side (28.5)
+  --z-init Z        redshift of the start (159)      --z-final Z   of the last step (2)
+  --seed S          another universe (1); the same for any number of ranks
+  --device-s T      seconds a step that kernels would take on an accelerator (0): after computing
+                    a kernel the host idles for its share. This is an emulation; 0 turns it off.
+
+how to write
+  --mode compute    make the fields, write nothing: the time others are compared with
+         sync       parallel HDF5, collective, uncompressed
+         filter     parallel HDF5, collective, through the filter of --codec
+         async      Caesura with codec none and no planning
+         caesura    Caesura
+  --output FILE     the HDF5 file (not for compute)
+  --codec NAME      sz3, zfp, zstd, none, ... (sz3). Filters are found through HDF5_PLUGIN_PATH.
+  --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
+  --chunk N         chunk side in mode filter (128)
+  --chunk-bytes B   raw chunk size in modes caesura and async (8388608)
+  --memory-bytes B  the writer's memory budget in modes caesura and async (0: its own choice)
+  --no-fsync        do not wait for the disk at commits (modes caesura, async)
+
+what to learn
+  --timing-json F   rank 0 writes times, bytes and the writer's report
+  --trace PATTERN   Chrome trace per rank, "%r" becomes the rank (modes caesura, async)
+  --raw-dir DIR     each dump's fields as raw floats, FIELD_ITERATION.bin; not charged to the time
+  --check           verify mass, momentum, particle count and growth; exit 3 if violated
+  --quiet           print nothing but errors
+
+examples
+  mpirun -n 2 cosmology --grid 64 --steps 12 --check
+  mpirun -n 2 cosmology --mode sync --output sync.h5 --timing-json sync.json
+  HDF5_PLUGIN_PATH=... mpirun -n 2 cosmology --mode caesura --device-s 2 --output run.h5
+)";
+}
+
+namespace {
+
+class Parser {
+  public:
+    Parser(int argc, char** argv) : argc_(argc), argv_(argv) {}
+
+    bool next() { return ++i_ < argc_; }
+    std::string name() const { return argv_[i_]; }
+    std::string text() {
+        const std::string option = name();
+        if (!next()) throw std::invalid_argument(option + " needs a value; see --help");
+        return argv_[i_];
+    }
+    double number(double least, double most) {
+        const std::string option = name(), value = text();
+        char* end = nullptr;
+        const double x = std::strtod(value.c_str(), &end);
+        if (value.empty() || *end != '\0' || !(x >= least && x <= most))
+            throw std::invalid_argument(option + " is '" + value + "'; it must be a number from " +
+                                        std::to_string(least) + " to " + std::to_string(most));
+        return x;
+    }
+    template <class T>
+    T whole(double least, double most) {
+        const std::string option = name();
+        const double x = number(least, most);
+        if (x != std::floor(x)) throw std::invalid_argument(option + " must be a whole number");
+        return static_cast<T>(x);
+    }
+
+  private:
+    int argc_, i_ = 0;
+    char** argv_;
+};
+
+using Setter = std::function<void(Parser&, Options&)>;
+
+const std::map<std::string, Setter>& setters() {
+    constexpr double k_tiny = 1e-12, k_huge = 1e12, k_exact = 9007199254740992.0;
+    static const std::map<std::string, Setter> table = {
+        {"--grid", [](auto& p, auto& o) { o.grid = p.template whole<int>(8, 8192); }},
+        {"--particles", [](auto& p, auto& o) { o.particles = p.template whole<int>(8, 8192); }},
+        {"--steps", [](auto& p, auto& o) { o.steps = p.template whole<int>(2, 1e6); }},
+        {"--dump-every", [](auto& p, auto& o) { o.dump_every = p.template whole<int>(1, 1e6); }},
+        {"--box", [](auto& p, auto& o) { o.box_mpc = p.number(0.1, 1e5); }},
+        {"--z-init", [](auto& p, auto& o) { o.z_init = p.number(0.1, 1000.0); }},
+        {"--z-final", [](auto& p, auto& o) { o.z_final = p.number(0.0, 1000.0); }},
+        {"--seed", [](auto& p, auto& o) { o.seed = p.template whole<std::uint64_t>(0, k_exact); }},
+        {"--device-s", [](auto& p, auto& o) { o.device_s = p.number(0.0, 3600.0); }},
+        {"--mode", [](auto& p, auto& o) { o.mode = p.text(); }},
+        {"--output", [](auto& p, auto& o) { o.output = p.text(); }},
+        {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
+        {"--bound-scale", [](auto& p, auto& o) { o.bound_scale = p.number(k_tiny, k_huge); }},
+        {"--chunk", [](auto& p, auto& o) { o.chunk = p.template whole<int>(4, 1024); }},
+        {"--chunk-bytes",
+         [](auto& p, auto& o) { o.chunk_bytes = p.template whole<std::uint64_t>(4096, 4e9); }},
+        {"--memory-bytes",
+         [](auto& p, auto& o) { o.memory_bytes = p.template whole<std::uint64_t>(0, k_exact); }},
+        {"--no-fsync", [](auto&, auto& o) { o.durable = false; }},
+        {"--timing-json", [](auto& p, auto& o) { o.timing_json = p.text(); }},
+        {"--trace", [](auto& p, auto& o) { o.trace = p.text(); }},
+        {"--raw-dir", [](auto& p, auto& o) { o.raw_dir = p.text(); }},
+        {"--check", [](auto&, auto& o) { o.check = true; }},
+        {"--quiet", [](auto&, auto& o) { o.quiet = true; }},
+        {"--help", [](auto&, auto& o) { o.help = true; }},
+    };
+    return table;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+    Options options;
+    for (Parser parser(argc, argv); parser.next();) {
+        const auto setter = setters().find(parser.name());
+        if (setter == setters().end())
+            throw std::invalid_argument("unknown option '" + parser.name() + "'; see --help");
+        setter->second(parser, options);
+    }
+    if (options.help) return options;
+    if (options.particles == 0) options.particles = options.grid;
+    if (options.z_final >= options.z_init)
+        throw std::invalid_argument("--z-final must be below --z-init: the universe expands");
+    const std::set<std::string> modes = {"compute", "sync", "filter", "async", "caesura"};
+    if (!modes.contains(options.mode))
+        throw std::invalid_argument("--mode is '" + options.mode +
+                                    "'; use compute, sync, filter, async or caesura");
+    if (options.mode != "compute" && options.output.empty())
+        throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
+    return options;
+}
+
+}  // namespace cosmology

@@ -1,0 +1,42 @@
+// The command line of the mini-app.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "background.hpp"
+
+namespace cosmology {
+
+struct Options {
+    int grid = 256;
+    int particles = 0;  ///< a side; 0: as the grid
+    int steps = 11;
+    int dump_every = 1;
+    double box_mpc = 28.5;
+    double z_init = 159.0, z_final = 2.0;
+    std::uint64_t seed = 1;
+    std::string mode = "compute";
+    std::string output;
+    double device_s = 0.0;
+    std::string codec = "sz3";
+    double bound_scale = 1.0;
+    int chunk = 128;                       ///< cells a side of a chunk, mode filter
+    std::uint64_t chunk_bytes = 8u << 20;  ///< raw bytes of a chunk aimed at, mode caesura
+    std::uint64_t memory_bytes = 0;        ///< of the writer; 0: its own choice
+    bool durable = true;
+    std::string trace, timing_json, raw_dir;
+    bool check = false, help = false, quiet = false;
+    CosmologyParameters cosmology;
+
+    bool dumps_at(int step) const {
+        // Never at the last step: the last dump is written while that step computes.
+        return step % dump_every == dump_every - 1 && step + 1 < steps;
+    }
+};
+
+/// Throws std::invalid_argument with a sentence for the user.
+Options parse_options(int argc, char** argv);
+std::string help_text();
+
+}  // namespace cosmology

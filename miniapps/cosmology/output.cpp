@@ -1,0 +1,31 @@
+// The output of the mode that has none, and the choice by name.
+
+#include "output.hpp"
+
+#include <stdexcept>
+
+namespace cosmology {
+
+namespace {
+
+class NoOutput : public Output {
+  public:
+    void dump(const Fields&, std::uint64_t, double) override {}
+};
+
+}  // namespace
+
+std::unique_ptr<Output> make_no_output() { return std::make_unique<NoOutput>(); }
+
+std::unique_ptr<Output> make_output(const Options& options, const Slab& slab) {
+    if (options.mode == "compute") return make_no_output();
+    if (options.mode == "sync") return make_hdf5_output(options, slab, false);
+    if (options.mode == "filter") return make_hdf5_output(options, slab, true);
+#ifdef COSMOLOGY_HAS_WRITER
+    if (options.mode == "async") return make_caesura_output(options, slab, true);
+    if (options.mode == "caesura") return make_caesura_output(options, slab, false);
+#endif
+    throw std::invalid_argument("mode " + options.mode + " is not built in");
+}
+
+}  // namespace cosmology

@@ -1,0 +1,52 @@
+// Where a dump goes: one small interface, one implementation per mode.
+//
+// Call order: open, then per iteration begin_iteration, marks, at most one dump, end_iteration,
+// then close. All collective but the marks, in the same order on all ranks.
+// Invariant: an output reads the fields and never changes them, so every mode sees the same
+// physics. Errors are std::runtime_error with a sentence that says what to do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "caesura/writer.hpp"
+#include "fields.hpp"
+#include "options.hpp"
+
+namespace cosmology {
+
+/// Told when the application needs a lane's resource: its core (compress) or the network (write).
+class Marks {
+  public:
+    virtual ~Marks() = default;
+    virtual void begin_busy(caesura::Lane) {}
+    virtual void end_busy(caesura::Lane) {}
+};
+
+class Output : public Marks {
+  public:
+    virtual void open() {}
+    virtual void begin_iteration(std::uint64_t) {}
+    virtual void dump(const Fields&, std::uint64_t iteration, double time_s) = 0;
+    virtual void end_iteration() {}
+    virtual void close() {}
+    /// The library's own account, summed or maximised over ranks; null if there is none.
+    /// Collective.
+    virtual nlohmann::json report() { return nullptr; }
+    /// Last iteration known to be safe in the file.
+    virtual std::optional<std::uint64_t> committed() const { return std::nullopt; }
+};
+
+/// "compute": the fields are made and dropped.
+std::unique_ptr<Output> make_no_output();
+/// "sync" and "filter": parallel HDF5, collective writes, the second through a compression filter.
+std::unique_ptr<Output> make_hdf5_output(const Options& options, const Slab& slab, bool filtered);
+/// "caesura", and "async": the same writer with codec none and no planning.
+std::unique_ptr<Output> make_caesura_output(const Options& options, const Slab& slab,
+                                            bool asynchronous_only);
+/// By options.mode.
+std::unique_ptr<Output> make_output(const Options& options, const Slab& slab);
+
+}  // namespace cosmology

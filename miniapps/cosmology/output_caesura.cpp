@@ -1,0 +1,152 @@
+// Modes caesura and async: the fields handed to a caesura::Writer.
+//
+// async is the same writer with codec none and no planning: an asynchronous write without
+// compression, first in first out. The application's marks become obstacles in both.
+
+#include <mpi.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "caesura/mpi.hpp"
+#include "caesura/writer.hpp"
+#include "output.hpp"
+
+namespace cosmology {
+
+namespace {
+
+void expect(const caesura::Status& status, const std::string& doing) {
+    if (!status.ok()) throw std::runtime_error(doing + ": " + status.message());
+}
+
+/// One counter of the report: how it adds up over the ranks.
+struct Counter {
+    const char* name;
+    double value;
+    MPI_Op op;
+};
+
+std::vector<Counter> counters_of(const caesura::WriterReport& r) {
+    const auto bytes = [](std::uint64_t count) { return static_cast<double>(count); };
+    return {{"raw_bytes", bytes(r.raw_bytes), MPI_SUM},
+            {"stored_bytes", bytes(r.stored_bytes), MPI_SUM},
+            {"reserved_bytes", bytes(r.reserved_bytes), MPI_SUM},
+            {"overflow_bytes", bytes(r.overflow_bytes), MPI_SUM},
+            {"overflow_blocks", bytes(r.overflow_blocks), MPI_SUM},
+            {"fallback_blocks", bytes(r.fallback_blocks), MPI_SUM},
+            {"raw_blocks", bytes(r.raw_blocks), MPI_SUM},
+            {"blocks", bytes(r.blocks), MPI_SUM},
+            {"writes", bytes(r.writes), MPI_SUM},
+            {"dumps", bytes(r.dumps), MPI_MAX},
+            {"compress_s", r.compress_s, MPI_MAX},
+            {"write_s", r.write_s, MPI_MAX},
+            {"plan_s", r.plan_s, MPI_MAX},
+            {"put_s", r.put_s, MPI_MAX},
+            {"end_s", r.end_s, MPI_MAX},
+            {"close_s", r.close_s, MPI_MAX},
+            {"put_wait_s", r.put_wait_s, MPI_MAX},
+            {"over_budget_bytes", bytes(r.over_budget_bytes), MPI_MAX},
+            {"peak_memory_bytes", bytes(r.peak_memory_bytes), MPI_MAX},
+            {"max_error_over_bound", r.max_error_over_bound, MPI_MAX},
+            {"write_interference_s", r.write_interference_s, MPI_MAX}};
+}
+
+class CaesuraOutput : public Output {
+  public:
+    CaesuraOutput(const Options& options, const Slab& slab, bool asynchronous_only)
+        : options_(options), slab_(slab), asynchronous_only_(asynchronous_only) {}
+
+    void open() override {
+        caesura::WriterOptions writer_options;
+        writer_options.codec.name = asynchronous_only_ ? "none" : options_.codec;
+        writer_options.planning = !asynchronous_only_;
+        writer_options.chunk_bytes = options_.chunk_bytes;
+        writer_options.memory_bytes = options_.memory_bytes;
+        writer_options.durable = options_.durable;
+        writer_options.trace_path = options_.trace;
+        writer_options.software = "caesura-cosmology";
+        auto writer = caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
+                                              std::move(writer_options));
+        expect(writer.status(), "create " + options_.output);
+        writer_ = std::move(*writer);
+        const auto n = static_cast<std::uint64_t>(slab_.n());
+        const auto infos = field_infos(options_.cosmology, options_.bound_scale);
+        for (std::size_t i = 0; i < infos.size(); ++i) {
+            const double cell = options_.box_mpc / options_.grid;
+            caesura::FieldOptions field;
+            field.unit_si = infos[i].unit_si;
+            field.unit_dimension = infos[i].unit_dimension;
+            field.axis_labels = {"x", "y", "z"};
+            field.grid_spacing = {cell, cell, cell};
+            field.grid_unit_si = k_metres_per_mpc;
+            const auto bound = writer_bound(infos[i].bound);
+            auto defined =
+                writer_->define_field(infos[i].name, caesura::float32, {n, n, n}, bound, field);
+            expect(defined.status(), std::string("define ") + infos[i].name);
+            fields_[i] = *defined;
+        }
+    }
+
+    void begin_iteration(std::uint64_t number) override {
+        iteration_.emplace(writer_->begin_iteration(number));
+    }
+
+    void begin_busy(caesura::Lane lane) override {
+        busy_[static_cast<std::size_t>(lane)].emplace(iteration_->busy(lane));
+    }
+    void end_busy(caesura::Lane lane) override { busy_[static_cast<std::size_t>(lane)].reset(); }
+
+    void dump(const Fields& fields, std::uint64_t, double time_s) override {
+        const auto n = static_cast<std::uint64_t>(slab_.n());
+        const caesura::Box box{{static_cast<std::uint64_t>(slab_.lo()), 0, 0},
+                               {static_cast<std::uint64_t>(slab_.planes()), n, n}};
+        auto dump = iteration_->begin_dump(time_s);
+        for (std::size_t i = 0; i < fields_.size(); ++i)
+            expect(dump.put(fields_[i], box, fields[static_cast<int>(i)].data()), "put");
+    }
+
+    void end_iteration() override {
+        const caesura::Status status = iteration_->end();
+        iteration_.reset();
+        expect(status, "end the iteration");
+    }
+
+    void close() override { expect(writer_->close(), "close " + options_.output); }
+
+    nlohmann::json report() override {
+        nlohmann::json all;
+        for (const Counter& counter : counters_of(writer_->report())) {
+            double value = counter.value;
+            MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, counter.op, slab_.comm());
+            all[counter.name] = value;
+        }
+        return all;
+    }
+
+    std::optional<std::uint64_t> committed() const override { return writer_->committed(); }
+
+  private:
+    caesura::ErrorBound writer_bound(double bound) const {
+        const bool lossless = asynchronous_only_ || options_.codec == "none" ||
+                              options_.codec == "zstd" || options_.codec == "blosc2";
+        return lossless ? caesura::lossless() : caesura::absolute(bound);
+    }
+
+    const Options options_;
+    const Slab slab_;
+    const bool asynchronous_only_;
+    std::unique_ptr<caesura::Writer> writer_;
+    std::array<caesura::Field, k_field_count> fields_{};
+    std::optional<caesura::Iteration> iteration_;
+    std::array<std::optional<caesura::Busy>, 2> busy_;
+};
+
+}  // namespace
+
+std::unique_ptr<Output> make_caesura_output(const Options& options, const Slab& slab,
+                                            bool asynchronous_only) {
+    return std::make_unique<CaesuraOutput>(options, slab, asynchronous_only);
+}
+
+}  // namespace cosmology

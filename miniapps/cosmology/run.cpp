@@ -1,0 +1,206 @@
+// The loop and its account; see run.hpp.
+
+#include "run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "simulation.hpp"
+
+namespace cosmology {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// This rank's part of each field at its place in one raw file per field.
+void write_raw(const Options& options, const Slab& slab, const Fields& fields, int step) {
+    const auto infos = field_infos(options.cosmology, options.bound_scale);
+    const auto plane = static_cast<std::size_t>(slab.n()) * static_cast<std::size_t>(slab.n());
+    for (int field = 0; field < k_field_count; ++field) {
+        const auto path = fmt::format("{}/{}_{}.bin", options.raw_dir,
+                                      infos[static_cast<std::size_t>(field)].name, step);
+        const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0) throw std::runtime_error("cannot create " + path + ": " + strerror(errno));
+        const auto& values = fields[field];
+        const std::size_t bytes = values.size() * sizeof(float);
+        auto offset =
+            static_cast<off_t>(static_cast<std::size_t>(slab.lo()) * plane * sizeof(float));
+        const auto* data = reinterpret_cast<const char*>(values.data());
+        for (std::size_t done = 0; done < bytes;) {
+            const ssize_t wrote =
+                ::pwrite(fd, data + done, bytes - done, offset + static_cast<off_t>(done));
+            if (wrote < 0 && errno == EINTR) continue;
+            if (wrote <= 0) {
+                ::close(fd);
+                throw std::runtime_error("cannot write " + path + ": " + strerror(errno));
+            }
+            done += static_cast<std::size_t>(wrote);
+        }
+        ::close(fd);
+    }
+}
+
+double reduced(double value, MPI_Op op, MPI_Comm comm) {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, op, comm);
+    return value;
+}
+
+/// Seconds of the slowest rank and the mean over ranks.
+Json spread(double value, const Slab& slab) {
+    return {{"max", reduced(value, MPI_MAX, slab.comm())},
+            {"mean", reduced(value, MPI_SUM, slab.comm()) / slab.size()}};
+}
+
+Json phase_report(const StepClock& clock, const Slab& slab) {
+    Json phases;
+    for (const auto& [name, phase] : clock.phases()) {
+        phases[name] = {{"lane", phase.lane == caesura::Lane::compress ? "host" : "communication"},
+                        {"calls", phase.time.calls},
+                        {"wall_s", spread(phase.time.wall_s, slab)},
+                        {"cpu_s", spread(phase.time.cpu_s, slab)},
+                        {"idle_s", spread(phase.time.idle_s, slab)}};
+    }
+    return phases;
+}
+
+/// The steps, timed. What it measures is local until finish() adds the ranks up.
+class Run {
+  public:
+    Run(const Options& options, MPI_Comm comm)
+        : options_(options),
+          simulation_(options, comm),
+          output_(make_output(options, simulation_.slab())),
+          clock_(*output_, options.device_s),
+          checks_(simulation_.background(), options.grid, options.particles, comm) {}
+
+    RunResult operator()() {
+        const MPI_Comm comm = simulation_.slab().comm();
+        MPI_Barrier(comm);
+        const double begin = StepClock::wall_s();
+        rusage before{};
+        getrusage(RUSAGE_SELF, &before);
+        output_->open();
+        open_s_ = StepClock::wall_s() - begin;
+        for (int step = 0; step < options_.steps; ++step) iterate(step);
+        const double closing = StepClock::wall_s();
+        output_->close();
+        close_s_ = StepClock::wall_s() - closing;
+        MPI_Barrier(comm);
+        wall_s_ = StepClock::wall_s() - begin - uncharged_s_;
+        rusage after{};
+        getrusage(RUSAGE_SELF, &after);
+        const auto cpu_s = [](const rusage& r) {
+            return static_cast<double>(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+                   1e-6 * static_cast<double>(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+        };
+        process_cpu_s_ = cpu_s(after) - cpu_s(before);
+        peak_memory_bytes_ = 1024.0 * static_cast<double>(after.ru_maxrss);
+        return finish();
+    }
+
+  private:
+    void iterate(int step) {
+        const double begin = StepClock::wall_s(), uncharged = uncharged_s_;
+        const bool dumps = options_.dumps_at(step);
+        output_->begin_iteration(static_cast<std::uint64_t>(step));
+        simulation_.step(step, dumps, clock_);
+        uncharged_s_ += not_charged([&] {
+            if (options_.check) checks_.add(step, simulation_.diagnostics(), dumps);
+            if (dumps && !options_.raw_dir.empty())
+                write_raw(options_, simulation_.slab(), simulation_.fields(), step);
+        });
+        const double handing_over = StepClock::wall_s();
+        const double age_s = simulation_.background().age_s(simulation_.scale_factor(step));
+        if (dumps) output_->dump(simulation_.fields(), static_cast<std::uint64_t>(step), age_s);
+        output_->end_iteration();
+        output_s_ += StepClock::wall_s() - handing_over;
+        dumps_ += dumps ? 1 : 0;
+        iteration_s_.push_back(StepClock::wall_s() - begin - (uncharged_s_ - uncharged));
+    }
+
+    template <class F>
+    double not_charged(F&& f) {
+        if (!options_.check && options_.raw_dir.empty()) return 0.0;
+        MPI_Barrier(simulation_.slab().comm());
+        const double begin = StepClock::wall_s();
+        f();
+        MPI_Barrier(simulation_.slab().comm());
+        return StepClock::wall_s() - begin;
+    }
+
+    RunResult finish() {
+        const Slab& slab = simulation_.slab();
+        Json t;
+        t["mode"] = options_.mode;
+        t["ranks"] = slab.size();
+        t["grid"] = options_.grid;
+        t["particles"] = options_.particles;
+        t["steps"] = options_.steps;
+        t["dumps"] = dumps_;
+        t["seed"] = options_.seed;
+        t["codec"] =
+            options_.mode == "caesura" || options_.mode == "filter" ? options_.codec : "none";
+        t["bound_scale"] = options_.bound_scale;
+        t["device_s"] = options_.device_s;
+        t["device_is_emulated"] = true;
+        t["wall_s"] = reduced(wall_s_, MPI_MAX, slab.comm());
+        t["open_s"] = reduced(open_s_, MPI_MAX, slab.comm());
+        t["close_s"] = reduced(close_s_, MPI_MAX, slab.comm());
+        MPI_Allreduce(MPI_IN_PLACE, iteration_s_.data(), static_cast<int>(iteration_s_.size()),
+                      MPI_DOUBLE, MPI_MAX, slab.comm());
+        t["iteration_s"] = iteration_s_;
+        const PhaseTime host = clock_.total(caesura::Lane::compress);
+        const PhaseTime talk = clock_.total(caesura::Lane::write);
+        t["host_s"] = spread(host.wall_s, slab);
+        t["host_cpu_s"] = spread(host.cpu_s, slab);
+        t["device_idle_s"] = spread(host.idle_s, slab);
+        t["communication_s"] = spread(talk.wall_s, slab);
+        t["output_s"] = spread(output_s_, slab);
+        t["process_cpu_s"] = spread(process_cpu_s_, slab);
+        t["peak_memory_bytes"] = reduced(peak_memory_bytes_, MPI_MAX, slab.comm());
+        t["phases"] = phase_report(clock_, slab);
+        const double values = std::pow(options_.grid, 3);
+        t["raw_bytes"] = values * sizeof(float) * int{k_field_count} * dumps_;
+        t["file_bytes"] = 0;
+        std::error_code missing;
+        const auto file_bytes = std::filesystem::file_size(options_.output, missing);
+        if (!missing) t["file_bytes"] = file_bytes;
+        t["writer"] = output_->report();
+        const auto committed = output_->committed();
+        t["committed_iteration"] = committed ? Json(*committed) : Json(nullptr);
+        RunResult result;
+        if (options_.check) {
+            result.violations = checks_.violations();
+            t["check"] = {{"violations", result.violations},
+                          {"growth_departure", checks_.worst_growth()},
+                          {"growth_checked_over_a", checks_.linear_span()}};
+        }
+        result.timing = std::move(t);
+        return result;
+    }
+
+    const Options options_;
+    Simulation simulation_;
+    std::unique_ptr<Output> output_;
+    StepClock clock_;
+    Checks checks_;
+    double open_s_ = 0, close_s_ = 0, wall_s_ = 0, output_s_ = 0, uncharged_s_ = 0;
+    double process_cpu_s_ = 0, peak_memory_bytes_ = 0;
+    int dumps_ = 0;
+    std::vector<double> iteration_s_;
+};
+
+}  // namespace
+
+RunResult run(const Options& options, MPI_Comm comm) { return Run(options, comm)(); }
+
+}  // namespace cosmology

@@ -1,0 +1,76 @@
+// Runs the parts of a step, tells the output what each needs, and accounts for the time.
+//
+// A simulation on accelerators alternates host work, kernels during which the host idles, and
+// communication. Here a kernel's physics is computed on the host and the host then really idles,
+// to an absolute deadline, for the time the kernel is modelled to take on a device: emulated, and
+// labelled so in every report.
+// Invariant: the emulation changes no value; with device_s = 0 only the idling goes.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "output.hpp"
+
+namespace cosmology {
+
+struct PhaseTime {
+    double wall_s = 0, cpu_s = 0, idle_s = 0;
+    long calls = 0;
+};
+
+class StepClock {
+  public:
+    /// @param device_s  modelled kernel seconds of one step, all kernels together.
+    StepClock(Marks& marks, double device_s) : marks_(marks), device_s_(device_s) {}
+
+    /// A kernel that takes `share` of the step's device time.
+    template <class F>
+    void kernel(const char* name, double share, F&& f) {
+        compute(name, f);
+        idle(name, share * device_s_);
+    }
+    /// Work of the host: an obstacle of the compress lane.
+    template <class F>
+    void compute(const char* name, F&& f) {
+        timed(name, caesura::Lane::compress, f);
+    }
+    /// Communication of the application: an obstacle of the write lane.
+    template <class F>
+    void communicate(const char* name, F&& f) {
+        timed(name, caesura::Lane::write, f);
+    }
+
+    struct Phase {
+        caesura::Lane lane;
+        PhaseTime time;
+    };
+    const std::map<std::string, Phase>& phases() const { return phases_; }
+    /// Sums over the phases of one lane (wall, cpu) and all idling.
+    PhaseTime total(caesura::Lane lane) const;
+
+  private:
+    template <class F>
+    void timed(const char* name, caesura::Lane lane, F& f) {
+        const double wall = wall_s(), cpu = thread_cpu_s();
+        marks_.begin_busy(lane);
+        f();
+        marks_.end_busy(lane);
+        auto& phase = phases_[name];
+        phase.lane = lane;
+        phase.time.wall_s += wall_s() - wall;
+        phase.time.cpu_s += thread_cpu_s() - cpu;
+        ++phase.time.calls;
+    }
+    void idle(const char* name, double seconds);
+
+    Marks& marks_;
+    double device_s_;
+    std::map<std::string, Phase> phases_;
+
+  public:
+    static double wall_s();
+    static double thread_cpu_s();
+};
+
+}  // namespace cosmology
