@@ -26,15 +26,22 @@ inline ErrorBound lossless() { return {}; }
 inline ErrorBound absolute(double bound) { return {ErrorBound::Kind::absolute, bound}; }
 /// |x - x'| <= fraction * (max - min of the whole field in this dump). 0 < fraction < 1.
 inline ErrorBound relative(double fraction) { return {ErrorBound::Kind::relative, fraction}; }
-/// Is the bound one that can be kept? Errors: invalid_argument (NaN, infinite, 0, negative, relative
+/// Is the bound one that can be kept? Errors: invalid_argument (NaN, infinite, 0, negative,
+/// relative
 /// >= 1), naming the value.
 Status validate(const ErrorBound& bound);
 
 /// Which compressor a field wants.
 struct CodecSpec {
-    /// "none", "sz3", "zfp", "zstd", "blosc2", or "filter:<number>" for any other HDF5 filter.
+    /// "none"
+    /// "sz3", "zfp"      lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
+    /// reversible "zstd", "blosc2"  lossless, whatever the bound (which they keep) "round+zstd",
+    /// "round+blosc2"  values rounded to the largest power of two that the bound
+    ///                   allows, then lossless: several times the speed of sz3, smaller ratios
+    /// "filter:<number>" any other HDF5 filter plugin; needs cd_values
     std::string name = "sz3";
-    /// User cd_values for the filter; empty: derived from the bound (known filters only).
+    /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
+    /// the bound (known filters only). The result is held to the bound all the same.
     std::vector<unsigned> cd_values;
     /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
     bool verify = true;
@@ -54,21 +61,28 @@ class BlockCodec {
   public:
     virtual ~BlockCodec() = default;
     virtual std::span<const FilterSpec> pipeline() const = 0;
-    /// May encode/decode run in several threads at once? If not, callers serialise all codecs
-    /// of the same name.
+    /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
+    /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
+    /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread
+    /// only.
     virtual bool reentrant() const = 0;
     /// @param chunk  the full chunk, dense, C order, padded at the array's edges.
     /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).
-    /// Makes no HDF5 call that touches a file or id. Errors: no_space (memory), internal.
+    /// Makes no HDF5 call that touches a file or id; a plugin that fails may push a message on
+    /// HDF5's error stack (a race only where HDF5 is not thread-safe and is in use elsewhere).
+    /// Errors: invalid_argument (sizes), no_space (memory).
     virtual Result<EncodedBlock> encode(std::span<const std::byte> chunk,
                                         const Shape& valid) const = 0;
-    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt.
+    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt, no_space (memory).
+    /// Check the stored bytes' checksum first: not every plugin survives malformed input (SZ3 and
+    /// ZFP read past the end, SZ3 may end the process), and nothing here can prevent that.
     virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                           std::span<std::byte> chunk) const = 0;
 };
 
-/// Make the codec of one dataset. Calls HDF5 (scratch dataset in memory, plugin search): only from
-/// the thread that owns HDF5. Cost: about 1 ms the first time per (spec, dtype, chunk, bound).
+/// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
+/// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the
+/// first codec of a kind also loads its plugin (milliseconds).
 /// @param bound  absolute or lossless; resolve relative bounds first.
 /// Errors: invalid_argument (bound not finite or <= 0, bound given to a filter we cannot map and
 /// no cd_values), unsupported (plugin not found: the message says where it was looked for and what

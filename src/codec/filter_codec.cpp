@@ -21,6 +21,7 @@
 #include "codec/bound.hpp"
 #include "codec/hdf5_filter_plugin.hpp"
 #include "codec/known_filters.hpp"
+#include "codec/round_to_grid.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)  // GCC
 #define CAESURA_ADDRESS_SANITIZER 1
@@ -62,6 +63,7 @@ class FilterCodec final : public BlockCodec {
         bool verify = false;        // decode every block of stage 0 again
         bool exact = false;         // stage 0 is lossless by its nature
         bool keeps_nonfinite = true;
+        double round_step = 0.0;  // > 0: values are rounded to this grid before stage 0
     };
 
     FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
@@ -174,18 +176,27 @@ class FilterCodec final : public BlockCodec {
                      std::span<const unsigned> cd_values, EncodedBlock& block) const {
         const Stage& main = parts_.stages[0];
         FilterBuffer buffer(chunk);
+        block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+        if (parts_.round_step > 0) {
+            round_to_grid(buffer.bytes(), dtype_, parts_.round_step);
+            if (!judge(chunk, valid, buffer.bytes(), block)) return Outcome::broken;
+        }
         if (!main.apply(Direction::encode, cd_values, buffer)) return Outcome::broken;
         if (buffer.bytes().size() >= raw_bytes_) return Outcome::not_smaller;
         block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
         block.filter_mask = all_masked() & ~mask_of(0);
-        block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         if (!parts_.verify) return Outcome::good;
         // Decoded with the *dataset's* cd_values, whatever it was encoded with: as a reader will.
         if (!main.apply(Direction::decode, main.cd_values, buffer)) return Outcome::broken;
         if (buffer.bytes().size() != raw_bytes_) return Outcome::broken;
-        const BoundCheck check = check_bound(chunk, buffer.bytes(), dtype_, chunk_, valid, bound_);
+        return judge(chunk, valid, buffer.bytes(), block) ? Outcome::good : Outcome::broken;
+    }
+
+    bool judge(std::span<const std::byte> chunk, const Shape& valid,
+               std::span<const std::byte> decoded, EncodedBlock& block) const {
+        const BoundCheck check = check_bound(chunk, decoded, dtype_, chunk_, valid, bound_);
         block.max_error = check.max_error;
-        return check.holds ? Outcome::good : Outcome::broken;
+        return check.holds;
     }
 
     /// The last stage if it is a lossless one that helps, else raw.
@@ -238,6 +249,12 @@ Result<Stage> make_stage(const FilterTraits& traits, std::span<const unsigned> u
     return stage;
 }
 
+/// Blosc2 can be told to cut mantissa bits (word 5, filters above 3); nothing makes Zstd lossy.
+bool stays_lossless(const FilterTraits& traits, std::span<const unsigned> user) {
+    constexpr unsigned k_last_exact_filter = 3;  // none, byte shuffle, bit shuffle, delta
+    return traits.id != k_blosc2_id || user.size() < 6 || user[5] <= k_last_exact_filter;
+}
+
 /// The user's cd_values, or those that ask for the bound.
 Result<std::vector<unsigned>> user_cd_values(const CodecSpec& spec, const FilterTraits& traits,
                                              const ErrorBound& bound) {
@@ -265,7 +282,10 @@ Result<std::vector<unsigned>> user_cd_values(const CodecSpec& spec, const Filter
 
 Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DType dtype,
                                                       const Shape& chunk, const ErrorBound& bound) {
-    Result<FilterTraits> traits = find_traits(spec.name);
+    constexpr std::string_view k_round = "round+";
+    const bool round = spec.name.starts_with(k_round);
+    Result<FilterTraits> traits =
+        find_traits(std::string_view(spec.name).substr(round ? k_round.size() : 0));
     if (!traits.ok()) return traits.status();
     const bool lossless_bound = bound.kind == ErrorBound::Kind::lossless;
     // A filter that has no lossless mode, asked for lossless: Zstd does what was asked.
@@ -283,8 +303,15 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
         main->retry_cd_values = std::move(retry->cd_values);
     }
     FilterCodec::Parts parts;
-    // Zstd is exact whatever its cd_values; Blosc2 can be told to cut bits.
-    parts.exact = traits->lossless && (traits->id == k_zstd_id || spec.cd_values.empty());
+    parts.exact = traits->lossless && stays_lossless(*traits, spec.cd_values);
+    if (round && !parts.exact) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("codec \"{}\": only a lossless codec can follow \"round+\": zstd, "
+                        "or blosc2 without cd_values of yours",
+                        spec.name));
+    }
+    if (round && !lossless_bound) parts.round_step = grid_step(bound.value, dtype);
     parts.verify = spec.verify && !parts.exact;
     parts.keeps_nonfinite = traits->keeps_nonfinite || lossless_bound;
     parts.stages.push_back(std::move(*main));

@@ -28,6 +28,7 @@ class FilterBuffer {
     std::span<const std::byte> bytes() const {
         return {static_cast<const std::byte*>(data_.get()), size_};
     }
+    std::span<std::byte> bytes() { return {static_cast<std::byte*>(data_.get()), size_}; }
 
   private:
     friend class FilterPlugin;
