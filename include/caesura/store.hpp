@@ -52,6 +52,7 @@ struct DatasetSpec {
 struct DumpManifest {
     std::uint64_t dump = 0;       ///< sequence number, from 0, the unit of commit
     std::uint64_t iteration = 0;  ///< the application's own number
+    std::vector<Attribute> root;  ///< of the root group; written while that has none yet
     std::vector<GroupSpec> groups;
     std::vector<DatasetSpec> datasets;  ///< ChunkRecord::dataset indexes this
     friend bool operator==(const DumpManifest&, const DumpManifest&) = default;
@@ -103,6 +104,7 @@ class SharedFile {
     const RunId& run() const { return run_; }
 
   private:
+    friend struct SharedFileAccess;  // recover's way in, with the exclusive lock
     std::string path_;
     RunId run_{};
     std::shared_ptr<base::File> file_;
@@ -157,16 +159,20 @@ class CommitImage {
     CommitImage& operator=(CommitImage&&) noexcept;
 
     /// New metadata, sync, journal, sync, in-place bytes with the superblock last, sync, journal
-    /// cleared. No HDF5. Any thread, once.
-    Status flush(SharedFile& file);
+    /// cleared. No HDF5. Any thread. After an error it may be called again; until it has
+    /// succeeded the file is as before, or its journal brings it to the new state.
+    /// @param durable  false leaves the syncs out: safe against the end of the process, not
+    ///                 against the end of the machine.
+    Status flush(SharedFile& file, bool durable = true);
     /// End of the file after this commit: nothing may be reserved below it.
     std::uint64_t file_end() const;
     /// Bytes of metadata (new and in place).
     std::uint64_t metadata_bytes() const;
 
+    struct State;  ///< private to the store
+
   private:
     friend class Committer;
-    struct State;
     std::unique_ptr<State> state_;
 };
 
@@ -177,16 +183,20 @@ class Committer {
     ~Committer();
     Committer(Committer&&) noexcept;
 
-    /// @param root        attributes of the root group, written with the first commit.
     /// @param dumps       manifests, ascending by dump.
     /// @param records     all chunks of those dumps, any order (sorted here).
     /// @param file_end    end of all reserved regions: metadata goes at or beyond it, and the
     ///                    stored end of the file is never below it.
+    /// @param trim        at close: the caller promises that nothing at or beyond file_end is in
+    ///                    use. The stored end may then become lower, and flush cuts the file there.
     /// The image of the commit before must have been flushed. On error the file is as before.
+    /// Groups and group attributes that exist already stay as they are. Touches no filter that
+    /// the process has registered, and loads no plugin.
     /// Errors: invalid_argument (a chunk missing, twice, or outside the grid: names the dataset),
-    /// internal (HDF5 refused; carries its message).
-    Result<CommitImage> build(std::span<const Attribute> root, std::span<const DumpManifest> dumps,
-                              std::span<const ChunkRecord> records, std::uint64_t file_end);
+    /// cancelled (an image is not flushed yet), internal (HDF5 refused; carries its message).
+    Result<CommitImage> build(std::span<const DumpManifest> dumps,
+                              std::span<const ChunkRecord> records, std::uint64_t file_end,
+                              bool trim = false);
 
   private:
     struct State;

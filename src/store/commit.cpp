@@ -1,0 +1,315 @@
+// Builds the metadata of dumps in memory: HDF5 works on the placing driver, the result becomes a
+// CommitImage. Nothing here writes to the file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "store/commit_image.hpp"
+#include "store/hdf5_write.hpp"
+#include "store/journal.hpp"
+#include "store/placing_driver.hpp"
+#include "store/superblock.hpp"
+
+namespace caesura::store {
+
+using Stage = CommitProgress::Stage;
+
+struct Committer::State {
+    SharedFile* file = nullptr;
+    std::shared_ptr<CommitProgress> last;  ///< of the image built before
+};
+
+Committer::Committer(SharedFile& file) : state_(std::make_unique<State>()) { state_->file = &file; }
+Committer::~Committer() = default;
+Committer::Committer(Committer&&) noexcept = default;
+
+namespace {
+
+/// Chunk records of one dataset, sorted by chunk.
+using Records = std::span<const ChunkRecord>;
+
+struct PlannedDataset {
+    const DatasetSpec* spec = nullptr;
+    Shape grid;
+    Records records;
+};
+
+bool record_order(const ChunkRecord& a, const ChunkRecord& b) {
+    return std::tie(a.dump, a.dataset, a.chunk) < std::tie(b.dump, b.dataset, b.chunk);
+}
+
+Status check_record(const DatasetSpec& spec, const ChunkRecord& record, std::uint64_t file_end) {
+    const auto bad = [&](std::string_view reason) {
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("dataset {} chunk {}: {}", spec.path, record.chunk, reason)};
+    };
+    if (record.bytes == 0 || record.bytes >> 32 != 0)
+        return bad(fmt::format("{} stored bytes; a chunk has 1 byte to 4 GiB - 1", record.bytes));
+    if (record.address < k_first_region_address || record.address >= file_end ||
+        record.bytes > file_end - record.address)
+        return bad(fmt::format("bytes [{}, +{}) do not lie in the regions, which end at {}",
+                               record.address, record.bytes, file_end));
+    const std::uint64_t full = spec.chunk.count() * size_of(spec.dtype);
+    if (spec.pipeline.empty() && (record.bytes != full || record.filter_mask != 0))
+        return bad(fmt::format("{} bytes, mask {:#x}; without filters a chunk has exactly {} and 0",
+                               record.bytes, record.filter_mask, full));
+    return {};
+}
+
+/// Every chunk of the grid exactly once.
+Status check_complete(const DatasetSpec& spec, const Shape& grid, Records records,
+                      std::uint64_t file_end) {
+    std::uint64_t expected = 0;
+    for (const ChunkRecord& record : records) {
+        if (record.chunk >= grid.count())
+            return {StatusCode::invalid_argument,
+                    fmt::format("dataset {}: chunk {} is outside the grid of {} chunks", spec.path,
+                                record.chunk, grid.count())};
+        if (record.chunk < expected)
+            return {StatusCode::invalid_argument,
+                    fmt::format("dataset {}: chunk {} was written twice", spec.path, record.chunk)};
+        if (record.chunk > expected) break;
+        if (Status status = check_record(spec, record, file_end); !status.ok()) return status;
+        ++expected;
+    }
+    if (expected == grid.count()) return {};
+    return {StatusCode::invalid_argument, fmt::format("dataset {}: chunk {} of {} is missing",
+                                                      spec.path, expected, grid.count())};
+}
+
+/// Match sorted records to the datasets of the manifests.
+Result<std::vector<PlannedDataset>> plan(std::span<const DumpManifest> dumps,
+                                         std::span<const ChunkRecord> sorted,
+                                         std::uint64_t file_end) {
+    std::vector<PlannedDataset> out;
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < dumps.size(); ++d) {
+        if (d > 0 && dumps[d].dump <= dumps[d - 1].dump)
+            return Status{StatusCode::invalid_argument,
+                          fmt::format("dump {} after dump {}: dumps must ascend", dumps[d].dump,
+                                      dumps[d - 1].dump)};
+        for (std::uint32_t i = 0; i < dumps[d].datasets.size(); ++i) {
+            const DatasetSpec& spec = dumps[d].datasets[i];
+            auto grid = chunk_grid(spec);
+            if (!grid.ok()) return grid.status();
+            const std::size_t first = at;
+            while (at < sorted.size() && sorted[at].dump == dumps[d].dump &&
+                   sorted[at].dataset == i)
+                ++at;
+            const Records mine = sorted.subspan(first, at - first);
+            if (Status s = check_complete(spec, *grid, mine, file_end); !s.ok()) return s;
+            out.push_back({&spec, *grid, mine});
+        }
+    }
+    if (at == sorted.size()) return out;
+    return Status{StatusCode::invalid_argument,
+                  fmt::format("a block of dump {} dataset {} belongs to no dataset of this commit",
+                              sorted[at].dump, sorted[at].dataset)};
+}
+
+/// The driver's own error says more than HDF5's stack about it.
+Status reason(const PlacingState& state, Status status) {
+    if (state.error.ok()) return status;
+    return Status{state.error.code(), state.error.message()}.with_context(status.message());
+}
+
+Status place_chunks(PlacingState& state, hid_t dataset, const PlannedDataset& planned) {
+    // Never looked at: the driver drops the write. 8 bytes, in case a library peeks.
+    static constexpr std::array<std::byte, 8> k_dummy{};
+    const DatasetSpec& spec = *planned.spec;
+    std::array<hsize_t, k_max_rank> offset{};
+    for (const ChunkRecord& record : planned.records) {
+        std::uint64_t rest = record.chunk;
+        for (int a = planned.grid.rank() - 1; a >= 0; --a) {
+            offset[static_cast<std::size_t>(a)] = rest % planned.grid[a] * spec.chunk[a];
+            rest /= planned.grid[a];
+        }
+        state.armed = Placement{record.address, record.bytes};
+        state.allocated = state.dropped = false;
+        const herr_t done = H5Dwrite_chunk(dataset, H5P_DEFAULT, record.filter_mask, offset.data(),
+                                           static_cast<std::size_t>(record.bytes), k_dummy.data());
+        const bool placed = state.allocated && state.dropped;
+        state.armed.reset();
+        if (done < 0 || !placed)
+            return hdf5_error(StatusCode::internal,
+                              fmt::format("dataset {} chunk {}", spec.path, record.chunk));
+    }
+    return {};
+}
+
+/// Everything of the dumps, by HDF5 calls on the open file.
+Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest> dumps,
+                   std::span<const PlannedDataset> planned, FilterAliases& aliases,
+                   std::vector<std::uint64_t>& headers) {
+    for (const DumpManifest& dump : dumps) {
+        if (Status s = write_root_attributes(file, dump.root); !s.ok()) return s;
+        for (const GroupSpec& group : dump.groups)
+            if (Status s = write_group(file, group); !s.ok()) return s;
+    }
+    for (const PlannedDataset& one : planned) {
+        auto dataset = create_dataset(file, *one.spec, aliases);
+        if (!dataset.ok()) return dataset.status();
+        if (Status s = place_chunks(state, dataset->get(), one); !s.ok()) return s;
+        auto address = object_address(dataset->get());
+        if (!address.ok()) return address.status();
+        headers.push_back(*address);
+    }
+    return {};
+}
+
+/// What lies in the file before this commit.
+struct Before {
+    std::uint64_t file_bytes = 0;
+    bool has_superblock = false;
+    std::uint64_t stored_end = k_first_region_address;
+    CommitRecord record;
+};
+
+Result<Before> read_before(SharedFile& shared) {
+    base::File& file = shared.file();
+    Before before;
+    auto size = file.size();
+    if (!size.ok()) return size.status();
+    before.file_bytes = *size;
+    std::array<std::byte, k_superblock_bytes> front{};
+    CommitRecordBytes record_bytes{};
+    if (Status s = file.read_at(0, front); !s.ok()) return s;
+    if (Status s = file.read_at(k_commit_record_address, record_bytes); !s.ok()) return s;
+    const auto superblock = decode_superblock(front);
+    const auto record = decode_commit_record(record_bytes, shared.run());
+    const bool untouched =
+        std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
+    if (untouched) return before;  // a record without superblock: a first commit that was cut off
+    if (!superblock || !record)
+        return Status{
+            StatusCode::corrupt,
+            fmt::format("{}: superblock or commit record is damaged; run recover", shared.path())};
+    before.has_superblock = true;
+    before.stored_end = std::max(superblock->end_of_file, before.stored_end);
+    before.record = *record;
+    return before;
+}
+
+/// Open (or make) the HDF5 file on `state`, write the dumps, close it. Afterwards the overlay holds
+/// all that is new, and state.eoa is the stored end of the file.
+Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
+                std::span<const PlannedDataset> planned, bool pad) {
+    const QuietErrors quiet;
+    auto access = placing_access(state);
+    if (!access.ok()) return access.status();
+    auto creation = file_creation();
+    if (!creation.ok()) return creation.status();
+    // The name is never opened; it only appears in HDF5's messages.
+    Handle file(state.creating ? H5Fcreate("caesura", H5F_ACC_TRUNC, creation->get(), access->get())
+                               : H5Fopen("caesura", H5F_ACC_RDWR, access->get()),
+                H5Fclose);
+    if (!file.ok()) return reason(state, hdf5_error(StatusCode::internal, "opening the file"));
+    // Before any change: the library may extend a block at the old end without asking the driver.
+    state.eoa = pad ? std::max(state.eoa, state.floor) : state.floor;
+    FilterAliases aliases;
+    std::vector<std::uint64_t> headers;
+    Status status = write_dumps(state, file.get(), dumps, planned, aliases, headers);
+    if (status.ok() && H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0)
+        status = hdf5_error(StatusCode::internal, "flushing metadata");
+    // The last byte must be ours to write (flush.cpp step 1). The superblock takes the end from
+    // the driver when the file is closed.
+    const bool grown = state.eoa > state.floor || state.creating;
+    if (pad || grown) state.eoa = align_up(std::max(state.eoa, state.floor) + 1);
+    const std::uint64_t end = state.eoa;
+    if (file.reset() < 0 && status.ok())
+        status = hdf5_error(StatusCode::internal, "closing the file");
+    if (!status.ok()) return reason(state, status);
+    if (state.eoa != end)
+        return {StatusCode::internal, fmt::format("the end of the file moved from {} to {} while "
+                                                  "it was closed",
+                                                  end, state.eoa)};
+    if ((pad || grown) && state.overlay.end() < end) {
+        const std::byte last{0};
+        state.overlay.write(end - 1, {&last, 1});
+    }
+    for (const std::uint64_t header : headers)
+        if (status = aliases.resolve(state.overlay, header); !status.ok()) return status;
+    std::array<std::byte, k_superblock_bytes> front{};
+    state.overlay.read(0, front);
+    const auto superblock = decode_superblock(front);
+    if (!superblock || superblock->end_of_file != end || superblock->status_flags != 0)
+        return {StatusCode::internal, "the superblock is not as expected after the commit"};
+    return {};
+}
+
+/// Split the overlay into what is new and what is overwritten, and prepare the journal.
+void fill_image(CommitImage::State& image, const PlacingState& state, const CommitRecord& before,
+                CommitRecord record, const RunId& run) {
+    image.run = run;
+    image.stored_end = state.eoa;
+    image.fresh = state.overlay.extents(state.floor, state.eoa);
+    for (const Extent& extent : image.fresh) image.metadata_bytes += extent.bytes.size();
+    record.sequence = image.sequence = before.sequence + 1;
+    record.file_end = state.eoa;
+    record.metadata_bytes = before.metadata_bytes + image.metadata_bytes;
+
+    auto in_place = state.overlay.extents(k_superblock_bytes, state.floor);
+    auto superblock = state.overlay.extents(0, k_superblock_bytes);
+    const CommitRecordBytes bytes = encode_commit_record(record, run);
+    in_place.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
+    for (Extent& extent : superblock) in_place.push_back(std::move(extent));
+    for (const Extent& extent : in_place) image.metadata_bytes += extent.bytes.size();
+    image.in_place = std::move(in_place);
+
+    image.file_end = image.stored_end;
+    auto payload = encode_journal_payload(image.in_place);
+    if (payload.size() <= k_journal_inside_bytes) return;
+    image.journal_outside_address = align_up(image.stored_end);
+    image.file_end = align_up(image.journal_outside_address + payload.size());
+    image.journal_outside = std::move(payload);
+}
+
+}  // namespace
+
+Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
+                                     std::span<const ChunkRecord> records, std::uint64_t file_end,
+                                     bool trim) try {
+    if (state_->last) {
+        auto expected = Stage::dropped;
+        state_->last->stage.compare_exchange_strong(expected, Stage::superseded);
+        const Stage stage = state_->last->stage;
+        if (stage != Stage::done && stage != Stage::superseded)
+            return Status{StatusCode::cancelled,
+                          "the commit before has not been flushed; flush it (again) first"};
+    }
+    auto before = read_before(*state_->file);
+    if (!before.ok()) return before.status();
+    CommitRecord record = before->record;
+    for (const DumpManifest& dump : dumps) {
+        if (record.contains(dump.dump))
+            return Status{StatusCode::invalid_argument,
+                          fmt::format("dump {} is committed already", dump.dump)};
+        if (Status status = record.add(dump.dump); !status.ok()) return status;
+    }
+    std::vector<ChunkRecord> sorted(records.begin(), records.end());
+    std::sort(sorted.begin(), sorted.end(), record_order);
+    auto planned = plan(dumps, sorted, file_end);
+    if (!planned.ok()) return planned.status();
+
+    PlacingState state;
+    state.file = &state_->file->file();
+    state.file_bytes = before->file_bytes;
+    state.creating = !before->has_superblock;
+    state.floor = align_up(trim ? std::max(file_end, k_first_region_address)
+                                : std::max(file_end, before->stored_end));
+    if (Status status = run_hdf5(state, dumps, *planned, !trim); !status.ok()) return status;
+
+    CommitImage image;
+    image.state_ = std::make_unique<CommitImage::State>();
+    fill_image(*image.state_, state, before->record, std::move(record), state_->file->run());
+    image.state_->trim = trim;
+    image.state_->progress = state_->last = std::make_shared<CommitProgress>();
+    return image;
+} catch (const std::bad_alloc&) {
+    return Status{StatusCode::no_space, "out of memory while building a commit"};
+} catch (const std::exception& error) {
+    return Status{StatusCode::internal, error.what()};
+}
+
+}  // namespace caesura::store

@@ -1,0 +1,247 @@
+#include "store/hdf5_write.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace caesura::store {
+namespace {
+
+constexpr std::uint64_t k_max_chunk_bytes = (std::uint64_t{1} << 32) - 1;
+
+/// Few large dense heaps otherwise: openPMD gives a dataset more than the eight attributes that
+/// HDF5 keeps in the object header by default.
+constexpr unsigned k_max_compact = 64, k_min_dense = 32;
+
+bool prepare_object(hid_t creation) {
+    return H5Pset_obj_track_times(creation, 0) >= 0 &&
+           H5Pset_attr_phase_change(creation, k_max_compact, k_min_dense) >= 0;
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// Fixed length, padded with zeros: h5py, openPMD-api, h5dump and Fortran all read it.
+Handle string_type(std::size_t bytes, bool ascii) {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), std::max<std::size_t>(bytes, 1));
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.get(), ascii ? H5T_CSET_ASCII : H5T_CSET_UTF8);
+    return type;
+}
+
+struct AttributeWriter {
+    hid_t object;
+    const std::string& name;
+
+    Status put(hid_t file_type, hid_t memory_type, const void* data,
+               std::optional<hsize_t> count) const {
+        Handle space(count ? H5Screate_simple(1, &*count, nullptr) : H5Screate(H5S_SCALAR),
+                     H5Sclose);
+        Handle attribute(
+            H5Acreate2(object, name.c_str(), file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+            H5Aclose);
+        const bool empty = count && *count == 0;
+        if (attribute.ok() && (empty || H5Awrite(attribute.get(), memory_type, data) >= 0))
+            return {};
+        return hdf5_error(StatusCode::internal, fmt::format("attribute '{}'", name));
+    }
+    Status operator()(std::int64_t v) const {
+        return put(H5T_STD_I64LE, H5T_NATIVE_INT64, &v, std::nullopt);
+    }
+    Status operator()(std::uint64_t v) const {
+        return put(H5T_STD_U64LE, H5T_NATIVE_UINT64, &v, std::nullopt);
+    }
+    Status operator()(double v) const {
+        return put(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v, std::nullopt);
+    }
+    Status operator()(float v) const {
+        return put(H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, &v, std::nullopt);
+    }
+    Status operator()(const std::string& v) const {
+        const Handle type = string_type(v.size(), is_ascii(v));
+        // data() of an empty string is its terminator: the one byte that the type has.
+        return put(type.get(), type.get(), v.data(), std::nullopt);
+    }
+    Status operator()(const std::vector<double>& v) const {
+        return put(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, v.data(), v.size());
+    }
+    Status operator()(const std::vector<std::uint64_t>& v) const {
+        return put(H5T_STD_U64LE, H5T_NATIVE_UINT64, v.data(), v.size());
+    }
+    Status operator()(const std::vector<std::string>& v) const {
+        std::size_t longest = 1;
+        bool ascii = true;
+        for (const std::string& text : v) {
+            longest = std::max(longest, text.size());
+            ascii = ascii && is_ascii(text);
+        }
+        std::vector<char> table(longest * v.size(), '\0');
+        for (std::size_t i = 0; i < v.size(); ++i)
+            std::copy(v[i].begin(), v[i].end(), table.data() + i * longest);
+        const Handle type = string_type(longest, ascii);
+        return put(type.get(), type.get(), table.data(), v.size());
+    }
+};
+
+Status write_attributes(hid_t object, const std::string& path,
+                        std::span<const Attribute> attributes) {
+    for (const Attribute& attribute : attributes) {
+        const htri_t exists = H5Aexists(object, attribute.name.c_str());
+        if (exists > 0) continue;
+        if (exists < 0) return hdf5_error(StatusCode::internal, path);
+        if (Status status = std::visit(AttributeWriter{object, attribute.name}, attribute.value);
+            !status.ok())
+            return status.with_context(path);
+    }
+    return {};
+}
+
+Status bad(const DatasetSpec& dataset, std::string_view reason) {
+    return {StatusCode::invalid_argument, fmt::format("dataset {}: {}", dataset.path, reason)};
+}
+
+/// The group at an absolute path, made with its parents if it is not there.
+Result<Handle> open_group(hid_t file, const std::string& path) {
+    if (path.empty() || path.front() != '/')
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("'{}' is not an absolute HDF5 path", path)};
+    Handle group(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+    for (std::size_t at = 1; at < path.size();) {
+        const std::size_t slash = std::min(path.find('/', at), path.size());
+        const std::string name = path.substr(at, slash - at);
+        at = slash + 1;
+        if (name.empty()) continue;
+        const htri_t exists = H5Lexists(group.get(), name.c_str(), H5P_DEFAULT);
+        Handle next;
+        if (exists > 0) {
+            next = Handle(H5Gopen2(group.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
+        } else if (exists == 0) {
+            const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+            if (prepare_object(creation.get()))
+                next = Handle(
+                    H5Gcreate2(group.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+                    H5Gclose);
+        }
+        if (!next.ok()) return hdf5_error(StatusCode::internal, fmt::format("group {}", path));
+        group = std::move(next);
+    }
+    if (!group.ok()) return hdf5_error(StatusCode::internal, fmt::format("group {}", path));
+    return group;
+}
+
+Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& aliases) {
+    Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    std::array<hsize_t, k_max_rank> chunk{};
+    for (int a = 0; a < dataset.chunk.rank(); ++a)
+        chunk[static_cast<std::size_t>(a)] = dataset.chunk[a];
+    bool ok = prepare_object(creation.get()) &&
+              H5Pset_chunk(creation.get(), dataset.chunk.rank(), chunk.data()) >= 0 &&
+              H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER) >= 0 &&
+              H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR) >= 0;
+    for (const FilterSpec& filter : dataset.pipeline) {
+        auto number = aliases.alias(filter);
+        if (!number.ok()) return number.status().with_context("dataset " + dataset.path);
+        ok = ok && H5Pset_filter(creation.get(), static_cast<H5Z_filter_t>(*number),
+                                 filter.optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY,
+                                 filter.cd_values.size(), filter.cd_values.data()) >= 0;
+    }
+    if (!ok) return hdf5_error(StatusCode::internal, "dataset " + dataset.path);
+    return creation;
+}
+
+}  // namespace
+
+Result<Handle> file_creation() {
+    Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+    if (!creation.ok() || !prepare_object(creation.get()))
+        return hdf5_error(StatusCode::internal, "preparing a new file");
+    return creation;
+}
+
+Status write_root_attributes(hid_t file, std::span<const Attribute> attributes) {
+    if (attributes.empty()) return {};
+    auto root = open_group(file, "/");
+    if (!root.ok()) return root.status();
+    const int present = H5Aget_num_attrs(root->get());
+    if (present < 0) return hdf5_error(StatusCode::internal, "attributes of /");
+    return present > 0 ? Status{} : write_attributes(root->get(), "/", attributes);
+}
+
+Status write_group(hid_t file, const GroupSpec& group) {
+    auto handle = open_group(file, group.path);
+    if (!handle.ok()) return handle.status();
+    return write_attributes(handle->get(), group.path, group.attributes);
+}
+
+Result<Shape> chunk_grid(const DatasetSpec& dataset) {
+    const int rank = dataset.shape.rank();
+    if (rank < 1 || dataset.chunk.rank() != rank)
+        return bad(dataset, "needs 1 to 4 axes, the same for shape and chunk");
+    Shape grid = Shape::filled(rank, 0);
+    // Checked one by one, so that no product of extents can overflow.
+    std::uint64_t chunk_bytes = size_of(dataset.dtype), chunks = 1;
+    for (int a = 0; a < rank; ++a) {
+        if (dataset.chunk[a] == 0 || dataset.chunk[a] > dataset.shape[a])
+            return bad(dataset, fmt::format("chunk {} must have 1 to {} values along axis {}",
+                                            to_string(dataset.chunk), dataset.shape[a], a));
+        if (dataset.chunk[a] > k_max_chunk_bytes / chunk_bytes)
+            return bad(dataset, fmt::format("chunk {} is 4 GiB or more; use smaller chunks",
+                                            to_string(dataset.chunk)));
+        chunk_bytes *= dataset.chunk[a];
+        grid[a] = (dataset.shape[a] - 1) / dataset.chunk[a] + 1;
+        if (grid[a] > (std::uint64_t{1} << 62) / chunks)
+            return bad(dataset, "has too many chunks; use larger chunks");
+        chunks *= grid[a];
+    }
+    if (dataset.pipeline.size() > H5Z_MAX_NFILTERS)
+        return bad(dataset, fmt::format("has {} filters, HDF5 allows {}", dataset.pipeline.size(),
+                                        H5Z_MAX_NFILTERS));
+    return grid;
+}
+
+Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAliases& aliases) {
+    const std::size_t slash = dataset.path.rfind('/');
+    if (slash == std::string::npos || slash + 1 == dataset.path.size())
+        return bad(dataset, "is not an absolute HDF5 path");
+    auto parent = open_group(file, dataset.path.substr(0, std::max<std::size_t>(slash, 1)));
+    if (!parent.ok()) return parent.status();
+    const std::string name = dataset.path.substr(slash + 1);
+    if (H5Lexists(parent->get(), name.c_str(), H5P_DEFAULT) > 0)
+        return bad(dataset, "is in the file already; every dump needs paths of its own");
+    auto creation = dataset_creation(dataset, aliases);
+    if (!creation.ok()) return creation.status();
+    std::array<hsize_t, k_max_rank> extent{};
+    for (int a = 0; a < dataset.shape.rank(); ++a)
+        extent[static_cast<std::size_t>(a)] = dataset.shape[a];
+    const Handle space(H5Screate_simple(dataset.shape.rank(), extent.data(), nullptr), H5Sclose);
+    Handle handle(H5Dcreate2(parent->get(), name.c_str(),
+                             dataset.dtype == float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE,
+                             space.get(), H5P_DEFAULT, creation->get(), H5P_DEFAULT),
+                  H5Dclose);
+    if (!handle.ok()) return hdf5_error(StatusCode::internal, "dataset " + dataset.path);
+    if (Status status = write_attributes(handle.get(), dataset.path, dataset.attributes);
+        !status.ok())
+        return status;
+    return handle;
+}
+
+Result<std::uint64_t> object_address(hid_t object) {
+#if H5_VERSION_GE(1, 12, 0)
+    H5O_info2_t info;
+    haddr_t address = 0;
+    const bool ok = H5Oget_info3(object, &info, H5O_INFO_BASIC) >= 0 &&
+                    H5VLnative_token_to_addr(object, info.token, &address) >= 0;
+#else
+    H5O_info_t info;
+    const bool ok = H5Oget_info2(object, &info, H5O_INFO_BASIC) >= 0;
+    const haddr_t address = ok ? info.addr : 0;
+#endif
+    if (!ok) return hdf5_error(StatusCode::internal, "address of an object");
+    return static_cast<std::uint64_t>(address);
+}
+
+}  // namespace caesura::store

@@ -1,0 +1,26 @@
+// Groups, datasets and attributes of a dump by ordinary HDF5 calls.
+//
+// Invariants: no time stamp is stored (the same dump gives the same bytes); what exists already is
+// left as it is, except that a dataset must be new.
+#pragma once
+
+#include "caesura/store.hpp"
+#include "store/filter_alias.hpp"
+#include "store/hdf5_handle.hpp"
+
+namespace caesura::store {
+
+/// A file creation list for a new file. Errors: internal.
+Result<Handle> file_creation();
+/// Attributes of the root group, if it has none yet.
+Status write_root_attributes(hid_t file, std::span<const Attribute> attributes);
+Status write_group(hid_t file, const GroupSpec& group);
+/// Chunks per axis of the dataset. Errors: invalid_argument (shape, chunk or pipeline that HDF5
+/// cannot store; names the dataset).
+Result<Shape> chunk_grid(const DatasetSpec& dataset);
+/// A new dataset without chunks. Errors: invalid_argument (exists already), unsupported (filter).
+Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAliases& aliases);
+/// Where its object header lies. Errors: internal.
+Result<std::uint64_t> object_address(hid_t object);
+
+}  // namespace caesura::store

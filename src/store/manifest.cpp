@@ -1,0 +1,188 @@
+// The manifest as JSON: text, so that a file can be understood without this library.
+//
+// Invariant: decode(encode(m)) == m for every manifest (NaN keeps being NaN). Doubles that JSON
+// cannot say, and strings that are not UTF-8, have forms of their own.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "store/region_format.hpp"
+
+namespace caesura::store {
+namespace {
+
+using nlohmann::json;
+
+json from_double(double v) {
+    if (std::isnan(v)) return "nan";
+    if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
+    return v;
+}
+
+double to_double(const json& j) {
+    if (!j.is_string()) return j.get<double>();
+    const auto text = j.get<std::string>();
+    if (text == "nan") return std::nan("");
+    if (text == "inf") return HUGE_VAL;
+    if (text == "-inf") return -HUGE_VAL;
+    throw std::invalid_argument("'" + text + "' is not a number");
+}
+
+bool is_utf8(const std::string& text) {
+    try {
+        json(text).dump();
+        return true;
+    } catch (const json::exception&) {
+        return false;
+    }
+}
+
+json from_string(const std::string& text) {
+    if (is_utf8(text)) return text;
+    json bytes = json::array();
+    for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
+    return bytes;
+}
+
+std::string to_text(const json& j) {
+    if (j.is_string()) return j.get<std::string>();
+    std::string out;
+    for (const json& byte : j) out.push_back(static_cast<char>(byte.get<unsigned char>()));
+    return out;
+}
+
+template <class T, class Convert>
+json from_list(const std::vector<T>& values, Convert convert) {
+    json out = json::array();
+    for (const T& value : values) out.push_back(convert(value));
+    return out;
+}
+
+// Integers go as numbers: nlohmann-json keeps all 64 bits of either sign.
+struct ToJson {
+    json operator()(std::int64_t v) const { return {{"int64", v}}; }
+    json operator()(std::uint64_t v) const { return {{"uint64", v}}; }
+    json operator()(double v) const { return {{"float64", from_double(v)}}; }
+    json operator()(float v) const { return {{"float32", from_double(v)}}; }
+    json operator()(const std::string& v) const { return {{"string", from_string(v)}}; }
+    json operator()(const std::vector<double>& v) const {
+        return {{"float64s", from_list(v, from_double)}};
+    }
+    json operator()(const std::vector<std::uint64_t>& v) const { return {{"uint64s", v}}; }
+    json operator()(const std::vector<std::string>& v) const {
+        return {{"strings", from_list(v, from_string)}};
+    }
+};
+
+AttributeValue to_value(const json& j) {
+    const auto& [type, v] = *j.items().begin();
+    if (type == "int64") return v.get<std::int64_t>();
+    if (type == "uint64") return v.get<std::uint64_t>();
+    if (type == "float64") return to_double(v);
+    if (type == "float32") return static_cast<float>(to_double(v));
+    if (type == "string") return to_text(v);
+    if (type == "uint64s") return v.get<std::vector<std::uint64_t>>();
+    if (type == "float64s") {
+        std::vector<double> out;
+        for (const json& one : v) out.push_back(to_double(one));
+        return out;
+    }
+    if (type != "strings") throw std::invalid_argument("attribute type '" + type + "'");
+    std::vector<std::string> out;
+    for (const json& one : v) out.push_back(to_text(one));
+    return out;
+}
+
+json from_attributes(const std::vector<Attribute>& attributes) {
+    json out = json::array();
+    for (const Attribute& attribute : attributes)
+        out.push_back({from_string(attribute.name), std::visit(ToJson{}, attribute.value)});
+    return out;
+}
+
+std::vector<Attribute> to_attributes(const json& j) {
+    std::vector<Attribute> out;
+    for (const json& one : j) {
+        if (one.at(1).size() != 1) throw std::invalid_argument("attribute without a value");
+        out.push_back({to_text(one.at(0)), to_value(one.at(1))});
+    }
+    return out;
+}
+
+json from_shape(const Shape& shape) {
+    return std::vector<std::uint64_t>(shape.data(), shape.data() + shape.rank());
+}
+
+Shape to_shape(const json& j) {
+    const auto extents = j.get<std::vector<std::uint64_t>>();
+    if (extents.size() > k_max_rank) throw std::invalid_argument("more than four axes");
+    return Shape(std::span(extents));
+}
+
+json from_dataset(const DatasetSpec& dataset) {
+    json pipeline = json::array();
+    for (const FilterSpec& filter : dataset.pipeline)
+        pipeline.push_back({{"id", filter.id},
+                            {"optional", filter.optional},
+                            {"cd_values", filter.cd_values},
+                            {"name", from_string(filter.name)}});
+    return {
+        {"path", from_string(dataset.path)},  {"dtype", to_string(dataset.dtype)},
+        {"shape", from_shape(dataset.shape)}, {"chunk", from_shape(dataset.chunk)},
+        {"pipeline", std::move(pipeline)},    {"attributes", from_attributes(dataset.attributes)}};
+}
+
+DatasetSpec to_dataset(const json& j) {
+    DatasetSpec out;
+    out.path = to_text(j.at("path"));
+    const auto dtype = j.at("dtype").get<std::string>();
+    if (dtype != "float32" && dtype != "float64")
+        throw std::invalid_argument("dtype '" + dtype + "'");
+    out.dtype = dtype == "float32" ? float32 : float64;
+    out.shape = to_shape(j.at("shape"));
+    out.chunk = to_shape(j.at("chunk"));
+    for (const json& filter : j.at("pipeline"))
+        out.pipeline.push_back({filter.at("id").get<unsigned>(), filter.at("optional").get<bool>(),
+                                filter.at("cd_values").get<std::vector<unsigned>>(),
+                                to_text(filter.at("name"))});
+    out.attributes = to_attributes(j.at("attributes"));
+    return out;
+}
+
+DumpManifest to_manifest(const json& j) {
+    DumpManifest out;
+    out.dump = j.at("dump").get<std::uint64_t>();
+    out.iteration = j.at("iteration").get<std::uint64_t>();
+    out.root = to_attributes(j.at("root"));
+    for (const json& group : j.at("groups"))
+        out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
+    for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
+    return out;
+}
+
+}  // namespace
+
+std::string encode_manifest(const DumpManifest& manifest) {
+    json groups = json::array(), datasets = json::array();
+    for (const GroupSpec& group : manifest.groups)
+        groups.push_back(
+            {{"path", from_string(group.path)}, {"attributes", from_attributes(group.attributes)}});
+    for (const DatasetSpec& dataset : manifest.datasets) datasets.push_back(from_dataset(dataset));
+    const json out = {{"version", k_format_version},     {"dump", manifest.dump},
+                      {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},
+                      {"groups", std::move(groups)},     {"datasets", std::move(datasets)}};
+    return out.dump();
+}
+
+Result<DumpManifest> decode_manifest(std::string_view text) {
+    try {
+        const json j = json::parse(text);
+        if (j.at("version").get<std::uint32_t>() != k_format_version)
+            return Status{StatusCode::unsupported,
+                          "manifest: unknown version; use a newer Caesura"};
+        return to_manifest(j);
+    } catch (const std::exception& error) {
+        return Status{StatusCode::corrupt, std::string("manifest: ") + error.what()};
+    }
+}
+
+}  // namespace caesura::store

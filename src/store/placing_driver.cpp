@@ -1,0 +1,215 @@
+#include "store/placing_driver.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <new>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+
+namespace caesura::store {
+
+Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) const {
+    const std::uint64_t in_file =
+        address < file_bytes ? std::min<std::uint64_t>(bytes.size(), file_bytes - address) : 0;
+    if (in_file < bytes.size()) std::memset(bytes.data() + in_file, 0, bytes.size() - in_file);
+    // What the overlay has need not be read from the file (it may not be there yet).
+    if (in_file > 0 && !overlay.covers(address, bytes.size()))
+        if (Status status = file->read_at(address, bytes.first(in_file)); !status.ok())
+            return status;
+    overlay.read(address, bytes);
+    return {};
+}
+
+namespace {
+
+/// What the library sees of an open file; its own part must come first.
+struct OpenFile {
+    H5FD_t base;
+    PlacingState* state;
+};
+
+struct AccessInfo {
+    PlacingState* state;
+};
+
+PlacingState& state_of(const H5FD_t* file) {
+    return *reinterpret_cast<const OpenFile*>(file)->state;
+}
+
+herr_t fail(PlacingState& state, StatusCode code, std::string message) {
+    if (state.error.ok()) state.error = {code, std::move(message)};
+    return -1;
+}
+
+// Callbacks are called from C: no exception may leave them, and memory is all that can throw.
+template <class Body>
+auto guarded(PlacingState& state, Body body, decltype(body()) on_error) -> decltype(body()) {
+    try {
+        return body();
+    } catch (const std::bad_alloc&) {
+        fail(state, StatusCode::no_space, "out of memory while building metadata");
+        return on_error;
+    }
+}
+
+extern "C" {
+
+H5FD_t* caesura_fd_open(const char*, unsigned, hid_t fapl, haddr_t) {
+    const auto* info = static_cast<const AccessInfo*>(H5Pget_driver_info(fapl));
+    if (info == nullptr || info->state == nullptr) return nullptr;
+    auto* file = new (std::nothrow) OpenFile{};
+    if (file == nullptr) return nullptr;
+    file->state = info->state;
+    return &file->base;
+}
+
+herr_t caesura_fd_close(H5FD_t* file) {
+    delete reinterpret_cast<OpenFile*>(file);
+    return 0;
+}
+
+herr_t caesura_fd_query(const H5FD_t*, unsigned long* flags) {
+    // No AGGREGATE_* flag: the library would carve chunks and metadata out of blocks of its own
+    // without asking us where.
+    if (flags != nullptr)
+        *flags =
+            H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+    return 0;
+}
+
+haddr_t caesura_fd_alloc(H5FD_t* file, H5FD_mem_t type, hid_t, hsize_t size) {
+    PlacingState& state = state_of(file);
+    if (type == H5FD_MEM_SUPER && state.eoa == 0) {
+        state.eoa = size;
+        return 0;
+    }
+    if (type == H5FD_MEM_DRAW && state.armed) {
+        if (size != state.armed->bytes || state.allocated) {
+            fail(
+                state, StatusCode::internal,
+                fmt::format("HDF5 asked for {} bytes for a chunk of {}", size, state.armed->bytes));
+            return HADDR_UNDEF;
+        }
+        state.allocated = true;
+        return state.armed->address;
+    }
+    const std::uint64_t address = std::max(state.eoa, state.floor);
+    state.eoa = address + size;
+    return address;
+}
+
+herr_t caesura_fd_free(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, hsize_t size) {
+    PlacingState& state = state_of(file);
+    if (address >= state.floor && address + size == state.eoa) state.eoa = address;
+    return 0;
+}
+
+haddr_t caesura_fd_get_eoa(const H5FD_t* file, H5FD_mem_t) { return state_of(file).eoa; }
+
+herr_t caesura_fd_set_eoa(H5FD_t* file, H5FD_mem_t, haddr_t address) {
+    state_of(file).eoa = address;
+    return 0;
+}
+
+haddr_t caesura_fd_get_eof(const H5FD_t* file, H5FD_mem_t) {
+    const PlacingState& state = state_of(file);
+    // An end of 0 makes the library write a new superblock although raw data are there already.
+    return std::max(state.creating ? 0 : state.file_bytes, state.overlay.end());
+}
+
+herr_t caesura_fd_read(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, size_t size,
+                       void* buffer) {
+    PlacingState& state = state_of(file);
+    if (type == H5FD_MEM_DRAW && state.watching) {
+        if (state.seen) return fail(state, StatusCode::internal, "a chunk was read in two pieces");
+        state.seen = Placement{address, size};
+        return 0;
+    }
+    const Status status = state.read(address, {static_cast<std::byte*>(buffer), size});
+    return status.ok() ? 0 : fail(state, status.code(), status.message());
+}
+
+herr_t caesura_fd_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, size_t size,
+                        const void* buffer) {
+    PlacingState& state = state_of(file);
+    if (type == H5FD_MEM_DRAW && state.armed) {
+        if (address != state.armed->address || size != state.armed->bytes || state.dropped)
+            return fail(state, StatusCode::internal,
+                        fmt::format("HDF5 wrote {} bytes at {} while the chunk of {} bytes at {} "
+                                    "was being placed",
+                                    size, address, state.armed->bytes, state.armed->address));
+        state.dropped = true;
+        return 0;
+    }
+    return guarded(
+        state,
+        [&] {
+            state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
+            return 0;
+        },
+        -1);
+}
+
+// The file is never cut or grown by the library: regions may lie beyond what it knows.
+herr_t caesura_fd_truncate(H5FD_t*, hid_t, hbool_t) { return 0; }
+
+}  // extern "C"
+
+H5FD_class_t make_class() {
+    H5FD_class_t c{};
+#if H5_VERSION_GE(1, 13, 0)
+    c.version = H5FD_CLASS_VERSION;
+    c.value = static_cast<H5FD_class_value_t>(513);  // > 511: free for anyone, not a plugin
+#endif
+    c.name = "caesura_placing";
+    c.maxaddr = (haddr_t{1} << 63) - 1;
+    c.fc_degree = H5F_CLOSE_STRONG;
+    c.fapl_size = sizeof(AccessInfo);
+    c.open = caesura_fd_open;
+    c.close = caesura_fd_close;
+    c.query = caesura_fd_query;
+    c.alloc = caesura_fd_alloc;
+    c.free = caesura_fd_free;
+    c.get_eoa = caesura_fd_get_eoa;
+    c.set_eoa = caesura_fd_set_eoa;
+    c.get_eof = caesura_fd_get_eof;
+    c.read = caesura_fd_read;
+    c.write = caesura_fd_write;
+    c.truncate = caesura_fd_truncate;
+    // Two free lists, raw and metadata; the global heap is metadata, so that the raw one (freed
+    // chunks) is never handed out.
+    const H5FD_mem_t map[H5FD_MEM_NTYPES] = {H5FD_MEM_SUPER, H5FD_MEM_SUPER, H5FD_MEM_SUPER,
+                                             H5FD_MEM_DRAW,  H5FD_MEM_SUPER, H5FD_MEM_SUPER,
+                                             H5FD_MEM_SUPER};
+    std::copy(std::begin(map), std::end(map), std::begin(c.fl_map));
+    return c;
+}
+
+/// Registered once; again if the application called H5close meanwhile.
+hid_t driver_id() {
+    static const H5FD_class_t driver = make_class();
+    static hid_t id = -1;
+    if (id < 0 || H5Iget_type(id) != H5I_VFL) id = H5FDregister(&driver);
+    return id;
+}
+
+}  // namespace
+
+Result<Handle> placing_access(PlacingState& state) {
+    Handle fapl(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    const hid_t driver = driver_id();
+    const AccessInfo info{&state};
+    bool ok = fapl.ok() && driver >= 0 && H5Pset_driver(fapl.get(), driver, &info) >= 0;
+#if H5_VERSION_GE(1, 12, 0)
+    // HDF5_VOL_CONNECTOR may name our own connector: metadata always goes the native way.
+    ok = ok && H5Pset_vol(fapl.get(), H5VL_NATIVE, nullptr) >= 0;
+#endif
+    ok = ok && H5Pset_fclose_degree(fapl.get(), H5F_CLOSE_STRONG) >= 0 &&
+         H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
+    if (!ok) return hdf5_error(StatusCode::internal, "preparing the placing driver");
+    return fapl;
+}
+
+}  // namespace caesura::store

@@ -1,0 +1,17 @@
+// The two numbers of HDF5's superblock (versions 2 and 3) that the store looks at itself.
+#pragma once
+
+#include "caesura/base.hpp"
+
+namespace caesura::store {
+
+inline constexpr std::size_t k_superblock_bytes = 48;
+
+struct Superblock {
+    std::uint64_t end_of_file = 0;
+    unsigned status_flags = 0;  ///< not 0 while a stock writer has the file open, or after it died
+};
+/// nullopt: no superblock, a torn one, or a version that the store never writes.
+std::optional<Superblock> decode_superblock(std::span<const std::byte> bytes);
+
+}  // namespace caesura::store
