@@ -44,10 +44,13 @@ def environment(sanitize: str = "") -> dict[str, str]:
     env.update(CAESURA_BUILD=str(build), CAESURA_OUT=str(OUT), PYTHONDONTWRITEBYTECODE="1")
     # mpirun refuses root and more ranks than cores unless told; spinning ranks starve each other.
     # Cross-memory attach is forbidden in most containers; Open MPI then warns on every message.
-    for name, value in {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-                        "OMPI_MCA_mpi_yield_when_idle": "1",
-                        "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}.items():
+    for name, value in {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    }.items():
         env.setdefault(name, value)
     if data := data_dir():
         env["CAESURA_DATA"] = str(data)
@@ -81,8 +84,12 @@ def cmake_arguments(sanitize: str) -> list[str]:
     arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
     if sanitize:
         # MPI and CPython are not built with sanitizers: their reports would drown ours.
-        return [*arguments, f"-DCAESURA_SANITIZE={sanitize}", "-DCAESURA_MPI=OFF",
-                "-DCAESURA_PYTHON=OFF"]
+        return [
+            *arguments,
+            f"-DCAESURA_SANITIZE={sanitize}",
+            "-DCAESURA_MPI=OFF",
+            "-DCAESURA_PYTHON=OFF",
+        ]
     nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
     return [*arguments, "-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
 
@@ -99,12 +106,18 @@ def configure(sanitize: str) -> None:
         digest.update(str(path).encode())
     stamp = build / "caesura-stamp"
     label = f"configure {build.name}/"
-    if (build / "build.ninja").exists() and stamp.exists() \
-            and stamp.read_text() == digest.hexdigest():
+    if (
+        (build / "build.ninja").exists()
+        and stamp.exists()
+        and stamp.read_text() == digest.hexdigest()
+    ):
         note(label, "there")
         return
-    run_stage(label, ["cmake", "-S", str(ROOT), "-B", str(build), *arguments],
-              log=f"configure-{build.name}")
+    run_stage(
+        label,
+        ["cmake", "-S", str(ROOT), "-B", str(build), *arguments],
+        log=f"configure-{build.name}",
+    )
     stamp.write_text(digest.hexdigest())
 
 
@@ -114,8 +127,11 @@ def build(sanitize: str = "") -> None:
     configure(sanitize)
     tree = build_dir(sanitize)
     jobs = os.environ.get("JOBS", str(cores()))
-    run_stage(f"compile in {tree.name}/ ({jobs} jobs)", ["ninja", "-C", str(tree), "-j", jobs],
-              log=f"compile-{tree.name}")
+    run_stage(
+        f"compile in {tree.name}/ ({jobs} jobs)",
+        ["ninja", "-C", str(tree), "-j", jobs],
+        log=f"compile-{tree.name}",
+    )
 
 
 # ----------------------------------------------------------------------------------- the commands
@@ -123,9 +139,11 @@ def build(sanitize: str = "") -> None:
 
 def needs_readers() -> bool:
     """Whether a test asks for the environment of foreign readers."""
-    return any(path.parts[0] in ("tests", "python")
-               and "CAESURA_READERS_PYTHON" in (ROOT / path).read_text(errors="replace")
-               for path in source_files((".py", ".txt", ".cpp", ".sh")))
+    return any(
+        path.parts[0] in ("tests", "python")
+        and "CAESURA_READERS_PYTHON" in (ROOT / path).read_text(errors="replace")
+        for path in source_files((".py", ".txt", ".cpp", ".sh"))
+    )
 
 
 def test(options: argparse.Namespace) -> int:
@@ -136,8 +154,17 @@ def test(options: argparse.Namespace) -> int:
     tree = build_dir(options.sanitize)
     # Two at a time at most: MPI tests and timing bounds need cores that are really there.
     jobs = os.environ.get("JOBS", str(min(2, cores())))
-    command = ["ctest", "--test-dir", str(tree), "--output-on-failure", "--no-tests=error",
-               "--timeout", "600", "-j", jobs]
+    command = [
+        "ctest",
+        "--test-dir",
+        str(tree),
+        "--output-on-failure",
+        "--no-tests=error",
+        "--timeout",
+        "600",
+        "-j",
+        jobs,
+    ]
     if options.filter:
         command += ["-R", options.filter]
     if options.sanitize == "thread" and can_fix_addresses():
@@ -157,14 +184,18 @@ def can_fix_addresses() -> bool:
 
 def source_files(suffixes: tuple[str, ...]) -> list[Path]:
     """Paths relative to the root of our files with these suffixes, new ones included."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
-                            capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
     if listed.returncode == 0:
         names = listed.stdout.splitlines()
     else:  # an unpacked archive
         skipped = {"build", "out", ".venv", ".venv-readers"}
-        names = [str(p.relative_to(ROOT)) for p in ROOT.rglob("*")
-                 if p.is_file() and p.relative_to(ROOT).parts[0] not in skipped]
+        names = [
+            str(p.relative_to(ROOT))
+            for p in ROOT.rglob("*")
+            if p.is_file() and p.relative_to(ROOT).parts[0] not in skipped
+        ]
     return [Path(name) for name in names if name.endswith(suffixes) and (ROOT / name).exists()]
 
 
@@ -179,8 +210,7 @@ def lint(_: argparse.Namespace) -> int:
     bin_dir = machine.VENV / "bin"
     checks = [
         ("style rules", [str(machine.VENV_PYTHON), "tools/tidy.py"]),
-        ("clang-format",
-         [str(bin_dir / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
+        ("clang-format", [str(bin_dir / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
         ("ruff check", [str(bin_dir / "ruff"), "check", "--no-cache", "."]),
         ("ruff format", [str(bin_dir / "ruff"), "format", "--no-cache", "--check", "."]),
     ]
@@ -193,8 +223,10 @@ def lint(_: argparse.Namespace) -> int:
             failed.append(label)
             print(answer.stdout + answer.stderr, end="", flush=True)
     if failed:
-        print(f"lint: {len(failed)} of {len(checks)} checks failed: {', '.join(failed)} "
-              "(make format repairs the layout)")
+        print(
+            f"lint: {len(failed)} of {len(checks)} checks failed: {', '.join(failed)} "
+            "(make format repairs the layout)"
+        )
         return 1
     print(f"lint: {len(checks)} checks passed")
     return 0
@@ -212,17 +244,24 @@ def format_sources(_: argparse.Namespace) -> int:
 def bench(options: argparse.Namespace) -> int:
     """Every *_bench program whose name contains one of the given words; JSON in out/bench."""
     build()
-    programs = sorted(p for p in build_dir().rglob("*_bench")
-                      if p.is_file() and os.access(p, os.X_OK)
-                      and (not options.names or any(n in p.name for n in options.names)))
+    programs = sorted(
+        p
+        for p in build_dir().rglob("*_bench")
+        if p.is_file()
+        and os.access(p, os.X_OK)
+        and (not options.names or any(n in p.name for n in options.names))
+    )
     if not programs:
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
     code = 0
     for program in programs:
-        command = [str(program), f"--benchmark_out={results / program.name}.json",
-                   "--benchmark_out_format=json"]
+        command = [
+            str(program),
+            f"--benchmark_out={results / program.name}.json",
+            "--benchmark_out_format=json",
+        ]
         code |= run_open(program.name, command, log=program.name, env=environment())
     return code
 
@@ -234,8 +273,11 @@ def demo(options: argparse.Namespace) -> int:
     if not package.is_dir():
         fail(f"{package.relative_to(ROOT)} is missing: the build made no Python package.")
     sys.stdout.flush()
-    return subprocess.run([str(machine.VENV_PYTHON), "-m", "caesura", "demo", *options.arguments],
-                          cwd=ROOT, env=environment()).returncode
+    return subprocess.run(
+        [str(machine.VENV_PYTHON), "-m", "caesura", "demo", *options.arguments],
+        cwd=ROOT,
+        env=environment(),
+    ).returncode
 
 
 def crash(options: argparse.Namespace) -> int:
@@ -287,8 +329,12 @@ def parser() -> argparse.ArgumentParser:
     which = add("bench", bench, "run micro-benchmarks; JSON results in out/bench")
     which.add_argument("names", nargs="*", help="only programs whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
-    which = add("crash", crash, "kill a writer at random instants and recover its file; further "
-                "arguments go to tests/crash.py")
+    which = add(
+        "crash",
+        crash,
+        "kill a writer at random instants and recover its file; further "
+        "arguments go to tests/crash.py",
+    )
     which.add_argument("--runs", type=int, default=20)
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -33,8 +34,12 @@ def listed_packages() -> list[str]:
 
 def missing_packages() -> list[str]:
     """Those of packages.txt that dpkg does not have installed."""
-    query = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${binary:Package}\\n"],
-                           capture_output=True, text=True, check=True)
+    query = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${binary:Package}\\n"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     present = set()
     for line in query.stdout.splitlines():
         status, _, name = line.partition(" ")
@@ -50,18 +55,23 @@ def ensure_packages() -> None:
         note(label, "skipped")
         return
     if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
-        fail(f"This machine has no apt. Install the equivalents of: {' '.join(listed_packages())}; "
-             f"then set {SKIP}=1.")
+        fail(
+            f"This machine has no apt. Install the equivalents of: {' '.join(listed_packages())}; "
+            f"then set {SKIP}=1."
+        )
     missing = missing_packages()
     if not missing:
         note(label, "there")
         return
     if os.geteuid() != 0:
-        fail(f"System packages are missing. Type:  sudo apt-get install -y {' '.join(missing)}\n"
-             f"(or set {SKIP}=1 if their equivalents are installed in another way)")
+        fail(
+            f"System packages are missing. Type:  sudo apt-get install -y {' '.join(missing)}\n"
+            f"(or set {SKIP}=1 if their equivalents are installed in another way)"
+        )
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
-    run_stage("package lists", ["apt-get", "update"], log="apt-update", env=env,
-              hint="Is the network up?")
+    run_stage(
+        "package lists", ["apt-get", "update"], log="apt-update", env=env, hint="Is the network up?"
+    )
     install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
     run_stage(f"{len(missing)} system packages", install, log="apt-install", env=env)
 
@@ -80,24 +90,40 @@ def _ensure_environment(where: Path, requirements: Path) -> None:
         note(label, "there")
         return
     shutil.rmtree(where, ignore_errors=True)
-    run_stage(f"{label}: create", [sys.executable, "-m", "venv", str(where)],
-              log=f"venv{where.name}", hint="On Debian: apt-get install -y python3-venv")
+    run_stage(
+        f"{label}: create",
+        [sys.executable, "-m", "venv", str(where)],
+        log=f"venv{where.name}",
+        hint="On Debian: apt-get install -y python3-venv",
+    )
     # No input and no questions; pip's own configuration (mirrors, certificates) is respected.
-    pip = [str(where / "bin" / "python"), "-m", "pip", "install", "--no-input",
-           "--disable-pip-version-check", "-r", str(requirements)]
+    pip = [
+        str(where / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "-r",
+        str(requirements),
+    ]
     run_stage(f"{label}: pip", pip, log=f"pip{where.name}", hint="Is the network up?")
     stamp.write_text(wanted)
 
 
 def ensure_python() -> None:
     """.venv: what builds, tests and runs Caesura's Python."""
-    if sys.version_info < (3, 11):
-        fail(f"Caesura needs Python 3.11 or newer; {sys.executable} is "
-             f"{sys.version_info[0]}.{sys.version_info[1]}. Name another: make PYTHON=python3.11 ...")
+    if sys.version_info < (3, 11):  # noqa: UP036 - an older Python is to say so, not to break
+        fail(
+            f"Caesura needs Python 3.11 or newer; {sys.executable} is "
+            f"{platform.python_version()}. Name another: make PYTHON=python3.11 ..."
+        )
     header = Path(sysconfig.get_paths()["include"]) / "Python.h"
     if not header.exists():
-        fail(f"{header} is missing, the module cannot be compiled. "
-             "On Debian: apt-get install -y python3-dev")
+        fail(
+            f"{header} is missing, the module cannot be compiled. "
+            "On Debian: apt-get install -y python3-dev"
+        )
     _ensure_environment(VENV, ROOT / "tools" / "requirements.txt")
 
 
@@ -110,6 +136,8 @@ def ask_python(code: str) -> str:
     """What .venv's Python prints for `code`."""
     answer = subprocess.run([str(VENV_PYTHON), "-c", code], capture_output=True, text=True)
     if answer.returncode != 0:
-        fail(f"{VENV_PYTHON.relative_to(ROOT)} cannot run '{code}': {answer.stderr.strip()}\n"
-             "Remove .venv and try again.")
+        fail(
+            f"{VENV_PYTHON.relative_to(ROOT)} cannot run '{code}': {answer.stderr.strip()}\n"
+            "Remove .venv and try again."
+        )
     return answer.stdout.strip()

@@ -38,8 +38,9 @@ def _show_in_place(label: str, line: str) -> None:
     print(f"\r\033[K{label:<{LABEL_WIDTH}} {line.strip()[:width]}", end="", flush=True)
 
 
-def run_stage(label: str, command: list[str], *, log: str, env: dict[str, str] | None = None,
-              hint: str = "") -> None:
+def run_stage(
+    label: str, command: list[str], *, log: str, env: dict[str, str] | None = None, hint: str = ""
+) -> None:
     """Run `command` with its output in out/logs/<log>.log; on failure show the tail and exit.
 
     hint: a sentence printed after a failure that says what to do next.
@@ -52,9 +53,16 @@ def run_stage(label: str, command: list[str], *, log: str, env: dict[str, str] |
     with path.open("w", errors="replace") as out:
         out.write(f"$ {shlex.join(command)}\n")
         out.flush()
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True, errors="replace")
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
         assert process.stdout is not None
         for line in process.stdout:
             out.write(line)
@@ -68,8 +76,10 @@ def run_stage(label: str, command: list[str], *, log: str, env: dict[str, str] |
     if code != 0:
         tail = path.read_text(errors="replace").splitlines()[-TAIL_LINES:]
         print("\n".join(tail), file=sys.stderr)
-        fail(f"{label}: exit status {code}. The whole log: {path.relative_to(ROOT)}"
-             + (f"\n{hint}" if hint else ""))
+        fail(
+            f"{label}: exit status {code}. The whole log: {path.relative_to(ROOT)}"
+            + (f"\n{hint}" if hint else "")
+        )
 
 
 def run_open(label: str, command: list[str], *, log: str, env: dict[str, str] | None = None) -> int:
@@ -78,9 +88,16 @@ def run_open(label: str, command: list[str], *, log: str, env: dict[str, str] | 
     path = LOGS / f"{log}.log"
     print(f"{label}  (log: {path.relative_to(ROOT)})", flush=True)
     with path.open("w", errors="replace") as out:
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   text=True, errors="replace")
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
         assert process.stdout is not None
         for line in process.stdout:
             sys.stdout.write(line)

@@ -1,0 +1,271 @@
+"""Each rule of tidy.py on a small tree that breaks it, and on one that does not."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import tidy
+import tidy_cpp
+
+GOOD = {
+    "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
+    "include/caesura/base.hpp": "// Base.\n#pragma once\n#include <string>\n",
+    "include/caesura/codec.hpp": '// Codec.\n#pragma once\n#include "caesura/base.hpp"\n',
+    "include/caesura/writer.hpp": '// Writer.\n#pragma once\n#include "caesura/base.hpp"\n',
+    "include/caesura/mpi.hpp": "// MPI.\n#pragma once\n#include <mpi.h>\n",
+    "src/base/file.hpp": "// Files.\n#pragma once\n",
+    "src/codec/bound.hpp": '// Bounds.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/codec/bound.cpp": '#include "codec/bound.hpp"\n\n#include "caesura/codec.hpp"\n',
+}
+
+
+@pytest.fixture
+def check(tmp_path):
+    """check(files) -> the violations of GOOD overlaid with `files`; None deletes a file."""
+
+    def run(files=None):
+        for name, text in {**GOOD, **(files or {})}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if text is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_text(text)
+        return [str(violation) for violation in tidy.check(tmp_path)]
+
+    return run
+
+
+def only(violations, path, line, rule):
+    """Assert that there is one violation, this one, and give its message."""
+    assert len(violations) == 1, violations
+    start = f"{path}:{line}: {rule}: "
+    assert violations[0].startswith(start)
+    return violations[0][len(start) :]
+
+
+def test_a_tree_that_keeps_the_rules_is_silent(check):
+    assert check() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "include"),
+    [
+        ("src/codec/a.cpp", '"caesura/writer.hpp"'),  # a room above
+        ("src/base/a.cpp", '"codec/bound.hpp"'),
+        ("src/plan/a.cpp", '"caesura/codec.hpp"'),  # a neighbour
+        ("src/codec/a.cpp", '"bound.hpp"'),  # not written with its room
+        ("src/codec/a.cpp", '"caesura/none.hpp"'),  # no such header
+        ("src/unknown/a.cpp", '"caesura/base.hpp"'),
+        ("include/caesura/base.hpp", '"caesura/codec.hpp"'),
+        ("include/caesura/codec.hpp", '"codec/bound.hpp"'),  # private in public
+        ("include/caesura/codec.hpp", "<fmt/format.h>"),
+        ("miniapps/a.cpp", '"base/file.hpp"'),
+        ("python/a.cpp", '"codec/bound.hpp"'),
+        ("tests/a.cpp", '"codec/bound.hpp"'),
+        ("src/codec/a.cpp", "<hdf5.h>"),
+        ("python/a.cpp", "<H5Zpublic.h>"),
+        ("src/writer/a.cpp", "<mpi.h>"),
+        ("src/writer/a.cpp", '"caesura/mpi.hpp"'),
+    ],
+)
+def test_includes_keep_to_the_table_of_rooms(check, path, include):
+    only(check({path: f"// A.\n#include {include}\n"}), path, 2, "include")
+
+
+@pytest.mark.parametrize(
+    ("path", "include"),
+    [
+        ("src/writer/a.cpp", '"codec/bound.hpp"'),
+        ("src/store/a.cpp", "<hdf5.h>"),
+        ("src/codec/a_test.cpp", "<hdf5.h>"),
+        ("src/codec/hdf5_adaptor.cpp", "<hdf5.h>"),
+        ("miniapps/a.cpp", "<mpi.h>"),
+        ("miniapps/a.cpp", '"caesura/mpi.hpp"'),
+        ("tests/a.cpp", '"base/file.hpp"'),
+        ("bench/a.cpp", '"neighbour.hpp"'),
+        ("src/codec/a.cpp", "<fmt/format.h>"),
+    ],
+)
+def test_what_the_table_allows_is_allowed(check, path, include):
+    assert check({path: f"// A.\n#include {include}\n"}) == []
+
+
+def test_an_include_in_a_comment_is_none(check):
+    text = "// A.\n/*\n#include <mpi.h>\n*/\n// #include <hdf5.h>\n"
+    assert check({"src/base/a.cpp": text}) == []
+
+
+def test_cmake_dependencies_keep_to_the_same_table(check):
+    good = (
+        "# caesura_room(plan DEPS run)\ncaesura_room(plan\n    SOURCES a.cpp DEPS base\n LIBS x)\n"
+    )
+    assert check({"src/plan/CMakeLists.txt": good}) == []
+    bad = "\ncaesura_room(plan SOURCES a.cpp DEPS base predict)\n"
+    message = only(check({"src/plan/CMakeLists.txt": bad}), "src/plan/CMakeLists.txt", 2, "include")
+    assert message == "plan may not depend on predict"
+
+
+@pytest.mark.parametrize("name", ["src/base/a.cpp", "tools/a.py"])
+def test_files_are_short(check, name):
+    opening = "// A.\n" if name.endswith("cpp") else '"""A."""\n'
+    assert check({name: opening + "\n" * 599}) == []
+    only(check({name: opening + "\n" * 600}), name, 1, "file-length")
+
+
+@pytest.mark.parametrize("name", ["src/base/a.hpp", "tools/a.py"])
+def test_lines_are_short(check, name):
+    opening = "// A.\n" if name.endswith("hpp") else '"""A."""\n'
+    comment = "//" if name.endswith("hpp") else "# "
+    assert check({name: opening + comment + "é" * 98 + "\n"}) == []
+    only(check({name: opening + comment + "é" * 99 + "\n"}), name, 2, "line-length")
+
+
+def test_python_functions_are_short(check):
+    body = "    x = 1\n" * 69
+    assert check({"tools/a.py": '"""A."""\ndef f():\n' + body}) == []
+    found = check({"tools/a.py": '"""A."""\ndef f():\n' + body + "    return x\n"})
+    assert only(found, "tools/a.py", 2, "function-length") == "f: 71 lines, at most 70"
+
+
+HEADS = [
+    "void f() {",
+    "int A::f(int a = 1, B b = {}) const noexcept override {",
+    "template <typename T = int>\nauto f(T t) -> int {",
+    "A::A(int a) : a_(a), b_{a}, c_{1, 2} {",
+    "bool operator==(const A& a, const A& b) {",
+    "A& A::operator=(const A& a) {",
+    "TEST(Suite, does_this) {",
+    "static Result<int>\nf(std::function<void()> g) {",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize(
+    ("before", "after"), [("", ""), ("namespace a {\nstruct B {\n  public:\n", "};\n}\n")]
+)
+def test_the_length_of_a_cpp_function_is_from_its_head_to_its_end(head, before, after):
+    noise = "// A.\n#include <a>\n#define F(x) { \\\n  x\nint k = 3;\n"
+    body = "    if (x) { y({1}); }\n" * 5
+    (found,) = tidy_cpp.functions(noise + before + head + "\n" + body + "}\n" + after)
+    assert found.n_lines == head.count("\n") + 7
+    assert found.line == (noise + before).count("\n") + 1
+
+
+def test_cpp_functions_are_short(check):
+    body = "    x();\n" * 68
+    assert check({"src/base/a.cpp": "// A.\nvoid f() {\n" + body + "}\n"}) == []
+    found = check({"src/base/a.cpp": "// A.\nvoid f() {\n" + body + "    y();\n}\n"})
+    assert only(found, "src/base/a.cpp", 2, "function-length") == "f: 71 lines, at most 70"
+
+
+def test_cpp_functions_are_found_one_by_one():
+    text = """// f() {
+struct A : B {
+    A() : a_{1} { g(); }
+    int f() const { return '{' + 1'000; }
+    int a_ = h({1, 2});
+};
+enum class E { x, y };
+constexpr int k_table[] = {1, 2, 3};
+const auto k_f = [](int x) { return x; };
+extern "C" {
+void g(void) {
+    for (;;) { }
+}
+}
+const char* h() { return R"({{{)" "}"; }
+"""
+    found = [(f.name, f.line, f.n_lines) for f in tidy_cpp.functions(text)]
+    assert found == [("A", 3, 1), ("f", 4, 1), ("g", 11, 3), ("h", 15, 1)]
+
+
+@pytest.mark.parametrize("word", ["TO" + "DO", "FIX" + "ME", "X" + "XX", "Simplified" + " for now"])
+@pytest.mark.parametrize("name", ["src/base/a.cpp", "docs/a.md", "tools/a.py"])
+def test_nothing_is_unfinished(check, word, name):
+    comment = "#" if name.endswith("py") else "//"
+    only(check({name: f"{comment} A.\n{comment} {word}: later\n"}), name, 2, "unfinished")
+    part_of_a_word = word.replace(" ", "") + "S"
+    assert check({name: f"{comment} {part_of_a_word}\n"}) == []
+
+
+@pytest.mark.parametrize("place", ["/ho" + "me/me/x", "/wo" + "rk/x", "py" + "pi.org/simple"])
+def test_no_place_of_one_machine(check, place):
+    only(check({"docs/a.md": f"# A\nsee {place}\n"}), "docs/a.md", 2, "machine")
+    assert check({"docs/a.md": "/tmp/a /usr/lib b/work/a /dev/null\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "call", ['printf("x")', "std::cout << 1", "std::cerr << 1", "abort()", 'fmt::print("x")']
+)
+def test_libraries_do_not_print_or_abort(check, call):
+    text = f"// A.\nvoid f() {{ {call}; }}\n"
+    only(check({"src/base/a.cpp": text}), "src/base/a.cpp", 2, "printing")
+    assert check({"src/base/a.cpp": None, "src/base/a_test.cpp": text, "bench/a.cpp": text}) == []
+
+
+def test_a_comment_or_a_string_does_not_print(check):
+    text = '// A. printf(x)\nconst char* k_a = "abort()"; void f(char* s) { snprintf(s, 1, ""); }\n'
+    assert check({"src/base/a.cpp": text}) == []
+
+
+def test_files_open_by_saying_what_they_are(check):
+    only(check({"src/base/a.hpp": "#pragma once\n"}), "src/base/a.hpp", 1, "opening")
+    own = '#include "base/a.hpp"\n'
+    assert check({"src/base/a.hpp": "// A.\n", "src/base/a.cpp": own}) == []
+    assert check({"tools/a.py": '#!/usr/bin/env python3\n"""A."""\n'}) == []
+    only(check({"tools/a.py": "import os\n"}), "tools/a.py", 1, "opening")
+
+
+PAPERS = {
+    "src/base/a.cpp": "// A. Source: S0 §3.3.1 Johnson, S1-Eq1.\nint order() { return 1; }\n",
+    "src/base/a_test.cpp": "// A.\nTEST(Order, keeps_it) {}\nTEST_F(Place, holds) {}\n",
+    "tests/test_a.py": '"""A."""\ndef test_b():\n    pass\n',
+    "docs/papers.md": "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
+    "S1-Eq1 `test_a.test_b` `tests/test_a.py:test_b` `CHANGELOG.md`\n",
+}
+
+
+def test_the_map_of_papers_is_complete(check):
+    assert check(PAPERS) == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("src/base/b.cpp:order", "src/base/b.cpp does not exist"),
+        ("src/base/a.cpp:orders", "src/base/a.cpp has no orders"),
+        ("Order.keeps_them", "no *_test.cpp has TEST(Order, keeps_them)"),
+        ("test_a.test_c", "no test_a.py has test_c"),
+    ],
+)
+def test_the_map_of_papers_leads_somewhere(check, reference, message):
+    found = check({**PAPERS, "docs/papers.md": PAPERS["docs/papers.md"] + f"`{reference}`\n"})
+    assert only(found, "docs/papers.md", 3, "papers") == message
+
+
+def test_every_source_in_the_code_is_in_the_map(check):
+    source = PAPERS["src/base/a.cpp"].replace("S1-Eq1", "S1-Eq12")
+    found = check({**PAPERS, "src/base/a.cpp": source})
+    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/papers.md"
+    found = check({**PAPERS, "docs/papers.md": None})
+    assert "missing" in only(found, "docs/papers.md", 1, "papers")
+
+
+@pytest.mark.parametrize("text", [None, "# Changelog\n## 1.0\n"])
+def test_the_changelog_has_room_for_the_next_release(check, text):
+    only(check({"CHANGELOG.md": text}), "CHANGELOG.md", 1, "changelog")
+
+
+def test_the_program_prints_what_it_finds_and_fails(check, tmp_path, monkeypatch, capsys):
+    check({"CHANGELOG.md": None})
+    monkeypatch.setattr(tidy, "__file__", str(tmp_path / "tools" / "tidy.py"))
+    assert tidy.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "tidy: 1 violations"
+    check()
+    assert tidy.main() == 0
