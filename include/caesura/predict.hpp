@@ -12,64 +12,99 @@ namespace caesura::predict {
 
 /// What a small sample of a block tells about it (about 1 % of its values).
 struct Features {
-    double bits_per_value = 0.0;  ///< entropy of the Lorenzo residuals' quantisation codes at the
-                                  ///< bound (lossless: of the exponent/mantissa bytes), >= 0
-    double zero_share = 0.0;      ///< share of residual codes that are zero, 0..1
-    std::uint64_t values = 0;     ///< values of the whole block
+    double bits_per_value = 0.0;  ///< coded size of the Lorenzo residuals' quantisation codes at
+                                  ///< the bound (lossless: of the byte planes), >= 0
+    double smooth_bits_per_value = 0.0;  ///< as above with interpolation (SZ3's predictor) where
+                                         ///< that is better; 0..bits_per_value
+    double zero_share = 0.0;             ///< share of residual codes that are zero, 0..1
+    std::uint64_t values = 0;            ///< values of the whole block
 };
 
 /// Sample contiguous sub-blocks (so that residuals are exact) of `part` inside a dense array.
 ///
 /// @param array_box  the box held by `data` (dense, C order); @param part lies inside it.
-/// @param bound      absolute or lossless.
+/// @param bound      absolute or lossless, as the codec will use it (lossless for zstd and blosc2);
+///                   anything else (relative, not finite, <= 0) is taken as lossless.
 /// Calls: pure, thread-safe. Cost: about 1 % of the block's values, < 10 % of its compression.
 /// Source: S1 §III-A, sampled before compressing.
 Features sample_block(const std::byte* data, DType dtype, const Box& array_box, const Box& part,
                       const ErrorBound& bound);
 
+/// A predicted size: mean and standard deviation, in bytes.
 struct Bytes {
     double mean = 0.0;
     double sigma = 0.0;
+    /// The part of sigma that all blocks of the field have in common (what is not yet known about
+    /// the field): it does not average out over the blocks of a region. 0..sigma.
+    double shared_sigma = 0.0;
 };
 
 /// What one field's blocks have taught so far: correction of the sampled size, and throughput.
+///
+/// Calls: not thread-safe; one thread at a time per model.
 class FieldModel {
   public:
     /// @param codec_name  selects the initial guess (CodecSpec::name).
     FieldModel(std::string_view codec_name, DType dtype);
+    /// Never more than the raw bytes; exactly these for codec "none".
     Bytes predict_bytes(const Features& features) const;
     /// Source: S1-Eq1 with the clamp, refined by finished tasks.
     double predict_compress_s(const Features& features) const;
+    /// @param compress_s  duration of the finished compression. A value that cannot be right (not
+    ///                    finite, <= 0; stored_bytes 0) is passed over.
     void learn(const Features& features, std::uint64_t stored_bytes, double compress_s);
 
   private:
+    enum class Kind : std::uint8_t { raw, interpolating, transform, shuffled, lossless, unknown };
     struct Curve {  // S1-Eq1: compression throughput over bits per value, bytes/s
         double low, high, exponent;
     };
-    DType dtype_;
+    double raw_bytes(const Features& features) const;
+    double guessed_bytes(const Features& features) const;
+
+    Kind kind_;
     Curve curve_;
-    bool stores_raw_ = false;      // codec "none"
-    double log_ratio_mean_ = 0.0;  // of stored bytes over sampled bytes
-    double log_ratio_var_ = 0.0;
-    double speed_factor_ = 1.0;  // measured over predicted throughput
-    std::uint64_t learned_ = 0;
+    double value_bits_;
+    // ln(stored / guessed) of a block is mean + noise: a scalar Kalman filter with learned noise.
+    double log_ratio_mean_ = 0.0;
+    double mean_var_;         // how uncertain the mean is: common to all blocks
+    double noise_var_;        // from block to block
+    double log_speed_ = 0.0;  // ln(measured / curve throughput)
+    std::uint64_t sizes_learned_ = 0;
+    std::uint64_t speeds_learned_ = 0;
 };
 
 /// Seconds of one write of so many bytes, learned from finished writes.
 /// Source: S1-Eq2, t = bytes / throughput(bytes), with a fixed cost per write.
+///
+/// Calls: not thread-safe; one thread at a time per model.
 class WriteModel {
   public:
     double predict_s(std::uint64_t bytes) const;
+    /// A duration that cannot be right (not finite, < 0) is passed over.
     void learn(std::uint64_t bytes, double write_s);
 
   private:
-    double bytes_per_s_ = 1.0e9;
+    // Normal equations of t = latency + s_per_byte * bytes, old writes weighing less and less.
+    struct Sums {
+        double n = 0.0, w = 0.0, x = 0.0, xx = 0.0, t = 0.0, xt = 0.0;
+        void scale(double factor);
+        void add(double weight, double bytes, double time_s);
+    };
+    void add_anchors(Sums& sums) const;
+    void solve();
+
     double latency_s_ = 1.0e-3;
+    double s_per_byte_ = 1.0e-9;
+    Sums sums_;
     std::uint64_t learned_ = 0;
 };
 
 /// Bytes to reserve for a region that will hold these blocks: the sum of the means plus
 /// `sigmas` pooled standard deviations, never more than the raw bytes need.
+///
+/// @param sigmas  >= 0. Independent errors are added in squares, shared ones linearly.
+/// Source: S1 §III-D (extra space), per region and from the measured spread instead of a factor.
 std::uint64_t reserve_bytes(std::span<const Bytes> blocks, std::uint64_t raw_bytes,
                             double sigmas = 3.0);
 

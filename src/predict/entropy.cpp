@@ -1,0 +1,154 @@
+// Entropy of a small sample, and what a Huffman coder plus a lossless stage make of it.
+//
+// Invariants:
+//  - Codes up to 31 are counted one by one; beyond, 16 buckets per octave, uniform inside. So at
+//    most about 400 counters are to be filled by the sample, however wide the codes spread: with
+//    one counter per code the entropy of n samples can never be found above log2(n).
+#include "predict/entropy.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace caesura::predict {
+namespace {
+
+constexpr int k_exact_codes = 32;  // 0 .. 31 have a bucket each
+constexpr int k_octave_buckets = 16;
+constexpr int k_buckets = k_exact_codes + 10 * k_octave_buckets;  // magnitudes below 2^15
+constexpr int k_outlier_bucket = 2 * k_buckets;                   // after both signs
+
+// The lossless stage finds matches in a bit stream, byte by byte; it needs this many times the
+// bits that an ideal coder of runs would. Fitted to SZ3's (zstd's) output on cosmology fields.
+constexpr double k_run_inefficiency = 1.3;
+
+struct Bucket {
+    int index;
+    int extra_bits;  // log2 of the codes that share the bucket
+};
+
+Bucket bucket_of(std::int32_t code) {
+    if (code == k_outlier) return {k_outlier_bucket, 0};
+    const auto magnitude = static_cast<std::uint32_t>(code < 0 ? -code : code);
+    int index = static_cast<int>(magnitude);
+    int extra_bits = 0;
+    if (magnitude >= k_exact_codes) {
+        const int octave = std::bit_width(magnitude) - 1;  // 5 .. 14
+        extra_bits = octave - 4;
+        index = k_exact_codes + (octave - 5) * k_octave_buckets +
+                static_cast<int>((magnitude >> extra_bits) - k_octave_buckets);
+    }
+    return {code < 0 ? k_buckets + index : index, extra_bits};
+}
+
+// The plug-in estimate is too low by (symbols - 1) / (2 n) nats on average (Miller 1955).
+double bias_bits(std::size_t symbols, double n) {
+    return symbols < 2 ? 0.0 : static_cast<double>(symbols - 1) / (2.0 * n * std::numbers::ln2);
+}
+
+double minus_p_log2_p(double p) { return p > 0.0 ? -p * std::log2(p) : 0.0; }
+
+double binary_entropy(double p) { return minus_p_log2_p(p) + minus_p_log2_p(1.0 - p); }
+
+// Bits per value of the sequence "is it the mode?", each flag coded knowing the one before it in
+// its row. Values of a field that are easily predicted lie together, so this is far less than the
+// entropy of independent flags.
+double run_bits(std::span<const std::int32_t> rows, std::size_t row_length, std::int32_t mode) {
+    std::array<std::array<double, 2>, 2> seen{};  // [is mode before][is mode now]
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (i % row_length != 0) seen[rows[i - 1] == mode][rows[i] == mode] += 1.0;
+    const double pairs = seen[0][0] + seen[0][1] + seen[1][0] + seen[1][1];
+    double bits = 0.0;
+    for (const auto& now : seen) {
+        const double n = now[0] + now[1];
+        if (n > 0.0) bits += n / pairs * binary_entropy(now[1] / n);
+    }
+    return bits;
+}
+
+struct Counts {
+    std::array<std::uint32_t, k_outlier_bucket + 1> counts{};
+    double extra_bits = 0.0;  // sum over the sample
+};
+
+Counts count(std::span<const std::int32_t> rows, double value_bits) {
+    Counts result;
+    for (const std::int32_t code : rows) {
+        const Bucket bucket = bucket_of(code);
+        ++result.counts[static_cast<std::size_t>(bucket.index)];
+        result.extra_bits += code == k_outlier ? value_bits : bucket.extra_bits;
+    }
+    return result;
+}
+
+// Total length of the optimal prefix code of these counts, in bits: the sum of the weights of the
+// tree's inner nodes. Counts are sorted once and merged through two queues.
+double huffman_length(std::span<const std::uint32_t> counts) {
+    std::vector<double> leaves, inner;
+    for (const std::uint32_t c : counts)
+        if (c > 0) leaves.push_back(c);
+    std::sort(leaves.begin(), leaves.end());
+    std::size_t next_leaf = 0, next_inner = 0;
+    const auto take = [&] {
+        const bool leaf = next_inner == inner.size() ||
+                          (next_leaf < leaves.size() && leaves[next_leaf] <= inner[next_inner]);
+        return leaf ? leaves[next_leaf++] : inner[next_inner++];
+    };
+    double bits = 0.0;
+    for (std::size_t merge = 1; merge < leaves.size(); ++merge) {
+        const double first = take();
+        inner.push_back(first + take());
+        bits += inner.back();
+    }
+    return bits;
+}
+
+// Only codes with a bucket of their own can be the mode of a run.
+std::int32_t code_of_exact_bucket(std::size_t index) {
+    const auto i = static_cast<std::int32_t>(index);
+    return i < k_buckets ? i : k_buckets - i;
+}
+
+}  // namespace
+
+CodeCost code_cost(std::span<const std::int32_t> rows, std::size_t row_length, double value_bits) {
+    CodeCost cost;
+    if (rows.empty()) return cost;
+    const auto n = static_cast<double>(rows.size());
+    const Counts sample = count(rows, value_bits);
+    const auto largest = std::max_element(sample.counts.begin(), sample.counts.end());
+    const double mode_share = *largest / n;
+    const auto mode_bucket = static_cast<std::size_t>(largest - sample.counts.begin());
+    std::size_t symbols = 0;
+    for (const std::uint32_t c : sample.counts) {
+        cost.entropy_bits += minus_p_log2_p(c / n);
+        symbols += c > 0;
+    }
+    const double beside = bias_bits(symbols, n) + sample.extra_bits / n;
+    cost.entropy_bits += beside;
+    cost.zero_share = sample.counts[0] / n;
+    cost.huffman_bits = huffman_length(sample.counts) / n + beside;
+    cost.coded_bits = cost.huffman_bits;
+    const bool mode_is_exact = mode_bucket % k_buckets < k_exact_codes;
+    if (mode_share <= 0.5 || !mode_is_exact || mode_bucket == k_outlier_bucket) return cost;
+    const double others_bits = std::max(0.0, cost.entropy_bits - binary_entropy(mode_share));
+    const double runs = run_bits(rows, row_length, code_of_exact_bucket(mode_bucket));
+    cost.coded_bits = std::min(cost.huffman_bits, k_run_inefficiency * runs + others_bits);
+    return cost;
+}
+
+double byte_entropy(std::span<const std::uint32_t, 256> histogram) {
+    double n = 0.0;
+    std::size_t symbols = 0;
+    for (const std::uint32_t c : histogram) {
+        n += c;
+        symbols += c > 0;
+    }
+    if (symbols < 2) return 0.0;
+    double bits = bias_bits(symbols, n);
+    for (const std::uint32_t c : histogram) bits += minus_p_log2_p(c / n);
+    return std::min(bits, 8.0);
+}
+
+}  // namespace caesura::predict

@@ -1,0 +1,301 @@
+// A small sample of a block: contiguous tiles spread over it, and what they cost to code.
+//
+// Invariants:
+//  - A residual is computed exactly as over the whole block: every value it needs lies in the tile,
+//    which is read with one value of margin on each axis.
+//  - Values on the block's lower faces (no neighbour to predict from; 2 % of 128^3) are never
+//    sampled; what they cost is part of the factor that FieldModel learns.
+//  - The same block gives the same features everywhere: the tiles' places are a fixed
+//    low-discrepancy sequence, which (unlike a grid) does not resonate with periodic data.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "caesura/predict.hpp"
+#include "predict/entropy.hpp"
+
+namespace caesura::predict {
+namespace {
+
+constexpr double k_sample_share = 0.01;
+constexpr std::uint64_t k_min_sampled_values = 8192;  // or all of a smaller block
+constexpr double k_max_quantised = 0x1p40;            // sums of 16 of these stay exact in int64
+
+// Values of a tile, without its margin, by rank: about 512, longest on the last axis, because a
+// cache line holds 16 neighbours of a row.
+constexpr std::uint64_t k_tile[k_max_rank][k_max_rank] = {
+    {512}, {16, 32}, {6, 6, 14}, {4, 4, 4, 8}};
+
+// The generalised golden ratio of d dimensions: the root of x^(d+1) = x + 1.
+constexpr double k_golden[k_max_rank] = {1.6180339887498949, 1.3247179572447461, 1.2207440846057596,
+                                         1.1673039782614187};
+
+// Where the tiles lie in the array that holds the block.
+struct Tiling {
+    int rank = 0;
+    std::array<std::uint64_t, k_max_rank> stride{};  // of the array, in values
+    std::array<std::uint64_t, k_max_rank> first{};   // the block's corner in the array
+    std::array<std::uint64_t, k_max_rank> room{};    // a tile begins 0..room from that corner
+    std::array<std::uint64_t, k_max_rank> read{};    // values read per axis, margin included
+    std::uint64_t read_values = 1;
+    std::uint64_t tiles = 0;
+};
+
+Tiling make_tiling(const Box& array_box, const Box& part) {
+    Tiling t;
+    t.rank = part.extent.rank();
+    std::uint64_t stride = 1;
+    std::uint64_t inner_values = 1;
+    for (int axis = t.rank - 1; axis >= 0; --axis) {
+        const auto a = static_cast<std::size_t>(axis);
+        const std::uint64_t extent = part.extent[axis];
+        t.stride[a] = stride;
+        stride *= array_box.extent[axis];
+        t.first[a] = part.offset[axis] - array_box.offset[axis];
+        t.read[a] = std::min(extent, k_tile[t.rank - 1][a] + 1);
+        t.room[a] = extent - t.read[a];
+        t.read_values *= t.read[a];
+        inner_values *= std::max<std::uint64_t>(1, t.read[a] - 1);
+    }
+    const std::uint64_t values = part.extent.count();
+    const auto share = static_cast<std::uint64_t>(k_sample_share * static_cast<double>(values));
+    const std::uint64_t wanted = std::min(values, std::max(share, k_min_sampled_values));
+    t.tiles = (wanted + inner_values - 1) / inner_values;
+    return t;
+}
+
+// Index in the array of the first value of tile i.
+std::uint64_t tile_begin(const Tiling& t, std::uint64_t i) {
+    std::uint64_t index = 0;
+    double alpha = 1.0;
+    for (std::size_t a = 0; a < static_cast<std::size_t>(t.rank); ++a) {
+        alpha /= k_golden[t.rank - 1];
+        const double turn = 0.5 + alpha * static_cast<double>(i + 1);
+        const double place = (turn - std::floor(turn)) * static_cast<double>(t.room[a] + 1);
+        index +=
+            (t.first[a] + std::min(t.room[a], static_cast<std::uint64_t>(place))) * t.stride[a];
+    }
+    return index;
+}
+
+// Copy a tile's rows, densely, to `tile` (read_values long).
+template <class T>
+void read_tile(const std::byte* data, const Tiling& t, std::uint64_t begin, T* tile) {
+    const auto last = static_cast<std::size_t>(t.rank - 1);
+    const std::uint64_t row = t.read[last];
+    std::array<std::uint64_t, k_max_rank> at{};
+    for (std::uint64_t done = 0; done < t.read_values; done += row) {
+        std::uint64_t index = begin;
+        for (std::size_t a = 0; a < last; ++a) index += at[a] * t.stride[a];
+        std::memcpy(tile + done, data + index * sizeof(T), row * sizeof(T));
+        for (std::size_t a = last; a-- > 0;) {
+            if (++at[a] < t.read[a]) break;
+            at[a] = 0;
+        }
+    }
+}
+
+// Turn values into the tile's N-dimensional first differences, axis by axis: the Lorenzo residual
+// wherever every index is >= 1 (on axes with more than one value).
+void difference(const Tiling& t, std::int64_t* tile) {
+    std::uint64_t stride = 1;
+    for (std::size_t a = static_cast<std::size_t>(t.rank); a-- > 0;) {
+        const std::uint64_t period = stride * t.read[a];
+        for (std::uint64_t begin = 0; begin < t.read_values; begin += period)
+            for (std::uint64_t at = begin + period; at-- > begin + stride;)
+                tile[at] -= tile[at - stride];
+        stride = period;
+    }
+}
+
+// Is tile position `at` beyond the margin on every axis that has one?
+bool is_inner(const Tiling& t, std::uint64_t at) {
+    for (std::size_t a = static_cast<std::size_t>(t.rank); a-- > 0;) {
+        if (t.read[a] > 1 && at % t.read[a] == 0) return false;
+        at /= t.read[a];
+    }
+    return true;
+}
+
+std::uint64_t row_length(const Tiling& t) {
+    return std::max<std::uint64_t>(1, t.read[static_cast<std::size_t>(t.rank - 1)] - 1);
+}
+
+// Nearest integer of |v| < 2^51 (ties to even) without a call: adding 1.5 * 2^52 leaves no room
+// for a fraction.
+std::int64_t nearest(double v) {
+    constexpr double k_shift = 0x1.8p52;
+    return static_cast<std::int64_t>((v + k_shift) - k_shift);
+}
+
+// The codes that an interpolating predictor (SZ3's default) leaves on one axis: each value against
+// those `stride` away (linear), or `stride` and three times that away (cubic), on both sides.
+class InterpolationAxis {
+  public:
+    InterpolationAxis(const Tiling& t, std::size_t axis, std::uint64_t stride, bool cubic)
+        : cubic_(cubic) {
+        const std::uint64_t reach = cubic ? 3 * stride : stride;
+        std::uint64_t step = 1;
+        for (std::size_t a = static_cast<std::size_t>(t.rank); --a > axis;) step *= t.read[a];
+        near_ = stride * step;
+        far_ = 3 * near_;
+        const auto last = static_cast<std::size_t>(t.rank - 1);
+        const bool along_rows = axis == last;
+        if (t.read[axis] <= 2 * reach) return;  // the tile is too thin on this axis
+        row_length_ = along_rows ? t.read[last] - 2 * reach : t.read[last];
+        for (std::uint64_t at = 0; at < t.read_values; ++at) {
+            const std::uint64_t place = at / step % t.read[axis];
+            if (place >= reach && place + reach < t.read[axis]) places_.push_back(at);
+        }
+    }
+    /// @param exact  the tile, in units of code steps; @param v  as the decoder knows it: a guess
+    /// is made from neighbours that carry their own error of up to half a step.
+    void add(const std::vector<double>& exact, const std::vector<double>& v) {
+        for (const std::uint64_t at : places_) {
+            double guess = 0.5 * (v[at - near_] + v[at + near_]);
+            if (cubic_) guess = 1.125 * guess - 0.0625 * (v[at - far_] + v[at + far_]);
+            const double residual = exact[at] - guess;
+            const bool fits = std::fabs(residual) < k_code_radius - 1;  // false for NaN
+            codes_.push_back(fits ? static_cast<std::int32_t>(nearest(residual)) : k_outlier);
+        }
+    }
+    std::size_t size() const { return codes_.size(); }
+    double bits(double value_bits) const {
+        return code_cost(codes_, row_length_, value_bits).coded_bits;
+    }
+
+  private:
+    bool cubic_;
+    std::uint64_t near_ = 0, far_ = 0, row_length_ = 1;
+    std::vector<std::uint64_t> places_;
+    std::vector<std::int32_t> codes_;
+};
+
+// Bits per value of an interpolating predictor: 7 of 8 values are predicted from neighbours at
+// distance 1 and most others from distance 2 (in three dimensions; 3 of 4 and 1 of 2 below).
+class InterpolationCost {
+  public:
+    explicit InterpolationCost(const Tiling& t) : fine_share_(1.0 - std::ldexp(1.0, -t.rank)) {
+        for (std::size_t a = 0; a < static_cast<std::size_t>(t.rank); ++a) {
+            fine_.emplace_back(t, a, 1, true);
+            coarse_.emplace_back(t, a, 2, false);
+        }
+    }
+    void add(const std::vector<double>& exact, const std::vector<double>& decoded) {
+        for (auto* level : {&fine_, &coarse_})
+            for (InterpolationAxis& axis : *level) axis.add(exact, decoded);
+    }
+    /// Infinite where the tiles are too thin to interpolate in.
+    double bits(double value_bits) const {
+        return fine_share_ * mean(fine_, value_bits) +
+               (1.0 - fine_share_) * mean(coarse_, value_bits);
+    }
+
+  private:
+    static double mean(const std::vector<InterpolationAxis>& level, double value_bits) {
+        double sum = 0.0, n = 0.0;
+        for (const InterpolationAxis& axis : level) {
+            if (axis.size() == 0) continue;
+            sum += axis.bits(value_bits);
+            n += 1.0;
+        }
+        return n > 0.0 ? sum / n : std::numeric_limits<double>::infinity();
+    }
+    double fine_share_;
+    std::vector<InterpolationAxis> fine_, coarse_;
+};
+
+template <class T>
+Features sample_lossy(const std::byte* data, const Tiling& t, double bound) {
+    const double scale = 0.5 / bound;
+    std::vector<T> values(t.read_values);
+    std::vector<std::int64_t> tile(t.read_values);
+    std::vector<std::uint64_t> inner;
+    for (std::uint64_t at = 0; at < t.read_values; ++at)
+        if (is_inner(t, at)) inner.push_back(at);
+    std::vector<bool> outlier(t.read_values);
+    std::vector<std::int32_t> codes;
+    codes.reserve(t.tiles * inner.size());
+    InterpolationCost interpolation(t);
+    std::vector<double> scaled(t.read_values), rounded(t.read_values);
+    for (std::uint64_t i = 0; i < t.tiles; ++i) {
+        read_tile(data, t, tile_begin(t, i), values.data());
+        std::int64_t before = 0;
+        for (std::uint64_t at = 0; at < t.read_values; ++at) {
+            const double v = static_cast<double>(values[at]) * scale;
+            scaled[at] = v;
+            rounded[at] = std::fabs(v) < k_max_quantised ? static_cast<double>(nearest(v)) : v;
+            outlier[at] = !(std::fabs(v) < k_max_quantised);  // also NaN and Inf
+            // An outlier is kept apart; for its neighbours' residuals its predecessor stands in.
+            if (!outlier[at]) before = nearest(v);
+            tile[at] = before;
+        }
+        interpolation.add(scaled, rounded);
+        difference(t, tile.data());
+        for (const std::uint64_t at : inner) {
+            const bool fits = !outlier[at] && std::abs(tile[at]) < k_code_radius;
+            codes.push_back(fits ? static_cast<std::int32_t>(tile[at]) : k_outlier);
+        }
+    }
+    const CodeCost cost = code_cost(codes, row_length(t), 8.0 * sizeof(T));
+    Features features;
+    features.bits_per_value = std::min(cost.coded_bits, 8.0 * sizeof(T));
+    features.smooth_bits_per_value =
+        std::min(features.bits_per_value, interpolation.bits(8.0 * sizeof(T)));
+    features.zero_share = cost.zero_share;
+    return features;
+}
+
+// Without a bound: per byte plane the smaller entropy of the bytes themselves (shuffle) and of
+// the bytes XORed with the value before (repeats and slow change).
+template <class T, class Word>
+Features sample_lossless(const std::byte* data, const Tiling& t) {
+    static_assert(sizeof(T) == sizeof(Word));
+    using Histogram = std::array<std::uint32_t, 256>;
+    std::array<Histogram, sizeof(T)> plain{}, changed{};
+    std::vector<Word> tile(t.read_values);
+    const std::uint64_t row = t.read[static_cast<std::size_t>(t.rank - 1)];
+    std::uint64_t seen = 0, repeated = 0;
+    for (std::uint64_t i = 0; i < t.tiles; ++i) {
+        read_tile(data, t, tile_begin(t, i), tile.data());
+        for (std::uint64_t at = 0; at < t.read_values; ++at) {
+            if (row > 1 && at % row == 0) continue;
+            const Word change = at == 0 ? tile[at] : tile[at] ^ tile[at - 1];
+            for (std::size_t b = 0; b < sizeof(T); ++b) {
+                ++plain[b][(tile[at] >> (8 * b)) & 0xff];
+                ++changed[b][(change >> (8 * b)) & 0xff];
+            }
+            ++seen;
+            repeated += change == 0;
+        }
+    }
+    Features features;
+    for (std::size_t b = 0; b < sizeof(T); ++b)
+        features.bits_per_value += std::min(byte_entropy(plain[b]), byte_entropy(changed[b]));
+    features.zero_share = static_cast<double>(repeated) / static_cast<double>(seen);
+    return features;
+}
+
+}  // namespace
+
+// Source: S1 §III-A. Differs: sampled before anything is compressed, in tiles with exact residuals.
+Features sample_block(const std::byte* data, DType dtype, const Box& array_box, const Box& part,
+                      const ErrorBound& bound) {
+    Features features;
+    const std::uint64_t values = part.extent.rank() == 0 ? 0 : part.extent.count();
+    if (values == 0) return features;
+    const Tiling tiling = make_tiling(array_box, part);
+    const bool wide = dtype == DType::float64;
+    const bool usable = std::isfinite(bound.value) && std::isfinite(0.5 / bound.value);
+    if (bound.kind == ErrorBound::Kind::absolute && bound.value > 0.0 && usable)
+        features = wide ? sample_lossy<double>(data, tiling, bound.value)
+                        : sample_lossy<float>(data, tiling, bound.value);
+    else  // a relative bound means nothing before its range is known: take the safe side
+        features = wide ? sample_lossless<double, std::uint64_t>(data, tiling)
+                        : sample_lossless<float, std::uint32_t>(data, tiling);
+    features.values = values;
+    return features;
+}
+
+}  // namespace caesura::predict
