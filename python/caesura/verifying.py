@@ -175,9 +175,7 @@ def _verify_block(
         return None
 
 
-def chunk_slices(
-    number: int, shape: tuple[int, ...], chunk: tuple[int, ...]
-) -> tuple[slice, ...]:
+def chunk_slices(number: int, shape: tuple[int, ...], chunk: tuple[int, ...]) -> tuple[slice, ...]:
     """The part of the array that chunk `number` of the row-major chunk grid holds."""
     parts: list[slice] = []
     for extent, side in zip(reversed(shape), reversed(chunk), strict=True):

@@ -14,6 +14,7 @@ Which calls are collective is said at each; the rules are those of caesura/write
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -293,10 +294,9 @@ class Writer:
         if kind is None:
             self.close()
         elif self.size == 1:
-            try:
+            # The exception that is on its way already says what went wrong.
+            with contextlib.suppress(Exception):
                 self.close()
-            except Exception:
-                pass  # the exception that is on its way already says what went wrong
 
     def _keep(self, number: int, values: np.ndarray) -> None:
         self._borrowed.setdefault(number, []).append(values)

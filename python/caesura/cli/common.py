@@ -25,7 +25,9 @@ from rich.progress import (
 
 OK, FINDING, USAGE, UNREADABLE = 0, 1, 2, 3
 
-out = Console(soft_wrap=False, highlight=False)
+_UNWATCHED_WIDTH = 160  # a pipe has no width; tables must not be cut for it
+
+out = Console(highlight=False, width=None if sys.stdout.isatty() else _UNWATCHED_WIDTH)
 err = Console(stderr=True, highlight=False)
 
 JSON_HELP = "Print one JSON document on stdout instead of text."

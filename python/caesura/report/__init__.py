@@ -1,1 +1,1 @@
-"""Pages and pictures made from traces and demo results; pure Python, nothing loaded from outside."""
+"""Pages and pictures of traces and demo results, in pure Python; nothing is loaded from outside."""

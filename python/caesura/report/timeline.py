@@ -222,7 +222,9 @@ def axis(scale: Scale, top: float, bottom: float, origin_s: float) -> str:
         x = scale.x(time_s)
         parts.append(tag("line", class_="grid", x1=x, x2=x, y1=top, y2=bottom))
         caption = axis_text(time_s - origin_s, step)
-        parts.append(tag("text", text(caption), class_="tick", x=x, y=top - 8, text_anchor="middle"))
+        parts.append(
+            tag("text", text(caption), class_="tick", x=x, y=top - 8, text_anchor="middle")
+        )
     return tag("g", *parts, class_="axis")
 
 
@@ -292,7 +294,9 @@ def standalone_svg(trace: Trace, title: str = "") -> str:
     pad_s = 0.02 * (span.end_s - span.begin_s)
     scale = Scale(span.begin_s - pad_s, span.end_s + pad_s)
     body, height = drawing(trace, scale, span.begin_s, only_shown=True)
-    heading = title or f"Iteration {span.number}: planned and actual, around the application's needs"
+    heading = (
+        title or f"Iteration {span.number}: planned and actual, around the application's needs"
+    )
     caption, legend_height = legend_svg(height + 18)
     head_height = 40.0
     total = head_height + height + 18 + legend_height + 12
@@ -350,7 +354,14 @@ def overview_svg(trace: Trace) -> str:
             y = top + index * (height + gap)
             name = ("application", "compress", "write")[index]
             parts.append(
-                tag("text", text(name), class_="label tiny", x=GUTTER - 10, y=y + 8, text_anchor="end")
+                tag(
+                    "text",
+                    text(name),
+                    class_="label tiny",
+                    x=GUTTER - 10,
+                    y=y + 8,
+                    text_anchor="end",
+                )
             )
             for event in trace.events:
                 if event.rank == rank and event.kind in kinds:
