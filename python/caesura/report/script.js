@@ -134,6 +134,7 @@
   detail.addEventListener("pointerover", (event) => {
     const job = event.target.parentNode?.dataset?.job;
     for (const lit of detail.querySelectorAll(".lit")) lit.classList.remove("lit");
+    detail.querySelector(".boxes").classList.toggle("focus", Boolean(job));
     if (!job) return;
     for (const box of boxes)
       if (box.group.dataset.job === job) box.group.classList.add("lit");

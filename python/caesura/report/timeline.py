@@ -122,7 +122,7 @@ def _box(event: Event, scale: Scale, y: float, height: float, css: str) -> str:
         label = event.name
     caption = ""
     if label:
-        short = label if event.kind == "iteration" else short_name(label)
+        short = str(event.iteration) if event.kind == "iteration" else short_name(label)
         shown = next((s for s in (label, short) if _fits(s, width)), "")
         caption = tag(
             "text",
