@@ -2,8 +2,9 @@
 //
 // Each rank measures its part; Checks adds the parts up and keeps the verdict.
 // Limits: mass 1e-5 of the total; momentum 1e-3 of the sum of its absolute values; the particle
-// count exactly; the power of the largest scales against D(a)^2 within 5 %, as long as the density
-// field is linear (rms below 0.25 at the mesh scale) - and at least over a factor 2 in a.
+// count exactly; the power of the largest scales against D(a)^2 within 5 %, as long as linear
+// theory has an rms density below 0.25 in spheres of a particle spacing - and at least over a
+// factor 2 in a.
 #pragma once
 
 #include <array>
@@ -20,8 +21,8 @@ namespace cosmology {
 /// One rank's sums of one step.
 struct Diagnostics {
     double a = 0;
-    double mass = 0, mass_squared = 0;  ///< of the density over own nodes
-    double low_power = 0;               ///< sum of |delta_k|^2 over the largest scales
+    double mass = 0;       ///< sum of the density over own nodes
+    double low_power = 0;  ///< sum of |delta_k|^2 over the largest scales
     double particles = 0;
     std::array<double, 3> momentum{}, momentum_absolute{};
     double gas_mass = -1;   ///< of baryon_density; negative: no fields in this step
@@ -35,7 +36,9 @@ void measure_fields(const Fields& fields, Diagnostics& out);
 
 class Checks {
   public:
-    Checks(const Background& background, int grid, int particles, MPI_Comm comm);
+    /// @param sigma_spacing  linear rms density today in spheres of a particle spacing.
+    Checks(const Background& background, int grid, int particles, double sigma_spacing,
+           MPI_Comm comm);
     /// Collective.
     void add(int step, const Diagnostics& local, bool with_fields);
     /// What was violated, one sentence each; empty: all is well. The same on all ranks.
@@ -48,11 +51,10 @@ class Checks {
     void expect(bool holds, int step, const std::string& what);
 
     const Background& background_;
-    double nodes_, particles_;
+    double nodes_, particles_, sigma_spacing_;
     MPI_Comm comm_;
     double first_a_ = 0, first_power_ = 0;
     double worst_growth_ = 0, linear_span_ = 1;
-    bool linear_ = true;
     std::vector<std::string> violations_;
 };
 

@@ -14,6 +14,8 @@ constexpr double k_redshift_reionisation = 8.0;
 // mu m_p / (3 k_B): the temperature of gas whose bulk speed (cm/s) turns into heat.
 constexpr double k_kelvin_per_speed_squared = 0.59 * 1.67262e-24 / (3.0 * 1.38065e-16);
 constexpr double k_critical_density_si = 1.87834e-26;  // kg/m^3 for h = 1
+// Convergent flow shocks where matter has collapsed; below this density (in means) it does not.
+constexpr float k_shock_density = 5.0f;
 // Weight of linear theory's velocity, as a density in units of the mean: it decides only where the
 // particles' own mass is far below this.
 constexpr float k_linear_weight = 0.02f;
@@ -140,7 +142,9 @@ void Fields::finish_gas(std::vector<Float4>& moments, const std::vector<Float4>&
                 // rho^0.625, the late-time slope (Hui & Gnedin 1997), by square roots alone.
                 const float half = std::sqrt(rho), eighth = std::sqrt(std::sqrt(half));
                 values_[k_baryon_density][out] = rho;
-                values_[k_temperature][out] = t0 * half * eighth + shock * inflow * inflow;
+                const float collapsed = rho * rho / (rho * rho + k_shock_density * k_shock_density);
+                values_[k_temperature][out] =
+                    t0 * half * eighth + collapsed * shock * inflow * inflow;
                 values_[k_velocity_x][out] = r[iz][0];
                 values_[k_velocity_y][out] = r[iz][1];
                 values_[k_velocity_z][out] = r[iz][2];

@@ -80,7 +80,9 @@ class Run {
           simulation_(options, comm),
           output_(make_output(options, simulation_.slab())),
           clock_(*output_, options.device_s),
-          checks_(simulation_.background(), options.grid, options.particles, comm) {}
+          checks_(simulation_.background(), options.grid, options.particles,
+                  PowerSpectrum(options.cosmology).sigma(options.box_mpc / options.particles),
+                  comm) {}
 
     RunResult operator()() {
         const MPI_Comm comm = simulation_.slab().comm();

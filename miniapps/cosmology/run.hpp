@@ -1,7 +1,8 @@
 // One whole run: the steps, the dumps, the stopwatch that is the same for every mode.
 //
 // Time charged to a mode: from a barrier before the file is opened to a barrier after it is closed,
-// less what --raw-dir and --check take, which stand between barriers of their own.
+// less what --raw-dir takes, which stands between barriers of its own. --check measures inside the
+// steps: times of checked runs are not for comparison.
 #pragma once
 
 #include <mpi.h>
