@@ -58,17 +58,43 @@ std::vector<BlockView> SmallDump::blocks(int rank, int ranks) const {
     return out;
 }
 
-std::vector<float> stock_read(const std::string& path, const std::string& dataset) {
-    const QuietErrors quiet;
-    const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+namespace {
+
+Handle stock_open(const std::string& path) {
+    Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file.ok()) throw std::runtime_error(hdf5_error(StatusCode::io, "open").message());
-    const Handle data(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
+    return file;
+}
+
+std::vector<float> stock_read(hid_t file, const std::string& dataset) {
+    const Handle data(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
     if (!data.ok()) throw std::runtime_error(hdf5_error(StatusCode::io, dataset).message());
     const Handle space(H5Dget_space(data.get()), H5Sclose);
     std::vector<float> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())));
     if (H5Dread(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
         throw std::runtime_error(hdf5_error(StatusCode::io, dataset).message());
     return values;
+}
+
+}  // namespace
+
+std::vector<float> stock_read(const std::string& path, const std::string& dataset) {
+    const QuietErrors quiet;
+    return stock_read(stock_open(path).get(), dataset);
+}
+
+std::string stock_difference(const std::string& path, std::span<const SmallDump* const> dumps) {
+    const QuietErrors quiet;
+    try {
+        const Handle file = stock_open(path);
+        for (const SmallDump* dump : dumps)
+            for (std::size_t d = 0; d < dump->values.size(); ++d)
+                if (stock_read(file.get(), dump->manifest.datasets[d].path) != dump->values[d])
+                    return dump->manifest.datasets[d].path + " has other values";
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+    return {};
 }
 
 bool stock_opens(const std::string& path) {
@@ -121,10 +147,14 @@ Status SmallRun::write_regions(const SmallDump& dump) {
 }
 
 Status SmallRun::commit(bool trim) {
-    auto image = committer_->build(manifests_, records_, end_, trim);
-    if (!image.ok()) return image.status();
-    if (Status s = image->flush(*files_.front()); !s.ok()) return s;
-    end_ = std::max(end_, image->file_end());
+    if (!pending_) {
+        auto image = committer_->build(manifests_, records_, end_, trim);
+        if (!image.ok()) return image.status();
+        pending_ = std::move(*image);
+    }
+    if (Status s = pending_->flush(*files_.front()); !s.ok()) return s;
+    end_ = std::max(end_, pending_->file_end());
+    pending_.reset();
     manifests_.clear();
     records_.clear();
     return {};

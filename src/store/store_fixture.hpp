@@ -32,6 +32,9 @@ std::vector<std::byte> deflate(std::span<const std::byte> raw);
 /// All values of a dataset through stock HDF5 and its default driver; throws std::runtime_error
 /// with a reason if the file or dataset does not open.
 std::vector<float> stock_read(const std::string& path, const std::string& dataset);
+/// Open once with stock HDF5 and compare every value of these dumps. Returns what is wrong, empty
+/// when nothing is.
+std::string stock_difference(const std::string& path, std::span<const SmallDump* const> dumps);
 /// True if stock HDF5 opens the file read-only.
 bool stock_opens(const std::string& path);
 
@@ -55,7 +58,7 @@ class SmallRun {
 
     /// Regions of the dump, synced. The records stay here until commit().
     Status write_regions(const SmallDump& dump);
-    /// build and flush of everything written so far.
+    /// build and flush of everything written so far. After an error it may be called again.
     Status commit(bool trim = false);
     Status dump_and_commit(const SmallDump& dump);
     std::uint64_t end() const { return end_; }
@@ -68,6 +71,7 @@ class SmallRun {
     Status opened_;
     std::vector<std::unique_ptr<SharedFile>> files_;  // one per rank
     std::unique_ptr<Committer> committer_;
+    std::optional<CommitImage> pending_;  // built, but its flush failed
     std::vector<DumpManifest> manifests_;
     std::vector<ChunkRecord> records_;
     std::vector<std::uint64_t> previous_;

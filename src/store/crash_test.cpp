@@ -1,0 +1,349 @@
+// Goal: whatever instant a run dies at, no dump whose flush returned is lost, and the file is
+// readable by stock HDF5 (outside the in-place window, where the journal must be whole).
+#include <fmt/format.h>
+
+#include <fstream>
+#include <random>
+
+#include "store/faulty_file_system.hpp"
+#include "store/journal.hpp"
+#include "store/recording_file_system.hpp"
+#include "store/store_fixture.hpp"
+
+namespace caesura::store {
+namespace {
+
+constexpr unsigned k_seed = 20240607;
+constexpr std::uint64_t k_dumps = 5;
+
+RunId test_run() {
+    RunId run;
+    for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(200 - i * 3);
+    return run;
+}
+
+void put_file(const std::string& path, std::span<const std::byte> bytes) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(out.good());
+}
+
+std::vector<std::byte> get_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+/// Five dumps by two ranks, recorded; then every state a crash could have left is looked at.
+class Crash : public ::testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        for (std::uint64_t n = 0; n < k_dumps; ++n) dumps_.emplace_back(n);
+    }
+    static void TearDownTestSuite() { dumps_.clear(); }
+
+    void SetUp() override {
+        RecordingFileSystem recorder(base::FileSystem::posix());
+        SmallRun run(recorder, path_.str(), 2, test_run());
+        ASSERT_TRUE(run.opened().ok()) << run.opened().message();
+        for (const SmallDump& dump : dumps_) {
+            ASSERT_TRUE(run.write_regions(dump).ok());
+            written_at_.push_back(recorder.size());
+            const Status status = run.commit();
+            ASSERT_TRUE(status.ok()) << status.message();
+            committed_at_.push_back(recorder.size());
+        }
+        ASSERT_TRUE(run.commit(true).ok());
+        operations_ = recorder.operations();
+    }
+
+    static std::vector<const SmallDump*> first(std::size_t n) {
+        std::vector<const SmallDump*> out;
+        for (std::size_t i = 0; i < n; ++i) out.push_back(&dumps_[i]);
+        return out;
+    }
+    static std::size_t up_to(const std::vector<std::size_t>& marks, std::size_t count) {
+        return static_cast<std::size_t>(std::upper_bound(marks.begin(), marks.end(), count) -
+                                        marks.begin());
+    }
+
+    /// Check one state, after `count` whole operations.
+    void check(std::span<const std::byte> state, std::size_t count, const std::string& what) {
+        ++states_;
+        SCOPED_TRACE(fmt::format("{} of {} operations, {}", count, operations_.size(), what));
+        put_file(path_.str(), state);
+        // Stock HDF5 sees every committed dump, unless a whole journal says what to repair.
+        const std::size_t committed = up_to(committed_at_, count);
+        if (committed > 0 && !has_valid_journal()) {
+            ASSERT_EQ(stock_difference(path_.str(), first(committed)), "");
+        }
+        auto report = recover(quiet_, path_.str());
+        if (!has_header(state)) {
+            ASSERT_EQ(report.status().code(), StatusCode::corrupt);
+            return;
+        }
+        ASSERT_TRUE(report.ok()) << report.status().message();
+        // A dump whose regions were synced is complete, committed or not.
+        const std::size_t n = static_cast<std::size_t>(report->committed_dumps);
+        ASSERT_GE(n, up_to(written_at_, count));
+        ASSERT_LE(n, dumps_.size());
+        if (n > 0) {
+            ASSERT_EQ(stock_difference(path_.str(), first(n)), "");
+        }
+        const auto recovered = get_file(path_.str());
+        auto again = recover(quiet_, path_.str());
+        ASSERT_TRUE(again.ok()) << again.status().message();
+        ASSERT_TRUE(again->was_clean);
+        ASSERT_EQ(again->committed_dumps, n);
+        ASSERT_TRUE(get_file(path_.str()) == recovered);
+    }
+
+    bool has_valid_journal() {
+        auto file = base::FileSystem::posix().open(path_.str(), base::FileSystem::Mode::read);
+        auto journal = read_journal(**file, test_run());
+        return journal.ok() && journal->state == Journal::State::valid;
+    }
+    static bool has_header(std::span<const std::byte> state) {
+        return state.size() >= 4096 + 128 && state[4096 + 127] != std::byte{0};
+    }
+
+    static inline std::vector<SmallDump> dumps_;
+    TemporaryPath path_{"crash"};
+    RecordingFileSystem quiet_{base::FileSystem::posix()};  // does not forward syncs
+    std::vector<Operation> operations_;
+    std::vector<std::size_t> written_at_, committed_at_;  // operations done by then
+    std::size_t states_ = 0;
+};
+
+TEST_F(Crash, between_any_two_operations_loses_no_dump) {
+    for (std::size_t n = 0; n <= operations_.size(); ++n)
+        ASSERT_NO_FATAL_FAILURE(check(state_after(operations_, n), n, "whole"));
+    RecordProperty("states", static_cast<int>(states_));
+}
+
+TEST_F(Crash, inside_any_write_loses_no_dump) {
+    std::mt19937 random(k_seed);
+    RecordProperty("seed", k_seed);
+    constexpr std::size_t k_sector = 512;
+    for (std::size_t n = 0; n < operations_.size(); ++n) {
+        const std::size_t bytes = operations_[n].bytes.size();
+        if (operations_[n].kind != Operation::Kind::write || bytes < 2) continue;
+        const std::size_t offset = operations_[n].offset;
+        const std::size_t to_sector = k_sector - offset % k_sector;
+        std::vector<std::size_t> cuts = {1, bytes - 1};
+        if (to_sector < bytes) {
+            const std::size_t n_sectors = (bytes - to_sector - 1) / k_sector + 1;
+            cuts.push_back(to_sector);
+            cuts.push_back(to_sector + (n_sectors - 1) * k_sector);
+            cuts.push_back(to_sector + random() % n_sectors * k_sector);
+        }
+        for (const std::size_t cut : cuts)
+            ASSERT_NO_FATAL_FAILURE(check(state_after(operations_, n, cut), n,
+                                          fmt::format("{} of {} bytes", cut, bytes)));
+    }
+    RecordProperty("states", static_cast<int>(states_));
+}
+
+TEST_F(Crash, that_loses_unsynced_writes_loses_no_dump) {
+    std::mt19937 random(k_seed + 1);
+    RecordProperty("seed", k_seed + 1);
+    for (std::size_t n = 0; n <= operations_.size(); ++n) {
+        const std::size_t loose = unsynced(operations_, n);
+        if (loose == 0) continue;
+        for (int trial = 0; trial < 4; ++trial) {
+            std::vector<bool> keep(loose, false);  // the first trial loses all of them
+            for (std::size_t i = 0; i < loose && trial > 0; ++i) keep[i] = random() % 2 == 0;
+            // Commits returned after a sync; what the flush left unsynced is only the clearing.
+            ASSERT_NO_FATAL_FAILURE(check(state_with_losses(operations_, n, keep), n,
+                                          fmt::format("{} unsynced, trial {}", loose, trial)));
+        }
+    }
+    RecordProperty("states", static_cast<int>(states_));
+}
+
+TEST_F(Crash, of_recovery_itself_loses_no_dump) {
+    // Die in the middle of dump 3's flush (second half), recover, and die in the recovery.
+    const std::size_t middle = (written_at_[3] + committed_at_[3]) / 2;
+    for (const std::size_t start : {middle, written_at_[3], written_at_[0], written_at_[3] - 1}) {
+        const auto state = state_after(operations_, start);
+        put_file(path_.str(), state);
+        RecordingFileSystem recorder(base::FileSystem::posix());
+        ASSERT_TRUE(recover(recorder, path_.str()).ok());
+        const auto repairs = recorder.operations();
+        std::vector<Operation> all = {{Operation::Kind::write, 0, state}};
+        all.insert(all.end(), repairs.begin(), repairs.end());
+        for (std::size_t n = 1; n <= all.size(); ++n) {
+            put_file(path_.str(), state_after(all, n));
+            auto report = recover(quiet_, path_.str());
+            ASSERT_TRUE(report.ok()) << report.status().message();
+            const std::size_t expected = up_to(written_at_, start);
+            ASSERT_GE(report->committed_dumps, expected);
+            ASSERT_EQ(stock_difference(path_.str(), first(expected)), "") << start << " " << n;
+        }
+    }
+}
+
+/// Damage: recovery may refuse or report, but what was committed and not damaged stays exact.
+TEST_F(Crash, with_damaged_bytes_never_corrupts_committed_dumps) {
+    std::mt19937 random(k_seed + 2);
+    RecordProperty("seed", k_seed + 2);
+    // Regions of dump 3 written, not committed: the bytes beyond dump 2's commit are its.
+    const std::size_t n = written_at_[3];
+    const auto state = state_after(operations_, n);
+    const std::size_t safe = state_after(operations_, committed_at_[2]).size();
+    ASSERT_LT(safe, state.size());
+    for (int trial = 0; trial < 150; ++trial) {
+        auto damaged = state;
+        const bool in_journal = trial % 3 == 0;
+        const std::size_t begin = in_journal ? k_journal_address : safe;
+        const std::size_t end = in_journal ? k_journal_address + 256 : state.size();
+        for (unsigned i = 0; i < 1 + random() % 4; ++i)
+            damaged[begin + random() % (end - begin)] ^= static_cast<std::byte>(1 + random() % 255);
+        put_file(path_.str(), damaged);
+        auto report = recover(quiet_, path_.str());
+        ASSERT_TRUE(report.ok()) << report.status().message();
+        ASSERT_GE(report->committed_dumps, 3u);
+        ASSERT_EQ(stock_difference(path_.str(), first(report->committed_dumps)), "") << trial;
+        ASSERT_EQ(report->committed_dumps + report->dropped.size(), 4u);
+    }
+}
+
+TEST_F(Crash, with_a_damaged_journal_falls_back_to_the_commit_before) {
+    std::mt19937 random(k_seed + 3);
+    RecordProperty("seed", k_seed + 3);
+    // Find the moment when dump 2's journal is whole and nothing is overwritten yet.
+    std::size_t n = written_at_[2];
+    const auto is_journal = [](const Operation& o) {
+        return o.kind == Operation::Kind::write && o.offset == k_journal_address;
+    };
+    while (!is_journal(operations_[n])) ++n;
+    const std::size_t length = operations_[n].bytes.size();
+    const auto state = state_after(operations_, n + 1);
+    for (int trial = 0; trial < 100; ++trial) {
+        auto damaged = state;
+        damaged[k_journal_address + random() % length] ^=
+            static_cast<std::byte>(1 + random() % 255);
+        put_file(path_.str(), damaged);
+        ASSERT_EQ(stock_difference(path_.str(), first(2)), "");
+        auto report = recover(quiet_, path_.str());
+        ASSERT_TRUE(report.ok()) << report.status().message();
+        ASSERT_TRUE(report->journal_dropped);
+        ASSERT_EQ(report->committed_dumps, 3u);  // dump 2 is finished from its regions
+        ASSERT_EQ(stock_difference(path_.str(), first(3)), "");
+    }
+}
+
+TEST_F(Crash, is_reported_without_changing_anything_by_a_dry_run) {
+    for (const std::size_t n :
+         {written_at_[1] - 1, written_at_[1], (written_at_[2] + committed_at_[2]) / 2}) {
+        const auto state = state_after(operations_, n);
+        put_file(path_.str(), state);
+        auto dry = recover(quiet_, path_.str(), true);
+        ASSERT_TRUE(dry.ok()) << dry.status().message();
+        EXPECT_TRUE(get_file(path_.str()) == state);
+        auto wet = recover(quiet_, path_.str());
+        ASSERT_TRUE(wet.ok());
+        EXPECT_FALSE(dry->was_clean);
+        EXPECT_EQ(dry->committed_dumps, wet->committed_dumps);
+        EXPECT_EQ(dry->finished_iterations, wet->finished_iterations);
+        EXPECT_EQ(dry->dropped.size(), wet->dropped.size());
+        EXPECT_EQ(dry->journal_replayed, wet->journal_replayed);
+    }
+}
+
+TEST_F(Crash, names_the_dropped_iteration_and_counts_its_blocks) {
+    // All of dump 2 but the second rank's second write.
+    std::size_t n = written_at_[2];
+    while (operations_[n - 1].kind != Operation::Kind::write) --n;
+    put_file(path_.str(), state_after(operations_, n - 1));
+    auto report = recover(quiet_, path_.str());
+    ASSERT_TRUE(report.ok());
+    ASSERT_EQ(report->dropped.size(), 1u);
+    EXPECT_EQ(report->dropped[0].iteration, 23u);
+    EXPECT_EQ(report->dropped[0].blocks_expected, 6u);
+    EXPECT_EQ(report->dropped[0].blocks_found, 4u);
+    EXPECT_EQ(report->committed_dumps, 2u);
+}
+
+TEST_F(Crash, leaves_the_file_to_a_living_writer) {
+    SmallRun run(quiet_, path_.str(), 1, test_run());
+    ASSERT_TRUE(run.dump_and_commit(dumps_[0]).ok());
+    auto report = recover(quiet_, path_.str());
+    EXPECT_EQ(report.status().code(), StatusCode::io);
+    EXPECT_NE(report.status().message().find("in use"), std::string::npos);
+}
+
+TEST_F(Crash, recovery_refuses_what_is_not_ours_and_what_was_cut_off) {
+    put_file(path_.str(), std::vector<std::byte>(100000, std::byte{7}));
+    EXPECT_EQ(recover(quiet_, path_.str()).status().code(), StatusCode::corrupt);
+    EXPECT_EQ(recover(quiet_, path_.str() + ".none").status().code(), StatusCode::io);
+    auto state = state_after(operations_, operations_.size());
+    state.resize(state.size() - 5000);
+    put_file(path_.str(), state);
+    auto report = recover(quiet_, path_.str());
+    EXPECT_EQ(report.status().code(), StatusCode::corrupt);
+    EXPECT_NE(report.status().message().find("cut off"), std::string::npos);
+    EXPECT_TRUE(get_file(path_.str()) == state);
+}
+
+// ------------------------------------------------------------------------- full disk
+
+TEST_F(Crash, a_full_disk_at_any_operation_is_no_space_and_loses_no_dump) {
+    using After = FaultyFileSystem::After;
+    for (const After after : {After::fails_for_ever, After::works_again}) {
+        for (std::uint64_t k = 0;; ++k) {
+            SCOPED_TRACE(fmt::format("operation {}", k));
+            FaultyFileSystem faulty(base::FileSystem::posix(), k, after);
+            std::size_t committed = 0;
+            {
+                SmallRun run(faulty, path_.str(), 2, test_run());
+                Status status = run.opened();
+                for (std::size_t d = 0; status.ok() && d < 3; ++d) {
+                    status = run.write_regions(dumps_[d]);
+                    if (status.ok()) status = run.commit();
+                    if (status.ok()) committed = d + 1;
+                }
+                if (!faulty.reached()) break;  // every operation has had its turn
+                ASSERT_EQ(status.code(), StatusCode::no_space) << status.message();
+            }
+            auto report = recover(quiet_, path_.str());
+            if (!report.ok()) {  // only when not even the header could be written
+                ASSERT_EQ(report.status().code(), StatusCode::corrupt);
+                ASSERT_LT(k, 2u) << report.status().message();
+                continue;
+            }
+            ASSERT_GE(report->committed_dumps, committed);
+            if (committed > 0) {
+                ASSERT_EQ(stock_difference(path_.str(), first(committed)), "");
+            }
+        }
+    }
+}
+
+TEST_F(Crash, after_a_full_disk_has_room_again_the_commit_can_be_repeated) {
+    for (std::uint64_t k = 0; k < 60; ++k) {
+        SCOPED_TRACE(fmt::format("operation {}", k));
+        FaultyFileSystem faulty(base::FileSystem::posix(), k, FaultyFileSystem::After::works_again);
+        SmallRun run(faulty, path_.str(), 1, test_run());
+        if (!run.opened().ok()) continue;
+        bool regions_ok = true;
+        for (std::size_t d = 0; regions_ok && d < 3; ++d) {
+            regions_ok = run.write_regions(dumps_[d]).ok();
+            if (!regions_ok) break;
+            Status status = run.commit();
+            if (!status.ok()) {
+                EXPECT_EQ(status.code(), StatusCode::no_space);
+                status = run.commit();
+            }
+            ASSERT_TRUE(status.ok()) << status.message();
+        }
+        if (regions_ok) {
+            ASSERT_EQ(stock_difference(path_.str(), first(3)), "");
+        }
+    }
+}
+
+}  // namespace
+}  // namespace caesura::store

@@ -1,0 +1,260 @@
+// Brings a file to its last consistent state after its run died; docs/file_format.md "Recovery".
+//
+// Invariants:
+//  - A committed dump is never touched: writes go to the journal's own overwrites, to headers of
+//    regions of uncommitted dumps, beyond the stored end, and through a Committer.
+//  - It may be killed at any instant and started again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+
+#include "store/hdf5_write.hpp"
+#include "store/journal.hpp"
+#include "store/scan.hpp"
+#include "store/shared_file_access.hpp"
+#include "store/superblock.hpp"
+
+namespace caesura::store {
+namespace {
+
+/// A dump that is not committed, as the scan found it.
+struct Candidate {
+    std::optional<DumpManifest> manifest;
+    std::vector<RegionHeader> regions;
+    std::vector<ChunkRecord> blocks;  // intact, one per chunk, of known datasets
+    std::uint64_t expected = 0;
+    std::uint64_t end = 0;  // of its regions' used part
+    bool complete() const { return manifest.has_value() && blocks.size() == expected; }
+};
+
+using Candidates = std::map<std::uint64_t, Candidate>;  // by dump
+
+struct Committed {
+    CommitRecord record;
+    bool has_superblock = false;
+    std::uint64_t stored_end = k_first_region_address;
+};
+
+/// Read a fixed place; zeros where the file is too short; `overlay` over it.
+Status read_fixed(base::File& file, const Overlay& overlay, std::uint64_t address,
+                  std::span<std::byte> bytes) {
+    std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    Status status = file.read_at(address, bytes);
+    if (!status.ok() && status.code() != StatusCode::insufficient_data) return status;
+    overlay.read(address, bytes);
+    return {};
+}
+
+Result<Committed> read_committed(base::File& file, const Overlay& overlay, const RunId& run,
+                                 const std::string& path) {
+    std::array<std::byte, k_superblock_bytes> front{};
+    CommitRecordBytes record_bytes{};
+    if (Status s = read_fixed(file, overlay, 0, front); !s.ok()) return s;
+    if (Status s = read_fixed(file, overlay, k_commit_record_address, record_bytes); !s.ok())
+        return s;
+    Committed out;
+    if (std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; }))
+        return out;  // killed before the first commit
+    const auto superblock = decode_superblock(front);
+    const auto record = decode_commit_record(record_bytes, run);
+    if (!superblock || !record)
+        return Status{
+            StatusCode::corrupt,
+            fmt::format("{}: {} is damaged and no journal repairs it; nothing was changed", path,
+                        superblock ? "the commit record" : "the superblock")};
+    out.has_superblock = true;
+    out.record = *record;
+    out.stored_end = std::max(out.stored_end, superblock->end_of_file);
+    return out;
+}
+
+/// Which of the blocks found make up the dump? Of several for one chunk (a retried write) any
+/// intact one.
+Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
+    std::vector<std::uint64_t> chunks;  // per dataset
+    if (candidate.manifest)
+        for (const DatasetSpec& dataset : candidate.manifest->datasets) {
+            auto grid = chunk_grid(dataset);
+            if (!grid.ok()) {  // a manifest that nothing can be made of
+                candidate.manifest.reset();
+                break;
+            }
+            chunks.push_back(grid->count());
+            candidate.expected += grid->count();
+        }
+    std::map<std::pair<std::uint32_t, std::uint64_t>, ChunkRecord> chosen;
+    for (const ChunkRecord& record : found) {
+        const auto key = std::pair(record.dataset, record.chunk);
+        const bool known = !candidate.manifest || (record.dataset < chunks.size() &&
+                                                   record.chunk < chunks[record.dataset]);
+        if (!known || chosen.count(key) != 0) continue;
+        auto intact = is_intact(file, record);
+        if (!intact.ok()) return intact.status();
+        if (*intact) chosen.emplace(key, record);
+    }
+    for (const auto& [key, record] : chosen) candidate.blocks.push_back(record);
+    return {};
+}
+
+Result<Candidates> find_candidates(base::File& file, const RunId& run, const Committed& committed,
+                                   std::uint64_t file_bytes) {
+    auto regions = scan_regions(file, run, file_bytes);
+    if (!regions.ok()) return regions.status();
+    Candidates out;
+    std::map<std::uint64_t, std::vector<ChunkRecord>> blocks;
+    for (const FoundRegion& region : *regions) {
+        if (committed.record.contains(region.header.dump)) continue;
+        Candidate& candidate = out[region.header.dump];
+        candidate.regions.push_back(region.header);
+        candidate.end = std::max(candidate.end, region.end);
+        auto& list = blocks[region.header.dump];
+        list.insert(list.end(), region.blocks.begin(), region.blocks.end());
+        if (region.manifest.empty() || candidate.manifest) continue;
+        auto manifest = decode_manifest(region.manifest);
+        if (manifest.ok() && manifest->dump == region.header.dump)
+            candidate.manifest = std::move(*manifest);
+    }
+    for (auto& [dump, candidate] : out)
+        if (Status s = choose_blocks(file, blocks[dump], candidate); !s.ok()) return s;
+    return out;
+}
+
+/// Replay or drop the journal. `overlay` gets its overwrites, for a dry run.
+Status settle_journal(base::File& file, const RunId& run, bool dry_run, RecoverReport& report,
+                      Overlay& overlay) {
+    auto journal = read_journal(file, run);
+    if (!journal.ok()) return journal.status();
+    report.journal_replayed = journal->state == Journal::State::valid;
+    report.journal_dropped = journal->state == Journal::State::torn;
+    if (journal->state == Journal::State::none) return {};
+    for (const Extent& extent : journal->overwrites) overlay.write(extent.address, extent.bytes);
+    if (dry_run) return {};
+    for (const Extent& extent : journal->overwrites)
+        if (Status s = file.write_at(extent.address, extent.bytes); !s.ok()) return s;
+    if (Status s = file.sync(); !s.ok()) return s;
+    if (Status s = clear_journal(file); !s.ok()) return s;
+    return file.sync();
+}
+
+void report_dropped(std::uint64_t dump, const Candidate& candidate, RecoverReport& report) {
+    report.dropped.push_back({candidate.manifest ? candidate.manifest->iteration : dump,
+                              candidate.blocks.size(), candidate.expected});
+}
+
+/// Without their headers the regions are not found again.
+Status forget(base::File& file, const Candidate& candidate) {
+    const RegionHeaderBytes zeros{};
+    for (const RegionHeader& region : candidate.regions)
+        if (Status s = file.write_at(region.address, zeros); !s.ok()) return s;
+    return {};
+}
+
+/// HDF5 or the committer will not have this dump; trying again would not help.
+bool is_refusal(const Status& status) {
+    return status.code() == StatusCode::invalid_argument || status.code() == StatusCode::internal ||
+           status.code() == StatusCode::unsupported;
+}
+
+/// Commit the complete dumps one by one, ascending; forget the others.
+Status finish_or_drop(SharedFile& shared, Committed& committed, const Candidates& candidates,
+                      RecoverReport& report) {
+    std::uint64_t end = committed.stored_end;
+    for (const auto& [dump, candidate] : candidates) {
+        if (candidate.complete()) {
+            end = std::max(end, align_up(candidate.end));
+            continue;
+        }
+        report_dropped(dump, candidate, report);
+        if (Status s = forget(shared.file(), candidate); !s.ok()) return s;
+    }
+    // The forgotten regions' bytes may be overwritten by metadata below: forgotten must be first.
+    if (Status s = shared.file().sync(); !s.ok()) return s;
+    Committer committer(shared);
+    for (const auto& [dump, candidate] : candidates) {
+        if (!candidate.complete()) continue;
+        auto image = committer.build({&*candidate.manifest, 1}, candidate.blocks, end);
+        if (!image.ok() && is_refusal(image.status())) {
+            report_dropped(dump, candidate, report);
+            if (Status s = forget(shared.file(), candidate); !s.ok()) return s;
+            continue;
+        }
+        if (!image.ok()) return image.status();
+        if (Status s = image->flush(shared); !s.ok()) return s;
+        committed.stored_end = end = image->file_end();
+        committed.has_superblock = true;
+        ++report.committed_dumps;
+        report.finished_iterations.push_back(candidate.manifest->iteration);
+    }
+    return {};
+}
+
+void describe(const Candidates& candidates, RecoverReport& report) {
+    for (const auto& [dump, candidate] : candidates) {
+        if (!candidate.complete()) {
+            report_dropped(dump, candidate, report);
+            continue;
+        }
+        ++report.committed_dumps;
+        report.finished_iterations.push_back(candidate.manifest->iteration);
+    }
+}
+
+Status check_length(const Committed& committed, std::uint64_t bytes, const std::string& path) {
+    if (!committed.has_superblock || bytes >= committed.stored_end) return {};
+    return {StatusCode::corrupt,
+            fmt::format("{}: has {} bytes, but its superblock says {}; it was cut off, for example "
+                        "by an unfinished copy. Nothing was changed",
+                        path, bytes, committed.stored_end)};
+}
+
+Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std::string& path,
+                                     const RunId& run, bool dry_run) {
+    RecoverReport report;
+    Overlay overlay;
+    if (Status s = settle_journal(*file, run, dry_run, report, overlay); !s.ok()) return s;
+    auto committed = read_committed(*file, overlay, run, path);
+    if (!committed.ok()) return committed.status();
+    auto bytes = file->size();
+    if (!bytes.ok()) return bytes.status();
+    if (Status s = check_length(*committed, *bytes, path); !s.ok()) return s;
+    report.committed_dumps = committed->record.count();
+    auto candidates = find_candidates(*file, run, *committed, *bytes);
+    if (!candidates.ok()) return candidates.status();
+    report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
+                       *bytes == committed->stored_end;
+    if (report.was_clean) return report;
+    if (dry_run) {
+        describe(*candidates, report);
+        return report;
+    }
+    if (*bytes < k_first_region_address)  // killed while the file was made
+        if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
+    SharedFile shared = SharedFileAccess::make(path, run, file);
+    if (Status s = finish_or_drop(shared, *committed, *candidates, report); !s.ok()) return s;
+    if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
+    if (Status s = file->sync(); !s.ok()) return s;
+    return report;
+}
+
+}  // namespace
+
+Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
+                              bool dry_run) try {
+    using Mode = base::FileSystem::Mode;
+    auto opened = file_system.open(path, dry_run ? Mode::read : Mode::read_write);
+    if (!opened.ok()) return opened.status();
+    std::shared_ptr<base::File> file = std::move(*opened);
+    if (const Status status = file->lock(true); !status.ok())
+        return status.with_context("cannot recover while a writer or reader has the file open");
+    auto run = read_file_header(*file, path);
+    if (!run.ok()) return run.status();
+    return recover_locked(std::move(file), path, *run, dry_run);
+} catch (const std::bad_alloc&) {
+    return Status{StatusCode::no_space, path + ": out of memory while recovering"};
+} catch (const std::exception& error) {
+    return Status{StatusCode::internal, path + ": " + error.what()};
+}
+
+}  // namespace caesura::store

@@ -1,0 +1,105 @@
+#include "store/scan.hpp"
+
+#include <algorithm>
+
+#include "store/byte_order.hpp"
+#include "store/checksum.hpp"
+
+namespace caesura::store {
+namespace {
+
+/// A part of the file in memory, read anew when something outside it is asked for.
+class Window {
+  public:
+    Window(base::File& file, std::uint64_t end) : file_(file), end_(end) {}
+
+    /// `bytes` bytes at `address`, fewer at the end of the file. A miss reads `ahead` bytes.
+    /// On an error the view is empty, and status() says why.
+    std::span<const std::byte> view(std::uint64_t address, std::uint64_t bytes,
+                                    std::uint64_t ahead) {
+        if (address >= end_) return {};
+        bytes = std::min(bytes, end_ - address);
+        if (address < start_ || address + bytes > start_ + data_.size()) {
+            start_ = address;
+            data_.resize(
+                static_cast<std::size_t>(std::min(std::max(bytes, ahead), end_ - address)));
+            status_ = file_.read_at(start_, data_);
+            if (!status_.ok()) data_.clear();
+        }
+        if (data_.empty()) return {};
+        return std::span(data_).subspan(static_cast<std::size_t>(address - start_),
+                                        static_cast<std::size_t>(bytes));
+    }
+    const Status& status() const { return status_; }
+
+  private:
+    base::File& file_;
+    std::uint64_t end_;
+    std::uint64_t start_ = 0;
+    std::vector<std::byte> data_;
+    Status status_;
+};
+
+// Looking for headers reads whole stretches; following the blocks of a region mostly jumps.
+constexpr std::uint64_t k_search_bytes = 1 << 20, k_follow_bytes = 32 << 10;
+
+std::string read_manifest(Window& window, const RegionHeader& header) {
+    if (header.manifest_bytes == 0) return {};
+    const auto bytes = window.view(header.address + k_region_header_bytes, header.manifest_bytes,
+                                   header.manifest_bytes);
+    if (bytes.size() != header.manifest_bytes || checksum(bytes) != header.manifest_checksum)
+        return {};
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+FoundRegion follow(Window& window, const RegionHeader& header, std::uint64_t tag,
+                   std::uint64_t file_end) {
+    FoundRegion region;
+    region.header = header;
+    region.manifest = read_manifest(window, header);
+    const std::uint64_t limit = std::min(file_end, header.address + header.bytes);
+    std::uint64_t at = header.address + k_region_header_bytes + round_up_8(header.manifest_bytes);
+    region.end = std::min(at, limit);
+    while (at + k_block_prefix_bytes <= limit) {
+        const auto bytes = window.view(at, k_block_prefix_bytes, k_follow_bytes);
+        const auto record = decode_block_prefix(bytes, tag, at);
+        if (!record || record->dump != header.dump) break;
+        if (record->bytes > limit - record->address) break;
+        region.blocks.push_back(*record);
+        region.end = record->address + record->bytes;
+        at = round_up_8(region.end);
+    }
+    return region;
+}
+
+}  // namespace
+
+Result<std::vector<FoundRegion>> scan_regions(base::File& file, const RunId& run,
+                                              std::uint64_t end) {
+    Window window(file, end);
+    const std::uint64_t tag = run_tag(run);
+    std::vector<FoundRegion> out;
+    for (std::uint64_t at = k_first_region_address; at < end;) {
+        const auto bytes = window.view(at, k_region_header_bytes, k_search_bytes);
+        const auto header = decode_region_header(bytes, run, at);
+        if (header) {
+            out.push_back(follow(window, *header, tag, end));
+            // A tail kept for a later dump has a header of its own behind the used part.
+            at = align_up(out.back().end);
+        } else {
+            at += k_region_alignment;
+        }
+        if (!window.status().ok()) return window.status();
+    }
+    return out;
+}
+
+Result<bool> is_intact(base::File& file, const ChunkRecord& record) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(record.bytes));
+    const Status status = file.read_at(record.address, bytes);
+    if (status.code() == StatusCode::insufficient_data) return false;
+    if (!status.ok()) return status;
+    return checksum(bytes) == record.checksum;
+}
+
+}  // namespace caesura::store
