@@ -1,0 +1,185 @@
+"""verify and info: a sound file passes, one flipped bit is found and named, bounds are held."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import caesura
+import h5py
+import hdf5plugin
+import numpy as np
+import pytest
+
+SHAPE = (64, 48, 40)
+BOUND = 1e-2
+
+
+def run(*arguments, code=0):
+    command = [sys.executable, "-m", "caesura", *map(str, arguments)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr
+    return answer
+
+
+def field(n):
+    rng = np.random.default_rng(n)
+    return np.cumsum(rng.normal(scale=0.01, size=SHAPE), axis=2).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A file of three dumps of two fields in many blocks, and its values as raw files."""
+    folder = tmp_path_factory.mktemp("verify")
+    raw = folder / "raw"
+    raw.mkdir()
+    with caesura.Writer(folder / "run.h5", absolute=BOUND, chunk_bytes=1 << 16) as writer:
+        rho = writer.define_field("rho", np.float32, SHAPE)
+        exact = writer.define_field("exact", np.float32, SHAPE, lossless=True, codec="zstd")
+        for n in range(3):
+            with writer.iteration(n) as iteration:
+                dump = iteration.begin_dump(time=n)
+                dump.put(rho, field(n))
+                dump.put(exact, field(n + 10))
+            field(n).tofile(raw / f"rho_{n}.bin")
+            field(n + 10).tofile(raw / f"exact_{n}.bin")
+    return folder
+
+
+@pytest.fixture
+def damaged(written, tmp_path):
+    """A copy with one bit flipped in the middle of one block's stored bytes."""
+    from caesura import _core
+
+    path = tmp_path / "damaged.h5"
+    shutil.copy(written / "run.h5", path)
+    dataset = _core.OpenFile(str(path)).info()["datasets"][2]
+    chunk = dataset["chunks"][len(dataset["chunks"]) // 2]
+    with path.open("r+b") as file:
+        file.seek(chunk["address"] + chunk["bytes"] // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, 1)
+        file.write(bytes([byte ^ 0x10]))
+    return path, dataset["path"]
+
+
+def test_a_sound_file_passes(written):
+    answer = json.loads(run("verify", written / "run.h5", "--json").stdout)
+    assert answer["ok"]
+    (file,) = answer["files"]
+    assert file["datasets"] == 6
+    assert file["blocks"] > 30
+    assert file["blocks_without_checksum"] == 0
+    assert file["raw_bytes"] == 6 * 4 * np.prod(SHAPE)
+
+
+def test_values_are_held_against_raw_files_and_hdf5(written, tmp_path):
+    reference = tmp_path / "reference.h5"
+    with h5py.File(reference, "w") as file:
+        for n in range(3):
+            file[f"/data/{n}/meshes/rho"] = field(n)
+            file[f"/data/{n}/meshes/exact"] = field(n + 10)
+    for against in (written / "raw", reference):
+        answer = run("verify", written / "run.h5", "--against", against, "--json")
+        fields = json.loads(answer.stdout)["files"][0]["fields"]
+        assert fields["rho"]["values"] == 3 * np.prod(SHAPE)
+        assert 0 < fields["rho"]["max_error_over_bound"] <= 1
+        assert fields["exact"]["max_error"] == 0
+    assert "rho" in run("verify", written / "run.h5", "--against", reference).stdout
+
+
+def test_a_value_beyond_its_bound_is_found(written, tmp_path):
+    shutil.copytree(written / "raw", tmp_path / "raw")
+    values = np.memmap(tmp_path / "raw" / "rho_1.bin", np.float32, "r+", shape=SHAPE)
+    values[5, 6, 7] += 10 * BOUND
+    values.flush()
+    answer = run("verify", written / "run.h5", "--against", tmp_path / "raw", "--json", code=1)
+    (finding,) = json.loads(answer.stdout)["files"][0]["findings"]
+    assert "/data/1/meshes/rho" in finding
+    assert "[5, 6, 7]" in finding
+
+
+def test_a_missing_reference_is_a_finding_not_a_pass(written, tmp_path):
+    shutil.copytree(written / "raw", tmp_path / "raw")
+    (tmp_path / "raw" / "exact_2.bin").unlink()
+    answer = run("verify", written / "run.h5", "--against", tmp_path / "raw", code=1)
+    assert "exact_2.bin" in answer.stdout
+
+
+def test_one_flipped_bit_is_found_and_named(damaged):
+    path, dataset = damaged
+    answer = run("verify", path, "--json", code=1)
+    findings = json.loads(answer.stdout)["files"][0]["findings"]
+    assert len(findings) == 1
+    assert dataset in findings[0]
+    assert "damaged" in run("verify", path, code=1).stdout
+
+
+def test_files_of_other_writers_are_decoded_without_checksums(tmp_path):
+    path = tmp_path / "theirs.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=field(0), chunks=(16, 16, 16), compression=hdf5plugin.Zstd())
+    (file,) = json.loads(run("verify", path, "--json").stdout)["files"]
+    assert file["blocks"] == file["blocks_without_checksum"] == 4 * 3 * 3
+
+
+def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
+    (tmp_path / "text.h5").write_text(
+        "this is no HDF5 file, but it is long enough to look at\n" * 99
+    )
+    for command in ("info", "verify", "recover"):
+        for name in ("nothing.h5", "text.h5"):
+            answer = run(command, tmp_path / name, code=3)
+            assert name in answer.stderr
+            assert answer.stdout == ""
+            document = json.loads(run(command, tmp_path / name, "--json", code=3).stdout)
+            assert name in document["error"]
+
+
+def test_info_tells_what_the_file_holds(written):
+    listing = json.loads(run("info", written / "run.h5", "--json").stdout)
+    assert listing["iterations"] == [0, 1, 2]
+    assert listing["raw_bytes"] == 6 * 4 * np.prod(SHAPE)
+    assert listing["ratio"] == listing["raw_bytes"] / listing["stored_bytes"] > 1
+    assert not listing["needs_recover"]
+    assert listing["file_bytes"] == (written / "run.h5").stat().st_size
+    dataset = listing["datasets"][0]
+    assert dataset["shape"] == list(SHAPE)
+    assert sum(chunk["bytes"] for chunk in dataset["chunks"]) == dataset["stored_bytes"]
+    shown = run("info", written / "run.h5").stdout
+    assert "64×48×40" in shown
+    assert "0.01" in shown
+    assert "lossless" in shown
+
+
+def test_recover_of_a_sound_file_changes_nothing(written, tmp_path):
+    path = tmp_path / "run.h5"
+    shutil.copy(written / "run.h5", path)
+    before = path.read_bytes()
+    report = json.loads(run("recover", path, "--json").stdout)
+    assert report["was_clean"]
+    assert report["committed_dumps"] == 3
+    assert path.read_bytes() == before
+    assert "nothing to do" in run("recover", path).stdout
+
+
+def test_report_writes_page_and_picture(traces, tmp_path):
+    page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
+    answer = run("report", *traces, "--html", page, "--svg", picture, "--json")
+    assert [row["rank"] for row in json.loads(answer.stdout)["ranks"]] == [0, 1]
+    assert page.read_text().startswith("<!doctype html>")
+    assert picture.read_text().startswith("<svg")
+
+
+def test_report_of_a_broken_trace_is_refused(tmp_path):
+    (tmp_path / "t.json").write_text("{")
+    assert "t.json" in run("report", tmp_path / "t.json", code=3).stderr
+
+
+def test_help_names_the_exit_codes():
+    for command in ("info", "verify", "recover", "report", "demo"):
+        assert "Exit codes" in run(command, "--help").stdout
+    assert run("verify", code=2).stderr != ""

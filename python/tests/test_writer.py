@@ -1,0 +1,341 @@
+"""The writer from Python: what numpy hands over is what h5py reads, and mistakes are named."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+
+import caesura
+import numpy as np
+import pytest
+
+SHAPE = (48, 40, 36)
+BOUND = 1e-3
+
+
+def wave(shape=SHAPE, phase=0.0, dtype=np.float32):
+    axes = np.meshgrid(*[np.linspace(0, 3, n) for n in shape], indexing="ij")
+    return np.sin(sum((k + 1) * axis for k, axis in enumerate(axes)) + phase).astype(dtype)
+
+
+def write(path, arrays, **options):
+    with caesura.Writer(path, **options) as writer:
+        field = writer.define_field("rho", arrays[0].dtype, arrays[0].shape)
+        for n, array in enumerate(arrays):
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=0.5 * n).put(field, array, offset=(0,) * array.ndim)
+    return writer
+
+
+def test_every_dump_is_read_back_within_its_bound(tmp_path):
+    arrays = [wave(phase=n) for n in range(4)]
+    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND)
+    assert writer.committed == 3
+    with caesura.open(tmp_path / "run.h5") as file:
+        for n, array in enumerate(arrays):
+            stored = file[f"/data/{n}/meshes/rho"]
+            assert stored.dtype == np.float32
+            assert np.max(np.abs(stored[...].astype(np.float64) - array)) <= BOUND
+            assert file[f"/data/{n}"].attrs["time"] == 0.5 * n
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd", "sz3", "zfp"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_codecs_keep_their_promise(tmp_path, codec, dtype):
+    array = wave(dtype=dtype)
+    lossy = codec in ("sz3", "zfp")
+    write(tmp_path / "run.h5", [array], codec=codec, absolute=BOUND if lossy else None)
+    with caesura.open(tmp_path / "run.h5") as file:
+        stored = file["/data/0/meshes/rho"][...]
+    if lossy:
+        assert np.max(np.abs(stored.astype(np.float64) - array)) <= BOUND
+    else:
+        assert np.array_equal(stored, array)
+
+
+def test_a_bound_of_the_field_wins_over_that_of_the_writer(tmp_path):
+    array = wave()
+    with caesura.Writer(tmp_path / "run.h5", absolute=0.1) as writer:
+        fine = writer.define_field("fine", np.float32, SHAPE, absolute=1e-5)
+        exact = writer.define_field("exact", np.float32, SHAPE, lossless=True)
+        share = writer.define_field("share", np.float32, SHAPE, relative=1e-2)
+        plain = writer.define_field("plain", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            for field in (fine, exact, share, plain):
+                dump.put(field, array)
+    with caesura.open(tmp_path / "run.h5") as file:
+        meshes = file["/data/0/meshes"]
+        error = {name: np.max(np.abs(meshes[name][...].astype(float) - array)) for name in meshes}
+        assert error["exact"] == 0
+        assert error["fine"] <= 1e-5
+        assert error["share"] <= 1e-2 * (array.max() - array.min())
+        assert 1e-5 < error["plain"] <= 0.1
+        attributes = meshes["share"].attrs
+        assert attributes["caesura_bound_kind"] in ("relative", b"relative")
+        assert attributes["caesura_bound_requested"] == 1e-2
+        assert attributes["caesura_bound"] == pytest.approx(
+            1e-2 * float(array.max() - array.min()), rel=1e-6
+        )
+
+
+def test_arrays_that_are_not_contiguous_are_copied(tmp_path):
+    big = wave((48, 40, 72))
+    for name, array in {
+        "strided": big[:, :, ::2],
+        "transposed": np.ascontiguousarray(wave().T).T,
+        "readonly": wave(),
+    }.items():
+        array.setflags(write=False)
+        write(tmp_path / f"{name}.h5", [array], codec="none")
+        with caesura.open(tmp_path / f"{name}.h5") as file:
+            assert np.array_equal(file["/data/0/meshes/rho"][...], array), name
+
+
+def test_a_copy_is_taken_unless_borrowed(tmp_path):
+    array = wave()
+    original = array.copy()
+    with caesura.Writer(tmp_path / "run.h5", codec="none") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0.0).put(field, array)
+            array[...] = -1.0
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], original)
+
+
+def test_a_borrowed_array_is_kept_alive_by_the_writer(tmp_path):
+    expected = wave()
+    with caesura.Writer(tmp_path / "run.h5", codec="none") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0.0).put(field, wave(), borrow=True)
+        gc.collect()
+        with writer.iteration(1):
+            pass
+    assert writer.released(0)
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], expected)
+
+
+def test_parts_tile_a_field(tmp_path):
+    array = wave()
+    with caesura.Writer(tmp_path / "run.h5", codec="none") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            for begin, end in ((0, 7), (7, 30), (30, 48)):
+                dump.put(field, array[begin:end], offset=(begin, 0, 0))
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], array)
+
+
+def test_nan_and_infinities_survive(tmp_path):
+    array = wave()
+    array[3, 4, 5], array[0, 0, 0], array[9, 9, 9] = np.nan, np.inf, -np.inf
+    write(tmp_path / "run.h5", [array], absolute=BOUND)
+    with caesura.open(tmp_path / "run.h5") as file:
+        stored = file["/data/0/meshes/rho"][...]
+    assert np.isnan(stored[3, 4, 5])
+    assert stored[0, 0, 0] == np.inf
+    assert stored[9, 9, 9] == -np.inf
+    finite = np.isfinite(array)
+    assert np.max(np.abs(stored[finite].astype(float) - array[finite])) <= BOUND
+
+
+def test_mistakes_are_value_errors_that_name_the_field(tmp_path):
+    with caesura.Writer(tmp_path / "run.h5") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            with pytest.raises(ValueError, match="rho"):
+                dump.put(field, wave(dtype=np.float64))
+            with pytest.raises(ValueError, match="rho"):
+                dump.put(field, wave(), offset=(1, 0, 0))  # reaches out of the field
+            with pytest.raises(ValueError, match="rho"):
+                dump.put(field, wave(), offset=(-1, 0, 0))
+            with pytest.raises(ValueError, match="axes"):
+                dump.put(field, wave()[0], offset=(0, 0, 0))
+            with pytest.raises(ValueError, match="lane"), iteration.busy("gpu"):
+                pass
+            dump.put(field, wave())
+        with pytest.raises(ValueError, match="int32"):
+            writer.define_field("count", np.int32, SHAPE)
+        with pytest.raises(ValueError, match="flat"):
+            writer.define_field("flat", np.float32, (0, 4))
+        with pytest.raises(ValueError, match="colour"):
+            writer.define_field("paint", np.float32, SHAPE, colour="red")
+        with pytest.raises(ValueError, match="not both"):
+            writer.define_field("both", np.float32, SHAPE, absolute=1.0, relative=0.1)
+        with pytest.raises(ValueError, match="tight"):
+            writer.define_field("tight", np.float32, SHAPE, absolute=-1.0)
+
+
+def test_an_impossible_path_is_an_os_error(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        caesura.Writer(tmp_path / "nowhere" / "run.h5")
+
+
+def test_a_codec_that_is_not_installed_says_what_to_do(tmp_path):
+    writer = caesura.Writer(tmp_path / "run.h5", codec="filter:64999", cd_values=[1])
+    with pytest.raises(RuntimeError, match="64999"):
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0.0).put(field, wave())
+
+
+def test_an_unknown_algorithm_names_the_known_ones(tmp_path):
+    with pytest.raises(ValueError, match="ext_johnson_backfill"):
+        caesura.Writer(tmp_path / "run.h5", algorithm="guess")
+
+
+def test_an_iteration_cannot_be_used_after_its_end(tmp_path):
+    with caesura.Writer(tmp_path / "run.h5") as writer:
+        with writer.iteration(0) as iteration:
+            pass
+        with pytest.raises(ValueError, match="ended"):
+            iteration.begin_dump(time=0.0)
+
+
+def test_an_exception_leaves_the_dumps_before_it(tmp_path):
+    with pytest.raises(ZeroDivisionError), caesura.Writer(tmp_path / "run.h5") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0.0).put(field, wave())
+        with writer.iteration(1):
+            _ = 1 / 0
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], wave())
+
+
+def test_a_writer_dropped_without_close_leaves_a_recoverable_file(tmp_path):
+    path = tmp_path / "run.h5"
+    writer = caesura.Writer(path)
+    field = writer.define_field("rho", np.float32, SHAPE)
+    for n in range(3):
+        with writer.iteration(n) as iteration:
+            iteration.begin_dump(time=0.0).put(field, wave(phase=n))
+    del iteration, writer
+    gc.collect()
+    caesura.recover(path)
+    with caesura.open(path) as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], wave())
+
+
+def test_messages_reach_python_and_bad_listeners_do_no_harm(tmp_path, recwarn):
+    heard = []
+
+    def listen(message):
+        heard.append(message)
+        raise RuntimeError("a listener's own mistake")
+
+    array = wave()
+    # A budget far below one field: the library has to say that it went beyond.
+    with caesura.Writer(tmp_path / "run.h5", memory_bytes=1 << 16, on_message=listen) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        for n in range(3):
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=0.0).put(field, array)
+    assert all(isinstance(message, str) for message in heard)
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert len(file["/data"]) == 3
+
+
+def test_python_runs_while_the_writer_waits(tmp_path):
+    # close() compresses and writes without the GIL: another thread must get on meanwhile.
+    writer = caesura.Writer(tmp_path / "run.h5", absolute=1e-6)
+    field = writer.define_field("rho", np.float32, (128, 128, 128))
+    with writer.iteration(0) as iteration:
+        iteration.begin_dump(time=0.0).put(field, wave((128, 128, 128)))
+    ticks, done = [0], threading.Event()
+
+    def count():
+        while not done.is_set():
+            ticks[0] += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = ticks[0]
+    writer.close()
+    during = ticks[0] - before
+    done.set()
+    thread.join()
+    assert during > 0
+
+
+def test_report_adds_up(tmp_path):
+    arrays = [wave(phase=n) for n in range(3)]
+    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND)
+    report = writer.report()
+    assert report.raw_bytes == sum(array.nbytes for array in arrays)
+    assert 0 < report.stored_bytes < report.raw_bytes
+    assert report.ratio == report.raw_bytes / report.stored_bytes
+    assert report.dumps == 3
+    assert report.blocks >= 3
+    assert 0 < report.max_error_over_bound <= 1
+
+
+def test_trace_shows_what_was_done(tmp_path):
+    from caesura.trace import read_traces
+
+    with caesura.Writer(
+        tmp_path / "run.h5", absolute=BOUND, trace=tmp_path / "trace-%r.json"
+    ) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        for n in range(4):
+            with writer.iteration(n) as iteration:
+                with iteration.busy("compress"):
+                    np.linalg.norm(wave())
+                with iteration.busy("write"):
+                    np.linalg.norm(wave())
+                iteration.begin_dump(time=n).put(field, wave(phase=n))
+    json.loads((tmp_path / "trace-0.json").read_text())
+    trace = read_traces([tmp_path / "trace-0.json"])
+    kinds = [event.kind for event in trace.events]
+    assert kinds.count("iteration") == 4
+    assert {"compress", "write", "obstacle", "put", "end", "commit"} <= set(kinds)
+    obstacles = {event.name for event in trace.events if event.kind == "obstacle"}
+    assert obstacles == {"compress", "write"}
+
+
+def test_h5py_in_the_same_process_keeps_its_own_filters(tmp_path):
+    # Two HDF5 libraries live in this process: each must keep its plugins.
+    import h5py
+    import hdf5plugin
+
+    array = wave()
+    for turn in range(2):
+        write(tmp_path / f"ours-{turn}.h5", [array], absolute=BOUND)
+        with h5py.File(tmp_path / f"theirs-{turn}.h5", "w") as file:
+            file.create_dataset("x", data=array, compression=hdf5plugin.SZ3(absolute=BOUND))
+        with h5py.File(tmp_path / f"theirs-{turn}.h5") as file:
+            assert np.max(np.abs(file["x"][...].astype(float) - array)) <= BOUND
+        with caesura.open(tmp_path / f"ours-{turn}.h5") as file:
+            assert np.max(np.abs(file["/data/0/meshes/rho"][...].astype(float) - array)) <= BOUND
+
+
+def test_lists_and_dlpack_arrays_are_taken(tmp_path):
+    class Foreign:
+        """Something that speaks DLPack and is no numpy array."""
+
+        def __init__(self, array):
+            self._array = array
+
+        def __dlpack__(self, **options):
+            return self._array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self._array.__dlpack_device__()
+
+    array = wave()
+    with caesura.Writer(tmp_path / "run.h5", codec="none") as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        line = writer.define_field("line", np.float64, (3,))
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            dump.put(field, Foreign(array))
+            dump.put(line, [1.0, 2.0, 3.0])
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert np.array_equal(file["/data/0/meshes/rho"][...], array)
+        assert list(file["/data/0/meshes/line"][...]) == [1.0, 2.0, 3.0]
