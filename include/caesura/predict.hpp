@@ -61,14 +61,18 @@ class FieldModel {
     };
     double raw_bytes(const Features& features) const;
     double guessed_bytes(const Features& features) const;
+    double shared_var(const Features& features) const;
 
     Kind kind_;
     Curve curve_;
     double value_bits_;
     // ln(stored / guessed) of a block is mean + noise: a scalar Kalman filter with learned noise.
     double log_ratio_mean_ = 0.0;
-    double mean_var_;         // how uncertain the mean is: common to all blocks
-    double noise_var_;        // from block to block
+    double mean_var_;   // how uncertain the mean is: common to all blocks
+    double noise_var_;  // from block to block
+    // ln(guessed bits) of the blocks learned from: outside them the factor is an extrapolation.
+    double log_bits_mean_ = 0.0;
+    double log_bits_var_ = 0.0;
     double log_speed_ = 0.0;  // ln(measured / curve throughput)
     std::uint64_t sizes_learned_ = 0;
     std::uint64_t speeds_learned_ = 0;

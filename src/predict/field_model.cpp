@@ -18,6 +18,8 @@ constexpr double k_noise_floor = 0.01;  // no field is more regular than this
 constexpr double k_least_gain = 0.1;    // the last ten or so blocks count
 constexpr double k_least_noise_gain = 0.05;
 constexpr double k_prior_noise_blocks = 4.0;  // how many blocks the prior noise is worth
+constexpr double k_drift = 0.02;              // a field's factor moves so far between dumps
+constexpr double k_extrapolation = 0.5;       // spread added per unit of ln(bits) beyond those seen
 constexpr double k_max_log_ratio = 4.2;       // a factor of 66: what one block may claim
 constexpr double k_frame_bytes = 256.0;       // headers and tables of the smallest block
 
@@ -85,16 +87,30 @@ double FieldModel::guessed_bytes(const Features& features) const {
     return k_frame_bytes + static_cast<double>(features.values) * bits / 8.0;
 }
 
+// How uncertain the field's factor is for a block like this. The factor belongs to the regime it
+// was learned in (a bound relative to the field's roughness); how far the sampled bits of this
+// block lie outside those of the learned blocks says how far the regime has moved.
+double FieldModel::shared_var(const Features& features) const {
+    if (sizes_learned_ == 0) return mean_var_;
+    const double log_bits =
+        std::log(guessed_bytes(features) / static_cast<double>(features.values));
+    const double beyond =
+        std::max(0.0, std::fabs(log_bits - log_bits_mean_) - std::sqrt(log_bits_var_));
+    return mean_var_ + std::min(k_prior_spread * k_prior_spread,
+                                k_extrapolation * k_extrapolation * beyond * beyond);
+}
+
 Bytes FieldModel::predict_bytes(const Features& features) const {
     const double raw = raw_bytes(features);
     if (kind_ == Kind::raw || features.values == 0) return {raw, 0.0, 0.0};
     const double guess = guessed_bytes(features);
-    const double scale = spread_scale(8.0 * guess / static_cast<double>(features.values));
-    const double shared_var = scale * scale * mean_var_;
-    const double var = shared_var + scale * scale * noise_var_;
+    const double scale = spread_scale(8.0 * guess * std::exp(log_ratio_mean_) /
+                                      static_cast<double>(features.values));
+    const double common_var = scale * scale * shared_var(features);
+    const double var = common_var + scale * scale * noise_var_;
     // Mean and deviation of a log-normal quantity.
     const double mean = std::min(raw, guess * std::exp(log_ratio_mean_ + 0.5 * var));
-    return {mean, mean * std::sqrt(std::expm1(var)), mean * std::sqrt(std::expm1(shared_var))};
+    return {mean, mean * std::sqrt(std::expm1(var)), mean * std::sqrt(std::expm1(common_var))};
 }
 
 // Source: S1-Eq1. Differs: clamped at the fastest speed (the formula exceeds it below 3 bits), the
@@ -120,11 +136,13 @@ void FieldModel::learn(const Features& features, std::uint64_t stored_bytes, dou
     }
     if (stored_bytes == 0 || kind_ == Kind::raw) return;
     const double guess = guessed_bytes(features);
-    const double scale = spread_scale(8.0 * guess / static_cast<double>(features.values));
+    const double scale = spread_scale(8.0 * guess * std::exp(log_ratio_mean_) /
+                                      static_cast<double>(features.values));
     const double seen = std::clamp(std::log(static_cast<double>(stored_bytes) / guess),
                                    -k_max_log_ratio, k_max_log_ratio);
     const double surprise = seen - log_ratio_mean_;
-    const double gain = mean_var_ / (mean_var_ + noise_var_);
+    const double common_var = shared_var(features);
+    const double gain = common_var / (common_var + noise_var_);
     log_ratio_mean_ += gain * surprise;
     // The part of the squared surprise that is noise and not ignorance of the mean.
     const double noise = surprise * surprise / (scale * scale) * (1.0 - gain);
@@ -133,8 +151,14 @@ void FieldModel::learn(const Features& features, std::uint64_t stored_bytes, dou
     noise_var_ =
         std::max(k_noise_floor * k_noise_floor, noise_var_ + noise_gain * (noise - noise_var_));
     // The field drifts, so the mean is never known better than the least gain implies.
-    mean_var_ =
-        std::max((1.0 - gain) * mean_var_, noise_var_ * k_least_gain / (1.0 - k_least_gain));
+    mean_var_ = std::max({(1.0 - gain) * common_var, k_drift * k_drift,
+                          noise_var_ * k_least_gain / (1.0 - k_least_gain)});
+    const double log_bits = std::log(guess / static_cast<double>(features.values));
+    const double step = log_bits - log_bits_mean_;
+    const double bits_gain =
+        std::max(k_least_gain, 1.0 / (static_cast<double>(sizes_learned_) + 1.0));
+    log_bits_mean_ += bits_gain * step;
+    log_bits_var_ = (1.0 - bits_gain) * (log_bits_var_ + bits_gain * step * step);
     ++sizes_learned_;
 }
 

@@ -71,6 +71,41 @@ TEST(FieldModel, knows_little_before_it_has_learned) {
     }
 }
 
+// Goal: S1-Eq3's finding: below one bit per value predictions are worse, so more is reserved.
+TEST(FieldModel, spread_grows_where_few_bits_are_left) {
+    const FieldModel model("filter:32015", float32);
+    const auto relative_spread = [&](double bits) {
+        const Bytes bytes = model.predict_bytes(features_of(bits));
+        return bytes.sigma / bytes.mean;
+    };
+    EXPECT_NEAR(relative_spread(8.0), relative_spread(1.0), 1e-9);
+    EXPECT_GT(relative_spread(0.5), 1.3 * relative_spread(1.0));
+    EXPECT_GT(relative_spread(0.05), 2.5 * relative_spread(1.0));
+    EXPECT_NEAR(relative_spread(0.001), relative_spread(0.01), 1e-9);
+}
+
+// Goal: a factor learned in one regime is not trusted in another: blocks whose sampled bits lie far
+// from those learned get a wide margin, which the first blocks of the new regime narrow again.
+TEST(FieldModel, spread_grows_outside_what_was_learned) {
+    FieldModel model("sz3", float32);
+    const auto spread = [&](double bits) {
+        const Bytes bytes = model.predict_bytes(features_of(bits));
+        return bytes.shared_sigma / bytes.mean;
+    };
+    const auto learn = [&](double bits, double factor) {
+        const double guess = 256.0 + (1u << 21) * 1.1 * bits / 8.0;
+        model.learn(features_of(bits), static_cast<std::uint64_t>(factor * guess), 0.05);
+    };
+    for (int i = 0; i < 20; ++i) learn(2.0 + 0.01 * i, 0.8);
+    EXPECT_LT(spread(2.1), 0.05);
+    EXPECT_GT(spread(6.0), 0.2);
+    EXPECT_LT(spread(6.0), 0.5);
+    for (int i = 0; i < 4; ++i) learn(6.0, 1.1);
+    EXPECT_LT(spread(6.0), 0.2);
+    EXPECT_NEAR(model.predict_bytes(features_of(6.0)).mean, (1u << 21) * 1.1 * 6.0 / 8.0 * 1.1,
+                0.1 * (1u << 21) * 6.0 / 8.0);
+}
+
 // Goal: S1-Eq1: slower with more bits, between the curve's ends, in proportion to the data.
 TEST(FieldModel, compress_time_follows_the_clamped_curve) {
     for (const char* codec : k_codecs) {
