@@ -206,7 +206,8 @@ Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
                 H5Fclose);
     if (!file.ok()) return reason(state, hdf5_error(StatusCode::internal, "opening the file"));
     // Before any change: the library may extend a block at the old end without asking the driver.
-    state.eoa = pad ? std::max(state.eoa, state.floor) : state.floor;
+    // A new file has its root group beyond the floor by now, so trimming never lowers that one.
+    state.eoa = pad || state.creating ? std::max(state.eoa, state.floor) : state.floor;
     FilterAliases aliases;
     std::vector<std::uint64_t> headers;
     Status status = write_dumps(state, file.get(), dumps, planned, aliases, headers);
