@@ -42,7 +42,7 @@ struct CodecSpec {
     std::string name = "sz3";
     /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
     /// the bound (known filters only). The result is held to the bound all the same.
-    std::vector<unsigned> cd_values;
+    std::vector<unsigned> cd_values = {};
     /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
     bool verify = true;
     friend bool operator==(const CodecSpec&, const CodecSpec&) = default;

@@ -140,17 +140,28 @@ BoundCheck check_typed(const std::byte* original, const std::byte* decoded, cons
 }
 
 template <class T>
-bool all_finite_typed(const std::byte* block, std::size_t count) {
+ValueRange value_range_typed(const std::byte* block, std::size_t count) {
     const T* x = reinterpret_cast<const T*>(block);
     // x * 0 is 0 for finite x and NaN otherwise, and NaN survives the sum: no branch, so it
     // vectorises; per lane for the same reason as above.
-    std::array<T, k_lanes> sum{};
+    std::array<T, k_lanes> zero{};
+    std::array<T, k_lanes> low{};
+    std::array<T, k_lanes> high{};
+    low.fill(x[0]);
+    high.fill(x[0]);
+    const auto take = [&](std::size_t lane, T value) {
+        zero[lane] += value * T(0);
+        low[lane] = value < low[lane] ? value : low[lane];
+        high[lane] = value > high[lane] ? value : high[lane];
+    };
     std::size_t i = 0;
     for (; i + k_lanes <= count; i += k_lanes) {
-        for (std::size_t lane = 0; lane < k_lanes; ++lane) sum[lane] += x[i + lane] * T(0);
+        for (std::size_t lane = 0; lane < k_lanes; ++lane) take(lane, x[i + lane]);
     }
-    for (; i < count; ++i) sum[0] += x[i] * T(0);
-    return std::none_of(sum.begin(), sum.end(), [](T value) { return std::isnan(value); });
+    for (; i < count; ++i) take(0, x[i]);
+    return {std::none_of(zero.begin(), zero.end(), [](T value) { return std::isnan(value); }),
+            static_cast<double>(*std::min_element(low.begin(), low.end())),
+            static_cast<double>(*std::max_element(high.begin(), high.end()))};
 }
 
 }  // namespace
@@ -163,10 +174,10 @@ BoundCheck check_bound(std::span<const std::byte> original, std::span<const std:
                : check_typed<double>(original.data(), decoded.data(), chunk, valid, bound);
 }
 
-bool all_finite(std::span<const std::byte> block, DType dtype) {
+ValueRange value_range(std::span<const std::byte> block, DType dtype) {
     const std::size_t count = block.size() / size_of(dtype);
-    return dtype == DType::float32 ? all_finite_typed<float>(block.data(), count)
-                                   : all_finite_typed<double>(block.data(), count);
+    return dtype == DType::float32 ? value_range_typed<float>(block.data(), count)
+                                   : value_range_typed<double>(block.data(), count);
 }
 
 }  // namespace codec

@@ -27,7 +27,13 @@ BoundCheck check_bound(std::span<const std::byte> original, std::span<const std:
                        DType dtype, const Shape& chunk, const Shape& valid,
                        const ErrorBound& bound);
 
-/// Is every value of a dense block finite? Padding is judged too: a codec sees it.
-bool all_finite(std::span<const std::byte> block, DType dtype);
+struct ValueRange {
+    bool finite = false;  ///< no NaN, no infinity; the rest is meaningless otherwise
+    double lowest = 0.0;
+    double highest = 0.0;
+};
+
+/// The values of a dense block of at least one value. Padding counts: a codec sees it.
+ValueRange value_range(std::span<const std::byte> block, DType dtype);
 
 }  // namespace caesura::codec

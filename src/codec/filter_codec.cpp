@@ -5,8 +5,8 @@
 //   [main, optional]                   main is lossless, or no Zstd plugin is there
 // Every block uses exactly one stage or none; the filter mask says which:
 //   main alone            normal
-//   zstd alone            main failed, broke the bound even when asked for 0.9 of it, would lose
-//                         NaN or Inf, or did not make the block smaller
+//   zstd alone            main failed, broke the bound even when asked for 0.9 of it, may not be
+//                         given such values (NaN, for one), or did not make the block smaller
 //   none (raw)            nothing makes the block smaller
 #include "codec/filter_codec.hpp"
 
@@ -59,11 +59,12 @@ struct Stage {
 class FilterCodec final : public BlockCodec {
   public:
     struct Parts {
-        std::vector<Stage> stages;  // 1 or 2
-        bool verify = false;        // decode every block of stage 0 again
-        bool exact = false;         // stage 0 is lossless by its nature
-        bool keeps_nonfinite = true;
-        double round_step = 0.0;  // > 0: values are rounded to this grid before stage 0
+        std::vector<Stage> stages;   // 1 or 2
+        bool verify = false;         // decode every block of stage 0 again
+        bool exact = false;          // stage 0 is lossless by its nature
+        FilterTraits traits;         // of stage 0
+        std::vector<unsigned> user;  // its cd_values before set_local
+        double round_step = 0.0;     // > 0: values are rounded to this grid before stage 0
     };
 
     FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
@@ -93,8 +94,9 @@ class FilterCodec final : public BlockCodec {
         try {
         if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
         EncodedBlock block;
-        bool broken = false;
-        if (parts_.keeps_nonfinite || all_finite(chunk, dtype_)) {
+        bool broken = true;
+        if (!parts_.traits.screened ||
+            may_encode(parts_.traits, parts_.user, dtype_, value_range(chunk, dtype_))) {
             const Stage& main = parts_.stages[0];
             Outcome outcome = try_main(chunk, valid, main.cd_values, block);
             if (outcome == Outcome::broken && !main.retry_cd_values.empty()) {
@@ -102,8 +104,6 @@ class FilterCodec final : public BlockCodec {
             }
             if (outcome == Outcome::good) return block;
             broken = outcome == Outcome::broken;
-        } else {
-            broken = true;
         }
         encode_lossless(chunk, block);
         block.fell_back = broken;
@@ -288,10 +288,12 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
         find_traits(std::string_view(spec.name).substr(round ? k_round.size() : 0));
     if (!traits.ok()) return traits.status();
     const bool lossless_bound = bound.kind == ErrorBound::Kind::lossless;
-    // A filter that has no lossless mode, asked for lossless: Zstd does what was asked.
-    if (traits->id == k_sz3_id && lossless_bound && spec.cd_values.empty()) {
-        traits = find_traits("zstd");
-    }
+    // Zstd does what is asked where the filter cannot: SZ3 has no lossless mode, and leaves blocks
+    // below 20 values as they are; ZFP refuses a chunk of one value.
+    constexpr std::uint64_t k_fewest_values = 20;
+    const bool cannot = (traits->id == k_sz3_id && lossless_bound) ||
+                        (traits->screened && chunk.count() < k_fewest_values);
+    if (cannot && spec.cd_values.empty()) traits = find_traits("zstd");
     Result<std::vector<unsigned>> user = user_cd_values(spec, *traits, bound);
     if (!user.ok()) return user.status();
     Result<Stage> main = make_stage(*traits, *user, dtype, chunk);
@@ -313,7 +315,8 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     }
     if (round && !lossless_bound) parts.round_step = grid_step(bound.value, dtype);
     parts.verify = spec.verify && !parts.exact;
-    parts.keeps_nonfinite = traits->keeps_nonfinite || lossless_bound;
+    parts.traits = *traits;
+    parts.user = std::move(*user);
     parts.stages.push_back(std::move(*main));
     if (!parts.exact) {
         Result<FilterTraits> zstd = find_traits("zstd");

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace caesura::codec {
 namespace {
@@ -36,6 +39,38 @@ std::vector<unsigned> zfp_reversible() { return {5, 0, 0, 0, 0, 0}; }
 
 /// Four words that set_local fills, then level, byte shuffle (1), inner codec Zstd (5).
 std::vector<unsigned> blosc2_shuffle_zstd() { return {0, 0, 0, 0, 1, 1, 5}; }
+
+double double_of(unsigned high, unsigned low) {
+    return std::bit_cast<double>(std::uint64_t{high} << 32 | low);
+}
+
+/// SZ3's quotients stay away from 2^31, for every prediction it makes. Predictions are sums of
+/// neighbours with weights that add up to 1 inside the block, and to another integer where zeros
+/// stand in for neighbours beyond the edge; the weights' magnitudes add up to at most 80 (second
+/// order Lorenzo on 4 axes).
+bool sz3_may_encode(std::span<const unsigned> user, DType dtype, const ValueRange& range) {
+    constexpr double k_reach = 128.0;
+    constexpr double k_int_limit = 2147483648.0;
+    if (!range.finite) return false;
+    const double largest = std::max(std::abs(range.lowest), std::abs(range.highest));
+    const double smallest = std::min(std::abs(range.lowest), std::abs(range.highest));
+    // A prediction that overflows is an infinity, and then a NaN.
+    const double type_limit = dtype == DType::float32 ? std::numeric_limits<float>::max()
+                                                      : std::numeric_limits<double>::max();
+    if (largest > type_limit / k_reach) return false;
+    constexpr unsigned k_absolute_mode = 0;
+    if (user.size() < 3 || user[0] != k_absolute_mode) return true;  // bound relative to the range
+    const double bound = double_of(user[1], user[2]);
+    constexpr double k_least_bound = 1e-290;  // its reciprocal and products are finite
+    if (!(bound > k_least_bound)) return false;
+    const double limit = k_int_limit * bound;
+    if (k_reach * largest < limit) return true;
+    // Small variations on a large offset: differences inside are small, those at the edge are about
+    // a multiple of the offset, and that is beyond the limit.
+    const double spread = k_reach * (range.highest - range.lowest);
+    const bool same_sign = (range.lowest > 0) == (range.highest > 0);
+    return same_sign && spread < limit / 2 && smallest - spread > 2 * limit;
+}
 
 Result<FilterTraits> traits_of_number(std::string_view number) {
     unsigned id = 0;
@@ -71,7 +106,7 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
                             .name = "sz3",
                             .lossless = false,
                             .reentrant = true,
-                            .keeps_nonfinite = true,
+                            .screened = true,
                             .stream_carries_bound = true};
     }
     if (codec_name == "zfp") {
@@ -79,7 +114,7 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
                             .name = "zfp",
                             .lossless = false,
                             .reentrant = true,
-                            .keeps_nonfinite = false,
+                            .screened = true,
                             .stream_carries_bound = false};
     }
     if (codec_name == "zstd") {
@@ -97,6 +132,19 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
                   fmt::format("codec \"{}\" is unknown; choose none, sz3, zfp, zstd, blosc2 or "
                               "filter:<HDF5 filter number>",
                               codec_name));
+}
+
+bool may_encode(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
+                const ValueRange& range) {
+    constexpr unsigned k_zfp_reversible = 5;
+    switch (traits.id) {
+        case k_sz3_id:
+            return sz3_may_encode(user, dtype, range);
+        case k_zfp_id:
+            return range.finite || (!user.empty() && user[0] == k_zfp_reversible);
+        default:
+            return true;
+    }
 }
 
 std::optional<std::vector<unsigned>> bound_to_cd_values(unsigned filter_id,

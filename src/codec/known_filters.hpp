@@ -5,11 +5,13 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/bound.hpp"
 
 namespace caesura::codec {
 
@@ -27,8 +29,8 @@ struct FilterTraits {
     bool lossless = false;
     /// encode and decode may run in several threads at once.
     bool reentrant = false;
-    /// NaN and Inf come back. Otherwise a block that has any goes lossless without being tried.
-    bool keeps_nonfinite = true;
+    /// The filter mistreats some values, so a block is looked at first: see may_encode().
+    bool screened = false;
     /// The stream carries its own bound, so a block may be encoded with a tighter one than the
     /// dataset's cd_values say, and a stock reader still decodes it. (ZFP's does not: it decodes
     /// with the bit plane cut-off of the cd_values.)
@@ -37,6 +39,16 @@ struct FilterTraits {
 
 /// "sz3" ... or "filter:<number>". Errors: invalid_argument (no such name, names the choices).
 Result<FilterTraits> find_traits(std::string_view codec_name);
+
+/// May the filter be given a block with such values? A block it may not have goes lossless.
+///  - ZFP loses NaN and infinities, and finite values near them (except in its reversible mode).
+///  - SZ3 turns quotients (x - prediction) / bound into an int unchecked. A NaN, or a quotient that
+///    happens to lie at 2^31, then becomes a code near 2^30, and a code table of that size is
+///    built: it takes minutes or ends the process. Safe is what keeps every quotient away from
+///    2^31.
+/// @param user   the cd_values before set_local.
+bool may_encode(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
+                const ValueRange& range);
 
 /// The user cd_values that ask the filter for `bound`; nullopt if the filter has no such setting.
 /// @param bound  absolute or lossless.

@@ -39,12 +39,21 @@ Status loader_error(const std::string& path) {
             fmt::format("plugin {} cannot be loaded: {}", path, message ? message : "no reason")};
 }
 
+/// A symbol as a plugin will see it: in the program and what was made global since it started.
+/// RTLD_DEFAULT would not do: it also looks into the libraries of the module this code lies in.
+void* find_globally(const char* symbol) {
+    void* program = dlopen(nullptr, RTLD_LAZY);
+    void* found = program ? dlsym(program, symbol) : nullptr;
+    if (program) dlclose(program);
+    return found;
+}
+
 void* address_of_our_h5open() { return reinterpret_cast<void*>(&H5open); }
 
 bool malloc_is_libc() {
     void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
     if (!libc) return false;
-    const bool same = dlsym(libc, "malloc") == dlsym(RTLD_DEFAULT, "malloc");
+    const bool same = dlsym(libc, "malloc") == find_globally("malloc");
     dlclose(libc);
     return same;
 }
@@ -127,7 +136,7 @@ Result<void*> peek_plugin(const std::string& path) {
 }
 
 Result<void*> load_plugin(const std::string& path) {
-    void* global = dlsym(RTLD_DEFAULT, "H5open");
+    void* global = find_globally("H5open");
     if (global == address_of_our_h5open()) return peek_plugin(path);  // case (a)
     if (!global) return load_private_copy(path, RTLD_NOW | RTLD_LOCAL);
     if (!malloc_is_libc()) {
