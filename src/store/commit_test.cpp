@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <thread>
 
 #include "store/hdf5_handle.hpp"
 #include "store/region_format.hpp"
@@ -39,6 +40,30 @@ TEST(Store, stock_hdf5_reads_raw_and_deflated_chunks_of_every_committed_dump) {
     ASSERT_TRUE(status.ok()) << status.message();
     for (const SmallDump& dump : dumps) expect_dump(path.str(), dump);
     EXPECT_EQ(std::filesystem::file_size(path.str()), run.end());
+}
+
+TEST(Store, a_flush_runs_beside_the_next_dumps_writes) {
+    const TemporaryPath path("beside");
+    SmallRun run(base::FileSystem::posix(), path.str(), 1, test_run());
+    auto other = SharedFile::open(base::FileSystem::posix(), path.str(), test_run());
+    ASSERT_TRUE(other.ok());
+    const SmallDump first(0), second(1);
+    ASSERT_TRUE(run.write_regions(first).ok());
+    Status flushed;
+    std::thread lane([&] { flushed = run.commit(); });
+    // Another rank, far behind everything, while rank 0's write lane flushes.
+    std::vector<ChunkRecord> records;
+    const std::uint64_t far = first_region_address() + (1 << 20);
+    RegionWriter region(*other, {1, 1, far, 1 << 20, 0}, encode_manifest(second.manifest));
+    const auto blocks = second.blocks(0, 1);
+    EXPECT_TRUE(region.write(blocks, records).ok());
+    lane.join();
+    ASSERT_TRUE(flushed.ok()) << flushed.message();
+    auto image = run.committer().build({&second.manifest, 1}, records, far + (1 << 20));
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    ASSERT_TRUE(image->flush(run.file()).ok());
+    expect_dump(path.str(), first);
+    expect_dump(path.str(), second);
 }
 
 TEST(Store, several_dumps_in_one_commit) {

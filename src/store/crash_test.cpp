@@ -6,6 +6,7 @@
 #include <random>
 
 #include "store/faulty_file_system.hpp"
+#include "store/hdf5_handle.hpp"
 #include "store/journal.hpp"
 #include "store/recording_file_system.hpp"
 #include "store/store_fixture.hpp"
@@ -48,9 +49,11 @@ class Crash : public ::testing::Test {
         RecordingFileSystem recorder(base::FileSystem::posix());
         SmallRun run(recorder, path_.str(), 2, test_run());
         ASSERT_TRUE(run.opened().ok()) << run.opened().message();
-        for (const SmallDump& dump : dumps_) {
-            ASSERT_TRUE(run.write_regions(dump).ok());
+        for (std::size_t n = 0; n < dumps_.size(); ++n) {
+            ASSERT_TRUE(run.write_regions(dumps_[n]).ok());
             written_at_.push_back(recorder.size());
+            // As the writer does: the commit's stored end already includes the next regions.
+            if (n + 1 < dumps_.size()) run.reserve(dumps_[n + 1]);
             const Status status = run.commit();
             ASSERT_TRUE(status.ok()) << status.message();
             committed_at_.push_back(recorder.size());
@@ -189,16 +192,21 @@ TEST_F(Crash, of_recovery_itself_loses_no_dump) {
 TEST_F(Crash, with_damaged_bytes_never_corrupts_committed_dumps) {
     std::mt19937 random(k_seed + 2);
     RecordProperty("seed", k_seed + 2);
-    // Regions of dump 3 written, not committed: the bytes beyond dump 2's commit are its.
+    // Regions of dump 3 written, not committed.
     const std::size_t n = written_at_[3];
     const auto state = state_after(operations_, n);
-    const std::size_t safe = state_after(operations_, committed_at_[2]).size();
-    ASSERT_LT(safe, state.size());
+    std::size_t begin_3 = state.size(), end_3 = 0;
+    for (std::size_t i = committed_at_[2]; i < n; ++i) {
+        if (operations_[i].kind != Operation::Kind::write) continue;
+        begin_3 = std::min<std::size_t>(begin_3, operations_[i].offset);
+        end_3 = std::max<std::size_t>(end_3, operations_[i].offset + operations_[i].bytes.size());
+    }
+    ASSERT_LT(begin_3, end_3);
     for (int trial = 0; trial < 150; ++trial) {
         auto damaged = state;
         const bool in_journal = trial % 3 == 0;
-        const std::size_t begin = in_journal ? k_journal_address : safe;
-        const std::size_t end = in_journal ? k_journal_address + 256 : state.size();
+        const std::size_t begin = in_journal ? k_journal_address : begin_3;
+        const std::size_t end = in_journal ? k_journal_address + 256 : end_3;
         for (unsigned i = 0; i < 1 + random() % 4; ++i)
             damaged[begin + random() % (end - begin)] ^= static_cast<std::byte>(1 + random() % 255);
         put_file(path_.str(), damaged);
@@ -286,6 +294,53 @@ TEST_F(Crash, recovery_refuses_what_is_not_ours_and_what_was_cut_off) {
     EXPECT_EQ(report.status().code(), StatusCode::corrupt);
     EXPECT_NE(report.status().message().find("cut off"), std::string::npos);
     EXPECT_TRUE(get_file(path_.str()) == state);
+}
+
+/// 600 groups, then a child for each: the second commit overwrites far more than the slot holds.
+TEST_F(Crash, inside_a_commit_whose_journal_lies_outside_its_slot_is_repaired) {
+    DumpManifest parents, children;
+    children.dump = 1;
+    for (int i = 0; i < 600; ++i) {
+        parents.groups.push_back({fmt::format("/g{}", i), {{"i", std::int64_t{i}}}});
+        children.groups.push_back({fmt::format("/g{}/child", i), {{"i", std::int64_t{i}}}});
+    }
+    RecordingFileSystem recorder(base::FileSystem::posix());
+    std::size_t first_commit = 0;
+    {
+        auto shared = SharedFile::create(recorder, path_.str(), test_run());
+        ASSERT_TRUE(shared.ok());
+        Committer committer(*shared);
+        auto one = committer.build({&parents, 1}, {}, first_region_address());
+        ASSERT_TRUE(one.ok() && one->flush(*shared).ok());
+        first_commit = recorder.size();
+        auto two = committer.build({&children, 1}, {}, one->file_end());
+        ASSERT_TRUE(two.ok()) << two.status().message();
+        ASSERT_TRUE(two->flush(*shared).ok());
+        // The next regions start behind the payload, which is still needed while they are written.
+        ASSERT_GT(two->file_end(), *shared->file().size() - 4096);
+    }
+    const auto& operations = recorder.operations();
+    for (std::size_t n = first_commit; n <= operations.size();
+         n += 1 + (n - first_commit) / 8 % 20) {
+        const auto state = state_after(operations, n);
+        put_file(path_.str(), state);
+        auto report = recover(quiet_, path_.str());
+        ASSERT_TRUE(report.ok()) << n << ": " << report.status().message();
+        ASSERT_TRUE(stock_opens(path_.str())) << n;
+        auto again = recover(quiet_, path_.str());
+        ASSERT_TRUE(again.ok() && again->was_clean) << n;
+        const QuietErrors quiet;
+        const Handle file(H5Fopen(path_.str().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+        std::size_t found = 0;
+        for (const GroupSpec& group : children.groups)
+            found += H5Lexists(file.get(), group.path.c_str(), H5P_DEFAULT) > 0 ? 1 : 0;
+        ASSERT_EQ(found, report->committed_dumps == 2 ? 600u : 0u) << n;
+    }
+    const auto outside = std::count_if(operations.begin(), operations.end(), [](const auto& o) {
+        return o.kind == Operation::Kind::write && o.offset == k_journal_address &&
+               o.bytes.size() == k_journal_header_bytes;
+    });
+    EXPECT_GE(outside, 3);  // a journal without payload in the slot, and two clearings
 }
 
 // ------------------------------------------------------------------------- full disk

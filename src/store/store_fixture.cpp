@@ -124,23 +124,32 @@ SmallRun::SmallRun(base::FileSystem& file_system, const std::string& path, int r
     committer_ = std::make_unique<Committer>(*files_.front());
 }
 
-Status SmallRun::write_regions(const SmallDump& dump) {
+void SmallRun::reserve(const SmallDump& dump) {
+    auto& places = reserved_[dump.manifest.dump];
     for (int r = 0; r < ranks_; ++r) {
         const auto blocks = dump.blocks(r, ranks_);
-        const std::string manifest = r == 0 ? encode_manifest(dump.manifest) : std::string();
-        std::uint64_t bytes = region_overhead_bytes(blocks.size(), manifest.size());
+        const std::uint64_t manifest = r == 0 ? encode_manifest(dump.manifest).size() : 0;
+        std::uint64_t bytes = region_overhead_bytes(blocks.size(), manifest);
         for (const BlockView& block : blocks) bytes += block.bytes.size();
-        const RegionWriter::Place place{r, dump.manifest.dump, end_, align_up(bytes),
-                                        previous_[static_cast<std::size_t>(r)]};
+        auto& previous = previous_[static_cast<std::size_t>(r)];
+        places.push_back({r, dump.manifest.dump, end_, align_up(bytes), previous});
+        previous = end_;
+        end_ += align_up(bytes);
+    }
+}
+
+Status SmallRun::write_regions(const SmallDump& dump) {
+    if (reserved_.count(dump.manifest.dump) == 0) reserve(dump);
+    for (int r = 0; r < ranks_; ++r) {
+        const auto blocks = dump.blocks(r, ranks_);
         SharedFile& file = *files_[static_cast<std::size_t>(r)];
-        RegionWriter region(file, place, manifest);
+        RegionWriter region(file, reserved_[dump.manifest.dump][static_cast<std::size_t>(r)],
+                            r == 0 ? encode_manifest(dump.manifest) : std::string());
         // Two writes, so that a crash may fall between them.
         const std::size_t half = blocks.size() / 2;
         for (const auto part : {std::span(blocks).first(half), std::span(blocks).subspan(half)})
             if (Status s = region.write(part, records_); !s.ok()) return s;
         if (Status s = file.file().sync(); !s.ok()) return s;
-        previous_[static_cast<std::size_t>(r)] = place.address;
-        end_ += place.bytes;
     }
     manifests_.push_back(dump.manifest);
     return {};

@@ -56,7 +56,10 @@ class SmallRun {
   public:
     SmallRun(base::FileSystem& file_system, const std::string& path, int ranks, RunId run);
 
-    /// Regions of the dump, synced. The records stay here until commit().
+    /// Take room for the dump's regions, beyond everything else.
+    void reserve(const SmallDump& dump);
+    /// Regions of the dump, synced; reserved now if they are not. The records stay here until
+    /// commit().
     Status write_regions(const SmallDump& dump);
     /// build and flush of everything written so far. After an error it may be called again.
     Status commit(bool trim = false);
@@ -75,6 +78,7 @@ class SmallRun {
     std::vector<DumpManifest> manifests_;
     std::vector<ChunkRecord> records_;
     std::vector<std::uint64_t> previous_;
+    std::map<std::uint64_t, std::vector<RegionWriter::Place>> reserved_;  // by dump, per rank
     std::uint64_t end_ = 0;
 };
 

@@ -1,0 +1,203 @@
+// The bytes on disk: pinned, exact after a round trip, and nothing damaged is accepted.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "store/journal.hpp"
+#include "store/object_header.hpp"
+#include "store/overlay.hpp"
+#include "store/region_format.hpp"
+
+namespace caesura::store {
+namespace {
+
+RunId test_run() {
+    RunId run;
+    for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(i);
+    return run;
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+    std::string out;
+    for (const std::byte b : bytes) out += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+    return out;
+}
+
+RegionHeader sample_header() { return {7, 3, 1 << 20, 1 << 16, 65536, 10, 0x0123456789abcdef}; }
+ChunkRecord sample_record() { return {3, 2, 1, 5, (1 << 20) + 192, 1000, 0xfedcba9876543210}; }
+
+TEST(Format, region_header_bytes_are_pinned) {
+    EXPECT_EQ(hex(encode_region_header(sample_header(), test_run())),
+              "8a4341455352470a0100000007000000000102030405060708090a0b0c0d0e0f"
+              "0300000000000000000010000000000000000100000000000000010000000000"
+              "0a00000000000000efcdab896745230100000000000000000000000000000000"
+              "000000000000000000000000000000000000000000000000c529f68bf58f94bd");
+}
+
+TEST(Format, block_prefix_bytes_are_pinned) {
+    EXPECT_EQ(hex(encode_block_prefix(sample_record(), run_tag(test_run()))),
+              "8a43424b01000000db7017f6a6e3558303000000000000000500000000000000"
+              "e8030000000000001032547698badcfe02000000010000001167509ad23ec52a");
+}
+
+TEST(Format, records_survive_a_round_trip) {
+    const auto header = decode_region_header(encode_region_header(sample_header(), test_run()),
+                                             test_run(), sample_header().address);
+    EXPECT_EQ(header, sample_header());
+    const std::uint64_t tag = run_tag(test_run());
+    EXPECT_EQ(decode_block_prefix(encode_block_prefix(sample_record(), tag), tag,
+                                  sample_record().address - k_block_prefix_bytes),
+              sample_record());
+    EXPECT_EQ(*decode_file_header(encode_file_header(test_run()), "x"), test_run());
+    CommitRecord commit;
+    commit.sequence = 9, commit.file_end = 1 << 30, commit.metadata_bytes = 12345;
+    for (const std::uint64_t dump : {0, 1, 2, 5, 9, 8}) ASSERT_TRUE(commit.add(dump).ok());
+    EXPECT_EQ(decode_commit_record(encode_commit_record(commit, test_run()), test_run()), commit);
+}
+
+template <class Bytes, class Decode>
+void expect_every_flip_refused(const Bytes& good, Decode decode) {
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+        auto bad = good;
+        bad[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+        ASSERT_FALSE(decode(bad)) << "bit " << bit;
+    }
+}
+
+TEST(Format, any_flipped_bit_makes_a_record_invalid) {
+    const std::uint64_t tag = run_tag(test_run());
+    expect_every_flip_refused(encode_region_header(sample_header(), test_run()), [](auto& b) {
+        return decode_region_header(b, test_run(), sample_header().address).has_value();
+    });
+    expect_every_flip_refused(encode_block_prefix(sample_record(), tag), [&](auto& b) {
+        return decode_block_prefix(b, tag, sample_record().address - 64).has_value();
+    });
+    expect_every_flip_refused(encode_file_header(test_run()),
+                              [](auto& b) { return decode_file_header(b, "x").ok(); });
+}
+
+TEST(Format, a_record_is_only_valid_at_its_own_address_and_in_its_own_run) {
+    const auto header = encode_region_header(sample_header(), test_run());
+    EXPECT_FALSE(decode_region_header(header, test_run(), sample_header().address + 4096));
+    EXPECT_FALSE(decode_region_header(header, RunId{}, sample_header().address));
+    const auto prefix = encode_block_prefix(sample_record(), run_tag(test_run()));
+    const std::uint64_t at = sample_record().address - 64;
+    EXPECT_FALSE(decode_block_prefix(prefix, run_tag(test_run()), at + 8));
+    EXPECT_FALSE(decode_block_prefix(prefix, run_tag(RunId{}), at));
+}
+
+TEST(Format, commit_record_joins_intervals_and_says_when_it_is_full) {
+    CommitRecord record;
+    std::vector<std::uint64_t> dumps(100);
+    for (std::size_t i = 0; i < dumps.size(); ++i) dumps[i] = i;
+    std::mt19937 random(11);
+    std::shuffle(dumps.begin(), dumps.end(), random);
+    for (const std::uint64_t dump : dumps) ASSERT_TRUE(record.add(dump).ok());
+    EXPECT_EQ(record.dumps, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 100}}));
+    EXPECT_EQ(record.count(), 100u);
+    Status status;
+    std::uint64_t next = 200;
+    for (; status.ok() && next < 2000; next += 2) status = record.add(next);
+    EXPECT_EQ(status.code(), StatusCode::unsupported);
+    EXPECT_GT(record.dumps.size(), 150u);
+    EXPECT_EQ(decode_commit_record(encode_commit_record(record, test_run()), test_run()), record);
+}
+
+TEST(Format, manifest_survives_a_round_trip) {
+    DumpManifest manifest;
+    manifest.dump = std::uint64_t{1} << 63;
+    manifest.iteration = 77;
+    manifest.root = {{"a", std::int64_t{-1}}, {"b", std::uint64_t{18446744073709551615u}}};
+    manifest.groups = {{"/g",
+                        {{"d", 0.1},
+                         {"f", 0.1f},
+                         {"tiny", 5e-324},
+                         {"inf", -HUGE_VAL},
+                         {"s", std::string("quote \" and \\ and \n")},
+                         {"latin", std::string("\xe9\xff")},
+                         {"ds", std::vector<double>{1e300, HUGE_VAL}},
+                         {"us", std::vector<std::uint64_t>{1, 18446744073709551615u}},
+                         {"none", std::vector<double>{}},
+                         {"ss", std::vector<std::string>{"", "\xc3\xa9", "\xff"}}}}};
+    manifest.datasets = {{"/g/x",
+                          float64,
+                          {1, 2, 3, 4},
+                          {1, 1, 1, 1},
+                          {{32024, false, {1, 4294967295u}, "name"}},
+                          {{"u", 1.0}}},
+                         {"/g/y", float32, {9}, {2}, {}, {}}};
+    const std::string text = encode_manifest(manifest);
+    auto back = decode_manifest(text);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    EXPECT_EQ(*back, manifest);
+    EXPECT_EQ(encode_manifest(*back), text);
+}
+
+TEST(Format, a_damaged_manifest_is_refused_or_another_manifest_but_never_a_crash) {
+    std::mt19937 random(5);
+    DumpManifest manifest;
+    manifest.groups = {{"/g", {{"x", 1.0}, {"y", std::vector<std::string>{"a"}}}}};
+    manifest.datasets = {{"/g/x", float64, {8}, {4}, {{1, true, {6}, "deflate"}}, {}}};
+    const std::string good = encode_manifest(manifest);
+    for (std::size_t n = 0; n < good.size(); ++n)
+        EXPECT_FALSE(decode_manifest(good.substr(0, n)).ok()) << n;
+    for (int trial = 0; trial < 3000; ++trial) {
+        std::string bad = good;
+        for (int i = 0; i < 2; ++i) bad[random() % bad.size()] = static_cast<char>(random() % 128);
+        (void)decode_manifest(bad);
+    }
+    EXPECT_FALSE(decode_manifest("[]").ok());
+    EXPECT_FALSE(decode_manifest("{\"version\": 2}").ok());
+}
+
+TEST(Format, metadata_checksum_is_hdf5s) {
+    // The published check values of lookup3's hashlittle with initial value 0.
+    EXPECT_EQ(metadata_checksum({}), 0xdeadbeefu);
+    const std::string_view text = "Four score and seven years ago";
+    EXPECT_EQ(metadata_checksum(std::as_bytes(std::span(text))), 0x17770551u);
+}
+
+TEST(Overlay, reads_what_was_written_last_like_an_array) {
+    std::mt19937 random(3);
+    constexpr std::size_t k_size = 600;
+    std::vector<std::byte> model(k_size), base(k_size, std::byte{0xee});
+    model = base;
+    std::vector<bool> written(k_size, false);
+    Overlay overlay;
+    for (int step = 0; step < 3000; ++step) {
+        const std::size_t begin = random() % k_size;
+        const std::size_t bytes = random() % std::min<std::size_t>(k_size - begin, 40) + 1;
+        std::vector<std::byte> data(bytes);
+        for (std::byte& b : data) b = static_cast<std::byte>(random() % 256);
+        if (step % 50 == 0) {  // start again, so that there are gaps
+            overlay = Overlay();
+            model = base;
+            written.assign(k_size, false);
+        }
+        overlay.write(begin, data);
+        std::copy(data.begin(), data.end(), model.begin() + static_cast<std::ptrdiff_t>(begin));
+        std::fill_n(written.begin() + static_cast<std::ptrdiff_t>(begin), bytes, true);
+        auto seen = base;
+        overlay.read(0, seen);
+        ASSERT_TRUE(seen == model) << step;
+        const std::size_t at = random() % k_size, n = random() % (k_size - at) + 1;
+        const auto from = written.begin() + static_cast<std::ptrdiff_t>(at);
+        ASSERT_EQ(overlay.covers(at, n), std::all_of(from, from + static_cast<std::ptrdiff_t>(n),
+                                                     [](bool b) { return b; }));
+        std::size_t total = 0;
+        std::uint64_t end = 0;
+        for (const Extent& extent : overlay.extents(0, k_size)) {
+            ASSERT_TRUE(total == 0 || extent.address > end);  // merged
+            end = extent.end();
+            total += extent.bytes.size();
+        }
+        ASSERT_EQ(total,
+                  static_cast<std::size_t>(std::count(written.begin(), written.end(), true)));
+        ASSERT_EQ(overlay.end(), end);
+    }
+}
+
+}  // namespace
+}  // namespace caesura::store

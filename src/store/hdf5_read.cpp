@@ -1,0 +1,195 @@
+#include "store/hdf5_read.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <set>
+
+#include "store/hdf5_attributes.hpp"
+#include "store/hdf5_write.hpp"
+
+namespace caesura::store {
+namespace {
+
+#if H5_VERSION_GE(1, 12, 0)
+using LinkInfo = H5L_info2_t;
+#else
+using LinkInfo = H5L_info_t;
+#endif
+
+herr_t iterate_links(hid_t group, herr_t (*visit)(hid_t, const char*, const LinkInfo*, void*),
+                     void* data) {
+#if H5_VERSION_GE(1, 12, 0)
+    return H5Literate2(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, data);
+#else
+    return H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, data);
+#endif
+}
+
+/// Look one chunk up. Called with the driver watching, so that nothing reaches the buffer.
+herr_t look_up(hid_t dataset, const hsize_t* offset, std::uint32_t* mask) {
+    std::array<std::byte, 8> dummy{};
+#if H5_VERSION_GE(2, 0, 0)
+    return H5Dread_chunk1(dataset, H5P_DEFAULT, offset, mask, dummy.data());
+#else
+    return H5Dread_chunk(dataset, H5P_DEFAULT, offset, mask, dummy.data());
+#endif
+}
+
+std::vector<FilterSpec> read_pipeline(hid_t creation) {
+    std::vector<FilterSpec> out;
+    const int n = H5Pget_nfilters(creation);
+    for (int i = 0; i < n; ++i) {
+        unsigned flags = 0;
+        std::size_t n_values = 0;
+        std::array<char, 256> name{};
+        const auto index = static_cast<unsigned>(i);
+        H5Pget_filter2(creation, index, &flags, &n_values, nullptr, 0, nullptr, nullptr);
+        FilterSpec filter;
+        filter.cd_values.resize(n_values);
+        const H5Z_filter_t id =
+            H5Pget_filter2(creation, index, &flags, &n_values, filter.cd_values.data(), name.size(),
+                           name.data(), nullptr);
+        filter.id = static_cast<unsigned>(id);
+        filter.optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
+        filter.name = name.data();
+        out.push_back(std::move(filter));
+    }
+    return out;
+}
+
+/// Shape, chunk, type and pipeline; nullopt for a dataset that is not ours to list.
+std::optional<DatasetSpec> read_spec(hid_t dataset, const std::string& path) {
+    const Handle type(H5Dget_type(dataset), H5Tclose);
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+    const int rank = H5Sget_simple_extent_ndims(space.get());
+    const std::size_t bytes = H5Tget_size(type.get());
+    const bool listed = H5Tget_class(type.get()) == H5T_FLOAT && (bytes == 4 || bytes == 8) &&
+                        rank >= 1 && rank <= k_max_rank &&
+                        H5Pget_layout(creation.get()) == H5D_CHUNKED;
+    if (!listed) return std::nullopt;
+    std::array<hsize_t, k_max_rank> extent{}, chunk{};
+    H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
+    H5Pget_chunk(creation.get(), rank, chunk.data());
+    DatasetSpec spec;
+    spec.path = path;
+    spec.dtype = bytes == 4 ? float32 : float64;
+    spec.shape = spec.chunk = Shape::filled(rank, 0);
+    for (int a = 0; a < rank; ++a) {
+        spec.shape[a] = extent[static_cast<std::size_t>(a)];
+        spec.chunk[a] = chunk[static_cast<std::size_t>(a)];
+    }
+    spec.pipeline = read_pipeline(creation.get());
+    return spec;
+}
+
+class Walk {
+  public:
+    Walk(PlacingState& state, Hdf5Content& out) : state_(state), out_(out) {}
+
+    /// Everything below `group`, whose path ends with a slash.
+    Status group(hid_t id, const std::string& path) {
+        auto address = object_address(id);
+        if (!address.ok()) return address.status();
+        if (!visited_.insert(*address).second) return {};  // hard links may form a cycle
+        std::vector<std::string> names;
+        if (iterate_links(id, note_name, &names) < 0)
+            return hdf5_error(StatusCode::corrupt, fmt::format("group {}", path));
+        for (const std::string& name : names) {
+            const Handle object(H5Oopen(id, name.c_str(), H5P_DEFAULT), H5Oclose);
+            if (!object.ok())
+                return hdf5_error(StatusCode::corrupt, fmt::format("object {}{}", path, name));
+            const H5I_type_t kind = H5Iget_type(object.get());
+            Status status;
+            if (kind == H5I_GROUP) status = group(object.get(), path + name + "/");
+            if (kind == H5I_DATASET) status = dataset(object.get(), path + name);
+            if (!status.ok()) return status;
+        }
+        return {};
+    }
+
+  private:
+    static herr_t note_name(hid_t, const char* name, const LinkInfo* info, void* data) {
+        try {
+            if (info->type == H5L_TYPE_HARD)
+                static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+            return 0;
+        } catch (const std::exception&) {
+            return -1;
+        }
+    }
+
+    Status dataset(hid_t id, const std::string& path) {
+        auto spec = read_spec(id, path);
+        if (!spec) {
+            out_.other_bytes += H5Dget_storage_size(id);
+            return {};
+        }
+        auto attributes = read_attributes(id);
+        if (!attributes.ok()) return attributes.status().with_context("dataset " + path);
+        spec->attributes = std::move(*attributes);
+        out_.datasets.push_back({std::move(*spec), {}});
+        return chunks(id, out_.datasets.back());
+    }
+
+    Status chunks(hid_t id, FoundDataset& found) {
+        const DatasetSpec& spec = found.spec;
+        const int rank = spec.shape.rank();
+        Shape grid = Shape::filled(rank, 0);
+        for (int a = 0; a < rank; ++a)
+            grid[a] = (spec.shape[a] + spec.chunk[a] - 1) / spec.chunk[a];
+        // A sparse dataset may have a huge grid and nothing in it.
+        if (H5Dget_storage_size(id) == 0) return {};
+        for (std::uint64_t n = 0; n < grid.count(); ++n) {
+            std::array<hsize_t, k_max_rank> offset{};
+            std::uint64_t rest = n;
+            for (int a = rank - 1; a >= 0; --a) {
+                offset[static_cast<std::size_t>(a)] = rest % grid[a] * spec.chunk[a];
+                rest /= grid[a];
+            }
+            std::uint32_t mask = 0;
+            state_.seen.reset();
+            state_.watching = true;
+            const herr_t done = look_up(id, offset.data(), &mask);
+            state_.watching = false;
+            if (!state_.error.ok()) return state_.error;
+            if (done < 0 || !state_.seen) continue;  // a chunk that was never written
+            ChunkRecord record;
+            record.filter_mask = mask;
+            record.chunk = n;
+            record.address = state_.seen->address;
+            record.bytes = state_.seen->bytes;
+            found.chunks.push_back(record);
+        }
+        return {};
+    }
+
+    PlacingState& state_;
+    Hdf5Content& out_;
+    std::set<std::uint64_t> visited_;
+};
+
+}  // namespace
+
+Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path) {
+    const QuietErrors quiet;
+    auto access = placing_access(state);
+    if (!access.ok()) return access.status();
+    const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access->get()), H5Fclose);
+    if (!file.ok()) {
+        const Status status = hdf5_error(StatusCode::corrupt, path);
+        return state.error.ok() ? status : state.error;
+    }
+    const Handle root(H5Gopen2(file.get(), "/", H5P_DEFAULT), H5Gclose);
+    if (!root.ok()) return hdf5_error(StatusCode::corrupt, path + ": group /");
+    Hdf5Content out;
+    auto attributes = read_attributes(root.get());
+    if (!attributes.ok()) return attributes.status().with_context(path);
+    out.root = std::move(*attributes);
+    if (Status status = Walk(state, out).group(root.get(), "/"); !status.ok())
+        return status.with_context(path);
+    return out;
+}
+
+}  // namespace caesura::store

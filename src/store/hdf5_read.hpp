@@ -1,0 +1,27 @@
+// What HDF5 knows about a file: datasets, attributes, and where each chunk lies.
+//
+// Invariant: linear in the number of chunks on every HDF5 version. H5Dget_chunk_info walks the
+// index from the start for each chunk; instead H5Dread_chunk, whose look-up is direct, is called
+// with the driver watching: it notes the address and reads nothing.
+#pragma once
+
+#include "caesura/store.hpp"
+#include "store/placing_driver.hpp"
+
+namespace caesura::store {
+
+struct FoundDataset {
+    DatasetSpec spec;
+    std::vector<ChunkRecord> chunks;  ///< row-major; dump, dataset and checksum are 0
+};
+
+struct Hdf5Content {
+    std::vector<Attribute> root;
+    std::vector<FoundDataset> datasets;  ///< chunked, floating-point, 1 to 4 axes
+    std::uint64_t other_bytes = 0;       ///< raw data of all other datasets
+};
+
+/// Open read-only on `state` and list everything. Errors: corrupt (not HDF5, or damaged), io.
+Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path);
+
+}  // namespace caesura::store

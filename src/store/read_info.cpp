@@ -1,0 +1,177 @@
+// A file's content for people and tools: what HDF5 knows, and beside it what our own records say.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <unordered_map>
+
+#include "store/checksum.hpp"
+#include "store/hdf5_read.hpp"
+#include "store/journal.hpp"
+#include "store/scan.hpp"
+#include "store/superblock.hpp"
+
+namespace caesura::store {
+namespace {
+
+/// What the records beside HDF5's say.
+struct OwnRecords {
+    bool ours = false;
+    bool empty = false;  ///< ours, and nothing committed yet
+    bool needs_recover = false;
+    std::uint64_t metadata_bytes = 0;
+    std::unordered_map<std::uint64_t, ChunkRecord> by_address;
+    std::unordered_map<std::string, std::uint64_t> iteration_of;  ///< by dataset path
+};
+
+Status read_regions(PlacingState& state, const RunId& run, const CommitRecord& record,
+                    OwnRecords& own) {
+    auto regions = scan_regions(*state.file, run, state.file_bytes);
+    if (!regions.ok()) return regions.status();
+    for (const FoundRegion& region : *regions) {
+        if (!record.contains(region.header.dump)) {
+            own.needs_recover = true;
+            continue;
+        }
+        for (const ChunkRecord& block : region.blocks) own.by_address[block.address] = block;
+        if (region.manifest.empty()) continue;
+        const auto manifest = decode_manifest(region.manifest);
+        if (!manifest.ok()) continue;
+        for (const DatasetSpec& dataset : manifest->datasets)
+            own.iteration_of[dataset.path] = manifest->iteration;
+    }
+    return {};
+}
+
+/// Puts the journal's overwrites into the state's overlay, so that HDF5 reads the file as it will
+/// be after recovery.
+Result<OwnRecords> read_own(PlacingState& state, const std::string& path) {
+    OwnRecords own;
+    auto run = read_file_header(*state.file, path);
+    // Not ours, or of a version to come: HDF5 still tells all but the checksums.
+    if (!run.ok() && run.status().code() != StatusCode::corrupt &&
+        run.status().code() != StatusCode::unsupported)
+        return run.status();
+    if (!run.ok()) return own;
+    own.ours = true;
+    auto journal = read_journal(*state.file, *run);
+    if (!journal.ok()) return journal.status();
+    own.needs_recover = journal->state != Journal::State::none;
+    for (const Extent& extent : journal->overwrites)
+        state.overlay.write(extent.address, extent.bytes);
+    std::array<std::byte, k_superblock_bytes> front{};
+    CommitRecordBytes bytes{};
+    if (Status s = state.read(0, front); !s.ok()) return s;
+    if (Status s = state.read(k_commit_record_address, bytes); !s.ok()) return s;
+    own.empty =
+        std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
+    const CommitRecord record = decode_commit_record(bytes, *run).value_or(CommitRecord{});
+    own.metadata_bytes = record.metadata_bytes;
+    if (Status s = read_regions(state, *run, record, own); !s.ok()) return s;
+    return own;
+}
+
+/// The number after "/data/", as openPMD has it; 0 if there is none.
+std::uint64_t iteration_in_path(const std::string& path) {
+    constexpr std::string_view k_base = "/data/";
+    std::uint64_t iteration = 0;
+    if (path.starts_with(k_base))
+        std::from_chars(path.data() + k_base.size(), path.data() + path.size(), iteration);
+    return iteration;
+}
+
+DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecords& own) {
+    DatasetInfo info;
+    info.spec = std::move(found.spec);
+    info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype);
+    info.chunks = std::move(found.chunks);
+    const auto iteration = own.iteration_of.find(info.spec.path);
+    info.iteration =
+        iteration != own.iteration_of.end() ? iteration->second : iteration_in_path(info.spec.path);
+    for (ChunkRecord& chunk : info.chunks) {
+        info.stored_bytes += chunk.bytes;
+        chunk.dataset = number;
+        const auto block = own.by_address.find(chunk.address);
+        // A chunk that a stock tool has rewritten elsewhere has no record of ours, or another size.
+        if (block == own.by_address.end() || block->second.bytes != chunk.bytes) continue;
+        chunk.dump = block->second.dump;
+        chunk.dataset = block->second.dataset;
+        chunk.checksum = block->second.checksum;
+    }
+    return info;
+}
+
+std::uint64_t allocated_bytes(const std::string& path, std::uint64_t file_bytes) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return file_bytes;
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+void fill_sizes(FileInfo& info, const OwnRecords& own, std::uint64_t other_bytes) {
+    std::uint64_t stored = other_bytes;
+    for (const DatasetInfo& dataset : info.datasets) stored += dataset.stored_bytes;
+    const std::uint64_t rest = info.file_bytes - std::min(stored, info.file_bytes);
+    info.metadata_bytes = own.ours ? std::min(own.metadata_bytes, rest) : rest;
+    info.unused_bytes = rest - info.metadata_bytes;
+}
+
+}  // namespace
+
+Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path) try {
+    auto file = file_system.open(path, base::FileSystem::Mode::read);
+    if (!file.ok()) return file.status();
+    if (const Status status = (*file)->lock(false); !status.ok()) return status;
+    auto bytes = (*file)->size();
+    if (!bytes.ok()) return bytes.status();
+
+    PlacingState state;
+    state.file = file->get();
+    state.file_bytes = *bytes;
+    auto own = read_own(state, path);
+    if (!own.ok()) return own.status();
+    FileInfo info;
+    info.path = path;
+    info.file_bytes = *bytes;
+    info.allocated_bytes = allocated_bytes(path, *bytes);
+    info.needs_recover = own->needs_recover;
+    if (own->ours && own->empty) {
+        fill_sizes(info, *own, 0);
+        return info;
+    }
+    auto content = read_hdf5(state, path);
+    if (!content.ok()) return content.status();
+    info.root = std::move(content->root);
+    std::uint32_t number = 0;
+    for (FoundDataset& dataset : content->datasets)
+        info.datasets.push_back(describe(std::move(dataset), number++, *own));
+    std::sort(info.datasets.begin(), info.datasets.end(),
+              [](const DatasetInfo& a, const DatasetInfo& b) {
+                  return std::tie(a.iteration, a.spec.path) < std::tie(b.iteration, b.spec.path);
+              });
+    fill_sizes(info, *own, content->other_bytes);
+    return info;
+} catch (const std::bad_alloc&) {
+    return Status{StatusCode::no_space, path + ": out of memory while reading"};
+} catch (const std::exception& error) {
+    return Status{StatusCode::internal, path + ": " + error.what()};
+}
+
+Result<std::vector<std::byte>> read_chunk(base::File& file, const DatasetInfo& dataset,
+                                          const ChunkRecord& chunk) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(chunk.bytes));
+    const std::string name = fmt::format("dataset {} chunk {}", dataset.spec.path, chunk.chunk);
+    const Status status = file.read_at(chunk.address, bytes);
+    if (status.code() == StatusCode::insufficient_data)
+        return Status{StatusCode::corrupt, fmt::format("{}: {}", name, status.message())};
+    if (!status.ok()) return status.with_context(name);
+    if (chunk.checksum == 0) return bytes;  // a file of others: nothing to compare with
+    const std::uint64_t found = checksum(bytes);
+    if (found == chunk.checksum) return bytes;
+    return Status{StatusCode::corrupt,
+                  fmt::format("{}: the stored bytes have checksum {:016x}, written was {:016x}",
+                              name, found, chunk.checksum)};
+}
+
+}  // namespace caesura::store
