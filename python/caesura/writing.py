@@ -341,13 +341,15 @@ def host_array(array: Any) -> np.ndarray:
 
 
 def find_plugins() -> None:
-    """Let the library's HDF5 find hdf5plugin's filters, unless the user has set a path.
+    """Tell the library where hdf5plugin's filters are, without importing it (it would load h5py).
 
-    Found without importing it, which would load h5py. HDF5 reads the variable when it first needs
-    a plugin, so this must come before.
+    Not through HDF5_PLUGIN_PATH: h5py's own HDF5 would then find the plugins by itself, hdf5plugin
+    would take them for registered and not connect them, and h5py could no longer write with them.
     """
-    if os.environ.get("HDF5_PLUGIN_PATH"):
-        return
     spec = importlib.util.find_spec("hdf5plugin")
-    if spec is not None and spec.origin is not None:
-        os.environ["HDF5_PLUGIN_PATH"] = str(Path(spec.origin).parent / "plugins")
+    if spec is None or spec.origin is None:
+        return
+    ours = str(Path(spec.origin).parent / "plugins")
+    earlier = os.environ.get("CAESURA_PLUGIN_PATH", "")
+    if ours not in earlier.split(os.pathsep):
+        os.environ["CAESURA_PLUGIN_PATH"] = os.pathsep.join([*filter(None, [earlier]), ours])

@@ -97,11 +97,11 @@ def execute(recorder, rng, n, at_s, blocks, obstacles):
     last_s = at_s
     for name, compress_s, write_s, size in blocks:
         begin_s, end_s = run_lane(at_s + 0.001, compress_s, planned["compress"], 1.0)
-        recorder.add("plan", "planned_compress", name, begin_s, end_s, n, 8 << 20)
+        recorder.add("plan", "planned_compress", name, begin_s, end_s, n, size)
         ready_s, done_s = run_lane(
             at_s + 0.001, compress_s, actual["compress"], abs(rng.gauss(1.0, 0.05))
         )
-        recorder.add("compress lane", "compress", name, ready_s, done_s, n, 8 << 20)
+        recorder.add("compress lane", "compress", name, ready_s, done_s, n, size)
         begin_s, end_s = run_lane(end_s, write_s, planned["write"], 1.0)
         recorder.add("plan", "planned_write", name, begin_s, end_s, n, size)
         begin_s, end_s = run_lane(done_s, write_s, actual["write"], abs(rng.gauss(1.0, 0.08)))

@@ -119,7 +119,7 @@ def test_summary_adds_up_each_rank(traces):
     for row in summary(trace):
         mine = [e for e in trace.events if e.rank == row["rank"] and e.kind == "compress"]
         assert row["compress_s"] == pytest.approx(sum(e.duration_s for e in mine))
-        assert row["raw_bytes"] == sum(e.bytes for e in mine) > row["stored_bytes"] > 0
+        assert row["stored_bytes"] == sum(e.bytes for e in mine) > 0
 
 
 def test_short_names_tell_blocks_apart():

@@ -106,7 +106,6 @@ def summary(trace: Trace) -> list[dict[str, float]]:
                 "compress_s": total_s("compress"),
                 "write_s": total_s("write"),
                 "write_interference_s": write_interference_s(mine),
-                "raw_bytes": sum(event.bytes for event in mine if event.kind == "compress"),
                 "stored_bytes": sum(event.bytes for event in mine if event.kind == "write"),
                 "put_s": total_s("put"),
                 "end_s": total_s("end"),
@@ -119,12 +118,12 @@ def summary(trace: Trace) -> list[dict[str, float]]:
 
 def lane_section(trace: Trace) -> str:
     """The summary as a table."""
-    head = ["rank", "compressing", "writing", "writes inside obstacles", "raw", "stored",
+    head = ["rank", "compressing", "writing", "writes inside obstacles", "stored",
             "in put", "in end", "waiting", "plans off by"]  # fmt: skip
     rows = [
         [str(row["rank"])]
         + [duration_text(row[key]) for key in ("compress_s", "write_s", "write_interference_s")]
-        + [bytes_text(row[key]) for key in ("raw_bytes", "stored_bytes")]
+        + [bytes_text(row["stored_bytes"])]
         + [duration_text(row[key]) for key in ("put_s", "end_s", "wait_s", "median_plan_error_s")]
         for row in summary(trace)
     ]
