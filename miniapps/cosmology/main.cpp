@@ -19,9 +19,9 @@ void print_summary(const nlohmann::json& t) {
     fmt::print(
         "  {:.3f} s in all: host {:.3f}, communication {:.3f}, emulated device {:.3f}, "
         "output {:.3f}, open {:.3f}, close {:.3f}\n",
-        t["wall_s"].get<double>(), t["host_s"]["mean"].get<double>(),
-        t["communication_s"]["mean"].get<double>(), t["device_idle_s"]["mean"].get<double>(),
-        t["output_s"]["mean"].get<double>(), t["open_s"].get<double>(), t["close_s"].get<double>());
+        t["wall_s"].get<double>(), t["host_s"].get<double>(), t["comm_s"].get<double>(),
+        t["device_s"].get<double>(), t["output_s"].get<double>(), t["open_s"].get<double>(),
+        t["close_s"].get<double>());
     if (t["file_bytes"].get<double>() > 0)
         fmt::print("  {:.1f} MB of fields in a file of {:.1f} MB\n",
                    t["raw_bytes"].get<double>() / 1e6, t["file_bytes"].get<double>() / 1e6);

@@ -12,7 +12,7 @@ namespace {
 constexpr int k_sort_every = 4;  // steps; particles cross few rows in between
 // Each kernel's share of the modelled device time, roughly as particle-mesh codes on GPUs have it.
 constexpr double k_share_deposit = 0.15, k_share_planes = 0.10, k_share_lines = 0.15;
-constexpr double k_share_gradient = 0.10, k_share_kick = 0.25, k_share_drift = 0.15;
+constexpr double k_share_gradient = 0.10, k_share_kick = 0.35, k_share_drift = 0.15;
 
 Particles start(const Options& options, const Background& background, const Slab& slab) {
     const InitialConditions ic{.mesh = options.grid,

@@ -85,6 +85,37 @@ TEST(Simulation, fields_do_not_depend_on_the_number_of_ranks) {
     }
 }
 
+/// Keeps what a simulation says about its resources.
+class RecordingMarks : public Marks {
+  public:
+    void begin_busy(caesura::Lane lane) override {
+        EXPECT_FALSE(busy_) << "obstacles of one thread do not nest";
+        busy_ = true;
+        ++obstacles[static_cast<std::size_t>(lane)];
+    }
+    void end_busy(caesura::Lane) override {
+        EXPECT_TRUE(busy_);
+        busy_ = false;
+    }
+    std::array<int, 2> obstacles{};
+
+  private:
+    bool busy_ = false;
+};
+
+TEST(Simulation, marks_host_work_and_messages_and_idles_the_whole_device_time_outside_both) {
+    const TestComm comm(1);
+    if (!comm.member()) return;
+    constexpr double k_device_s = 0.02;
+    Simulation simulation(small_run(), comm);
+    RecordingMarks marks;
+    StepClock clock(marks, k_device_s);
+    simulation.step(0, true, clock);
+    EXPECT_GE(marks.obstacles[0], 8) << "kernels and host parts";
+    EXPECT_GE(marks.obstacles[1], 5) << "halos, transposes, migration";
+    EXPECT_GE(clock.total(caesura::Lane::compress).idle_s, 0.999 * k_device_s);
+}
+
 TEST(Simulation, another_seed_is_another_universe) {
     const TestComm comm(1);
     if (!comm.member()) return;
