@@ -42,15 +42,18 @@ struct WriterOptions {
     std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
     bool planning = true;  ///< false: first in, first out, no regard to obstacles ("async")
     plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
+    /// Scales what is reserved in the file for a dump. Below 1 saves space and lets more blocks
+    /// overflow to the end of the file, above 1 the other way round (S1's R_space). >= 0.
+    double reserve_factor = 1.0;
     int compress_threads = 1;
-    bool durable = true;     ///< fsync data and metadata at every commit
-    std::string trace_path;  ///< Chrome trace, one file per rank ("%r" becomes the rank)
-    std::string author;      ///< openPMD root attribute, optional
+    bool durable = true;          ///< fsync data and metadata at every commit
+    std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
+    std::string author = {};      ///< openPMD root attribute, optional
     std::string software = "caesura";
-    std::map<std::string, std::string> root_attributes;  ///< extra strings on the root group
+    std::map<std::string, std::string> root_attributes = {};  ///< extra strings on the root group
     /// Everything the library has to say to a person. Default: quiet. Called on the caller's
     /// thread only.
-    std::function<void(std::string_view)> on_message;
+    std::function<void(std::string_view)> on_message = {};
     base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
 };
 

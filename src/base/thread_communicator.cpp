@@ -132,10 +132,10 @@ class ThreadCommunicator final : public Communicator {
 class FailingCommunicator final : public Communicator {
   public:
     FailingCommunicator(std::unique_ptr<Communicator> inner, int fail_at)
-        : inner_(std::move(inner)), left_(fail_at) {}
+        : inner_(std::move(inner)), rank_(inner_->rank()), size_(inner_->size()), left_(fail_at) {}
 
-    int rank() const override { return inner_->rank(); }
-    int size() const override { return inner_->size(); }
+    int rank() const override { return rank_; }
+    int size() const override { return size_; }
     Status barrier() override {
         if (!alive()) return failure();
         return inner_->barrier();
@@ -170,15 +170,16 @@ class FailingCommunicator final : public Communicator {
     }
 
   private:
-    // The failing rank leaves the group, as a broken MPI does.
+    // The failing rank leaves the group, so that the others are not left waiting.
     bool alive() {
         if (inner_ && left_-- > 0) return true;
-        left_ = 0;
+        inner_.reset();
         return false;
     }
     Status failure() const { return {StatusCode::io, "injected communicator failure"}; }
 
     std::unique_ptr<Communicator> inner_;
+    int rank_, size_;
     int left_;
 };
 

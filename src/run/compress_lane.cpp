@@ -1,5 +1,6 @@
 // The compress lane's work on one job: gather the chunk, encode, publish.
 #include <cstring>
+#include <ctime>
 #include <new>
 
 #include "run/executor.hpp"
@@ -11,6 +12,12 @@ void add(std::atomic<double>& sum, double value) {
     double old = sum.load(std::memory_order_relaxed);
     while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
     }
+}
+
+double cpu_s() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 bool is_whole(const Job& job) { return job.valid == job.chunk_box.extent; }
@@ -93,7 +100,7 @@ void Executor::leave(Job& job) {
 
 void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
                         std::atomic<double>* seconds) {
-    const double begin_s = clock_.now_s();
+    const double begin_s = clock_.now_s(), cpu_begin_s = cpu_s();
     Result<Encoded> encoded = Status{StatusCode::internal, "not encoded"};
     try {
         encoded = encode(job);
@@ -101,7 +108,7 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         encoded = Status{StatusCode::no_space, "out of memory"};
     }
     const double end_s = clock_.now_s();
-    add(*seconds, end_s - begin_s);
+    add(*seconds, cpu_s() - cpu_begin_s);
     if (!encoded.ok()) fail(encoded.status().with_context("compressing " + job.label));
     if (trace && encoded.ok())
         trace->add({"compress", job.label, begin_s, end_s, dump.iteration, encoded->stored.size()});
@@ -111,11 +118,12 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         budget_.charge(encoded->stored.size());
         const std::size_t n_stages = job.codec->pipeline().size();
         job.stored_raw = n_stages > 0 && encoded->filter_mask == (1u << n_stages) - 1u;
+        job.stored_bytes = encoded->stored.size();
         job.stored = std::move(encoded->stored);
         job.filter_mask = encoded->filter_mask;
         job.max_error = encoded->max_error;
         job.fell_back = encoded->fell_back;
-        job.compress_s = end_s - begin_s;
+        job.compress_s = cpu_s() - cpu_begin_s;
         job.state.store(JobState::compressed, std::memory_order_release);
     }
     leave(job);

@@ -130,7 +130,11 @@ double Executor::help(const std::function<bool()>& done) {
     std::uint64_t at_dump = reclaimed_;
     while (!done()) {
         const std::uint32_t seen = progress_event_.count();
-        if (error_state_.load(std::memory_order_acquire) != 0) break;
+        if (error_state_.load(std::memory_order_acquire) != 0) {
+            if (!flush_running()) break;  // a commit under way is still waited for
+            progress_event_.wait(seen, 0.5);
+            continue;
+        }
         DumpTask* dump = nullptr;
         Job* job = next_job(at_dump, dump);
         if (!job) job = job_to_rescue(dump);

@@ -69,6 +69,8 @@ class Executor {
     std::vector<std::unique_ptr<DumpTask>> reclaim();
     const std::deque<std::unique_ptr<DumpTask>>& dumps() const { return dumps_; }
 
+    /// Take an error in as if a lane had met it.
+    void report(Status status) { fail(std::move(status)); }
     /// First error of any lane; ok if none.
     Status error() const;
     ExecutorCounters counters() const;

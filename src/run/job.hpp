@@ -22,6 +22,11 @@ namespace caesura::run {
 
 /// Values handed over by the application: copied (the buffer is ours) or borrowed (it is empty).
 struct Snapshot {
+    Snapshot() = default;
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+    ~Snapshot() { release_memory(); }
+
     base::Buffer buffer;
     base::MemoryBudget* budget = nullptr;
     std::uint64_t charged_bytes = 0;
@@ -65,12 +70,13 @@ struct Job {
     std::atomic<bool> taken{false};  // somebody has published, or is about to
     std::atomic<bool> source_done{false};
     std::atomic<JobState> state{JobState::waiting};
-    base::Buffer stored;
+    base::Buffer stored;              ///< empty again once written
+    std::uint64_t stored_bytes = 0;
     std::uint32_t filter_mask = 0;
     double max_error = std::numeric_limits<double>::quiet_NaN();
     bool fell_back = false;
     bool stored_raw = false;
-    double compress_s = 0.0;
+    double compress_s = 0.0;  ///< of CPU time: waiting at idle priority is not its cost
 
     std::uint64_t chunk_bytes() const { return chunk_box.extent.count() * size_of(dtype); }
 };

@@ -1,0 +1,145 @@
+// The one collective of an iteration (design D4).
+//
+// Hello goes round; then, only where all ranks know that it is needed: boxes, straddling pieces,
+// reservations of a new dump, and the records of dumps that have become durable everywhere.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "writer/impl.hpp"
+
+namespace caesura {
+
+using writer::Hello;
+
+// Ranks before this number have all their blocks on disk.
+std::uint64_t Writer::Impl::durable_dumps() const {
+    for (const writer::InFlight& dump : in_flight)
+        if (!dump.durable) return dump.dump;
+    return next_dump;
+}
+
+// The same answer on every rank: dumps begin in the same order everywhere, and what is committed
+// was agreed at the last exchange.
+bool Writer::Impl::anything_to_do() const { return open_dump || committed_dumps < next_dump; }
+
+Hello Writer::Impl::hello() const {
+    Hello mine;
+    mine.has_dump = open_dump.has_value();
+    mine.iteration = iteration;
+    mine.definitions = definitions_hash;
+    mine.durable_dumps = durable_dumps();
+    for (const writer::InFlight& dump : in_flight)
+        if (!dump.overflow.empty() && !dump.task) {
+            mine.overflow_bytes += store::region_overhead_bytes(dump.overflow.size(), 0);
+            for (const auto& block : dump.overflow) mine.overflow_bytes += block.stored.size();
+            mine.overflow_bytes = store::align_up(mine.overflow_bytes);
+        }
+    mine.used_end = used_end;
+    mine.file_end = file_end;
+    mine.committed_dumps = committed_dumps;
+    if (rank == 0 && image && !executor->flush_running() && executor->error().ok())
+        mine.committed_dumps = image_dumps;
+    mine.busy = executor->flush_running();
+    return mine;
+}
+
+Result<std::vector<Hello>> Writer::Impl::exchange_hello(const Hello& mine) {
+    std::vector<Hello> all(static_cast<std::size_t>(size));
+    const Status status =
+        comm->allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    if (!status.ok()) {
+        comm_failed = true;
+        failed = status;
+        return status;
+    }
+    if (rank == 0 && image && all[0].committed_dumps == image_dumps) image.reset();
+    committed_dumps = all[0].committed_dumps;
+    return all;
+}
+
+// Errors of any rank, and disagreement between ranks. Same result on all ranks.
+Status Writer::Impl::agree_on_errors(const std::vector<Hello>& all, const Status& mine) {
+    const bool any_error = std::any_of(all.begin(), all.end(), [](auto& h) { return h.code != 0; });
+    if (any_error) {
+        const Status first = agree(mine);
+        const bool fatal =
+            std::any_of(all.begin(), all.end(), [](auto& h) { return h.fatal != 0; });
+        if (fatal) failed = first;
+        return first;
+    }
+    for (int r = 1; r < size; ++r) {
+        const Hello& theirs = all[static_cast<std::size_t>(r)];
+        const auto differ = [&](std::string_view what) {
+            return Status{StatusCode::invalid_argument,
+                          fmt::format("ranks 0 and {} {}; iterations {} and {}", r, what,
+                                      all[0].iteration, theirs.iteration)};
+        };
+        if (theirs.definitions != all[0].definitions)
+            return differ("have defined different fields");
+        if (theirs.has_dump != all[0].has_dump || theirs.iteration != all[0].iteration)
+            return differ("do not dump the same iteration");
+    }
+    return {};
+}
+
+Status Writer::Impl::collective() {
+    if (!failed.ok()) return failed;
+    harvest();
+    learn_writes();
+    Status mine = executor->error();
+    const bool fatal = !mine.ok();
+    if (mine.ok()) mine = misuse;
+    if (mine.ok() && open_dump) mine = open_dump->error;
+    misuse = {};
+    if (!anything_to_do()) return mine;
+
+    Hello message = hello();
+    message.code = static_cast<std::int32_t>(mine.code());
+    message.fatal = fatal;
+    if (open_dump) message.boxes_changed = boxes_changed();
+    auto all = exchange_hello(message);
+    if (!all.ok()) return all.status();
+    Status status = agree_on_errors(*all, mine);
+    if (!failed.ok()) return failed;
+
+    std::uint64_t end = (*all)[0].file_end;
+    std::uint64_t durable = next_dump;
+    for (const Hello& theirs : *all) durable = std::min(durable, theirs.durable_dumps);
+    place_overflow(*all, end);
+    if (durable > gathered_dumps)
+        if (Status gathered = gather_records(durable); !gathered.ok()) return gathered;
+    if (open_dump && status.ok()) status = assemble(*all, end);
+    file_end = end;
+    if (rank == 0)
+        if (Status built = commit(end, false); !built.ok()) executor->report(built);
+    return status;
+}
+
+Status Writer::Impl::end_iteration() {
+    const double begin_s = now_s();
+    if (!in_iteration) return {StatusCode::invalid_argument, "end() outside an iteration"};
+    // The collective is communication: writes keep out of its way, and the next iteration
+    // expects it at the same place.
+    executor->observer().enter(run::Observer::Lane::write, begin_s);
+    Status status;
+    try {
+        status = collective();
+    } catch (const std::bad_alloc&) {
+        // Other ranks may be waiting in a call that this one will not reach: nothing can be agreed
+        // on any more.
+        comm_failed = true;
+        status = failed = {StatusCode::no_space, fmt::format("rank {}: out of memory", rank)};
+    }
+    executor->observer().leave(run::Observer::Lane::write, now_s());
+    executor->observer().end_iteration(now_s());
+    executor->obstacles_changed();
+    open_dump.reset();
+    in_iteration = false;
+    trace_application("end", "end", begin_s);
+    trace_application("iteration", fmt::format("iteration {}", iteration), iteration_begin_s);
+    totals.end_s += now_s() - begin_s;
+    return status;
+}
+
+}  // namespace caesura

@@ -1,0 +1,104 @@
+// What becomes of blocks after they are written: overflow finds a place, records come together on
+// rank 0, and a commit makes dumps part of the HDF5 tree.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "writer/impl.hpp"
+#include "writer/wire.hpp"
+
+namespace caesura {
+
+using writer::InFlight;
+
+// Blocks that found no room get a region at the end of the file. The same arithmetic on all ranks.
+void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& end) {
+    std::uint64_t address = store::align_up(end);
+    for (int r = 0; r < rank; ++r) address += all[static_cast<std::size_t>(r)].overflow_bytes;
+    std::uint64_t total = 0;
+    for (const writer::Hello& theirs : all) total += theirs.overflow_bytes;
+    if (total == 0) return;
+    end = store::align_up(end) + total;
+    for (InFlight& dump : in_flight) {
+        if (dump.overflow.empty() || dump.task) continue;
+        const std::size_t n = dump.overflow.size();
+        std::uint64_t bytes = store::region_overhead_bytes(n, 0);
+        for (const auto& block : dump.overflow) bytes += block.stored.size();
+        bytes = store::align_up(bytes);
+
+        auto task = std::make_unique<run::DumpTask>(n);
+        task->dump = dump.dump;
+        task->iteration = dump.iteration;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            writer::OverflowBlock& block = dump.overflow[i];
+            run::Job& job = task->jobs[i];
+            job.label = block.label + " (overflow)";
+            job.dataset = block.dataset;
+            job.chunk = block.chunk;
+            job.filter_mask = block.filter_mask;
+            job.stored_bytes = block.stored.size();
+            job.stored = std::move(block.stored);
+            job.taken = true;
+            job.state = run::JobState::compressed;
+            task->compress_order.push_back(i);
+            task->write_order.push_back(i);
+        }
+        task->next_compress = static_cast<std::uint32_t>(n);
+        task->n_compressed = static_cast<std::uint32_t>(n);
+        task->sink = std::make_unique<writer::RegionSink>(
+            *file,
+            std::vector<store::RegionWriter::Place>{{rank, dump.dump, address, bytes, last_region}},
+            std::string(), options.durable);
+        last_region = address;
+        address += bytes;
+        totals.reserved_bytes += bytes;
+        say(
+            fmt::format("rank {}: iteration {}: {} blocks did not fit into the reserved region "
+                        "and go to the end of the file",
+                        rank, dump.iteration, n));
+        dump.task = task.get();
+        executor->submit(std::move(task));
+    }
+}
+
+// Records of all dumps before `durable` travel to rank 0, which then knows them completely.
+Status Writer::Impl::gather_records(std::uint64_t durable) {
+    std::vector<store::ChunkRecord> mine;
+    for (const InFlight& dump : in_flight)
+        if (dump.dump < durable) mine.insert(mine.end(), dump.records.begin(), dump.records.end());
+    auto all = comm->gatherv(std::as_bytes(std::span(mine)), 0);
+    if (!all.ok()) {
+        comm_failed = true;
+        return failed = all.status();
+    }
+    for (const Communicator::Bytes& part : *all) {
+        const std::size_t at = records_to_commit.size(), n = part.size() / sizeof(mine[0]);
+        records_to_commit.resize(at + n);
+        if (n) std::memcpy(records_to_commit.data() + at, part.data(), part.size());
+    }
+    while (!in_flight.empty() && in_flight.front().dump < durable) {
+        if (rank == 0) to_commit.push_back(std::move(in_flight.front().manifest));
+        in_flight.pop_front();
+    }
+    gathered_dumps = durable;
+    return {};
+}
+
+// Rank 0: build the metadata of all gathered dumps in memory (HDF5, 1-2 ms) and hand its flush to
+// the write lane. Waits for its turn if the last commit is still being flushed.
+Status Writer::Impl::commit(std::uint64_t end, bool trim) {
+    if ((to_commit.empty() && !trim) || executor->flush_running() || image) return {};
+    const double begin_s = now_s();
+    auto built = committer->build(to_commit, records_to_commit, end, trim);
+    trace_application("commit", "build metadata", begin_s);
+    if (!built.ok()) return built.status().with_context("committing to " + path);
+    image.emplace(std::move(*built));
+    image_dumps = gathered_dumps;
+    file_end = image->file_end();
+    used_end = std::max(used_end, file_end);
+    to_commit.clear();
+    records_to_commit.clear();
+    return executor->submit_flush([this] { return image->flush(*file, options.durable); });
+}
+
+}  // namespace caesura

@@ -1,0 +1,140 @@
+// Creating a Writer: options, memory, the shared file.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "base/file.hpp"
+#include "writer/impl.hpp"
+#include "writer/wire.hpp"
+
+namespace caesura {
+namespace {
+
+// Bytes of memory the process may still take: the machine's, or its control group's if that is
+// less. 4 GiB where neither can be read.
+std::uint64_t available_memory_bytes() {
+    std::uint64_t available = std::uint64_t{4} << 30;
+    std::ifstream meminfo("/proc/meminfo");
+    for (std::string line; std::getline(meminfo, line);) {
+        unsigned long long kib = 0;
+        if (std::sscanf(line.c_str(), "MemAvailable: %llu kB", &kib) == 1) available = kib * 1024;
+    }
+    std::uint64_t limit = 0, used = 0;
+    std::ifstream max_file("/sys/fs/cgroup/memory.max"), now_file("/sys/fs/cgroup/memory.current");
+    if (max_file >> limit && now_file >> used && limit > used)
+        available = std::min(available, limit - used);
+    return available;
+}
+
+Status check_options(const WriterOptions& options) {
+    const auto bad = [](std::string text) {
+        return Status{StatusCode::invalid_argument, std::move(text)};
+    };
+    if (options.chunk_bytes < (64u << 10) || options.chunk_bytes > (std::uint64_t{1} << 31))
+        return bad(
+            fmt::format("chunk_bytes is {}; it must lie in [64 KiB, 2 GiB]", options.chunk_bytes));
+    if (options.compress_threads < 1 || options.compress_threads > 1024)
+        return bad(fmt::format("compress_threads is {}; it must lie in [1, 1024]",
+                               options.compress_threads));
+    if (!(options.reserve_factor >= 0.0 && options.reserve_factor <= 1e3))
+        return bad(
+            fmt::format("reserve_factor is {}; it must lie in [0, 1000]", options.reserve_factor));
+    if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
+    if (Status status = validate(options.bound); !status.ok())
+        return status.with_context("WriterOptions::bound");
+    return {};
+}
+
+std::uint64_t default_budget_bytes(Communicator& comm) {
+    auto node = comm.node_local();
+    // Without knowledge of the node all ranks may share it.
+    const int ranks = node.ok() ? (*node)->size() : comm.size();
+    return available_memory_bytes() / 2 / static_cast<std::uint64_t>(ranks);
+}
+
+}  // namespace
+
+Writer::Impl::Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
+                   std::uint64_t budget_bytes)
+    : path(std::move(file_path)),
+      comm(std::move(group)),
+      options(std::move(opts)),
+      rank(comm->rank()),
+      size(comm->size()),
+      budget(budget_bytes) {}
+
+Writer::Impl::~Impl() = default;
+
+Status Writer::Impl::open_file() {
+    base::FileSystem& files =
+        options.file_system ? *options.file_system : base::FileSystem::posix();
+    store::RunId run = store::make_run_id();
+    Status status;
+    if (rank == 0) {
+        auto created = store::SharedFile::create(files, path, run);
+        if (created.ok())
+            file = std::make_unique<store::SharedFile>(std::move(*created));
+        else
+            status = created.status();
+    }
+    if (Status all = agree(status); !all.ok()) return all;
+    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(run)), 0); !sent.ok())
+        return sent;
+    if (rank != 0) {
+        auto opened = store::SharedFile::open(files, path, run);
+        if (opened.ok())
+            file = std::make_unique<store::SharedFile>(std::move(*opened));
+        else
+            status = opened.status();
+    }
+    if (Status all = agree(status); !all.ok()) return all;
+    if (rank == 0) committer.emplace(*file);
+    file_end = store::first_region_address();
+    return {};
+}
+
+// The lowest rank's error, the same on all ranks; ok if there is none. Collective.
+Status Writer::Impl::agree(const Status& mine) {
+    writer::Packer packer;
+    packer.put(static_cast<std::int32_t>(mine.code()));
+    packer.put(mine.message());
+    auto all = comm->allgatherv(packer.bytes());
+    if (!all.ok()) {
+        comm_failed = true;
+        return failed = all.status();
+    }
+    for (std::size_t r = 0; r < all->size(); ++r) {
+        writer::Unpacker unpacker((*all)[r]);
+        const auto code = static_cast<StatusCode>(unpacker.get<std::int32_t>());
+        if (code == StatusCode::ok) continue;
+        const std::string message = unpacker.get_string();
+        return {code, size > 1 ? fmt::format("rank {}: {}", r, message) : message};
+    }
+    return {};
+}
+
+Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
+                                               std::unique_ptr<Communicator> communicator,
+                                               WriterOptions options) {
+    if (!communicator) communicator = Communicator::self();
+    std::uint64_t budget_bytes = options.memory_bytes;
+    // node_local is collective: every rank takes part, also one that was given a budget.
+    const std::uint64_t default_bytes = default_budget_bytes(*communicator);
+    if (budget_bytes == 0) budget_bytes = default_bytes;
+    auto impl =
+        std::make_unique<Impl>(path, std::move(communicator), std::move(options), budget_bytes);
+    if (Status status = impl->agree(check_options(impl->options)); !status.ok()) return status;
+    if (Status status = impl->open_file(); !status.ok()) return status;
+    run::ExecutorOptions lanes;
+    lanes.compress_threads = impl->options.compress_threads;
+    lanes.planning = impl->options.planning;
+    lanes.write_buffer_bytes = impl->options.write_buffer_bytes;
+    lanes.trace = !impl->options.trace_path.empty();
+    impl->executor = std::make_unique<run::Executor>(lanes, impl->budget, impl->pool);
+    if (Status status = impl->comm->barrier(); !status.ok()) return status;
+    impl->trace_origin_s = impl->now_s();  // the same moment on all ranks
+    return std::unique_ptr<Writer>(new Writer(std::move(impl)));
+}
+
+}  // namespace caesura

@@ -1,0 +1,79 @@
+// Taking in what the lanes have finished: records, models, counters, overflow.
+#include <algorithm>
+#include <cmath>
+
+#include "writer/impl.hpp"
+
+namespace caesura {
+
+void Writer::Impl::harvest() {
+    // Reclaimed tasks stay alive until this function ends: all of them are harvested below.
+    const auto reclaimed = executor->reclaim();
+    for (writer::InFlight& dump : in_flight) {
+        if (!dump.task) continue;
+        if (!dump.sources_free)
+            dump.sources_free =
+                std::all_of(dump.task->snapshots.begin(), dump.task->snapshots.end(),
+                            [](const run::Snapshot& s) { return s.readers.load() == 0; });
+        if (dump.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished)
+            harvest_task(dump);
+    }
+}
+
+void Writer::Impl::harvest_task(writer::InFlight& dump) {
+    run::DumpTask& task = *dump.task;
+    const auto& sink = static_cast<const writer::RegionSink&>(*task.sink);
+    dump.records.insert(dump.records.end(), sink.records().begin(), sink.records().end());
+    for (const store::ChunkRecord& record : sink.records()) totals.stored_bytes += record.bytes;
+    used_end = std::max(used_end, sink.used_end());
+    if (sink.tail().second > spare_region.second) spare_region = sink.tail();
+
+    dump.overflow.clear();
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        run::Job& job = task.jobs[i];
+        const bool overflowed = job.state.load() == run::JobState::overflowed;
+        if (!dump.features.empty()) {  // not for blocks that come back from an overflow
+            learn_job(dump, i);
+            if (overflowed) {
+                ++totals.overflow_blocks;
+                totals.overflow_bytes += job.stored.size();
+            }
+        }
+        if (overflowed)
+            dump.overflow.push_back(
+                {job.label, job.dataset, job.filter_mask, job.chunk, std::move(job.stored)});
+    }
+    dump.features.clear();
+    dump.sources_free = true;
+    dump.durable = dump.overflow.empty();
+    dump.task = nullptr;
+}
+
+void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {
+    const run::Job& job = dump.task->jobs[index];
+    fields[dump.job_fields[index]].model.learn(dump.features[index], job.stored_bytes,
+                                               job.compress_s);
+    ++totals.blocks;
+    totals.raw_bytes += job.valid.count() * size_of(job.dtype);
+    totals.fallback_blocks += job.fell_back;
+    totals.raw_blocks += job.stored_raw;
+    if (job.absolute_bound > 0.0 && std::isfinite(job.max_error))
+        totals.max_error_over_bound =
+            std::max(totals.max_error_over_bound, job.max_error / job.absolute_bound);
+}
+
+// What finished writes say about the next ones, and how much of them fell into obstacles.
+void Writer::Impl::learn_writes() {
+    const plan::Obstacles& recorded = executor->observer().recorded();
+    for (const run::WriteSample& sample : executor->take_write_samples()) {
+        write_model.learn(sample.bytes, sample.write_s);
+        const double begin_s = sample.begin_s - iteration_begin_s;
+        for (const plan::Interval& obstacle : recorded.write) {
+            const double overlap_s = std::min(obstacle.end_s, begin_s + sample.write_s) -
+                                     std::max(obstacle.begin_s, begin_s);
+            totals.write_interference_s += std::max(0.0, overlap_s);
+        }
+    }
+}
+
+}  // namespace caesura

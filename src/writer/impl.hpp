@@ -1,0 +1,210 @@
+// The inside of a Writer: what it remembers between calls, and the steps of its one collective.
+//
+// Invariants:
+//  - Everything here belongs to the application's thread; the lanes see DumpTasks only.
+//  - Decisions that all ranks must share are made from gathered data alone, so that every rank
+//    makes the same; `Hello` is the only thing exchanged when nothing is dumped.
+//  - Dumps are numbered from 0; they become durable, are gathered and are committed in that order.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "base/buffer.hpp"
+#include "base/clock.hpp"
+#include "base/trace.hpp"
+#include "caesura/predict.hpp"
+#include "caesura/writer.hpp"
+#include "run/executor.hpp"
+#include "writer/layout.hpp"
+#include "writer/openpmd.hpp"
+#include "writer/region_sink.hpp"
+
+namespace caesura::writer {
+
+/// One put of this rank, waiting for end().
+struct Put {
+    std::uint32_t field = 0;
+    Box box;
+    const std::byte* data = nullptr;
+    run::Snapshot* snapshot = nullptr;
+    double min = std::numeric_limits<double>::infinity();  ///< of the finite values
+    double max = -std::numeric_limits<double>::infinity();
+};
+
+/// The dump of the open iteration.
+struct OpenDump {
+    DumpTime time;
+    std::vector<Put> puts;
+    std::deque<run::Snapshot> snapshots;
+    Status error;  ///< the first put that failed
+};
+
+struct FieldState {
+    std::string name;
+    DType dtype = float32;
+    Shape shape;
+    ErrorBound bound;
+    CodecSpec codec;
+    FieldOptions options;
+    predict::FieldModel model;
+    std::optional<Layout> layout;  ///< of the last dump it was in
+    bool in_last_dump = false;
+};
+
+/// A compressed block that found no room and waits for the next collective.
+struct OverflowBlock {
+    std::string label;
+    std::uint32_t dataset = 0, filter_mask = 0;
+    std::uint64_t chunk = 0;
+    base::Buffer stored;
+};
+
+/// A dump between end() and its commit.
+struct InFlight {
+    std::uint64_t dump = 0, iteration = 0;
+    store::DumpManifest manifest;             ///< rank 0 only
+    run::DumpTask* task = nullptr;            ///< while a lane works on it
+    std::vector<predict::Features> features;  ///< by job
+    std::vector<std::uint32_t> job_fields;    ///< by job
+    std::vector<OverflowBlock> overflow;
+    std::vector<store::ChunkRecord> records;  ///< of this rank
+    bool durable = false;                     ///< all blocks written and synced here
+    bool sources_free = false;                ///< borrowed data may change
+};
+
+/// What every rank tells every other at each end().
+struct Hello {
+    std::int32_t code = 0;    ///< StatusCode of this rank's first error
+    std::uint32_t fatal = 0;  ///< the error ends the writer, not just this dump
+    std::uint32_t has_dump = 0;
+    std::uint32_t boxes_changed = 0;  ///< since the last dump
+    std::uint64_t iteration = 0;
+    std::uint64_t definitions = 0;      ///< hash of all define_field calls
+    std::uint64_t durable_dumps = 0;    ///< dumps before this number are durable on this rank
+    std::uint64_t overflow_bytes = 0;   ///< region wanted for waiting blocks
+    std::uint64_t used_end = 0;         ///< end of what this rank has used of the file
+    std::uint64_t file_end = 0;         ///< rank 0: nothing is reserved beyond it
+    std::uint64_t committed_dumps = 0;  ///< rank 0: dumps before this number are committed
+    std::uint64_t busy = 0;             ///< closing: tasks or a flush still run on this rank
+};
+
+}  // namespace caesura::writer
+
+namespace caesura {
+
+struct Writer::Impl {
+    Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
+         std::uint64_t budget_bytes);
+    ~Impl();
+
+    // ---- set-up (create.cpp)
+    Status open_file();
+
+    // ---- iterations and puts (writer.cpp, put.cpp)
+    void begin_iteration(std::uint64_t number);
+    void enter(Lane lane);
+    void leave(Lane lane, double begin_s);
+    void begin_dump(const writer::DumpTime& time);
+    Status put(Field field, const Box& box, const void* data, DType dtype, Ownership own);
+    Status check_put(Field field, const Box& box, const void* data, DType dtype) const;
+    Status reserve_memory(std::uint64_t bytes);
+
+    // ---- the collective (collective.cpp)
+    Status end_iteration();
+    Status collective();
+    writer::Hello hello() const;
+    Result<std::vector<writer::Hello>> exchange_hello(const writer::Hello& mine);
+    Status agree_on_errors(const std::vector<writer::Hello>& all, const Status& mine);
+    Status agree(const Status& mine);
+    bool anything_to_do() const;
+    bool boxes_changed() const;
+
+    // ---- a new dump (assemble.cpp, submit.cpp)
+    struct Assembly;
+    Status assemble(const std::vector<writer::Hello>& all, std::uint64_t& file_end);
+    Status exchange_boxes(Assembly& assembly, bool boxes_changed);
+    Status lay_out(Assembly& assembly, std::vector<std::vector<writer::RankBox>> boxes);
+    Status make_codecs(Assembly& assembly);
+    Status move_pieces(Assembly& assembly);
+    Status keep_pieces(Assembly& assembly, const std::vector<Communicator::Bytes>& received);
+    void make_jobs(Assembly& assembly);
+    run::Piece locate(const Assembly& assembly, std::uint32_t field,
+                      const writer::LayoutPiece& piece) const;
+    void describe(Assembly& assembly);
+    void predict_jobs(Assembly& assembly);
+    void plan_jobs(Assembly& assembly);
+    std::uint64_t bytes_to_reserve(Assembly& assembly);
+    void submit(Assembly& assembly, std::uint64_t address, std::uint64_t bytes);
+
+    // ---- finished work (harvest.cpp)
+    void harvest();
+    void harvest_task(writer::InFlight& dump);
+    void learn_job(const writer::InFlight& dump, std::size_t index);
+    void learn_writes();
+
+    // ---- overflow and commit (commit.cpp)
+    void place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& file_end);
+    Status gather_records(std::uint64_t durable_dumps);
+    Status commit(std::uint64_t end, bool trim);
+
+    // ---- close.cpp
+    Status close();
+    Status close_rounds();
+    void finish_traces();
+
+    double now_s() const { return clock.now_s(); }
+    void say(const std::string& text) const;
+    void trace_application(const char* kind, std::string name, double begin_s);
+    std::uint64_t durable_dumps() const;
+
+    std::string path;
+    std::unique_ptr<Communicator> comm;
+    WriterOptions options;
+    const base::Clock& clock = base::Clock::steady();
+    int rank = 0, size = 1;
+
+    // Memory outlives the executor, whose jobs hold buffers.
+    base::MemoryBudget budget;
+    base::BufferPool pool;
+    std::unique_ptr<store::SharedFile> file;
+    std::optional<store::Committer> committer;  // rank 0
+    std::vector<writer::FieldState> fields;
+    std::uint64_t definitions_hash = 0;
+
+    // The open iteration.
+    bool in_iteration = false;
+    std::uint64_t iteration = 0;
+    double iteration_begin_s = 0.0;
+    std::optional<writer::OpenDump> open_dump;
+    Status misuse;  // first call out of order
+
+    // Everything on its way.
+    std::deque<writer::InFlight> in_flight;
+    std::uint64_t next_dump = 0;        // number of the next dump
+    std::uint64_t gathered_dumps = 0;   // records of dumps before this are on rank 0
+    std::uint64_t committed_dumps = 0;  // known to be committed, the same on all ranks
+    std::map<std::uint64_t, std::uint64_t> iteration_of_dump;
+    std::uint64_t file_end = 0;  // same on all ranks at each collective's begin
+    std::uint64_t used_end = 0;
+    std::pair<std::uint64_t, std::uint64_t> spare_region{0, 0};  // kept tail: address, bytes
+    std::uint64_t last_region = 0;
+
+    // Rank 0: gathered and not yet in an image.
+    std::vector<store::DumpManifest> to_commit;
+    std::vector<store::ChunkRecord> records_to_commit;
+    std::optional<store::CommitImage> image;  // being flushed by the write lane
+    std::uint64_t image_dumps = 0;            // committed_dumps once it is flushed
+
+    Status failed;  // sticky; the same code on all ranks
+    bool comm_failed = false;
+    bool closed = false;
+
+    predict::WriteModel write_model;
+    WriterReport totals;
+    base::TraceLane application_trace{"application"}, plan_trace{"plan"};
+    double trace_origin_s = 0.0;
+    std::unique_ptr<run::Executor> executor;  // last: its threads use everything above
+};
+
+}  // namespace caesura

@@ -1,0 +1,214 @@
+#include "writer/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace caesura::writer {
+namespace {
+
+// Chunks below this make files slow; rather let chunks straddle boxes.
+constexpr std::uint64_t k_min_chunk_bytes = 1u << 20;
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+// The largest step of which all inner box edges along an axis are multiples; 0 if there are none.
+Shape common_steps(const Shape& dims, std::span<const RankBox> boxes) {
+    Shape steps = Shape::filled(dims.rank(), 0);
+    for (const RankBox& b : boxes)
+        for (int axis = 0; axis < dims.rank(); ++axis) {
+            steps[axis] = std::gcd(steps[axis], b.box.offset[axis]);
+            const std::uint64_t end = b.box.offset[axis] + b.box.extent[axis];
+            if (end != dims[axis]) steps[axis] = std::gcd(steps[axis], end);
+        }
+    return steps;
+}
+
+std::uint64_t smallest_factor(std::uint64_t n) {
+    for (std::uint64_t factor = 2; factor * factor <= n; ++factor)
+        if (n % factor == 0) return factor;
+    return n;
+}
+
+// Halve (or divide by its smallest factor) the longest axis until the chunk is small enough.
+// An axis without inner edges may be cut anywhere; one with them only into whole fractions.
+Shape slice(Shape chunk, const Shape& steps, std::size_t value_bytes, std::uint64_t target_bytes) {
+    // Half as much again is closer to the target than half of it.
+    const std::uint64_t limit = target_bytes + target_bytes / 2;
+    while (chunk.count() * value_bytes > limit) {
+        int longest = -1;
+        for (int axis = 0; axis < chunk.rank(); ++axis)
+            if (chunk[axis] > 1 && (longest < 0 || chunk[axis] > chunk[longest])) longest = axis;
+        if (longest < 0) break;
+        const bool free_cut = steps[longest] == 0;
+        chunk[longest] = free_cut ? divide_up(chunk[longest], 2)
+                                  : chunk[longest] / smallest_factor(chunk[longest]);
+    }
+    return chunk;
+}
+
+// Join neighbouring boxes into one chunk while they are small: from the last axis up.
+Shape grow(Shape chunk, const Shape& dims, std::size_t value_bytes, std::uint64_t target_bytes) {
+    for (int axis = chunk.rank() - 1; axis >= 0; --axis) {
+        const std::uint64_t bytes = chunk.count() * value_bytes;
+        if (bytes * 2 > target_bytes) break;
+        const std::uint64_t factor =
+            std::min(target_bytes / bytes, divide_up(dims[axis], chunk[axis]));
+        chunk[axis] = std::min(chunk[axis] * factor, dims[axis]);
+    }
+    return chunk;
+}
+
+Box chunk_box(const Layout& layout, const Shape& position) {
+    Box box{position, layout.chunk};
+    for (int axis = 0; axis < position.rank(); ++axis)
+        box.offset[axis] = position[axis] * layout.chunk[axis];
+    return box;
+}
+
+// Visit every chunk that a box touches, row-major.
+void for_chunks_of(const Layout& layout, const Shape& grid, const Box& box,
+                   const std::function<void(std::uint64_t, const Box&)>& visit) {
+    const int rank = layout.dims.rank();
+    Shape first = box.offset, last = box.offset;
+    for (int axis = 0; axis < rank; ++axis) {
+        first[axis] = box.offset[axis] / layout.chunk[axis];
+        last[axis] = (box.offset[axis] + box.extent[axis] - 1) / layout.chunk[axis];
+    }
+    Shape position = first;
+    for (;;) {
+        std::uint64_t number = 0;
+        for (int axis = 0; axis < rank; ++axis) number = number * grid[axis] + position[axis];
+        visit(number, chunk_box(layout, position));
+        int axis = rank - 1;
+        for (; axis >= 0; --axis) {
+            if (++position[axis] <= last[axis]) break;
+            position[axis] = first[axis];
+        }
+        if (axis < 0) return;
+    }
+}
+
+struct ChunkPieces {
+    Box box;
+    std::vector<LayoutPiece> pieces;
+};
+
+int owner_of(const ChunkPieces& chunk, const std::vector<RankBox>& boxes) {
+    std::map<int, std::uint64_t> overlap;  // by rank, so that ties go to the lowest
+    for (const LayoutPiece& piece : chunk.pieces)
+        overlap[boxes[piece.box].rank] += piece.part.extent.count();
+    int owner = -1;
+    std::uint64_t largest = 0;
+    for (const auto& [rank, values] : overlap)
+        if (values > largest) {
+            owner = rank;
+            largest = values;
+        }
+    return owner;
+}
+
+Status check_tiling(const std::string& name, const ChunkPieces& chunk, std::uint64_t valid_count,
+                    const std::vector<RankBox>& boxes) {
+    std::uint64_t covered = 0;
+    for (std::size_t i = 0; i < chunk.pieces.size(); ++i) {
+        covered += chunk.pieces[i].part.extent.count();
+        for (std::size_t j = 0; j < i; ++j)
+            if (const auto common = intersect(chunk.pieces[i].part, chunk.pieces[j].part))
+                return {StatusCode::invalid_argument,
+                        fmt::format("field '{}': ranks {} and {} both put {}", name,
+                                    boxes[chunk.pieces[j].box].rank,
+                                    boxes[chunk.pieces[i].box].rank, to_string(*common))};
+    }
+    if (covered != valid_count)
+        return {StatusCode::invalid_argument,
+                fmt::format("field '{}': {} of {} values of the part at {} were put by no rank; "
+                            "all ranks' boxes together must tile the field",
+                            name, valid_count - covered, valid_count, to_string(chunk.box))};
+    return {};
+}
+
+Shape valid_extent(const Box& box, const Shape& dims) {
+    Shape valid = box.extent;
+    for (int axis = 0; axis < dims.rank(); ++axis)
+        valid[axis] = std::min(box.extent[axis], dims[axis] - box.offset[axis]);
+    return valid;
+}
+
+Shape grid_of(const Layout& layout) {
+    Shape grid = layout.dims;
+    for (int axis = 0; axis < layout.dims.rank(); ++axis)
+        grid[axis] = divide_up(layout.dims[axis], layout.chunk[axis]);
+    return grid;
+}
+
+// Give every chunk to its owner; keep what concerns `rank`.
+Status distribute(Layout& layout, const std::string& name,
+                  std::map<std::uint64_t, ChunkPieces>& chunks, int rank) {
+    for (auto& [number, chunk] : chunks) {
+        const Shape valid = valid_extent(chunk.box, layout.dims);
+        if (Status s = check_tiling(name, chunk, valid.count(), layout.boxes); !s.ok()) return s;
+        const int owner = owner_of(chunk, layout.boxes);
+        for (const LayoutPiece& piece : chunk.pieces) {
+            const int from = layout.boxes[piece.box].rank;
+            if (from == owner) continue;
+            layout.any_moves = true;
+            if (from == rank || owner == rank) layout.moves.push_back({from, owner, piece});
+        }
+        if (owner == rank)
+            layout.mine.push_back({number, chunk.box, valid, std::move(chunk.pieces)});
+    }
+    return {};
+}
+
+}  // namespace
+
+Shape choose_chunk(const Shape& dims, std::span<const RankBox> boxes, std::size_t value_bytes,
+                   std::uint64_t target_bytes) {
+    const Shape steps = common_steps(dims, boxes);
+    Shape fitting = dims;
+    for (int axis = 0; axis < dims.rank(); ++axis)
+        if (steps[axis] != 0) fitting[axis] = std::min(steps[axis], dims[axis]);
+    Shape largest = boxes.empty() ? dims : boxes[0].box.extent;
+    for (const RankBox& b : boxes)
+        if (b.box.extent.count() > largest.count()) largest = b.box.extent;
+
+    const std::uint64_t fitting_bytes = fitting.count() * value_bytes;
+    const bool boxes_are_small = largest.count() * value_bytes < k_min_chunk_bytes;
+    if (fitting_bytes >= k_min_chunk_bytes) return slice(fitting, steps, value_bytes, target_bytes);
+    if (boxes_are_small) return grow(fitting, dims, value_bytes, target_bytes);
+    // Edges without a useful common step: chunks like the largest box, straddling where they must.
+    return slice(largest, Shape::filled(dims.rank(), 0), value_bytes, target_bytes);
+}
+
+Result<Layout> make_layout(const std::string& name, const Shape& dims, std::vector<RankBox> boxes,
+                           std::size_t value_bytes, std::uint64_t target_bytes, int rank) {
+    Layout layout;
+    layout.dims = dims;
+    layout.boxes = std::move(boxes);
+    layout.chunk = choose_chunk(dims, layout.boxes, value_bytes, target_bytes);
+    const Shape grid = grid_of(layout);
+    layout.n_chunks = grid.count();
+    std::map<std::uint64_t, ChunkPieces> chunks;
+    for (std::uint32_t i = 0; i < layout.boxes.size(); ++i) {
+        const Box& box = layout.boxes[i].box;
+        if (box.extent.count() == 0) continue;
+        for_chunks_of(layout, grid, box, [&](std::uint64_t number, const Box& whole) {
+            ChunkPieces& chunk = chunks[number];
+            chunk.box = whole;
+            chunk.pieces.push_back({i, *intersect(whole, box)});
+        });
+    }
+    if (chunks.size() != layout.n_chunks)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("field '{}' {}: {} of its {} chunks were put by no rank; all "
+                        "ranks' boxes together must tile the field",
+                        name, to_string(dims), layout.n_chunks - chunks.size(), layout.n_chunks)};
+    if (Status status = distribute(layout, name, chunks, rank); !status.ok()) return status;
+    return layout;
+}
+
+}  // namespace caesura::writer

@@ -1,0 +1,30 @@
+// The openPMD face of a dump: groups, datasets and attributes as the standard (1.1.0) wants them,
+// so that openPMD-api, openPMD-viewer, ParaView, VisIt and yt open the file.
+//
+// Layout: /data/<iteration>/meshes/<field>; a field named "velocity/x" is component x of the vector
+// record "velocity", any other is a scalar record.
+#pragma once
+
+#include "caesura/writer.hpp"
+
+namespace caesura::writer {
+
+struct DumpTime {
+    double time = 0.0, dt = 1.0, unit_si = 1.0;
+};
+
+std::vector<store::Attribute> root_attributes(const WriterOptions& options);
+store::GroupSpec iteration_group(std::uint64_t iteration, const DumpTime& time);
+
+/// Add the dataset of one field, and the record's group if it is a component.
+void add_field(store::DumpManifest& manifest, const std::string& name, DType dtype,
+               const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
+               const FieldOptions& options, std::vector<store::Attribute> extra);
+
+/// Errors: invalid_argument when the name cannot be an openPMD record ("", "/x", "a/b/c", ...).
+Status check_field_name(const std::string& name);
+/// Errors: invalid_argument when a per-axis option has not one entry per axis.
+Status check_field_options(const std::string& name, const Shape& shape,
+                           const FieldOptions& options);
+
+}  // namespace caesura::writer

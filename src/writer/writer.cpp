@@ -1,0 +1,180 @@
+// The public face: thin calls into Impl, and what is local to them.
+#include "caesura/writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "writer/impl.hpp"
+
+namespace caesura {
+
+// ------------------------------------------------------------------------------------ Writer
+
+Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Writer::~Writer() = default;
+
+Result<Field> Writer::define_field(const std::string& name, DType dtype, const Shape& shape) {
+    return define_field(name, dtype, shape, impl_->options.bound);
+}
+
+Result<Field> Writer::define_field(const std::string& name, DType dtype, const Shape& shape,
+                                   const ErrorBound& bound, const FieldOptions& options) {
+    const auto invalid = [&](std::string_view what) {
+        return Status{StatusCode::invalid_argument, fmt::format("field '{}': {}", name, what)};
+    };
+    if (Status status = writer::check_field_name(name); !status.ok()) return status;
+    if (dtype != float32 && dtype != float64) return invalid("dtype must be float32 or float64");
+    if (shape.rank() < 1) return invalid("shape has no axes; 1 to 4 are possible");
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (shape[axis] == 0)
+            return invalid(fmt::format("shape {} is empty along axis {}", to_string(shape), axis));
+    if (Status status = validate(bound); !status.ok())
+        return status.with_context(fmt::format("field '{}'", name));
+    if (Status status = writer::check_field_options(name, shape, options); !status.ok())
+        return status;
+    const auto clashes = [&](const writer::FieldState& other) {
+        return other.name == name || other.name.starts_with(name + "/") ||
+               name.starts_with(other.name + "/");
+    };
+    if (std::any_of(impl_->fields.begin(), impl_->fields.end(), clashes))
+        return invalid("is already defined (or is a record that has, or would have, components)");
+    const CodecSpec codec = options.codec.value_or(impl_->options.codec);
+    // Find a missing plugin now, not after the first dump was computed.
+    const ErrorBound probe = bound.kind == ErrorBound::Kind::relative ? absolute(1.0) : bound;
+    auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
+    if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
+
+    impl_->fields.push_back({name, dtype, shape, bound, codec, options,
+                             predict::FieldModel(codec.name, dtype), std::nullopt, false});
+    const std::string definition =
+        fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
+                    static_cast<int>(bound.kind), bound.value, codec.name);
+    impl_->definitions_hash =
+        impl_->definitions_hash * 1099511628211u + std::hash<std::string>{}(definition);
+    return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
+}
+
+Iteration Writer::begin_iteration(std::uint64_t number) {
+    impl_->begin_iteration(number);
+    return Iteration(this);
+}
+
+std::optional<std::uint64_t> Writer::committed() const {
+    if (impl_->committed_dumps == 0) return std::nullopt;
+    const auto found = impl_->iteration_of_dump.find(impl_->committed_dumps - 1);
+    return found == impl_->iteration_of_dump.end() ? std::nullopt
+                                                   : std::optional<std::uint64_t>(found->second);
+}
+
+bool Writer::released(std::uint64_t iteration) const {
+    if (impl_->open_dump && impl_->iteration == iteration) return false;
+    impl_->harvest();
+    return std::none_of(impl_->in_flight.begin(), impl_->in_flight.end(), [&](const auto& dump) {
+        return dump.iteration == iteration && !dump.sources_free;
+    });
+}
+
+Status Writer::close() { return impl_->close(); }
+
+WriterReport Writer::report() const {
+    impl_->harvest();
+    WriterReport report = impl_->totals;
+    const run::ExecutorCounters counters = impl_->executor->counters();
+    report.compress_s = counters.compress_s;
+    report.write_s = counters.write_s;
+    report.writes = counters.writes;
+    report.peak_memory_bytes = impl_->budget.peak_bytes();
+    return report;
+}
+
+// --------------------------------------------------------------------------------- Iteration
+
+Iteration::Iteration(Iteration&& other) noexcept : writer_(std::exchange(other.writer_, nullptr)) {}
+// Never communicates: an iteration that was not ended is the next call's error.
+Iteration::~Iteration() = default;
+
+Busy Iteration::busy(Lane lane) { return Busy(writer_, lane); }
+
+Dump Iteration::begin_dump(double time, double dt, double time_unit_si) {
+    writer_->impl_->begin_dump({time, dt, time_unit_si});
+    return Dump(writer_);
+}
+
+Status Iteration::end() { return writer_->impl_->end_iteration(); }
+
+Status Dump::put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own) {
+    return writer_->impl_->put(field, box, data, dtype, own);
+}
+
+// -------------------------------------------------------------------------------------- Busy
+
+Busy::Busy(Writer* writer, Lane lane) : writer_(writer), lane_(lane), begin_s_(0.0) {
+    begin_s_ = writer_->impl_->now_s();
+    writer_->impl_->enter(lane);
+}
+Busy::Busy(Busy&& other) noexcept
+    : writer_(std::exchange(other.writer_, nullptr)),
+      lane_(other.lane_),
+      begin_s_(other.begin_s_) {}
+Busy::~Busy() {
+    if (writer_) writer_->impl_->leave(lane_, begin_s_);
+}
+
+// ----------------------------------------------------------------------- Impl: iterations
+
+void Writer::Impl::begin_iteration(std::uint64_t number) {
+    if (in_iteration && misuse.ok())
+        misuse = {
+            StatusCode::invalid_argument,
+            fmt::format("begin_iteration({}): iteration {} has not been ended", number, iteration)};
+    if (closed && misuse.ok())
+        misuse = {StatusCode::invalid_argument,
+                  fmt::format("begin_iteration({}) after close()", number)};
+    in_iteration = true;
+    iteration = number;
+    iteration_begin_s = now_s();
+    executor->observer().begin_iteration(iteration_begin_s);
+}
+
+void Writer::Impl::enter(Lane lane) {
+    const auto which =
+        lane == Lane::compress ? run::Observer::Lane::compress : run::Observer::Lane::write;
+    executor->observer().enter(which, now_s());
+}
+
+void Writer::Impl::leave(Lane lane, double begin_s) {
+    const bool write = lane == Lane::write;
+    executor->observer().leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress,
+                               now_s());
+    if (write) executor->obstacles_changed();
+    trace_application("obstacle", write ? "write" : "compress", begin_s);
+}
+
+void Writer::Impl::begin_dump(const writer::DumpTime& time) {
+    if (misuse.ok() && !in_iteration)
+        misuse = {StatusCode::invalid_argument, "begin_dump() outside an iteration"};
+    if (misuse.ok() && open_dump)
+        misuse = {
+            StatusCode::invalid_argument,
+            fmt::format("iteration {}: a second begin_dump(); one dump an iteration", iteration)};
+    const bool known = std::any_of(iteration_of_dump.begin(), iteration_of_dump.end(),
+                                   [&](const auto& entry) { return entry.second == iteration; });
+    if (misuse.ok() && known)
+        misuse = {StatusCode::invalid_argument,
+                  fmt::format("iteration {} has been dumped before", iteration)};
+    if (!open_dump) open_dump.emplace();
+    open_dump->time = time;
+}
+
+void Writer::Impl::say(const std::string& text) const {
+    if (options.on_message) options.on_message(text);
+}
+
+void Writer::Impl::trace_application(const char* kind, std::string name, double begin_s) {
+    if (options.trace_path.empty()) return;
+    application_trace.add({kind, std::move(name), begin_s, now_s(), iteration, 0});
+}
+
+}  // namespace caesura

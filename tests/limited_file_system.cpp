@@ -1,0 +1,45 @@
+#include "limited_file_system.hpp"
+
+namespace caesura::testing {
+namespace {
+
+class LimitedFile final : public base::File {
+  public:
+    LimitedFile(std::unique_ptr<base::File> inner, std::atomic<std::int64_t>& left)
+        : inner_(std::move(inner)), left_(left) {}
+
+    Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+        const std::span<const std::byte> one[] = {bytes};
+        return write_at(offset, one);
+    }
+    Status write_at(std::uint64_t offset,
+                    std::span<const std::span<const std::byte>> buffers) override {
+        std::int64_t bytes = 0;
+        for (const auto& buffer : buffers) bytes += static_cast<std::int64_t>(buffer.size());
+        if (left_.fetch_sub(bytes) < bytes)
+            return {StatusCode::no_space, "No space left on device (limited for the test)"};
+        return inner_->write_at(offset, buffers);
+    }
+    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+        return inner_->read_at(offset, bytes);
+    }
+    Status sync() override { return inner_->sync(); }
+    Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
+    Result<std::uint64_t> size() override { return inner_->size(); }
+    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
+
+  private:
+    std::unique_ptr<base::File> inner_;
+    std::atomic<std::int64_t>& left_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<base::File>> LimitedFileSystem::open(const std::string& path, Mode mode) {
+    auto file = base::FileSystem::posix().open(path, mode);
+    if (!file.ok()) return file.status();
+    return std::unique_ptr<base::File>(
+        std::make_unique<LimitedFile>(std::move(*file), left_bytes_));
+}
+
+}  // namespace caesura::testing
