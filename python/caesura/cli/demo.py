@@ -14,7 +14,8 @@ from rich.table import Table
 from caesura.cli.common import FINDING, JSON_HELP, err, expected_errors, need_core, out, print_json
 from caesura.cli.common import stop as stop_with
 from caesura.demo.scenario import MODES, SHORT_TITLES, DemoError, Scenario
-from caesura.report.quantities import bytes_text, duration_text, ratio_text
+from caesura.report.demo_page import percent
+from caesura.report.quantities import bytes_text, duration_text, ratio_text, share_text
 
 _D = Scenario()
 
@@ -56,9 +57,9 @@ def demo(
     """
     if fsync not in ("skip", "pass"):
         raise typer.BadParameter(f"is {fsync!r}; use skip or pass", param_hint="--fsync")
-    chosen = {field.name: locals()[field.name] for field in fields(Scenario)}
-    chosen["particles"] = particles or grid
-    scenario = Scenario(**chosen)
+    given = locals()
+    chosen = {field.name: given[field.name] for field in fields(Scenario)}
+    scenario = Scenario(**{**chosen, "particles": particles or grid})
     need_core(as_json)
     try:
         with expected_errors(as_json):
@@ -108,12 +109,11 @@ def show(report: dict) -> None:
     for mode in MODES:
         result = report["modes"][mode]
         wrote = mode != "compute"
-        overhead = f"{result['overhead_percent']:.1f} ± {result['spread_percent']:.1f} %"
         papers = [report["paper"][name].get(mode) for name in ("nyx", "warpx")]
         table.add_row(
             SHORT_TITLES[mode],
             duration_text(result["median_wall_s"]),
-            overhead if wrote else "",
+            percent(result) if wrote else "",
             bytes_text(result["bytes_stored"]) if wrote else "",
             ratio_text(result["ratio"]) if wrote else "",
             *[f"{value:g} %" if value is not None else "" for value in papers],
@@ -121,7 +121,8 @@ def show(report: dict) -> None:
         )
     out.print(table)
     ours, paper = report["caesura"], report["paper"]
-    out.print("± is half the range of the repeats.")
+    if report["scenario"]["repeats"] > 1:
+        out.print("± is half the range of the repeats.")
     out.print(
         f"Caesura's overhead is {ours['improvement_over_sync']:.1f} times smaller than "
         f"synchronous (paper: {paper['nyx']['improvement']} Nyx, "
@@ -136,5 +137,5 @@ def show(report: dict) -> None:
     values = sum(entry["values"] for entry in report["verified"].values())
     out.print(
         f"Verified: {values:,} values; largest error of Caesura "
-        f"{ours['max_error_over_bound']:.4f} of its bound."
+        f"{share_text(ours['max_error_over_bound'])} of its bound."
     )

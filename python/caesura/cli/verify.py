@@ -18,7 +18,7 @@ from caesura.cli.common import (
     out,
     print_json,
 )
-from caesura.report.quantities import bytes_text
+from caesura.report.quantities import bytes_text, share_text
 
 if TYPE_CHECKING:
     from caesura.verifying import Verification
@@ -87,6 +87,6 @@ def _bounds_table(result: Verification) -> Table:
     for name, field in result.by_field().items():
         style = None if field.ok else "red"
         bound = f"{field.bound:g}" if field.bound else "lossless"
-        share = f"{field.max_error_over_bound:.4f}" if field.bound else ""
+        share = share_text(field.max_error_over_bound) if field.bound else ""
         table.add_row(name, f"{field.values:,}", bound, f"{field.max_error:g}", share, style=style)
     return table

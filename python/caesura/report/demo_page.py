@@ -8,7 +8,7 @@ from typing import Any
 from caesura.demo.scenario import MODE_TITLES, MODES
 from caesura.report.markup import tag, text
 from caesura.report.page import definitions, lane_section, page, table, timeline_section
-from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text
+from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
 from caesura.trace import Trace
 
 _CHART_WIDTH = 1000.0
@@ -29,7 +29,7 @@ def _heading(report: dict[str, Any]) -> str:
     sentence = (
         f"A particle-mesh universe of {scenario['grid']}³ cells on {scenario['ranks']} ranks "
         f"writes {scenario['dumps']} dumps of six fields, {bytes_text(scenario['raw_bytes'])} in "
-        f"all, in five ways. Each way ran {scenario['repeats']} times, interleaved with the "
+        f"all, in five ways. Each way ran {times(scenario['repeats'])}, interleaved with the "
         "others, and every value of every file was verified."
     )
     return tag("h1", "What does output cost?") + tag("p", text(sentence), class_="soft")
@@ -56,9 +56,14 @@ def _tiles(report: dict[str, Any]) -> str:
     )
 
 
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
 def percent(mode: dict[str, Any]) -> str:
-    """Median, and half the range of the repeats."""
-    return f"{mode['overhead_percent']:.1f} % ± {mode['spread_percent']:.1f}"
+    """Median, and half the range of the repeats where there are several."""
+    spread = f" ± {mode['spread_percent']:.1f}" if len(mode["wall_s"]) > 1 else ""
+    return f"{mode['overhead_percent']:.1f} %{spread}"
 
 
 def _overheads(report: dict[str, Any]) -> str:
@@ -150,7 +155,9 @@ def _mode_table(report: dict[str, Any]) -> str:
             [
                 text(MODE_TITLES[mode]),
                 duration_text(result["median_wall_s"]),
-                duration_text(sorted(result["close_s"])[len(result["close_s"]) // 2]),
+                duration_text(sorted(result["close_s"])[len(result["close_s"]) // 2])
+                if wrote
+                else "–",
                 text(percent(result)) if wrote else "–",
                 bytes_text(result["bytes_stored"]) if wrote else "–",
                 ratio_text(result["ratio"]),
@@ -193,7 +200,9 @@ def _verification(report: dict[str, Any]) -> str:
         if mode == "async":
             against = "the reference, bit for bit"
         elif mode in ("filter", "caesura"):
-            against = f"the reference; largest error {entry['max_error_over_bound']:.4f} × bound"
+            against = (
+                f"the reference; largest error {share_text(entry['max_error_over_bound'])} × bound"
+            )
         checksums = f"{entry['blocks_with_checksum']:,}" if entry["blocks_with_checksum"] else "–"
         return [text(MODE_TITLES[mode]), str(entry["files"]), f"{entry['values']:,}", checksums,
                 text(against), tag("span", "all right", class_="good")]  # fmt: skip
@@ -201,7 +210,7 @@ def _verification(report: dict[str, Any]) -> str:
     rows = [row(mode, report["verified"][mode]) for mode in MODES if mode in report["verified"]]
     fields = report["verified"]["caesura"]["fields"]
     field_rows = [
-        [text(name), f"{entry['bound']:g}", f"{entry['max_error']:.6g}"]
+        [text(name), f"{entry['bound']:g}", f"{entry['max_error']:.9g}"]
         for name, entry in fields.items()
     ]
     return tag(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def bytes_text(count: float) -> str:
     """1536 -> "1.5 kB" (decimal units, as disks and networks have them)."""
@@ -42,3 +44,8 @@ def nice_step(span: float, wanted: int) -> float:
         if power * factor >= rough * 0.999:
             return power * factor
     return power * 10
+
+
+def share_text(share: float) -> str:
+    """Rounded down: an error just below its bound must not read as one that reached it."""
+    return f"{math.floor(share * 1e5) / 1e5:.5f}"
