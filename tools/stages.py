@@ -50,9 +50,8 @@ def run_stage(
     live = sys.stdout.isatty()
     begin_s = time.monotonic()
     print(f"{label:<{LABEL_WIDTH}}", end="", flush=True)
-    with path.open("w", errors="replace") as out:
+    with path.open("w", buffering=1, errors="replace") as out:
         out.write(f"$ {shlex.join(command)}\n")
-        out.flush()
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -87,7 +86,7 @@ def run_open(label: str, command: list[str], *, log: str, env: dict[str, str] | 
     LOGS.mkdir(parents=True, exist_ok=True)
     path = LOGS / f"{log}.log"
     print(f"{label}  (log: {path.relative_to(ROOT)})", flush=True)
-    with path.open("w", errors="replace") as out:
+    with path.open("w", buffering=1, errors="replace") as out:
         process = subprocess.Popen(
             command,
             cwd=ROOT,
