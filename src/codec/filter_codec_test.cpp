@@ -212,7 +212,7 @@ TEST_F(FilterCodec, only_a_stream_that_carries_its_bound_may_be_encoded_with_a_t
     }
 }
 
-TEST_F(FilterCodec, reentrant_filters_give_the_same_bytes_from_many_threads) {
+TEST_F(FilterCodec, reentrant_filters_give_the_same_values_from_many_threads) {
     for (const char* name : {"sz3", "zfp", "zstd", "blosc2", "round+zstd"}) {
         SCOPED_TRACE(name);
         const TestBlock block = smooth_block(float32, {24, 24, 24});
@@ -221,6 +221,9 @@ TEST_F(FilterCodec, reentrant_filters_give_the_same_bytes_from_many_threads) {
         EXPECT_EQ(codec->reentrant(), std::string_view(name) != "blosc2");
         const auto expected = codec->encode(block.bytes, block.valid);
         ASSERT_TRUE(expected.ok());
+        // Values, not bytes: SZ3 leaves bytes of its stream uninitialised.
+        std::vector<std::byte> values(block.bytes.size());
+        ASSERT_TRUE(codec->decode(expected->bytes, expected->filter_mask, values).ok());
         std::array<int, 4> wrong{};
         std::vector<std::thread> threads;
         for (int& mine : wrong) {
@@ -228,8 +231,9 @@ TEST_F(FilterCodec, reentrant_filters_give_the_same_bytes_from_many_threads) {
                 std::vector<std::byte> decoded(block.bytes.size());
                 for (int n = 0; n < 25; ++n) {
                     const auto got = codec->encode(block.bytes, block.valid);
-                    mine += !got.ok() || got->bytes != expected->bytes ||
-                            !codec->decode(got->bytes, got->filter_mask, decoded).ok();
+                    mine += !got.ok() || got->filter_mask != expected->filter_mask ||
+                            !codec->decode(got->bytes, got->filter_mask, decoded).ok() ||
+                            decoded != values;
                 }
             });
         }

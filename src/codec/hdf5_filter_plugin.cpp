@@ -177,7 +177,8 @@ Result<const FilterPlugin*> FilterPlugin::find(unsigned id, const std::string& c
     std::string message = fmt::format(
         "codec \"{}\" needs the plugin of HDF5 filter {}, which is in none of: {}. Do: pip install "
         "hdf5plugin, and set HDF5_PLUGIN_PATH=$(python -c 'import hdf5plugin; "
-        "print(hdf5plugin.PLUGINS_PATH)')",
+        "print(hdf5plugin.PLUGINS_PATH)'), or CAESURA_PLUGIN_PATH to the same for this library "
+        "alone",
         codec_name, id, fmt::join(directories, ", "));
     if (!scan.complaints.empty()) {
         message += fmt::format(" (not loadable: {})", fmt::join(scan.complaints, "; "));
