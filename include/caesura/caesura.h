@@ -1,0 +1,134 @@
+/* The C face of Caesura: hand fields over, go on computing; they end up in one standard HDF5 file.
+ *
+ *     caesura_writer* writer;
+ *     caesura_options options = CAESURA_OPTIONS_DEFAULT;
+ *     options.codec = "sz3";
+ *     if (caesura_writer_create("run.h5", NULL, &options, &writer) != CAESURA_OK)
+ *         puts(caesura_last_error());
+ *     uint64_t shape[3] = {64, 64, 64}, offset[3] = {0, 0, 0};
+ *     uint32_t rho;
+ *     caesura_define_field(writer, "rho", CAESURA_FLOAT32, 3, shape, CAESURA_ABSOLUTE, 1e-3, &rho);
+ *     for (uint64_t n = 0; n < 10; ++n) {
+ *         caesura_begin_iteration(writer, n);
+ *         caesura_begin_dump(writer, 0.1 * n, 0.1);
+ *         caesura_put(writer, rho, offset, shape, data, CAESURA_FLOAT32, 0);
+ *         caesura_end_iteration(writer);
+ *     }
+ *     caesura_writer_close(writer);
+ *
+ * Every call returns a code; the sentence that explains it is caesura_last_error(), per thread.
+ * Which calls are collective: as in caesura/writer.hpp (create, define_field, end_iteration,
+ * close). A writer is used by one thread at a time. Nothing is printed, nothing aborts.
+ */
+#ifndef CAESURA_CAESURA_H
+#define CAESURA_CAESURA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define CAESURA_API __attribute__((visibility("default")))
+#else
+#define CAESURA_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The numbers are pinned; new ones are only ever added. */
+typedef enum caesura_code {
+    CAESURA_OK = 0,
+    CAESURA_INVALID_ARGUMENT = 1,
+    CAESURA_INSUFFICIENT_DATA = 2,
+    CAESURA_CORRUPT = 3,
+    CAESURA_UNSUPPORTED = 4,
+    CAESURA_NO_SPACE = 5,
+    CAESURA_IO = 6,
+    CAESURA_CANCELLED = 7,
+    CAESURA_INTERNAL = 8
+} caesura_code;
+
+typedef enum caesura_dtype { CAESURA_FLOAT32 = 1, CAESURA_FLOAT64 = 2 } caesura_dtype;
+typedef enum caesura_bound_kind {
+    CAESURA_LOSSLESS = 0,
+    CAESURA_ABSOLUTE = 1, /* value: in units of the field */
+    CAESURA_RELATIVE = 2  /* value: share of the field's range in this dump */
+} caesura_bound_kind;
+typedef enum caesura_lane { CAESURA_LANE_COMPRESS = 0, CAESURA_LANE_WRITE = 1 } caesura_lane;
+
+/* What the ranks need to say to each other. Each function is collective and returns 0, or anything
+ * else for a failure (sticky). caesura/mpi.h has them for MPI. Byte counts are per rank. */
+typedef struct caesura_communicator {
+    void* context;
+    int rank, size;
+    int ranks_on_node; /* 0: unknown */
+    int (*barrier)(void* context);
+    int (*broadcast)(void* context, void* data, size_t bytes, int root);
+    /* receive holds size * bytes */
+    int (*allgather)(void* context, const void* send, size_t bytes, void* receive);
+    /* counts and offsets have `size` entries, in bytes */
+    int (*allgatherv)(void* context, const void* send, size_t bytes, void* receive,
+                      const size_t* counts, const size_t* offsets);
+    int (*alltoallv)(void* context, const void* send, const size_t* send_counts,
+                     const size_t* send_offsets, void* receive, const size_t* receive_counts,
+                     const size_t* receive_offsets);
+    /* called once, by the destruction of the writer; may be NULL */
+    void (*destroy)(void* context);
+} caesura_communicator;
+
+typedef struct caesura_options {
+    size_t struct_bytes;    /* sizeof(caesura_options): lets the struct grow */
+    const char* codec;      /* NULL: "sz3" */
+    uint64_t memory_bytes;  /* 0: from the machine */
+    uint64_t chunk_bytes;   /* 0: 8 MiB */
+    int planning;           /* 1; 0: first in, first out */
+    int durable;            /* 1: fsync at every commit */
+    int compress_threads;   /* 0: 1 */
+    const char* trace_path; /* NULL: none */
+} caesura_options;
+#define CAESURA_OPTIONS_DEFAULT \
+    { sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL }
+
+typedef struct caesura_writer caesura_writer;
+
+/* Explanation of this thread's last code other than CAESURA_OK; valid until its next call. */
+CAESURA_API const char* caesura_last_error(void);
+/* "no_space" for CAESURA_NO_SPACE */
+CAESURA_API const char* caesura_code_name(caesura_code code);
+
+/* communicator NULL: this process alone; else copied, its functions are used until close.
+ * options NULL: defaults. *writer is NULL on error. */
+CAESURA_API caesura_code caesura_writer_create(const char* path,
+                                               const caesura_communicator* communicator,
+                                               const caesura_options* options,
+                                               caesura_writer** writer);
+/* rank: number of axes, 1 to 4; shape[rank]. bound is ignored for CAESURA_LOSSLESS. */
+CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name,
+                                              caesura_dtype dtype, int rank, const uint64_t* shape,
+                                              caesura_bound_kind kind, double bound,
+                                              uint32_t* field);
+CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
+/* Between the two the application needs that lane. Marks of one lane nest. */
+CAESURA_API caesura_code caesura_busy_begin(caesura_writer* writer, caesura_lane lane);
+CAESURA_API caesura_code caesura_busy_end(caesura_writer* writer, caesura_lane lane);
+CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt);
+/* offset, extent: as many entries as the field has axes. data: dense, C order.
+ * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released. */
+CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
+                                     const uint64_t* extent, const void* data, caesura_dtype dtype,
+                                     int borrow);
+CAESURA_API caesura_code caesura_end_iteration(caesura_writer* writer);
+/* 1 if data borrowed for this iteration may change, else 0. */
+CAESURA_API int caesura_released(caesura_writer* writer, uint64_t iteration);
+/* 1 and *iteration = the last committed dump's, or 0 if none is. */
+CAESURA_API int caesura_committed(caesura_writer* writer, uint64_t* iteration);
+/* Collective. Finishes, commits, closes and frees the writer, whatever it returns. */
+CAESURA_API caesura_code caesura_writer_close(caesura_writer* writer);
+/* Frees without finishing and without communicating; `caesura recover` completes the file. */
+CAESURA_API void caesura_writer_abandon(caesura_writer* writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* CAESURA_CAESURA_H */

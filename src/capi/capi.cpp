@@ -1,0 +1,203 @@
+// The C API: translation of arguments and errors, nothing else. No exception leaves a function.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "caesura/caesura.h"
+#include "caesura/writer.hpp"
+#include "capi/c_communicator.hpp"
+
+struct caesura_writer {
+    std::unique_ptr<caesura::Writer> writer;
+    std::vector<int> axes;  // by field
+    std::optional<caesura::Iteration> iteration;
+    std::optional<caesura::Dump> dump;
+    std::vector<caesura::Busy> busy[2];
+};
+
+namespace {
+
+using caesura::Status;
+using caesura::StatusCode;
+
+thread_local std::string last_error;
+
+caesura_code finish(const Status& status) {
+    if (!status.ok()) last_error = status.message();
+    return static_cast<caesura_code>(status.code());
+}
+
+Status invalid(std::string text) { return {StatusCode::invalid_argument, std::move(text)}; }
+
+template <class Body>
+caesura_code guarded(Body body) {
+    try {
+        return finish(body());
+    } catch (const std::bad_alloc&) {
+        last_error.clear();
+        return CAESURA_NO_SPACE;
+    } catch (const std::exception& error) {
+        return finish({StatusCode::internal, error.what()});
+    }
+}
+
+// Options may come from a caller compiled against an older, shorter struct.
+caesura::WriterOptions options_of(const caesura_options* given) {
+    caesura_options all = CAESURA_OPTIONS_DEFAULT;
+    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
+    caesura::WriterOptions options;
+    if (all.codec) options.codec.name = all.codec;
+    options.memory_bytes = all.memory_bytes;
+    if (all.chunk_bytes) options.chunk_bytes = all.chunk_bytes;
+    options.planning = all.planning != 0;
+    options.durable = all.durable != 0;
+    if (all.compress_threads) options.compress_threads = all.compress_threads;
+    if (all.trace_path) options.trace_path = all.trace_path;
+    return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* caesura_last_error(void) { return last_error.c_str(); }
+
+const char* caesura_code_name(caesura_code code) {
+    return caesura::to_string(static_cast<StatusCode>(code)).data();
+}
+
+caesura_code caesura_writer_create(const char* path, const caesura_communicator* communicator,
+                                   const caesura_options* options, caesura_writer** writer) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        *writer = nullptr;
+        if (!path) return invalid("path is NULL");
+        std::unique_ptr<caesura::Communicator> comm;
+        if (communicator) {
+            auto made = caesura::capi::make_c_communicator(*communicator);
+            if (!made.ok()) return made.status();
+            comm = std::move(*made);
+        }
+        auto created = caesura::Writer::create(path, std::move(comm), options_of(options));
+        if (!created.ok()) return created.status();
+        auto handle = std::make_unique<caesura_writer>();
+        handle->writer = std::move(*created);
+        *writer = handle.release();
+        return {};
+    });
+}
+
+caesura_code caesura_define_field(caesura_writer* writer, const char* name, caesura_dtype dtype,
+                                  int rank, const uint64_t* shape, caesura_bound_kind kind,
+                                  double bound, uint32_t* field) {
+    return guarded([&]() -> Status {
+        if (!writer || !name || !shape || !field) return invalid("an argument is NULL");
+        if (rank < 1 || rank > caesura::k_max_rank)
+            return invalid("field '" + std::string(name) + "': " + std::to_string(rank) +
+                           " axes; 1 to 4 are possible");
+        if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
+            return invalid("field '" + std::string(name) + "': bound kind " +
+                           std::to_string(static_cast<int>(kind)) + " is unknown");
+        const caesura::ErrorBound limit{static_cast<caesura::ErrorBound::Kind>(kind),
+                                        kind == CAESURA_LOSSLESS ? 0.0 : bound};
+        auto defined = writer->writer->define_field(
+            name, static_cast<caesura::DType>(dtype),
+            caesura::Shape(std::span(shape, static_cast<std::size_t>(rank))), limit);
+        if (!defined.ok()) return defined.status();
+        writer->axes.push_back(rank);
+        *field = defined->index;
+        return {};
+    });
+}
+
+caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        writer->iteration.emplace(writer->writer->begin_iteration(number));
+        writer->dump.reset();
+        return {};
+    });
+}
+
+caesura_code caesura_busy_begin(caesura_writer* writer, caesura_lane lane) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->iteration) return invalid("busy_begin outside an iteration");
+        if (lane != CAESURA_LANE_COMPRESS && lane != CAESURA_LANE_WRITE)
+            return invalid("lane " + std::to_string(static_cast<int>(lane)) + " is unknown");
+        writer->busy[lane].push_back(writer->iteration->busy(static_cast<caesura::Lane>(lane)));
+        return {};
+    });
+}
+
+caesura_code caesura_busy_end(caesura_writer* writer, caesura_lane lane) {
+    return guarded([&]() -> Status {
+        if (!writer || (lane != CAESURA_LANE_COMPRESS && lane != CAESURA_LANE_WRITE) ||
+            writer->busy[lane].empty())
+            return invalid("busy_end without busy_begin");
+        writer->busy[lane].pop_back();
+        return {};
+    });
+}
+
+caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->iteration) return invalid("begin_dump outside an iteration");
+        writer->dump.emplace(writer->iteration->begin_dump(time, dt));
+        return {};
+    });
+}
+
+caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
+                         const uint64_t* extent, const void* data, caesura_dtype dtype,
+                         int borrow) {
+    return guarded([&]() -> Status {
+        if (!writer || !offset || !extent) return invalid("an argument is NULL");
+        if (!writer->dump) return invalid("put outside a dump");
+        if (field >= writer->axes.size())
+            return invalid("field handle " + std::to_string(field) + " was not defined");
+        const auto rank = static_cast<std::size_t>(writer->axes[field]);
+        const caesura::Box box{caesura::Shape(std::span(offset, rank)),
+                               caesura::Shape(std::span(extent, rank))};
+        return writer->dump->put_bytes(
+            caesura::Field{field}, box, data, static_cast<caesura::DType>(dtype),
+            borrow ? caesura::Ownership::borrow : caesura::Ownership::copy);
+    });
+}
+
+caesura_code caesura_end_iteration(caesura_writer* writer) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->iteration) return invalid("end_iteration outside an iteration");
+        for (auto& marks : writer->busy) marks.clear();
+        const Status status = writer->iteration->end();
+        writer->dump.reset();
+        writer->iteration.reset();
+        return status;
+    });
+}
+
+int caesura_released(caesura_writer* writer, uint64_t iteration) {
+    return writer && writer->writer->released(iteration) ? 1 : 0;
+}
+
+int caesura_committed(caesura_writer* writer, uint64_t* iteration) {
+    const auto committed = writer ? writer->writer->committed() : std::nullopt;
+    if (committed && iteration) *iteration = *committed;
+    return committed ? 1 : 0;
+}
+
+caesura_code caesura_writer_close(caesura_writer* writer) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        const std::unique_ptr<caesura_writer> owned(writer);
+        for (auto& marks : owned->busy) marks.clear();
+        return owned->writer->close();
+    });
+}
+
+void caesura_writer_abandon(caesura_writer* writer) {
+    if (!writer) return;
+    for (auto& marks : writer->busy) marks.clear();
+    delete writer;
+}
+
+}  // extern "C"

@@ -1,0 +1,59 @@
+// The C face works from C (example_c.c is compiled as C) and translates errors.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "caesura/caesura.h"
+
+extern "C" int caesura_c_example(const char* path);
+
+namespace {
+
+std::string temporary(const char* name) {
+    return ::testing::TempDir() + name + std::to_string(::getpid()) + ".h5";
+}
+
+TEST(CApi, a_c_program_writes_a_file) {
+    const std::string path = temporary("caesura_capi_");
+    EXPECT_EQ(caesura_c_example(path.c_str()), 0) << caesura_last_error();
+    EXPECT_GT(std::filesystem::file_size(path), 64u * 64u * 4u);
+    std::filesystem::remove(path);
+}
+
+TEST(CApi, errors_have_a_code_and_a_sentence) {
+    caesura_writer* writer = nullptr;
+    EXPECT_EQ(caesura_writer_create("/nonexistent/x.h5", nullptr, nullptr, &writer), CAESURA_IO);
+    EXPECT_EQ(writer, nullptr);
+    EXPECT_NE(std::string(caesura_last_error()).find("/nonexistent/x.h5"), std::string::npos);
+    EXPECT_STREQ(caesura_code_name(CAESURA_NO_SPACE), "no_space");
+    EXPECT_EQ(caesura_writer_create(nullptr, nullptr, nullptr, &writer), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_put(nullptr, 0, nullptr, nullptr, nullptr, CAESURA_FLOAT32, 0),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_writer_close(nullptr), CAESURA_INVALID_ARGUMENT);
+}
+
+TEST(CApi, bounds_and_dtypes_are_checked) {
+    const std::string path = temporary("caesura_capi_bounds_");
+    caesura_writer* writer = nullptr;
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.codec = "none";
+    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer), CAESURA_OK);
+    const std::uint64_t shape[] = {8};
+    std::uint32_t field = 0;
+    EXPECT_EQ(caesura_define_field(writer, "a", CAESURA_FLOAT32, 1, shape, CAESURA_ABSOLUTE,
+                                   std::nan(""), &field),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_define_field(writer, "a", static_cast<caesura_dtype>(7), 1, shape,
+                                   CAESURA_LOSSLESS, 0, &field),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(
+        caesura_define_field(writer, "a", CAESURA_FLOAT32, 5, shape, CAESURA_LOSSLESS, 0, &field),
+        CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_busy_end(writer, CAESURA_LANE_WRITE), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_writer_close(writer), CAESURA_OK) << caesura_last_error();
+    std::filesystem::remove(path);
+}
+
+}  // namespace
