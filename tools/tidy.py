@@ -39,7 +39,7 @@ ROOMS: dict[str, set[str]] = {
     "simulate": {"base", "plan"},
 }
 # Public headers that are not named after their room.
-PUBLIC_ROOM = {"caesura.h": "capi", "mpi.hpp": "base"}
+PUBLIC_ROOM = {"caesura.h": "capi", "mpi.h": "capi", "mpi.hpp": "base"}
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 
 # In codec only the adaptor of HDF5 filter plugins and what loads them for it.
@@ -53,7 +53,7 @@ HDF5_PLACES = (
     "bench/",
     "tests/",
 )
-MPI_PLACES = ("include/caesura/mpi.hpp", "src/vol/", "miniapps/", "bench/", "tests/")
+MPI_PLACES = ("include/caesura/mpi.h", "src/vol/", "miniapps/", "bench/", "tests/")
 
 CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
 PYTHON = (".py",)

@@ -32,7 +32,7 @@ struct WriteDecision {
     double wait_until_s = -1.0;  ///< else: decide again then, or at an event; < 0: at an event only
 };
 
-/// Source: S0 §4.2 (compressed data buffer), §3.2 (no write across an obstacle).
+/// Source: S0 §4.2 (compressed data buffer), S0 §3.2 (no write across an obstacle).
 /// Differs: a gathered write takes as many blocks as fit before the next predicted obstacle.
 WriteDecision decide_write(const WriteView& view);
 
