@@ -2,8 +2,10 @@
 // caesura.Writer gives them names and defaults.
 //
 // Invariants:
-//  - Whatever points into a Writer (iteration, dump, mark) shares its ownership, so no order of
-//    Python's garbage collection leaves a dangling pointer.
+//  - No order of Python's garbage collection leaves a dangling pointer: an open iteration or mark
+//    shares the Writer's ownership until it ends, a dump asks whether the Writer is still there.
+//  - A closed Writer is destroyed at once (its file is locked while it lives), though Python may
+//    hold the object for long: what may be asked afterwards is kept.
 //  - The Writer is destroyed without the GIL: it may wait for threads that want to speak.
 #include "caesura/writer.hpp"
 
@@ -106,14 +108,19 @@ FieldOptions to_field_options(const nb::dict& from) {
     return options;
 }
 
+Status closed() { return {StatusCode::invalid_argument, "the writer is closed"}; }
+
 struct PyBusy {
     Shared shared;
     std::optional<Busy> mark;
-    void end() { mark.reset(); }
+    void end() {
+        mark.reset();
+        shared.reset();
+    }
 };
 
 struct PyDump {
-    Shared shared;
+    std::weak_ptr<Handle> handle;
     Dump dump;
 
     void put(std::uint32_t field, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array,
@@ -130,6 +137,8 @@ struct PyDump {
                                 " axes and its offset " + std::to_string(offset.size()) +
                                 "; they must agree (1 to 4)"});
         const Box box{Shape(offset), Shape(extent)};
+        const Shared shared = handle.lock();
+        if (!shared) raise_if_error(closed());
         Status status;
         {
             nb::gil_scoped_release release;
@@ -165,6 +174,7 @@ struct PyIteration {
             status = target.end();
         }
         iteration.reset();
+        shared.reset();
         raise_if_error(status);
     }
 };
@@ -197,6 +207,10 @@ nb::dict to_python(const WriterReport& report) {
 
 struct PyWriter {
     Shared shared = std::make_shared<Handle>();
+    // Answers of a Writer that is closed.
+    Status close_status;
+    WriterReport last_report;
+    std::optional<std::uint64_t> last_committed;
 
     PyWriter(const std::string& path, nb::object comm, const nb::dict& options) {
         auto communicator = make_communicator(std::move(comm));
@@ -207,6 +221,10 @@ struct PyWriter {
             result = Writer::create(path, std::move(communicator), std::move(plain));
         }
         shared->writer = value_or_raise(std::move(result));
+    }
+    Writer& live() {
+        if (!shared) raise_if_error(closed());
+        return *shared->writer;
     }
     std::uint32_t define_field(const std::string& name, const std::string& dtype,
                                const std::vector<std::uint64_t>& shape,
@@ -219,24 +237,34 @@ struct PyWriter {
         const DType type = dtype == "float64" ? float64 : float32;
         const FieldOptions plain = to_field_options(options);
         Result<Field> field = Status();
+        Writer& writer = live();
         {
             nb::gil_scoped_release release;
-            field = shared->writer->define_field(name, type, Shape(shape), to_bound(bound), plain);
+            field = writer.define_field(name, type, Shape(shape), to_bound(bound), plain);
         }
         return value_or_raise(std::move(field)).index;
     }
     PyIteration begin_iteration(std::uint64_t number) {
         PyIteration iteration{shared, std::nullopt};
-        iteration.iteration.emplace(shared->writer->begin_iteration(number));
+        iteration.iteration.emplace(live().begin_iteration(number));
         return iteration;
     }
+    std::optional<std::uint64_t> committed() const {
+        return shared ? shared->writer->committed() : last_committed;
+    }
+    bool released(std::uint64_t number) const {
+        return shared ? shared->writer->released(number) : true;
+    }
+    nb::dict report() const { return to_python(shared ? shared->writer->report() : last_report); }
     void close() {
-        Status status;
-        {
+        if (shared) {
             nb::gil_scoped_release release;
-            status = shared->writer->close();
+            close_status = shared->writer->close();
+            last_report = shared->writer->report();
+            last_committed = shared->writer->committed();
         }
-        raise_if_error(status);
+        shared.reset();
+        raise_if_error(close_status);
     }
 };
 
@@ -258,10 +286,9 @@ void bind_writer(nb::module_& module) {
         .def("define_field", &PyWriter::define_field, nb::arg("name"), nb::arg("dtype"),
              nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
         .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"))
-        .def("committed", [](PyWriter& self) { return self.shared->writer->committed(); })
-        .def("released",
-             [](PyWriter& self, std::uint64_t n) { return self.shared->writer->released(n); })
-        .def("report", [](PyWriter& self) { return to_python(self.shared->writer->report()); })
+        .def("committed", &PyWriter::committed)
+        .def("released", &PyWriter::released, nb::arg("iteration"))
+        .def("report", &PyWriter::report)
         .def("close", &PyWriter::close);
 }
 

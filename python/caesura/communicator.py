@@ -19,6 +19,7 @@ class MpiCommunicator:
 
     def __init__(self, comm: MPI.Comm) -> None:
         self._comm = comm.Dup()
+        self._made: list[MpiCommunicator] = []
         self.rank: int = self._comm.Get_rank()
         self.size: int = self._comm.Get_size()
 
@@ -75,9 +76,17 @@ class MpiCommunicator:
 
         node = self._comm.Split_type(MPI.COMM_TYPE_SHARED)
         try:
-            return MpiCommunicator(node)
+            self._made.append(MpiCommunicator(node))
         finally:
             node.Free()
+        return self._made[-1]
+
+    def free(self) -> None:
+        """Collective. Gives the duplicates back: an MPI has only so many communicators."""
+        for made in self._made:
+            made.free()
+        self._made.clear()
+        self._comm.Free()
 
     def _lengths(self, data: bytes) -> np.ndarray:
         counts = np.empty(self.size, dtype=np.int64)

@@ -187,6 +187,7 @@ class Writer:
 
         self._bound = bound_of(absolute, relative) or ("lossless", 0.0)
         wrapped = communicator.wrap(comm)
+        self._own_comm = wrapped if wrapped is not comm else None
         self.rank: int = getattr(wrapped, "rank", 0)
         self.size: int = getattr(wrapped, "size", 1)
         self._borrowed: dict[int, list[np.ndarray]] = {}
@@ -284,6 +285,9 @@ class Writer:
             self._core.close()
         finally:
             self._borrowed.clear()
+        if self._own_comm is not None:  # not after an error: ranks may no longer agree
+            self._own_comm.free()
+            self._own_comm = None
 
     def __enter__(self) -> Writer:
         return self

@@ -40,6 +40,12 @@ def main():
                 dump = iteration.begin_dump(time=n)
                 if end > begin:
                     dump.put(field, whole(n)[begin:end], offset=(begin, 0, 0))
+    for _ in range(30):  # communicators are given back
+        with caesura.Writer(path + ".small", comm=comm, codec="none") as small:
+            field = small.define_field("x", np.float32, (comm.size, 4))
+            with small.iteration(0) as iteration:
+                values = np.full((1, 4), comm.rank, np.float32)
+                iteration.begin_dump(time=0.0).put(field, values, offset=(comm.rank, 0))
     committed = comm.gather(writer.committed)
     raw_bytes = comm.reduce(writer.report().raw_bytes)
     if comm.rank == 0:

@@ -11,7 +11,6 @@ import sys
 
 import jsonschema
 import pytest
-
 from caesura.demo.result import schema
 from caesura.demo.runner import find_build
 

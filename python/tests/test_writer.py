@@ -216,6 +216,32 @@ def test_an_iteration_cannot_be_used_after_its_end(tmp_path):
             iteration.begin_dump(time=0.0)
 
 
+def test_a_closed_writer_lets_go_of_its_file_and_still_answers(tmp_path):
+    import h5py
+
+    path = tmp_path / "run.h5"
+    with caesura.Writer(path) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            dump.put(field, wave())
+    # All of writer, iteration and dump are still alive here, and the file is free nevertheless.
+    with h5py.File(path, "r+") as file:
+        file.attrs["note"] = "added by someone else"
+    assert caesura.recover(path)["was_clean"]
+    assert writer.committed == 0
+    assert writer.released(0)
+    assert writer.report().dumps == 1
+    writer.close()  # says again what it said before: nothing
+    for call in (
+        lambda: writer.begin_iteration(1),
+        lambda: writer.define_field("more", np.float32, SHAPE),
+        lambda: dump.put(field, wave()),
+    ):
+        with pytest.raises(ValueError, match="closed"):
+            call()
+
+
 def test_an_exception_leaves_the_dumps_before_it(tmp_path):
     with pytest.raises(ZeroDivisionError), caesura.Writer(tmp_path / "run.h5") as writer:
         field = writer.define_field("rho", np.float32, SHAPE)
@@ -393,3 +419,30 @@ def test_lists_and_dlpack_arrays_are_taken(tmp_path):
     with caesura.open(tmp_path / "run.h5") as file:
         assert np.array_equal(file["/data/0/meshes/rho"][...], array)
         assert list(file["/data/0/meshes/line"][...]) == [1.0, 2.0, 3.0]
+
+
+def test_nothing_is_leaked(tmp_path):
+    # nanobind says at exit what was never freed; objects are dropped in an awkward order here.
+    program = f"""
+import numpy as np, caesura
+writer = caesura.Writer({str(tmp_path / "run.h5")!r}, on_message=print)
+field = writer.define_field("rho", np.float32, (8, 8))
+iteration = writer.begin_iteration(0)
+mark = iteration.busy("compress")
+dump = iteration.begin_dump(time=0.0)
+dump.put(field, np.zeros((8, 8), np.float32), borrow=True)
+iteration.end()
+writer.close()
+del writer
+del dump, iteration, mark
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stderr == ""

@@ -11,9 +11,18 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from caesura.cli.common import FINDING, JSON_HELP, err, expected_errors, need_core, out, print_json
+from caesura.cli.common import (
+    FINDING,
+    JSON_HELP,
+    UNREADABLE,
+    err,
+    expected_errors,
+    need_core,
+    out,
+    print_json,
+)
 from caesura.cli.common import stop as stop_with
-from caesura.demo.scenario import MODES, SHORT_TITLES, DemoError, Scenario
+from caesura.demo.scenario import MODES, SHORT_TITLES, DemoError, Scenario, WrongValues
 from caesura.report.demo_page import percent
 from caesura.report.quantities import bytes_text, duration_text, ratio_text, share_text
 
@@ -65,7 +74,8 @@ def demo(
         with expected_errors(as_json):
             report = _execute(scenario, out_dir, build, as_json)
     except DemoError as error:
-        stop_with(str(error), as_json, FINDING if "does not hold" in str(error) else 3)
+        code = FINDING if isinstance(error, WrongValues) else UNREADABLE
+        stop_with(str(error), as_json, code)
     if as_json:
         print_json(report)
     else:

@@ -15,7 +15,7 @@ from typing import Protocol
 from caesura.comparing import Hdf5Reference, RawReference
 from caesura.demo.checking import Checked, check_checksums, check_file
 from caesura.demo.runner import Run, Runner
-from caesura.demo.scenario import MODES, DemoError, Scenario
+from caesura.demo.scenario import MODES, DemoError, Scenario, WrongValues
 
 
 class Watcher(Protocol):
@@ -93,7 +93,7 @@ class Campaign:
         self._watcher.check_ends(checked)
         self.outcome.checks[mode].append(checked)
         if checked.findings:
-            raise DemoError(
+            raise WrongValues(
                 f"{run.output} does not hold what was handed in: {checked.findings[0]} "
                 f"({len(checked.findings)} findings; the file is kept)"
             )

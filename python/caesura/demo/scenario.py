@@ -112,3 +112,7 @@ class Scenario:
 
 class DemoError(Exception):
     """The demonstration cannot go on; the message says why and what to do."""
+
+
+class WrongValues(DemoError):
+    """A file does not hold what was handed in."""
