@@ -74,7 +74,9 @@ struct ToJson {
 };
 
 AttributeValue to_value(const json& j) {
-    const auto& [type, v] = *j.items().begin();
+    const auto only = j.begin();
+    const std::string type = only.key();  // throws if j is no object
+    const json& v = only.value();
     if (type == "int64") return v.get<std::int64_t>();
     if (type == "uint64") return v.get<std::uint64_t>();
     if (type == "float64") return to_double(v);
