@@ -41,7 +41,9 @@ DumpTask* Executor::dump_at(std::uint64_t number) const {
     return ring_[number % k_ring].load(std::memory_order_acquire);
 }
 
-void Executor::submit(std::unique_ptr<DumpTask> dump) {
+Status Executor::submit(std::unique_ptr<DumpTask> dump) {
+    if (dumps_.size() >= k_ring)
+        return {StatusCode::no_space, "4096 dumps are in flight; the workers get no time"};
     for (std::size_t i = 0; i < dump->n_jobs; ++i)
         for (const Piece& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
@@ -51,6 +53,7 @@ void Executor::submit(std::unique_ptr<DumpTask> dump) {
     submitted_.store(number + 1, std::memory_order_release);
     compress_event_.raise();
     write_event_.raise();
+    return {};
 }
 
 Status Executor::submit_flush(std::function<Status()> flush) {

@@ -53,7 +53,8 @@ class Executor {
     void obstacles_changed() { write_event_.raise(); }
 
     /// Hand a dump over. The executor owns it until reclaim() returns it.
-    void submit(std::unique_ptr<DumpTask> dump);
+    /// Errors: no_space if thousands are in flight already (no worker gets any time).
+    Status submit(std::unique_ptr<DumpTask> dump);
     /// Run `flush` on the write lane when the application does not write. At most one at a time:
     /// errors: internal if one is under way.
     Status submit_flush(std::function<Status()> flush);

@@ -84,7 +84,7 @@ struct Fixture {
         auto sink = std::make_unique<MemorySink>();
         MemorySink* raw = sink.get();
         dump->sink = std::move(sink);
-        executor.submit(std::move(dump));
+        EXPECT_TRUE(executor.submit(std::move(dump)).ok());
         return raw;
     }
 

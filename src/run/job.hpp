@@ -70,7 +70,7 @@ struct Job {
     std::atomic<bool> taken{false};  // somebody has published, or is about to
     std::atomic<bool> source_done{false};
     std::atomic<JobState> state{JobState::waiting};
-    base::Buffer stored;              ///< empty again once written
+    base::Buffer stored;  ///< empty again once written
     std::uint64_t stored_bytes = 0;
     std::uint32_t filter_mask = 0;
     double max_error = std::numeric_limits<double>::quiet_NaN();

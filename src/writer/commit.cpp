@@ -57,7 +57,10 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
                         "and go to the end of the file",
                         rank, dump.iteration, n));
         dump.task = task.get();
-        executor->submit(std::move(task));
+        if (Status status = executor->submit(std::move(task)); !status.ok()) {
+            dump.task = nullptr;
+            executor->report(std::move(status));
+        }
     }
 }
 

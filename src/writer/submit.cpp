@@ -145,13 +145,13 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address, std::uint64
         if (length == 0) return;
         places.push_back({rank, next_dump, at, length, last_region});
         last_region = at;
-        totals.reserved_bytes += length;
     };
     if (assembly.task->n_jobs > 0 || rank == 0) {
         use(spare_region.first, spare_region.second);
         spare_region = {0, 0};
     }
     use(address, bytes);
+    totals.reserved_bytes += bytes;  // the spare region was counted when it was fresh
     run::DumpTask& task = *assembly.task;
     task.sink = std::make_unique<writer::RegionSink>(*file, std::move(places),
                                                      assembly.manifest_text, options.durable);
@@ -167,7 +167,10 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address, std::uint64
     iteration_of_dump[next_dump] = iteration;
     ++next_dump;
     ++totals.dumps;
-    executor->submit(std::move(assembly.task));
+    if (Status status = executor->submit(std::move(assembly.task)); !status.ok()) {
+        in_flight.back().task = nullptr;
+        executor->report(std::move(status));
+    }
 }
 
 Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64_t& end) {
