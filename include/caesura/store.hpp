@@ -248,6 +248,12 @@ struct FileInfo {
 /// elsewhere). Errors: io, corrupt.
 Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path);
 
+// The same on the operating system's files, for callers outside the library.
+Result<RecoverReport> recover(const std::string& path, bool dry_run = false);
+Result<FileInfo> read_info(const std::string& path);
+/// A file to call read_chunk with. Errors: io (path and reason).
+Result<std::shared_ptr<base::File>> open_for_reading(const std::string& path);
+
 /// The stored bytes of one chunk, checked against its prefix record's checksum.
 /// Errors: corrupt naming dataset, chunk and both checksums.
 Result<std::vector<std::byte>> read_chunk(base::File& file, const DatasetInfo& dataset,

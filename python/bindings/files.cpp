@@ -4,7 +4,6 @@
 
 #include <variant>
 
-#include "base/file.hpp"
 #include "bindings.hpp"
 #include "caesura/store.hpp"
 
@@ -67,12 +66,11 @@ class OpenFile {
   public:
     explicit OpenFile(const std::string& path) {
         Result<store::FileInfo> info = Status();
-        Result<std::unique_ptr<base::File>> file = Status();
+        Result<std::shared_ptr<base::File>> file = Status();
         {
             nb::gil_scoped_release release;
-            auto& file_system = base::FileSystem::posix();
-            info = store::read_info(file_system, path);
-            if (info.ok()) file = file_system.open(path, base::FileSystem::Mode::read);
+            info = store::read_info(path);
+            if (info.ok()) file = store::open_for_reading(path);
         }
         info_ = value_or_raise(std::move(info));
         file_ = value_or_raise(std::move(file));
@@ -110,14 +108,14 @@ class OpenFile {
 
   private:
     store::FileInfo info_;
-    std::unique_ptr<base::File> file_;
+    std::shared_ptr<base::File> file_;
 };
 
 nb::dict recover(const std::string& path, bool dry_run) {
     Result<store::RecoverReport> result = Status();
     {
         nb::gil_scoped_release release;
-        result = store::recover(base::FileSystem::posix(), path, dry_run);
+        result = store::recover(path, dry_run);
     }
     const auto report = value_or_raise(std::move(result));
     nb::dict out;

@@ -97,6 +97,7 @@ Status Writer::Impl::close() {
     finish_traces();
     committer.reset();
     image.reset();
+    file.reset();  // and its lock: recover and stock writers may have the file now
     return failed;
 }
 
