@@ -1,0 +1,369 @@
+// Goal: whatever instant a run of the Writer dies at, no dump that it had committed is lost, and
+// every dump that is in the file is exact.
+//
+// One run of five dumps on two ranks is recorded, operation by operation; then every state that the
+// file may have been left in is built, read with stock HDF5, recovered and compared.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "base/thread_communicator.hpp"
+#include "caesura/writer.hpp"
+#include "decompositions.hpp"
+#include "ranked_recording.hpp"
+#include "stock_reader.hpp"
+#include "store/journal.hpp"
+#include "store/region_format.hpp"
+
+namespace caesura {
+namespace {
+
+using store::Operation;
+
+constexpr unsigned k_seed = 20240611;
+constexpr std::uint64_t k_dumps = 5;
+constexpr std::uint64_t k_iterations_a_dump = 1000;  // most of them are never begun
+constexpr std::size_t k_sector_bytes = 512;
+const Shape k_rho_shape{37, 1000};  // float32, an odd number of rows: a chunk straddles the ranks
+const Shape k_velocity_shape{20, 1000};
+
+struct Case {
+    std::string name;
+    std::string codec;
+    double reserve_factor;  // below 1 some blocks overflow
+};
+
+/// Values on a coarse grid, so that Zstd has something to do.
+template <class T>
+std::vector<T> field(const Shape& shape, std::uint64_t dump) {
+    auto values = testing::make_field<T>(shape, k_seed + static_cast<unsigned>(dump), 0);
+    for (T& value : values) value = std::round(value * T{2}) / T{2};
+    return values;
+}
+
+std::vector<std::byte> get_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+void put_file(const std::string& path, std::span<const std::byte> bytes) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(out.good());
+}
+
+/// So many dumps were committed once so many operations had been done.
+struct Mark {
+    std::size_t count = 0;
+    std::uint64_t dumps = 0;
+};
+
+/// A run, as it happened.
+struct Recorded {
+    testing::RankedRecording recording{base::FileSystem::posix(), 2};
+    std::vector<Mark> known;  // by Writer::committed(), read after each end() and close()
+    std::uint64_t overflow_blocks = 0;
+    std::vector<std::string> errors;
+
+    Recorded(const std::string& path, const Case& what) {
+        std::mutex mutex;
+        base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
+            const int rank = comm->rank();
+            WriterOptions options;
+            options.codec.name = what.codec;
+            options.chunk_bytes = 64u << 10;
+            options.write_buffer_bytes = 1;  // every block a write of its own
+            options.planning = false;        // and as soon as it is there
+            options.reserve_factor = what.reserve_factor;
+            options.file_system = &recording.of(rank);
+            const Status status = write(path, std::move(comm), options);
+            const std::lock_guard lock(mutex);
+            if (!status.ok()) errors.push_back(status.message());
+        });
+    }
+
+    Status write(const std::string& path, std::unique_ptr<Communicator> comm,
+                 const WriterOptions& options) {
+        const int rank = comm->rank();
+        auto writer = Writer::create(path, std::move(comm), options);
+        if (!writer.ok()) return writer.status();
+        auto rho = (*writer)->define_field("rho", float32, k_rho_shape);
+        auto velocity = (*writer)->define_field("velocity/x", float64, k_velocity_shape);
+        if (!rho.ok() || !velocity.ok()) return rho.ok() ? velocity.status() : rho.status();
+        const auto note = [&] {
+            const auto committed = (*writer)->committed();
+            if (rank == 0)
+                known.push_back(
+                    {recording.size(), committed ? *committed / k_iterations_a_dump + 1 : 0});
+        };
+        for (std::uint64_t n = 0; n < k_dumps; ++n) {
+            auto iteration = (*writer)->begin_iteration(n * k_iterations_a_dump);
+            auto dump = iteration.begin_dump(0.1 * static_cast<double>(n));
+            put(dump, *rho, k_rho_shape, field<float>(k_rho_shape, n), rank);
+            put(dump, *velocity, k_velocity_shape, field<double>(k_velocity_shape, n), rank);
+            if (Status status = iteration.end(); !status.ok()) return status;
+            note();
+            // Go on until the dump before is committed, so that commits and regions of later dumps
+            // mix as in a real run; the last two are left to close().
+            for (std::uint64_t i = 1; i < k_iterations_a_dump && n > 0 && n + 1 < k_dumps; ++i) {
+                if ((*writer)->committed() >= (n - 1) * k_iterations_a_dump) break;
+                auto empty = (*writer)->begin_iteration(n * k_iterations_a_dump + i);
+                if (Status status = empty.end(); !status.ok()) return status;
+                note();
+                std::this_thread::yield();
+            }
+        }
+        const Status status = (*writer)->close();
+        note();
+        if (rank == 0) overflow_blocks = (*writer)->report().overflow_blocks;
+        return status;
+    }
+
+    /// This rank's half; errors are reported by end().
+    template <class T>
+    static void put(Dump& dump, Field handle, const Shape& shape, const std::vector<T>& values,
+                    int rank) {
+        Box box{Shape::filled(2, 0), shape};
+        box.extent[0] = rank == 0 ? shape[0] / 2 : shape[0] - shape[0] / 2;
+        box.offset[0] = rank == 0 ? 0 : shape[0] / 2;
+        (void)dump.put(handle, box, testing::take(values, shape, box).data());
+    }
+};
+
+class WriterCrash : public ::testing::TestWithParam<Case> {
+  protected:
+    void SetUp() override {
+        constexpr unsigned k_zstd = 32015;
+        if (GetParam().codec == "zstd" && !testing::filter_available(k_zstd))
+            GTEST_SKIP() << "the Zstd plugin is not on HDF5_PLUGIN_PATH";
+        for (std::uint64_t n = 0; n < k_dumps; ++n) {
+            rho_.push_back(field<float>(k_rho_shape, n));
+            velocity_.push_back(field<double>(k_velocity_shape, n));
+        }
+        run_ = std::make_unique<Recorded>(path_, GetParam());
+        ASSERT_TRUE(run_->errors.empty()) << run_->errors[0];
+        ASSERT_EQ(run_->known.back().dumps, k_dumps);
+        if (GetParam().reserve_factor < 1.0) {
+            ASSERT_GT(run_->overflow_blocks, 0u);
+        }
+        find_commits();
+        random_.seed(k_seed);
+        RecordProperty("seed", k_seed);
+    }
+    void TearDown() override {
+        if (run_ && !IsSkipped())
+            std::cout << fmt::format("{}: {} operations, {} commits, {} states, seed {}\n",
+                                     GetParam().name, operations().size(), committed_.size(),
+                                     n_states_, k_seed);
+        if (HasFailure() && !failed_state_.empty()) {
+            const std::string kept = ::testing::TempDir() + "caesura_writer_crash_failed.h5";
+            put_file(kept, failed_state_);
+            std::cout << "the state that failed: " << kept << "\n";
+        }
+        std::filesystem::remove(path_);
+    }
+
+    const std::vector<Operation>& operations() const { return run_->recording.operations(); }
+
+    /// A commit is done when rank 0 has synced a superblock. What it holds, stock HDF5 says.
+    void find_commits() {
+        bool superblock = false;
+        for (std::size_t i = 0; i < operations().size(); ++i) {
+            const Operation& operation = operations()[i];
+            if (run_->recording.ranks()[i] != 0) continue;
+            superblock |= operation.kind == Operation::Kind::write && operation.offset == 0;
+            if (operation.kind != Operation::Kind::sync || !superblock) continue;
+            superblock = false;
+            put_file(path_, store::state_after(operations(), i + 1));
+            committed_.push_back({i + 1, testing::iterations(path_).size()});
+        }
+        ASSERT_FALSE(committed_.empty());
+        // Writer::committed() never runs ahead of the disk.
+        for (const Mark& mark : run_->known)
+            ASSERT_LE(mark.dumps, committed_after(mark.count)) << mark.count << " operations";
+        ASSERT_EQ(committed_.back().dumps, k_dumps);
+    }
+
+    std::uint64_t committed_after(std::size_t count) const {
+        std::uint64_t dumps = 0;
+        for (const Mark& mark : committed_)
+            if (mark.count <= count) dumps = mark.dumps;
+        return dumps;
+    }
+
+    /// What is wrong with a dump, as stock HDF5 reads it; empty if nothing is.
+    std::string difference(std::uint64_t dump) const {
+        const std::string meshes = fmt::format("/data/{}/meshes/", dump * k_iterations_a_dump);
+        std::string wrong =
+            testing::broken(rho_[dump], testing::read_dataset(path_, meshes + "rho").values, 0.0);
+        if (wrong.empty())
+            wrong = testing::broken(
+                velocity_[dump], testing::read_dataset(path_, meshes + "velocity/x").values, 0.0);
+        return wrong.empty() ? wrong : meshes + ": " + wrong;
+    }
+
+    /// Exactly the first `n` dumps?
+    std::vector<std::int64_t> first(std::uint64_t n) const {
+        std::vector<std::int64_t> numbers;
+        for (std::uint64_t i = 0; i < n; ++i)
+            numbers.push_back(static_cast<std::int64_t>(i * k_iterations_a_dump));
+        return numbers;
+    }
+
+    /// Look at one state that a crash within operation `count` or before may have left.
+    void check(const std::vector<Operation>& survivors, std::size_t torn_bytes, std::size_t count,
+               const std::string& what) {
+        SCOPED_TRACE(fmt::format("{} of {} operations, {}", count, operations().size(), what));
+        ++n_states_;
+        const std::size_t whole = survivors.size() - (torn_bytes > 0 ? 1 : 0);
+        failed_state_ = store::state_after(survivors, whole, torn_bytes);
+        put_file(path_, failed_state_);
+        const std::uint64_t committed = committed_after(count);
+        check_as_left(committed);
+        if (!HasFatalFailure()) check_recovery(committed);
+    }
+
+    void check_as_left(std::uint64_t committed) {
+        auto file = base::FileSystem::posix().open(path_, base::FileSystem::Mode::read);
+        ASSERT_TRUE(file.ok());
+        auto run = store::read_file_header(**file, path_);
+        if (committed == 0) return;
+        ASSERT_TRUE(run.ok()) << run.status().message();
+        auto journal = store::read_journal(**file, *run);
+        ASSERT_TRUE(journal.ok());
+        if (journal->state == store::Journal::State::valid) return;  // says what to repair
+        const auto there = testing::iterations(path_);
+        ASSERT_GE(there.size(), committed);
+        ASSERT_EQ(there, first(there.size()));
+        ASSERT_EQ(difference(there.size() - 1), "");
+    }
+
+    void check_recovery(std::uint64_t committed) {
+        store::RecordingFileSystem quiet(base::FileSystem::posix());  // does not forward syncs
+        {
+            auto file = quiet.open(path_, base::FileSystem::Mode::read);
+            ASSERT_TRUE(file.ok());
+            if (!store::read_file_header(**file, path_).ok()) {  // killed while it was made
+                ASSERT_EQ(committed, 0u);
+                file->reset();
+                ASSERT_EQ(store::recover(quiet, path_).status().code(), StatusCode::corrupt);
+                return;
+            }
+        }
+        auto report = store::recover(quiet, path_);
+        ASSERT_TRUE(report.ok()) << report.status().message();
+        const std::uint64_t n = report->committed_dumps;
+        ASSERT_GE(n, committed);
+        if (n > 0) {
+            ASSERT_EQ(testing::iterations(path_), first(n));
+        }
+        for (std::uint64_t dump = 0; dump < n; ++dump) ASSERT_EQ(difference(dump), "");
+        const auto recovered = get_file(path_);
+        auto again = store::recover(quiet, path_);
+        ASSERT_TRUE(again.ok()) << again.status().message();
+        ASSERT_TRUE(again->was_clean);
+        ASSERT_EQ(again->committed_dumps, n);
+        ASSERT_TRUE(get_file(path_) == recovered);
+    }
+
+    /// Every boundary of sectors in a small write, some in a large one; and one byte more or less.
+    std::vector<std::size_t> cuts_of(const Operation& write) {
+        const std::size_t bytes = write.bytes.size();
+        if (write.kind != Operation::Kind::write || bytes < 2) return {};
+        std::vector<std::size_t> cuts = {1, bytes - 1};
+        std::vector<std::size_t> sectors;
+        for (std::size_t at = k_sector_bytes - write.offset % k_sector_bytes; at < bytes;
+             at += k_sector_bytes)
+            sectors.push_back(at);
+        constexpr std::size_t k_all_bytes = 8192, k_sample = 3;
+        if (bytes > k_all_bytes) {
+            std::shuffle(sectors.begin() + 1, sectors.end(), random_);  // the first stays
+            sectors.resize(std::min(sectors.size(), 1 + k_sample));
+        }
+        cuts.insert(cuts.end(), sectors.begin(), sectors.end());
+        return cuts;
+    }
+
+    /// The first `count` operations; of those not synced, such as `lost` says are missing.
+    template <class Lost>
+    std::vector<Operation> without(std::size_t count, Lost lost) const {
+        std::vector<Operation> left;
+        for (std::size_t i = 0; i < count; ++i)
+            if (run_->recording.is_synced(i, count) || !lost(i)) left.push_back(operations()[i]);
+        return left;
+    }
+    std::vector<Operation> prefix(std::size_t count) const {
+        return {operations().begin(), operations().begin() + static_cast<std::ptrdiff_t>(count)};
+    }
+
+    std::string path_ =
+        fmt::format("{}caesura_writer_crash_{}.h5", ::testing::TempDir(), ::getpid());
+    std::unique_ptr<Recorded> run_;
+    std::vector<Mark> committed_;
+    std::vector<std::vector<float>> rho_;
+    std::vector<std::vector<double>> velocity_;
+    std::vector<std::byte> failed_state_;
+    std::mt19937 random_;
+    std::size_t n_states_ = 0;
+};
+
+TEST_P(WriterCrash, between_any_two_operations_loses_no_committed_dump) {
+    for (std::size_t n = 0; n <= operations().size(); ++n)
+        ASSERT_NO_FATAL_FAILURE(check(prefix(n), 0, n, "whole"));
+}
+
+TEST_P(WriterCrash, inside_any_write_loses_no_committed_dump) {
+    for (std::size_t n = 0; n < operations().size(); ++n)
+        for (const std::size_t cut : cuts_of(operations()[n]))
+            ASSERT_NO_FATAL_FAILURE(
+                check(prefix(n + 1), cut, n,
+                      fmt::format("then {} of {} bytes", cut, operations()[n].bytes.size())));
+}
+
+// A machine that stops loses what was not synced: all of it, one rank's, or any part of it, and the
+// last write may be torn besides.
+TEST_P(WriterCrash, that_loses_unsynced_operations_loses_no_committed_dump) {
+    const auto& ranks = run_->recording.ranks();
+    for (std::size_t n = 0; n <= operations().size(); ++n) {
+        std::size_t n_loose = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            n_loose +=
+                operations()[i].kind != Operation::Kind::sync && !run_->recording.is_synced(i, n);
+        if (n_loose == 0) continue;
+        const auto every = [](std::size_t) { return true; };
+        ASSERT_NO_FATAL_FAILURE(check(without(n, every), 0, n, "all unsynced lost"));
+        for (const int rank : {0, 1})
+            ASSERT_NO_FATAL_FAILURE(
+                check(without(n, [&](std::size_t i) { return ranks[i] == rank; }), 0, n,
+                      fmt::format("rank {}'s unsynced lost", rank)));
+        if (n_loose < 2) continue;
+        const auto some = [&](std::size_t) { return random_() % 2 == 0; };
+        ASSERT_NO_FATAL_FAILURE(check(without(n, some), 0, n, "some unsynced lost"));
+        if (n == operations().size()) continue;
+        const auto cuts = cuts_of(operations()[n]);
+        if (cuts.empty()) continue;
+        auto left = without(n, some);
+        left.push_back(operations()[n]);
+        const std::size_t cut = cuts[random_() % cuts.size()];
+        ASSERT_NO_FATAL_FAILURE(
+            check(left, cut, n, fmt::format("some unsynced lost, then {} bytes", cut)));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, WriterCrash,
+                         ::testing::Values(Case{"raw", "none", 1.0}, Case{"overflow", "none", 0.5},
+                                           Case{"zstd", "zstd", 1.0}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace caesura
