@@ -36,8 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import caesura
-import hdf5plugin  # noqa: F401  (registers the filters with h5py)
 import h5py
+import hdf5plugin  # noqa: F401  (registers the filters with h5py)
 import numpy as np
 
 FIELDS = {"density": np.float32, "velocity/x": np.float64, "temperature": np.float32}

@@ -1,5 +1,7 @@
 #include "ranked_recording.hpp"
 
+#include <algorithm>
+
 namespace caesura::testing {
 
 class RankedRecording::ViewFile final : public base::File {
@@ -8,17 +10,26 @@ class RankedRecording::ViewFile final : public base::File {
         : recording_(recording), rank_(rank), inner_(std::move(inner)) {}
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
-        return in_order([&] { return inner_->write_at(offset, bytes); });
+        const std::lock_guard lock(recording_.order_);
+        recording_.operations_.push_back(
+            {Operation::Kind::write, rank_, offset, {bytes.begin(), bytes.end()}});
+        return inner_->write_at(offset, bytes);
     }
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override {
-        return in_order([&] { return inner_->write_at(offset, buffers); });
+        std::vector<std::byte> all;
+        for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
+        return write_at(offset, all);
     }
     Status sync() override {
-        return in_order([&] { return inner_->sync(); });
+        const std::lock_guard lock(recording_.order_);
+        recording_.operations_.push_back({Operation::Kind::sync, rank_, 0, {}});
+        return {};
     }
     Status truncate(std::uint64_t bytes) override {
-        return in_order([&] { return inner_->truncate(bytes); });
+        const std::lock_guard lock(recording_.order_);
+        recording_.operations_.push_back({Operation::Kind::truncate, rank_, bytes, {}});
+        return inner_->truncate(bytes);
     }
     Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
         return inner_->read_at(offset, bytes);
@@ -27,14 +38,6 @@ class RankedRecording::ViewFile final : public base::File {
     Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
-    template <class Operate>
-    Status in_order(Operate operate) {
-        const std::lock_guard lock(recording_.order_);
-        Status status = operate();
-        recording_.ranks_.resize(recording_.log_.size(), rank_);
-        return status;
-    }
-
     RankedRecording& recording_;
     int rank_;
     std::unique_ptr<base::File> inner_;
@@ -46,9 +49,10 @@ class RankedRecording::View final : public base::FileSystem {
 
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
         const std::lock_guard lock(recording_.order_);
-        auto inner = recording_.log_.open(path, mode);
+        auto inner = base::FileSystem::posix().open(path, mode);
         if (!inner.ok()) return inner.status();
-        recording_.ranks_.resize(recording_.log_.size(), rank_);
+        if (mode == Mode::create)
+            recording_.operations_.push_back({Operation::Kind::truncate, rank_, 0, {}});
         return std::unique_ptr<base::File>(
             std::make_unique<ViewFile>(recording_, rank_, std::move(*inner)));
     }
@@ -58,16 +62,41 @@ class RankedRecording::View final : public base::FileSystem {
     int rank_;
 };
 
-RankedRecording::RankedRecording(base::FileSystem& inner, int n_ranks) : log_(inner) {
+RankedRecording::RankedRecording(int n_ranks) {
     for (int rank = 0; rank < n_ranks; ++rank)
         views_.push_back(std::make_unique<View>(*this, rank));
 }
 
+RankedRecording::~RankedRecording() = default;
+
+std::size_t RankedRecording::size() const {
+    const std::lock_guard lock(order_);
+    return operations_.size();
+}
+
 bool RankedRecording::is_synced(std::size_t i, std::size_t count) const {
     for (std::size_t later = i + 1; later < count; ++later)
-        if (ranks_[later] == ranks_[i] && operations()[later].kind == store::Operation::Kind::sync)
+        if (operations_[later].rank == operations_[i].rank &&
+            operations_[later].kind == Operation::Kind::sync)
             return true;
     return false;
+}
+
+std::vector<std::byte> file_after(std::span<const Operation* const> operations,
+                                  std::size_t last_bytes) {
+    std::vector<std::byte> file;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+        const Operation& operation = *operations[i];
+        if (operation.kind == Operation::Kind::truncate) file.resize(operation.offset);
+        if (operation.kind != Operation::Kind::write) continue;
+        const bool last = i + 1 == operations.size();
+        const std::size_t bytes =
+            last ? std::min(last_bytes, operation.bytes.size()) : operation.bytes.size();
+        if (file.size() < operation.offset + bytes) file.resize(operation.offset + bytes);
+        std::copy_n(operation.bytes.begin(), bytes,
+                    file.begin() + static_cast<std::ptrdiff_t>(operation.offset));
+    }
+    return file;
 }
 
 }  // namespace caesura::testing
