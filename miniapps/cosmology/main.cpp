@@ -7,21 +7,29 @@
 #include <exception>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 
 #include "run.hpp"
 
 namespace {
+
+/// What the device's seconds are.
+std::string device_label(const nlohmann::json& t) {
+    if (t["device"]["kind"] == "emulated") return "emulated device";
+    const auto name = t["device"]["name"].get<std::string>();
+    return t["device_is_emulated"].get<bool>() ? name + " and emulated device" : name;
+}
 
 void print_summary(const nlohmann::json& t) {
     fmt::print("{}: {} ranks, {}^3 cells, {} steps, {} dumps\n", t["mode"].get<std::string>(),
                t["ranks"].get<int>(), t["grid"].get<int>(), t["steps"].get<int>(),
                t["dumps"].get<int>());
     fmt::print(
-        "  {:.3f} s in all: host {:.3f}, communication {:.3f}, emulated device {:.3f}, "
+        "  {:.3f} s in all: host {:.3f}, communication {:.3f}, {} {:.3f}, "
         "output {:.3f}, open {:.3f}, close {:.3f}\n",
         t["wall_s"].get<double>(), t["host_s"].get<double>(), t["comm_s"].get<double>(),
-        t["device_s"].get<double>(), t["output_s"].get<double>(), t["open_s"].get<double>(),
-        t["close_s"].get<double>());
+        device_label(t), t["device_s"].get<double>(), t["output_s"].get<double>(),
+        t["open_s"].get<double>(), t["close_s"].get<double>());
     if (t["file_bytes"].get<double>() > 0)
         fmt::print("  {:.1f} MB of fields in a file of {:.1f} MB\n",
                    t["raw_bytes"].get<double>() / 1e6, t["file_bytes"].get<double>() / 1e6);

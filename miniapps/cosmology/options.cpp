@@ -32,6 +32,10 @@ what to compute
   --seed S          another universe (1); the same for any number of ranks
   --device-s T      seconds a step that kernels would take on an accelerator (0): after computing
                     a kernel the host idles for its share. This is an emulation; 0 turns it off.
+  --device auto     deposit, kick and drift on a GPU if every rank has one, else as emulated
+           cuda     on a GPU, or fail: the host waits for them as long as they take; the other
+                    kernels stay emulated
+           emulated all kernels on the host, and their device time from --device-s
 
 how to write
   --mode compute    make the fields, write nothing: the time others are compared with
@@ -110,6 +114,7 @@ const std::map<std::string, Setter>& setters() {
         {"--z-final", [](auto& p, auto& o) { o.z_final = p.number(0.0, 1000.0); }},
         {"--seed", [](auto& p, auto& o) { o.seed = p.template whole<std::uint64_t>(0, k_exact); }},
         {"--device-s", [](auto& p, auto& o) { o.device_s = p.number(0.0, 3600.0); }},
+        {"--device", [](auto& p, auto& o) { o.device = p.text(); }},
         {"--mode", [](auto& p, auto& o) { o.mode = p.text(); }},
         {"--output", [](auto& p, auto& o) { o.output = p.text(); }},
         {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
@@ -148,6 +153,10 @@ Options parse_options(int argc, char** argv) {
     if (!modes.contains(options.mode))
         throw std::invalid_argument("--mode is '" + options.mode +
                                     "'; use compute, sync, filter, async or caesura");
+    const std::set<std::string> devices = {"auto", "cuda", "emulated"};
+    if (!devices.contains(options.device))
+        throw std::invalid_argument("--device is '" + options.device +
+                                    "'; use auto, cuda or emulated");
     if (options.mode != "compute" && options.output.empty())
         throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
     return options;

@@ -19,6 +19,7 @@ struct Options {
     std::string mode = "compute";
     std::string output;
     double device_s = 0.0;
+    std::string device = "auto";
     std::string codec = "sz3";
     double bound_scale = 1.0;
     int chunk = 128;                       ///< cells a side of a chunk, mode filter

@@ -1,32 +1,15 @@
-// Particles of one rank: positions in mesh cells, momenta p = a^2 dx/dt in cells * H0.
+// The particles' order and owners: migration between slabs, and sorting.
 //
-// Invariants:
-//  - structure of arrays, float; every x lies in the rank's slab [lo, hi) except between drift and
-//    migrate, every y and z in [0, n);
-//  - the order is a function of the run alone (no timing, no hash): sums repeat bit by bit.
+// Invariant: the order is a function of the run alone (no timing, no hash): sums repeat bit by bit.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "particle_kernels.hpp"
 #include "slab.hpp"
 
 namespace cosmology {
-
-struct Particles {
-    static constexpr int k_arrays = 6;
-    std::array<std::vector<float>, k_arrays> arrays;  ///< x y z px py pz
-
-    std::size_t count() const { return arrays[0].size(); }
-    float* x(int axis) { return arrays[static_cast<std::size_t>(axis)].data(); }
-    const float* x(int axis) const { return arrays[static_cast<std::size_t>(axis)].data(); }
-    float* p(int axis) { return arrays[static_cast<std::size_t>(axis) + 3].data(); }
-    const float* p(int axis) const { return arrays[static_cast<std::size_t>(axis) + 3].data(); }
-    void resize(std::size_t count) {
-        for (auto& array : arrays) array.resize(count);
-    }
-};
 
 /// Takes particles that left the slab out of the arrays and hands them to their new ranks.
 class Migration {

@@ -72,6 +72,22 @@ Json phase_report(const StepClock& clock, const Slab& slab) {
     return phases;
 }
 
+/// Which kernels ran where. What is not CUDA ran on the host, its device time emulated.
+Json device_report(const Accelerator& accelerator, const StepClock& clock) {
+    Json kernels;
+    for (const auto& [name, phase] : clock.phases()) {
+        if (phase.kernel == StepClock::Kernel::none) continue;
+        kernels[name] = phase.kernel == StepClock::Kernel::on_device ? "cuda" : "emulated";
+    }
+    Json device = {{"kind", accelerator.kind()}, {"name", nullptr}, {"kernels", kernels}};
+    if (accelerator.is_cuda()) {
+        device["name"] = accelerator.name();
+    } else {
+        device["reason"] = accelerator.reason();
+    }
+    return device;
+}
+
 /// The steps, timed. What it measures is local until finish() adds the ranks up.
 class Run {
   public:
@@ -164,7 +180,9 @@ class Run {
             options_.mode == "caesura" || options_.mode == "filter" ? options_.codec : "none";
         t["bound_scale"] = options_.bound_scale;
         t["device_model_s_per_step"] = options_.device_s;
-        t["device_is_emulated"] = true;
+        t["device"] = device_report(simulation_.accelerator(), clock_);
+        // With CUDA too, for the kernels that have no GPU code and a modelled time.
+        t["device_is_emulated"] = !simulation_.accelerator().is_cuda() || options_.device_s > 0.0;
         t["wall_s"] = reduced(wall_s_, MPI_MAX, slab.comm());
         t["open_s"] = reduced(open_s_, MPI_MAX, slab.comm());
         t["close_s"] = reduced(close_s_, MPI_MAX, slab.comm());

@@ -2,7 +2,6 @@
 
 #include "simulation.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace cosmology {
@@ -29,6 +28,7 @@ Simulation::Simulation(const Options& options, MPI_Comm comm)
     : options_(options),
       slab_(options.grid, comm),
       background_(options.cosmology),
+      accelerator_(options.device, comm),
       fft_(slab_),
       particles_(start(options, background_, slab_)),
       migration_(slab_),
@@ -51,15 +51,12 @@ void Simulation::step(int step, bool with_fields, StepClock& clock) {
     const double a = scale_factor(step);
     if (step % k_sort_every == 0) clock.compute("sort", [&] { sort_(particles_); });
     solve_forces(clock, with_fields);
-    clock.kernel("kick", k_share_kick, [&] {
-        const double before = step == 0 ? a : std::sqrt(scale_factor(step - 1) * a);
-        const double after = std::sqrt(a * scale_factor(step + 1));
-        const KickFactors factors{static_cast<float>(background_.kick(a, before, a)),
-                                  static_cast<float>(background_.kick(a, a, after))};
-        if (with_fields) std::fill(moments_.begin(), moments_.end(), Float4{});
-        kick(slab_, particles_, gradient_, factors, particle_mass_,
-             with_fields ? &moments_ : nullptr);
-    });
+    const double before = step == 0 ? a : std::sqrt(scale_factor(step - 1) * a);
+    const double after = std::sqrt(a * scale_factor(step + 1));
+    const KickFactors factors{static_cast<float>(background_.kick(a, before, a)),
+                              static_cast<float>(background_.kick(a, a, after))};
+    accelerator_.kick(clock, k_share_kick, slab_, particles_, gradient_, factors, particle_mass_,
+                      with_fields ? &moments_ : nullptr);
     if (with_fields) make_gas(a, clock);
     move_on(step, clock);
     if (options_.check) {
@@ -70,10 +67,7 @@ void Simulation::step(int step, bool with_fields, StepClock& clock) {
 
 void Simulation::solve_forces(StepClock& clock, bool with_fields) {
     float* const own = mesh_.data() + k_potential_below * fft_.plane_floats();
-    clock.kernel("deposit", k_share_deposit, [&] {
-        std::fill(mesh_.begin(), mesh_.end(), 0.0f);
-        deposit_mass(slab_, particles_, particle_mass_, mesh_.data());
-    });
+    accelerator_.deposit(clock, k_share_deposit, slab_, particles_, particle_mass_, mesh_);
     clock.communicate("density halo", [&] {
         slab_.add_upper_ghost(mesh_.data(), fft_.plane_floats(), k_potential_below);
     });
@@ -115,10 +109,8 @@ void Simulation::make_gas(double a, StepClock& clock) {
 
 void Simulation::move_on(int step, StepClock& clock) {
     const double now = scale_factor(step), next = scale_factor(step + 1);
-    clock.kernel("drift", k_share_drift, [&] {
-        drift(slab_.n(), particles_,
-              static_cast<float>(background_.drift(std::sqrt(now * next), now, next)));
-    });
+    const auto factor = static_cast<float>(background_.drift(std::sqrt(now * next), now, next));
+    accelerator_.drift(clock, k_share_drift, slab_.n(), particles_, factor);
     clock.compute("pack leavers", [&] { migration_.pack(particles_); });
     clock.communicate("migration", [&] { migration_.exchange(particles_); });
 }

@@ -7,6 +7,7 @@
 // fields or not changes no particle.
 #pragma once
 
+#include "accelerator.hpp"
 #include "checks.hpp"
 #include "fields.hpp"
 #include "gravity.hpp"
@@ -28,6 +29,7 @@ class Simulation {
     double scale_factor(int step) const;
     const Fields& fields() const { return fields_; }
     const Slab& slab() const { return slab_; }
+    const Accelerator& accelerator() const { return accelerator_; }
     const Background& background() const { return background_; }
     /// Of the last step; filled if options.check. Local parts, see Diagnostics.
     const Diagnostics& diagnostics() const { return diagnostics_; }
@@ -40,6 +42,7 @@ class Simulation {
     const Options options_;
     const Slab slab_;
     const Background background_;
+    Accelerator accelerator_;
     SlabFft fft_;
     Particles particles_;
     Migration migration_;

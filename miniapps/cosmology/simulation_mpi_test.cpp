@@ -23,6 +23,7 @@ Options small_run() {
     options.steps = 6;
     options.z_final = 5.0;  // clustered enough for particles to change ranks
     options.check = true;
+    options.device = "emulated";
     return options;
 }
 
@@ -114,6 +115,41 @@ TEST(Simulation, marks_host_work_and_messages_and_idles_the_whole_device_time_ou
     EXPECT_GE(marks.obstacles[0], 8) << "kernels and host parts";
     EXPECT_GE(marks.obstacles[1], 5) << "halos, transposes, migration";
     EXPECT_GE(clock.total(caesura::Lane::compress).idle_s, 0.999 * k_device_s);
+}
+
+TEST(Simulation, timing_says_which_kernels_ran_where) {
+    const TestComm comm(1);
+    if (!comm.member()) return;
+    const auto timing = run(small_run(), comm).timing;
+    EXPECT_EQ(timing["device"]["kind"], "emulated");
+    EXPECT_TRUE(timing["device"]["name"].is_null());
+    EXPECT_EQ(timing["device"]["reason"], "--device emulated");
+    for (const char* kernel : {"deposit", "fft planes", "fft lines", "gradient", "kick", "drift"})
+        EXPECT_EQ(timing["device"]["kernels"].value(kernel, ""), "emulated") << kernel;
+    EXPECT_FALSE(timing["device"]["kernels"].contains("sort"));
+    EXPECT_EQ(timing["phases"]["kick"]["calls"], small_run().steps);
+}
+
+TEST(Simulation, on_gpus_repeats_bit_by_bit_and_agrees_with_the_host) {
+    Options options = small_run();
+    options.device = "cuda";
+    // Like another number of ranks, a GPU sums in another way: equal to 1e-3 of the range.
+    for (int ranks = 1; ranks <= TestComm::world_size(); ++ranks) {
+        const TestComm comm(ranks);
+        if (!comm.member()) continue;
+        if (const Accelerator found("auto", comm); !found.is_cuda()) GTEST_SKIP() << found.reason();
+        const auto once = final_fields(options, comm, true);
+        const auto again = final_fields(options, comm, false);
+        const auto on_host = final_fields(small_run(), comm, false);
+        EXPECT_EQ(once, again) << ranks << " ranks";
+        for (std::size_t field = 0; field < k_field_count; ++field) {
+            const auto [least, most] =
+                std::minmax_element(on_host[field].begin(), on_host[field].end());
+            for (std::size_t i = 0; i < once[field].size(); ++i)
+                ASSERT_NEAR(once[field][i], on_host[field][i], 1e-3 * (*most - *least))
+                    << "field " << field << ", " << ranks << " ranks";
+        }
+    }
 }
 
 TEST(Simulation, another_seed_is_another_universe) {

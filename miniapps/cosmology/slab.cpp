@@ -9,7 +9,7 @@
 
 namespace cosmology {
 
-Slab::Slab(int n, MPI_Comm comm) : n_(n), comm_(comm) {
+Slab::Slab(int n, MPI_Comm comm) : SlabExtent(n, 0, n), comm_(comm) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &size_);
     if (size_ > n)

@@ -8,21 +8,20 @@
 
 #include <cstddef>
 
+#include "particle_kernels.hpp"
+
 namespace cosmology {
 
-class Slab {
+class Slab : public SlabExtent {
   public:
     Slab(int n, MPI_Comm comm);
 
-    int n() const { return n_; }
     int rank() const { return rank_; }
     int size() const { return size_; }
     MPI_Comm comm() const { return comm_; }
     int first(int rank) const;
     int planes(int rank) const { return first(rank + 1) - first(rank); }
-    int lo() const { return lo_; }
-    int hi() const { return hi_; }
-    int planes() const { return hi_ - lo_; }
+    using SlabExtent::planes;
     int owner(int plane) const;  ///< 0 <= plane < n
 
     /// Fill ghost planes from their owners. `data` holds planes [lo - below, hi + above), each of
@@ -32,7 +31,7 @@ class Slab {
     void add_upper_ghost(float* data, std::size_t plane_floats, int below) const;
 
   private:
-    int n_, rank_ = 0, size_ = 1, lo_ = 0, hi_ = 0;
+    int rank_ = 0, size_ = 1;
     MPI_Comm comm_;
 };
 

@@ -3,7 +3,7 @@
 // A simulation on accelerators alternates host work, kernels during which the host idles, and
 // communication. Here a kernel's physics is computed on the host and the host then really idles,
 // to an absolute deadline, for the time the kernel is modelled to take on a device: emulated, and
-// labelled so in every report.
+// labelled so in every report. Kernels that run on a real device are waited for instead.
 // Invariant: the emulation changes no value; with device_s = 0 only the idling goes.
 #pragma once
 
@@ -28,7 +28,21 @@ class StepClock {
     template <class F>
     void kernel(const char* name, double share, F&& f) {
         compute(name, f);
+        phases_[name].kernel = Kernel::emulated;
         idle(name, share * device_s_);
+    }
+    /// A kernel that a device runs: `begin` starts it, `wait` idles until it is done, `end` takes
+    /// its results. Begin and end are work of the host; only the wait counts as idle.
+    template <class Begin, class Wait, class End>
+    void device_kernel(const char* name, Begin&& begin, Wait&& wait, End&& end) {
+        compute(name, begin);
+        const double waiting = wall_s();
+        wait();
+        auto& phase = phases_[name];
+        phase.time.idle_s += wall_s() - waiting;
+        phase.kernel = Kernel::on_device;
+        compute(name, end);
+        --phase.time.calls;  // begin and end are one call
     }
     /// Work of the host: an obstacle of the compress lane.
     template <class F>
@@ -41,8 +55,10 @@ class StepClock {
         timed(name, caesura::Lane::write, f);
     }
 
+    enum class Kernel { none, emulated, on_device };
     struct Phase {
         caesura::Lane lane;
+        Kernel kernel = Kernel::none;
         PhaseTime time;
     };
     const std::map<std::string, Phase>& phases() const { return phases_; }
