@@ -8,6 +8,7 @@
 
 #include "gravity.hpp"
 #include "mpi_test_comm.hpp"
+#include "particles.hpp"
 
 namespace cosmology {
 namespace {
