@@ -10,6 +10,7 @@ namespace caesura::base {
 namespace {
 
 constexpr std::size_t k_page_bytes = 4096;
+constexpr std::size_t k_huge_page_bytes = 2u << 20;
 
 std::size_t capacity_of_free(const std::byte* data) {
     std::size_t capacity = 0;
@@ -90,6 +91,9 @@ Result<Buffer> BufferPool::take(std::size_t bytes) {
     if (mapped == MAP_FAILED)
         return Status{StatusCode::no_space,
                       fmt::format("out of memory: {} bytes: {}", bytes, std::strerror(errno))};
+    // Huge pages where the kernel has them: a snapshot's first touch is then 512 times fewer
+    // faults.
+    if (capacity >= k_huge_page_bytes) (void)::madvise(mapped, capacity, MADV_HUGEPAGE);
     buffer.data_ = static_cast<std::byte*>(mapped);
     buffer.capacity_ = capacity;
     return buffer;

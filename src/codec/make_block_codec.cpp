@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <mutex>
 #include <new>
 
 #include "codec/filter_codec.hpp"
@@ -52,6 +53,10 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
         }
         return codec::make_none_codec(dtype, chunk);
     }
+    // The plugins found so far are remembered for the whole process, whose threads may each have a
+    // writer of their own. Set-up only: no worker ever waits here.
+    static std::mutex plugins;
+    const std::lock_guard lock(plugins);
     return codec::make_filter_codec(spec, dtype, chunk, bound);
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, "no memory for a codec");
