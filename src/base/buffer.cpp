@@ -10,7 +10,9 @@ namespace caesura::base {
 namespace {
 
 constexpr std::size_t k_page_bytes = 4096;
-constexpr std::size_t k_huge_page_bytes = 2u << 20;
+// Smaller ones are not kept: there are many of them, of many sizes, and they would take the slots
+// from the snapshots and chunks for which recycling pays.
+constexpr std::size_t k_least_kept_bytes = 1u << 20;
 
 std::size_t capacity_of_free(const std::byte* data) {
     std::size_t capacity = 0;
@@ -91,19 +93,18 @@ Result<Buffer> BufferPool::take(std::size_t bytes) {
     if (mapped == MAP_FAILED)
         return Status{StatusCode::no_space,
                       fmt::format("out of memory: {} bytes: {}", bytes, std::strerror(errno))};
-    // Huge pages where the kernel has them: a snapshot's first touch is then 512 times fewer
-    // faults.
-    if (capacity >= k_huge_page_bytes) (void)::madvise(mapped, capacity, MADV_HUGEPAGE);
     buffer.data_ = static_cast<std::byte*>(mapped);
     buffer.capacity_ = capacity;
     return buffer;
 }
 
 void BufferPool::give(std::byte* data, std::size_t capacity) {
-    std::memcpy(data, &capacity, sizeof capacity);
-    for (auto& slot : slots_) {
-        std::byte* expected = nullptr;
-        if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return;
+    if (capacity >= k_least_kept_bytes) {
+        std::memcpy(data, &capacity, sizeof capacity);
+        for (auto& slot : slots_) {
+            std::byte* expected = nullptr;
+            if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return;
+        }
     }
     ::munmap(data, capacity);
 }

@@ -67,8 +67,8 @@ class Buffer {
 };
 
 /// Recycles buffers, because fresh pages cost more than the copy into them (a fault and a clear
-/// per 4 KiB). Keeps at most k_slots free buffers; the rest goes back to the kernel.
-/// Must outlive its buffers. Lock-free, any thread.
+/// per 4 KiB). Keeps at most k_slots free buffers of 1 MiB and more; the rest goes back to the
+/// kernel. Must outlive its buffers. Lock-free, any thread.
 class BufferPool {
   public:
     BufferPool() = default;
