@@ -42,7 +42,10 @@ def demo(
     device_s: Annotated[
         float, typer.Option(min=0, help="Emulated kernel seconds a step; 0: no emulation.")
     ] = _D.device_s,
-    codec: Annotated[str, typer.Option(help="Of the modes filter and caesura.")] = _D.codec,
+    codec: Annotated[str, typer.Option(help="Of mode caesura.")] = _D.codec,
+    filter_codec: Annotated[
+        str, typer.Option(help="Of mode filter: sz3, zfp or zstd.")
+    ] = _D.filter_codec,
     bound_scale: Annotated[float, typer.Option(help="Times the error bounds.")] = _D.bound_scale,
     bandwidth: Annotated[
         float, typer.Option(min=0, help="Emulated file system, bytes/s a node; 0: the real disk.")

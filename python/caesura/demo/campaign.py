@@ -85,7 +85,9 @@ class Campaign:
         run = self._runner.run(mode, repeat, raw, self._watcher.run_ticks)
         self._watcher.run_ends(run)
         self.outcome.runs[mode].append(run)
-        self.outcome.stored_bytes[mode].append(int(run.timing.get("file_bytes", 0)))
+        # What the disk holds: reserved and never used space is a hole.
+        held = run.output.stat().st_blocks * 512 if run.output is not None else 0
+        self.outcome.stored_bytes[mode].append(held)
         if run.output is None:
             return
         self._watcher.check_begins(mode, repeat, self._scenario.raw_bytes)
@@ -100,7 +102,8 @@ class Campaign:
         self._tidy(mode, repeat, run)
 
     def _check(self, mode: str, path: Path, raw: Path | None) -> Checked:
-        lossy = mode in ("filter", "caesura") and self._scenario.codec not in ("none", "zstd")
+        exact = self._scenario.codec_of(mode) in ("none", "zstd")
+        lossy = mode in ("filter", "caesura") and not exact
         if raw is not None:
             reference = RawReference(raw)
         elif self._reference_path is not None:

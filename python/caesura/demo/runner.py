@@ -18,13 +18,12 @@ from typing import Any
 
 from caesura.demo.scenario import DemoError, Scenario
 
-# mpirun refuses root and more ranks than cores unless told; ranks that spin while they wait would
-# look busy; containers forbid cross-memory attach. All modes alike.
+# mpirun refuses root and more ranks than cores unless told; containers forbid cross-memory attach.
+# All modes alike.
 _MPI_DEFAULTS = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
 _POLL_S = 0.1
@@ -104,7 +103,7 @@ class Runner:
         """mpirun with the mini-app; `env` sets what only the ranks may see."""
         stem = self.stem(mode, repeat)
         command = ["mpirun", "-n", str(self._scenario.ranks), "env", *self._shim()]
-        command += [str(self._programs.simulation), *self._scenario.arguments(), "--mode", mode]
+        command += [str(self._programs.simulation), *self._scenario.arguments(mode), "--mode", mode]
         command += ["--quiet", "--timing-json", str(stem.with_suffix(".timing.json"))]
         if mode != "compute":
             command += ["--output", str(stem.with_suffix(".h5"))]
@@ -139,6 +138,10 @@ class Runner:
         command = self.command(mode, repeat, raw)
         log = stem.with_suffix(".log")
         environment = {**_MPI_DEFAULTS, **os.environ, "HDF5_PLUGIN_PATH": plugin_path()}
+        # A waiting rank that yields its core to an idle-priority worker gets it back a scheduler
+        # tick later, at every message. With a core of its own it had better spin.
+        own_core = self._scenario.ranks <= len(os.sched_getaffinity(0))
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "0" if own_core else "1"
         begin_s = time.monotonic()
         with log.open("wb") as sink:
             process = subprocess.Popen(
