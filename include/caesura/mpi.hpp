@@ -197,10 +197,33 @@ class MpiCommunicator final : public Communicator {
     int size_ = 1;
 };
 
-/// Collective over `communicator`, which stays the caller's. Null if MPI refuses to duplicate it.
+/// What mpi() gives when MPI refuses: every call fails, so that Writer::create returns the reason
+/// on this rank instead of taking it for a run of its own.
+class RefusedCommunicator final : public Communicator {
+  public:
+    explicit RefusedCommunicator(std::string reason) : status_(StatusCode::io, std::move(reason)) {}
+    int rank() const override { return 0; }
+    int size() const override { return 1; }
+    Status barrier() override { return status_; }
+    Status broadcast(std::span<std::byte>, int) override { return status_; }
+    Status allgather(std::span<const std::byte>, std::span<std::byte>) override { return status_; }
+    Result<std::vector<Bytes>> allgatherv(std::span<const std::byte>) override { return status_; }
+    Result<std::vector<Bytes>> gatherv(std::span<const std::byte>, int) override { return status_; }
+    Result<std::uint64_t> exscan(std::uint64_t) override { return status_; }
+    Result<std::vector<Bytes>> alltoallv(std::span<const Bytes>) override { return status_; }
+    Result<std::unique_ptr<Communicator>> node_local() override { return status_; }
+
+  private:
+    Status status_;
+};
+
+/// Collective over `communicator`, which stays the caller's. Never null.
 inline std::unique_ptr<Communicator> mpi(MPI_Comm communicator) {
     MPI_Comm duplicate = MPI_COMM_NULL;
-    if (MPI_Comm_dup(communicator, &duplicate) != MPI_SUCCESS) return nullptr;
+    const int code = MPI_Comm_dup(communicator, &duplicate);
+    if (code != MPI_SUCCESS)
+        return std::make_unique<RefusedCommunicator>("MPI_Comm_dup failed with code " +
+                                                     std::to_string(code));
     return std::make_unique<MpiCommunicator>(duplicate);
 }
 
