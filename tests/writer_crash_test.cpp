@@ -36,6 +36,10 @@ struct Case {
     std::string name;
     std::string codec;
     double reserve_factor;  // below 1 some blocks overflow
+
+    friend std::ostream& operator<<(std::ostream& out, const Case& it) {
+        return out << "codec " << it.codec << ", reserve factor " << it.reserve_factor;
+    }
 };
 
 /// Values on a coarse grid, so that Zstd has something to do.
@@ -47,13 +51,16 @@ std::vector<T> field(const Shape& shape, std::uint64_t dump) {
 }
 
 std::vector<std::byte> get_file(const std::string& path) {
+    std::vector<std::byte> bytes(std::filesystem::file_size(path));
     std::ifstream in(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
+    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    EXPECT_TRUE(in.good());
+    return bytes;
 }
 
+/// A new file each time: ext4 sends what replaces a truncated file to the disk at once.
 void put_file(const std::string& path, std::span<const std::byte> bytes) {
+    std::filesystem::remove(path);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(reinterpret_cast<const char*>(bytes.data()),
               static_cast<std::streamsize>(bytes.size()));
