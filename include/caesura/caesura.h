@@ -95,7 +95,7 @@ typedef struct caesura_writer caesura_writer;
 /* Explanation of this thread's last code other than CAESURA_OK; valid until its next call. */
 CAESURA_API const char* caesura_last_error(void);
 /* "no_space" for CAESURA_NO_SPACE */
-CAESURA_API const char* caesura_code_name(caesura_code code);
+CAESURA_API const char* caesura_code_name(int code);
 
 /* communicator NULL: this process alone; else copied, its functions are used until close.
  * options NULL: defaults. *writer is NULL on error. */
@@ -104,19 +104,18 @@ CAESURA_API caesura_code caesura_writer_create(const char* path,
                                                const caesura_options* options,
                                                caesura_writer** writer);
 /* rank: number of axes, 1 to 4; shape[rank]. bound is ignored for CAESURA_LOSSLESS. */
-CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name,
-                                              caesura_dtype dtype, int rank, const uint64_t* shape,
-                                              caesura_bound_kind kind, double bound,
-                                              uint32_t* field);
+CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype,
+                                              int rank, const uint64_t* shape, int kind,
+                                              double bound, uint32_t* field);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
 /* Between the two the application needs that lane. Marks of one lane nest. */
-CAESURA_API caesura_code caesura_busy_begin(caesura_writer* writer, caesura_lane lane);
-CAESURA_API caesura_code caesura_busy_end(caesura_writer* writer, caesura_lane lane);
+CAESURA_API caesura_code caesura_busy_begin(caesura_writer* writer, int lane);
+CAESURA_API caesura_code caesura_busy_end(caesura_writer* writer, int lane);
 CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt);
 /* offset, extent: as many entries as the field has axes. data: dense, C order.
  * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released. */
 CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
-                                     const uint64_t* extent, const void* data, caesura_dtype dtype,
+                                     const uint64_t* extent, const void* data, int dtype,
                                      int borrow);
 CAESURA_API caesura_code caesura_end_iteration(caesura_writer* writer);
 /* 1 if data borrowed for this iteration may change, else 0. */

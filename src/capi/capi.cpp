@@ -41,6 +41,8 @@ caesura_code guarded(Body body) {
     }
 }
 
+bool known(int dtype) { return dtype == CAESURA_FLOAT32 || dtype == CAESURA_FLOAT64; }
+
 // Options may come from a caller compiled against an older, shorter struct.
 caesura::WriterOptions options_of(const caesura_options* given) {
     caesura_options all = CAESURA_OPTIONS_DEFAULT;
@@ -62,7 +64,7 @@ extern "C" {
 
 const char* caesura_last_error(void) { return last_error.c_str(); }
 
-const char* caesura_code_name(caesura_code code) {
+const char* caesura_code_name(int code) {
     return caesura::to_string(static_cast<StatusCode>(code)).data();
 }
 
@@ -87,17 +89,19 @@ caesura_code caesura_writer_create(const char* path, const caesura_communicator*
     });
 }
 
-caesura_code caesura_define_field(caesura_writer* writer, const char* name, caesura_dtype dtype,
-                                  int rank, const uint64_t* shape, caesura_bound_kind kind,
-                                  double bound, uint32_t* field) {
+caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype, int rank,
+                                  const uint64_t* shape, int kind, double bound, uint32_t* field) {
     return guarded([&]() -> Status {
         if (!writer || !name || !shape || !field) return invalid("an argument is NULL");
         if (rank < 1 || rank > caesura::k_max_rank)
             return invalid("field '" + std::string(name) + "': " + std::to_string(rank) +
                            " axes; 1 to 4 are possible");
         if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
-            return invalid("field '" + std::string(name) + "': bound kind " +
-                           std::to_string(static_cast<int>(kind)) + " is unknown");
+            return invalid("field '" + std::string(name) + "': bound kind " + std::to_string(kind) +
+                           " is unknown");
+        if (!known(dtype))
+            return invalid("field '" + std::string(name) + "': dtype " + std::to_string(dtype) +
+                           " is unknown");
         const caesura::ErrorBound limit{static_cast<caesura::ErrorBound::Kind>(kind),
                                         kind == CAESURA_LOSSLESS ? 0.0 : bound};
         auto defined = writer->writer->define_field(
@@ -119,17 +123,17 @@ caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number) {
     });
 }
 
-caesura_code caesura_busy_begin(caesura_writer* writer, caesura_lane lane) {
+caesura_code caesura_busy_begin(caesura_writer* writer, int lane) {
     return guarded([&]() -> Status {
         if (!writer || !writer->iteration) return invalid("busy_begin outside an iteration");
         if (lane != CAESURA_LANE_COMPRESS && lane != CAESURA_LANE_WRITE)
-            return invalid("lane " + std::to_string(static_cast<int>(lane)) + " is unknown");
+            return invalid("lane " + std::to_string(lane) + " is unknown");
         writer->busy[lane].push_back(writer->iteration->busy(static_cast<caesura::Lane>(lane)));
         return {};
     });
 }
 
-caesura_code caesura_busy_end(caesura_writer* writer, caesura_lane lane) {
+caesura_code caesura_busy_end(caesura_writer* writer, int lane) {
     return guarded([&]() -> Status {
         if (!writer || (lane != CAESURA_LANE_COMPRESS && lane != CAESURA_LANE_WRITE) ||
             writer->busy[lane].empty())
@@ -148,11 +152,11 @@ caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt) 
 }
 
 caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
-                         const uint64_t* extent, const void* data, caesura_dtype dtype,
-                         int borrow) {
+                         const uint64_t* extent, const void* data, int dtype, int borrow) {
     return guarded([&]() -> Status {
         if (!writer || !offset || !extent) return invalid("an argument is NULL");
         if (!writer->dump) return invalid("put outside a dump");
+        if (!known(dtype)) return invalid("dtype " + std::to_string(dtype) + " is unknown");
         if (field >= writer->axes.size())
             return invalid("field handle " + std::to_string(field) + " was not defined");
         const auto rank = static_cast<std::size_t>(writer->axes[field]);
