@@ -37,7 +37,7 @@ from pathlib import Path
 
 import caesura
 import h5py
-import hdf5plugin  # noqa: F401  (registers the filters with h5py)
+import hdf5plugin  # also registers the filters with h5py
 import numpy as np
 
 FIELDS = {"density": np.float32, "velocity/x": np.float64, "temperature": np.float32}
@@ -143,6 +143,7 @@ class Run:
             program += ["--" + name.replace("_", "-"), str(getattr(plan, name))]
         program += ["--reserve-factor", str(plan.reserve_factor)]
         env = dict(os.environ)
+        env.setdefault("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
         # What a killed launcher leaves behind goes away with the run's directory.
         env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
         env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
