@@ -121,7 +121,7 @@ def configure(sanitize: str) -> None:
     stamp.write_text(digest.hexdigest())
 
 
-def build(sanitize: str = "") -> None:
+def build(sanitize: str = "", target: str = "all") -> None:
     """Set up, configure and compile."""
     setup()
     configure(sanitize)
@@ -129,7 +129,7 @@ def build(sanitize: str = "") -> None:
     jobs = os.environ.get("JOBS", str(cores()))
     run_stage(
         f"compile in {tree.name}/ ({jobs} jobs)",
-        ["ninja", "-C", str(tree), "-j", jobs],
+        ["ninja", "-C", str(tree), "-j", jobs, target],
         log=f"compile-{tree.name}",
     )
 
@@ -243,7 +243,7 @@ def format_sources(_: argparse.Namespace) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     """Every *_bench program whose name contains one of the given words; JSON in out/bench."""
-    build()
+    build(target="benches")
     programs = sorted(
         p
         for p in build_dir().rglob("*_bench")
