@@ -38,6 +38,20 @@ def _show_in_place(label: str, line: str) -> None:
     print(f"\r\033[K{label:<{LABEL_WIDTH}} {line.strip()[:width]}", end="", flush=True)
 
 
+def _start(command: list[str], env: dict[str, str] | None) -> subprocess.Popen[str]:
+    """The program in the checkout, its output and errors together as lines of text."""
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+
+
 def run_stage(
     label: str, command: list[str], *, log: str, env: dict[str, str] | None = None, hint: str = ""
 ) -> None:
@@ -52,16 +66,7 @@ def run_stage(
     print(f"{label:<{LABEL_WIDTH}}", end="", flush=True)
     with path.open("w", buffering=1, errors="replace") as out:
         out.write(f"$ {shlex.join(command)}\n")
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        process = _start(command, env)
         assert process.stdout is not None
         for line in process.stdout:
             out.write(line)
@@ -87,16 +92,7 @@ def run_open(label: str, command: list[str], *, log: str, env: dict[str, str] | 
     path = LOGS / f"{log}.log"
     print(f"{label}  (log: {path.relative_to(ROOT)})", flush=True)
     with path.open("w", buffering=1, errors="replace") as out:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
+        process = _start(command, env)
         assert process.stdout is not None
         for line in process.stdout:
             sys.stdout.write(line)

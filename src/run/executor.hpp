@@ -68,7 +68,6 @@ class Executor {
 
     /// The oldest dumps whose phase is not running and that no worker can still see.
     std::vector<std::unique_ptr<DumpTask>> reclaim();
-    const std::deque<std::unique_ptr<DumpTask>>& dumps() const { return dumps_; }
 
     /// Take an error in as if a lane had met it.
     void report(Status status) { fail(std::move(status)); }

@@ -63,7 +63,6 @@ struct Job {
     std::vector<Piece> pieces;
     const BlockCodec* codec = nullptr;
     double absolute_bound = 0.0;  ///< 0: lossless
-    double predicted_bytes = 0.0;
 
     // ---- results, published by `state`
     std::atomic<int> claims{0};      // threads computing it now

@@ -81,7 +81,6 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
         assembly.features.push_back(features);
         assembly.predicted.push_back(model.predict_bytes(features));
         assembly.compress_s.push_back(model.predict_compress_s(features));
-        job.predicted_bytes = assembly.predicted.back().mean;
     }
 }
 
