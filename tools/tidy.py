@@ -26,12 +26,13 @@ MAX_COLUMNS = 100
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "codec": {"base"},
+    "block": {"base", "codec"},
     "plan": {"base"},
     "predict": {"base", "codec"},
     "store": {"base"},
-    "run": {"base", "codec", "plan"},
+    "run": {"base", "codec", "block", "plan"},
     "device": {"base", "codec"},
-    "writer": {"base", "codec", "plan", "predict", "store", "run", "device"},
+    "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
     "filter": {"base", "codec"},
     "vol": {"base", "writer"},
     "transit": {"base", "writer", "device"},
@@ -42,13 +43,13 @@ ROOMS: dict[str, set[str]] = {
 PUBLIC_ROOM = {"caesura.h": "capi", "mpi.h": "capi", "mpi.hpp": "base"}
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 
-# In codec only the adaptor of HDF5 filter plugins and what loads them for it.
+# In block only the adaptor of HDF5 filter plugins and what loads them for it.
 HDF5_PLACES = (
     "src/store/",
     "src/filter/",
     "src/vol/",
-    "src/codec/hdf5_",
-    "src/codec/plugin_loader",
+    "src/block/hdf5_",
+    "src/block/plugin_loader",
     "miniapps/",
     "bench/",
     "tests/",

@@ -84,7 +84,7 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("src/writer/a.cpp", '"codec/bound.hpp"'),
         ("src/store/a.cpp", "<hdf5.h>"),
         ("src/codec/a_test.cpp", "<hdf5.h>"),
-        ("src/codec/hdf5_adaptor.cpp", "<hdf5.h>"),
+        ("src/block/hdf5_adaptor.cpp", "<hdf5.h>"),
         ("miniapps/a.cpp", "<mpi.h>"),
         ("miniapps/a.cpp", '"caesura/mpi.hpp"'),
         ("tests/a.cpp", '"base/file.hpp"'),

@@ -1,23 +1,38 @@
-// Codecs: error bounds, and how a block becomes stored bytes and comes back.
+// Error bounds, and Caesura's own codec: an array becomes a frame of bytes and comes back.
 //
 // Invariants:
-//  - A BlockCodec belongs to one dataset of one dump: dtype, chunk shape and bound are fixed, and
-//    pipeline() is exactly what the dataset's HDF5 filter pipeline must say.
-//  - decode(encode(x)) keeps the bound for every finite value, and keeps NaN and Inf, or encode
-//    fell back to a lossless or raw form and said so in the filter mask.
+//  - For every finite value |x - x'| <= bound, exactly, in the array's own type. NaN (with its
+//    payload), infinities and -0 come back bit for bit whenever the bound does not cover them.
+//  - A frame decodes on its own, given the table set it names (or none, if it carries its own).
+//  - The same input and options give the same bytes on every machine and instruction set.
+//  - No frame is larger than the raw values + k_frame_overhead_bytes.
+//  - decompress() is safe on any input: a wrong frame is an error, never a crash.
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "caesura/base.hpp"
 
 namespace caesura {
 
+// ----------------------------------------------------------------------------------- bounds
+
 /// How far a stored value may lie from the one handed in.
 struct ErrorBound {
-    enum class Kind : std::uint8_t { lossless = 0, absolute = 1, relative = 2 };
+    enum class Kind : std::uint8_t {
+        lossless = 0,
+        absolute = 1,
+        relative = 2,
+        pointwise_relative = 3,
+        psnr = 4
+    };
     Kind kind = Kind::lossless;
-    double value = 0.0;  ///< absolute: in units of the field; relative: share of the value range
+    /// absolute: in units of the field; relative: share of the value range; pointwise_relative:
+    /// share of each value's magnitude; psnr: decibels
+    double value = 0.0;
     friend bool operator==(const ErrorBound&, const ErrorBound&) = default;
 };
 
@@ -26,68 +41,152 @@ inline ErrorBound lossless() { return {}; }
 inline ErrorBound absolute(double bound) { return {ErrorBound::Kind::absolute, bound}; }
 /// |x - x'| <= fraction * (max - min of the whole field in this dump). 0 < fraction < 1.
 inline ErrorBound relative(double fraction) { return {ErrorBound::Kind::relative, fraction}; }
+/// |x - x'| <= fraction * |x| for every finite x; zeros come back as they are. 0 < fraction < 1.
+inline ErrorBound pointwise_relative(double fraction) {
+    return {ErrorBound::Kind::pointwise_relative, fraction};
+}
+/// 20 log10((max - min) / sqrt(mean (x - x')^2)) >= decibels, over the finite values. 0 < decibels
+/// < 400.
+inline ErrorBound psnr(double decibels) { return {ErrorBound::Kind::psnr, decibels}; }
 /// Is the bound one that can be kept? Errors: invalid_argument (NaN, infinite, 0, negative,
-/// relative
-/// >= 1), naming the value.
+/// relative >= 1, psnr >= 400), naming the value.
 Status validate(const ErrorBound& bound);
 
-/// Which compressor a field wants.
-struct CodecSpec {
-    /// "none"
-    /// "sz3", "zfp"      lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
-    /// reversible "zstd", "blosc2"  lossless, whatever the bound (which they keep) "round+zstd",
-    /// "round+blosc2"  values rounded to the largest power of two that the bound
-    ///                   allows, then lossless: several times the speed of sz3, smaller ratios
-    /// "filter:<number>" any other HDF5 filter plugin; needs cd_values
-    std::string name = "sz3";
-    /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
-    /// the bound (known filters only). The result is held to the bound all the same.
-    std::vector<unsigned> cd_values = {};
-    /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
-    bool verify = true;
-    friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
+// -------------------------------------------------------------------------------- the codec
+
+/// How a block is predicted before its residuals are coded.
+enum class Mode : std::uint8_t {
+    automatic = 0,  ///< the better of fast and strong, by the size predicted from a sample
+    fast = 1,       ///< Lorenzo prediction on integers
+    strong = 2,     ///< multi-level interpolation with row feedback
+    planes = 3,     ///< Lorenzo, residuals in fixed lengths: memory speed, smaller ratios
 };
 
-/// A block as it will lie in the file.
-struct EncodedBlock {
-    std::vector<std::byte> bytes;
-    std::uint32_t filter_mask = 0;  ///< bit i set: stage i of the pipeline was skipped
-    /// Largest |x - x'| over the finite values; NaN when it was not verified.
-    double max_error = std::numeric_limits<double>::quiet_NaN();
-    bool fell_back = false;  ///< the plugin broke the bound or failed, so the block is lossless
+/// How the residuals are coded (modes fast and strong).
+enum class Entropy : std::uint8_t {
+    rans = 0,     ///< 64 interleaved range coders, table chosen per 1,024 values
+    huffman = 1,  ///< one canonical Huffman tree for the block: the comparison of S0 section 4.3
 };
 
-class BlockCodec {
+/// The probability tables that frames of one field share, from dump to dump (S0 section 4.3).
+///
+/// A value type of at most k_table_set_limit_bytes: cheap to copy, to agree on between ranks and
+/// to store beside the data. The same statistics give the same set on every machine.
+class TableSet {
   public:
-    virtual ~BlockCodec() = default;
-    virtual std::span<const FilterSpec> pipeline() const = 0;
-    /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
-    /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
-    /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread
-    /// only.
-    virtual bool reentrant() const = 0;
-    /// @param chunk  the full chunk, dense, C order, padded at the array's edges.
-    /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).
-    /// Makes no HDF5 call that touches a file or id; a plugin that fails may push a message on
-    /// HDF5's error stack (a race only where HDF5 is not thread-safe and is in use elsewhere).
-    /// Errors: invalid_argument (sizes), no_space (memory).
-    virtual Result<EncodedBlock> encode(std::span<const std::byte> chunk,
-                                        const Shape& valid) const = 0;
-    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt, no_space (memory).
-    /// Check the stored bytes' checksum first: not every plugin survives malformed input (SZ3 and
-    /// ZFP read past the end, SZ3 may end the process), and nothing here can prevent that.
-    virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
-                          std::span<std::byte> chunk) const = 0;
+    /// The set that serves when nothing is known of the field yet. Its id is 0.
+    TableSet();
+    /// Errors: corrupt (not a table set, or its checksum is wrong).
+    static Result<TableSet> parse(std::span<const std::byte> bytes);
+    /// What parse() takes; empty for the built-in set. Valid while this object lives.
+    std::span<const std::byte> bytes() const { return bytes_; }
+    /// Hash of bytes(): frames name their set by it. 0: the built-in set.
+    std::uint64_t id() const { return id_; }
+    Entropy entropy() const { return entropy_; }
+    friend bool operator==(const TableSet& a, const TableSet& b) { return a.bytes_ == b.bytes_; }
+
+  private:
+    friend class TableTraining;
+    std::vector<std::byte> bytes_;
+    std::uint64_t id_ = 0;
+    Entropy entropy_ = Entropy::rans;
 };
 
-/// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
-/// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the
-/// first codec of a kind also loads its plugin (milliseconds).
-/// @param bound  absolute or lossless; resolve relative bounds first.
-/// Errors: invalid_argument (bound not finite or <= 0, bound given to a filter we cannot map and
-/// no cd_values), unsupported (plugin not found: the message says where it was looked for and what
-/// to install).
-Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
-                                                     const Shape& chunk, const ErrorBound& bound);
+inline constexpr std::size_t k_table_set_limit_bytes = 1024;
+
+/// Counts of what was coded, from which the next table set is made. Add up the counts of blocks,
+/// ranks and dumps of one field with add(); then train().
+class TableStatistics {
+  public:
+    explicit TableStatistics(Entropy entropy = Entropy::rans);
+    Entropy entropy() const { return entropy_; }
+    bool empty() const;
+    /// Errors: invalid_argument (of another entropy stage).
+    Status add(const TableStatistics& other);
+    /// For sending to another rank; about 4 KiB. parse() errors: corrupt.
+    std::vector<std::byte> bytes() const;
+    static Result<TableStatistics> parse(std::span<const std::byte> bytes);
+    /// The set that codes these counts best. Deterministic; about 50 us.
+    TableSet train() const;
+
+  private:
+    friend class TableTraining;
+    Entropy entropy_;
+    std::vector<std::uint64_t> counts_;
+};
+
+struct CompressOptions {
+    Mode mode = Mode::automatic;
+    Entropy entropy = Entropy::rans;
+    /// The field's shared set; null: the built-in one. Must outlive the call. A block that the set
+    /// does not fit carries its own table inline; the frame says so.
+    const TableSet* tables = nullptr;
+    /// Null, or where to add what this call coded. Not touched by other threads meanwhile.
+    TableStatistics* statistics = nullptr;
+    bool checksum = true;
+    /// Threads for arrays of more than one slab of about 8 MiB; 0: as many as the machine has.
+    int threads = 1;
+};
+
+struct FrameInfo {
+    std::uint8_t version = 0;
+    DType dtype = DType::float32;
+    Shape shape;
+    ErrorBound bound;           ///< as asked for
+    double absolute_bound = 0;  ///< what it came to; 0: lossless (or per value)
+    Mode mode = Mode::fast;     ///< what was chosen; never automatic. Meaningless if stored_exactly
+    Entropy entropy = Entropy::rans;
+    bool stored_exactly = false;  ///< raw or lossless, because it was asked for or came out smaller
+    bool inline_tables = false;   ///< the frame carries its own table set
+    std::uint64_t table_set_id = 0;  ///< the shared set it needs; 0: none
+    std::uint64_t slabs = 1;         ///< parts that decode independently
+    bool checksum = false;
+    std::uint64_t exact_values = 0;  ///< values outside the lattice, stored as they are
+};
+
+/// Compress a dense array.
+///
+/// @param values  C order, size_of(dtype) * shape.count() bytes, any alignment; borrowed for the
+///                call.
+/// @param shape   1 to 4 axes, every extent >= 1, fewer than 2^31 values per slab.
+/// @param bound   relative and psnr take the range of this very array.
+/// @return the frame; at most the raw bytes + k_frame_overhead_bytes.
+/// Errors: invalid_argument (bound, shape, size), no_space (memory).
+/// Calls: independent, thread-safe. Memory: at most 1.5 times a slab per thread, beside the result.
+Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
+                                        const Shape& shape, const ErrorBound& bound,
+                                        const CompressOptions& options = {});
+
+/// The array of a frame.
+///
+/// @param tables   the shared set the frame names; null if it names none.
+/// @param values   exactly the array's bytes (see read_frame_info), any alignment.
+/// @param threads  as in CompressOptions.
+/// Errors: insufficient_data (the frame ends early), corrupt (checksum or contents), unsupported
+/// (a later version), invalid_argument (size of `values`; missing or wrong table set: the message
+/// names both ids), no_space (memory). On an error `values` holds nothing of use.
+/// Calls: independent, thread-safe.
+Status decompress(std::span<const std::byte> frame, std::span<std::byte> values,
+                  const TableSet* tables = nullptr, int threads = 1);
+
+/// What a frame says of itself, without decoding it. Errors: as decompress.
+Result<FrameInfo> read_frame_info(std::span<const std::byte> frame);
+
+/// What compress() would give, from a sample of about 1 % of the values.
+struct Estimate {
+    std::uint64_t bytes = 0;  ///< of the frame
+    Mode mode = Mode::fast;   ///< what Mode::automatic would choose
+};
+
+/// Errors: as compress. Cost: about 0.1 ms for 8 MiB.
+Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
+                          const ErrorBound& bound, const CompressOptions& options = {});
+
+/// Lossless compression of anything else: bytes of values of `value_bytes` each (1 to 64k), any
+/// type. Same frame, same decompress() (whose `values` are then these bytes), same guarantees.
+Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
+                                              std::size_t value_bytes, bool checksum = true);
+
+inline constexpr std::size_t k_frame_overhead_bytes = 64;
 
 }  // namespace caesura

@@ -24,7 +24,7 @@
 #include <map>
 #include <type_traits>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 #include "caesura/plan.hpp"
 #include "caesura/store.hpp"
 

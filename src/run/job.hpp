@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/buffer.hpp"
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 
 namespace caesura::run {
 

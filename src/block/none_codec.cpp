@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include "codec/filter_codec.hpp"
+#include "block/filter_codec.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 class NoneCodec final : public BlockCodec {
@@ -52,4 +52,4 @@ std::unique_ptr<BlockCodec> make_none_codec(DType dtype, const Shape& chunk) {
     return std::make_unique<NoneCodec>(chunk.count() * size_of(dtype));
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

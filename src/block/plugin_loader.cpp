@@ -15,7 +15,7 @@
 //  (c) Some other HDF5 is global while ours is not: as (b), with RTLD_DEEPBIND so that the copy's
 //      stand-ins win over the foreign HDF5. DEEPBIND also binds malloc to libc's; where malloc was
 //      replaced (sanitizers, jemalloc) a buffer would cross allocators, so that case is refused.
-#include "codec/plugin_loader.hpp"
+#include "block/plugin_loader.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 Status loader_error(const std::string& path) {
@@ -149,4 +149,4 @@ Result<void*> load_plugin(const std::string& path) {
     return load_private_copy(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -1,4 +1,4 @@
-#include "codec/hdf5_filter_plugin.hpp"
+#include "block/hdf5_filter_plugin.hpp"
 
 #include <H5PLextern.h>
 #include <dlfcn.h>
@@ -12,9 +12,9 @@
 #include <map>
 #include <new>
 
-#include "codec/plugin_loader.hpp"
+#include "block/plugin_loader.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 /// Closes an HDF5 id of any kind at the end of a scope.
@@ -250,4 +250,4 @@ bool FilterPlugin::apply(Direction direction, std::span<const unsigned> cd_value
     return produced != 0;
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -1,4 +1,4 @@
-#include "codec/known_filters.hpp"
+#include "block/known_filters.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 constexpr unsigned k_first_plugin_id = 256;  // HDF5 keeps 0..255 for filters built into it
@@ -48,7 +48,7 @@ double double_of(unsigned high, unsigned low) {
 /// neighbours with weights that add up to 1 inside the block, and to another integer where zeros
 /// stand in for neighbours beyond the edge; the weights' magnitudes add up to at most 80 (second
 /// order Lorenzo on 4 axes).
-bool sz3_may_encode(std::span<const unsigned> user, DType dtype, const ValueRange& range) {
+bool sz3_may_encode(std::span<const unsigned> user, DType dtype, const codec::ValueRange& range) {
     constexpr double k_reach = 128.0;
     constexpr double k_int_limit = 2147483648.0;
     if (!range.finite) return false;
@@ -135,7 +135,7 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
 }
 
 bool may_encode(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
-                const ValueRange& range) {
+                const codec::ValueRange& range) {
     constexpr unsigned k_zfp_reversible = 5;
     switch (traits.id) {
         case k_sz3_id:
@@ -165,4 +165,4 @@ std::optional<std::vector<unsigned>> bound_to_cd_values(unsigned filter_id,
     }
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

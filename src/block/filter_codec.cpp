@@ -8,7 +8,7 @@
 //   zstd alone            main failed, broke the bound even when asked for 0.9 of it, may not be
 //                         given such values (NaN, for one), or did not make the block smaller
 //   none (raw)            nothing makes the block smaller
-#include "codec/filter_codec.hpp"
+#include "block/filter_codec.hpp"
 
 #include <fmt/format.h>
 
@@ -18,9 +18,9 @@
 #include <new>
 #include <utility>
 
+#include "block/hdf5_filter_plugin.hpp"
+#include "block/known_filters.hpp"
 #include "codec/bound.hpp"
-#include "codec/hdf5_filter_plugin.hpp"
-#include "codec/known_filters.hpp"
 #include "codec/round_to_grid.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
@@ -42,7 +42,7 @@ extern "C" __attribute__((weak, visibility("default"))) const char* __tsan_defau
 }
 #endif
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 constexpr double k_retry_share = 0.9;  // of the bound, for a second try
@@ -100,7 +100,7 @@ class FilterCodec final : public BlockCodec {
         EncodedBlock block;
         bool broken = true;
         if (!parts_.traits.screened ||
-            may_encode(parts_.traits, parts_.user, dtype_, value_range(chunk, dtype_))) {
+            may_encode(parts_.traits, parts_.user, dtype_, codec::value_range(chunk, dtype_))) {
             const Stage& main = parts_.stages[0];
             Outcome outcome = try_main(chunk, valid, main.cd_values, block);
             if (outcome == Outcome::broken && !main.retry_cd_values.empty()) {
@@ -182,7 +182,7 @@ class FilterCodec final : public BlockCodec {
         FilterBuffer buffer(chunk);
         block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         if (parts_.round_step > 0) {
-            round_to_grid(buffer.bytes(), dtype_, parts_.round_step);
+            codec::round_to_grid(buffer.bytes(), dtype_, parts_.round_step);
             if (!judge(chunk, valid, buffer.bytes(), block)) return Outcome::broken;
         }
         if (!main.apply(Direction::encode, cd_values, buffer)) return Outcome::broken;
@@ -198,7 +198,8 @@ class FilterCodec final : public BlockCodec {
 
     bool judge(std::span<const std::byte> chunk, const Shape& valid,
                std::span<const std::byte> decoded, EncodedBlock& block) const {
-        const BoundCheck check = check_bound(chunk, decoded, dtype_, chunk_, valid, bound_);
+        const codec::BoundCheck check =
+            codec::check_bound(chunk, decoded, dtype_, chunk_, valid, bound_);
         block.max_error = check.max_error;
         return check.holds;
     }
@@ -317,7 +318,7 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
                         "or blosc2 without cd_values of yours",
                         spec.name));
     }
-    if (round && !lossless_bound) parts.round_step = grid_step(bound.value, dtype);
+    if (round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
     parts.verify = spec.verify && !parts.exact;
     parts.traits = *traits;
     parts.user = std::move(*user);
@@ -333,4 +334,4 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
         std::make_unique<FilterCodec>(std::move(parts), dtype, chunk, bound));
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -6,13 +6,13 @@
 
 #include <filesystem>
 
+#include "block/hdf5_filter_plugin.hpp"
+#include "block/known_filters.hpp"
+#include "block/test_blocks.hpp"
+#include "block/test_plugins.hpp"
 #include "codec/bound.hpp"
-#include "codec/hdf5_filter_plugin.hpp"
-#include "codec/known_filters.hpp"
-#include "codec/test_blocks.hpp"
-#include "codec/test_plugins.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 class StockRead : public testing::Test {
@@ -115,7 +115,8 @@ TEST_F(StockRead, every_codec_and_every_filter_mask) {
         write_file(path_, block, **codec, *encoded);
         const std::vector<std::byte> read = read_file(path_, block);
         EXPECT_TRUE(
-            check_bound(block.bytes, read, block.dtype, block.chunk, block.valid, bound).holds);
+            codec::check_bound(block.bytes, read, block.dtype, block.chunk, block.valid, bound)
+                .holds);
         seen.emplace(spec.name, encoded->filter_mask);
         if (HasFailure()) break;
     }
@@ -162,4 +163,4 @@ TEST_F(StockRead, final_cd_values_are_those_hdf5_itself_would_store) {
 }
 
 }  // namespace
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 
 struct TestBlock {
     DType dtype = float32;
@@ -116,4 +116,4 @@ inline TestBlock smooth_block(DType dtype, const Shape& chunk) {
     return block;
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

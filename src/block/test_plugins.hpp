@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-namespace caesura::codec {
+namespace caesura::block {
 
 /// Sets HDF5_PLUGIN_PATH if it is not set and a virtual environment of the source tree has the
 /// hdf5plugin wheel. False if no SZ3 plugin is to be found. Call before HDF5 starts.
@@ -29,10 +29,10 @@ inline bool find_test_plugins() {
     return false;
 }
 
-}  // namespace caesura::codec
+}  // namespace caesura::block
 
 #define CAESURA_NEEDS_PLUGINS()                                               \
-    if (!caesura::codec::find_test_plugins())                                 \
+    if (!caesura::block::find_test_plugins())                                 \
     GTEST_SKIP() << "no HDF5 filter plugins: pip install hdf5plugin and set " \
                     "HDF5_PLUGIN_PATH=$(python -c 'import hdf5plugin; "       \
                     "print(hdf5plugin.PLUGINS_PATH)')"

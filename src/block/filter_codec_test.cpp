@@ -1,6 +1,6 @@
 // Codecs through real plugins: the bound holds whatever comes in, fallbacks say so, errors name the
 // way out. The blocks' seeds are in every message.
-#include "codec/filter_codec.hpp"
+#include "block/filter_codec.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <thread>
 
+#include "block/hdf5_filter_plugin.hpp"
+#include "block/known_filters.hpp"
+#include "block/test_blocks.hpp"
+#include "block/test_plugins.hpp"
 #include "codec/bound.hpp"
-#include "codec/hdf5_filter_plugin.hpp"
-#include "codec/known_filters.hpp"
-#include "codec/test_blocks.hpp"
-#include "codec/test_plugins.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 class FilterCodec : public testing::Test {
@@ -39,8 +39,8 @@ EncodedBlock round_trip(const BlockCodec& codec, const TestBlock& block, const E
     std::vector<std::byte> decoded(block.bytes.size(), std::byte{0xee});
     const Status status = codec.decode(encoded->bytes, encoded->filter_mask, decoded);
     EXPECT_TRUE(status.ok()) << status.message();
-    const BoundCheck check =
-        check_bound(block.bytes, decoded, block.dtype, block.chunk, block.valid, bound);
+    const codec::BoundCheck check =
+        codec::check_bound(block.bytes, decoded, block.dtype, block.chunk, block.valid, bound);
     EXPECT_TRUE(check.holds) << "max error " << check.max_error << " bound " << bound.value;
     if (!std::isnan(encoded->max_error)) {
         EXPECT_EQ(encoded->max_error, check.max_error);
@@ -318,4 +318,4 @@ TEST_F(FilterCodec, refuses_what_cannot_work_and_says_what_to_do) {
 }
 
 }  // namespace
-}  // namespace caesura::codec
+}  // namespace caesura::block

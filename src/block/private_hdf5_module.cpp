@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 
 namespace {
 

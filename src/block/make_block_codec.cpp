@@ -5,7 +5,7 @@
 #include <mutex>
 #include <new>
 
-#include "codec/filter_codec.hpp"
+#include "block/filter_codec.hpp"
 
 namespace caesura {
 namespace {
@@ -51,13 +51,13 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
         if (!spec.cd_values.empty()) {
             return Status(StatusCode::invalid_argument, "codec \"none\" takes no cd_values");
         }
-        return codec::make_none_codec(dtype, chunk);
+        return block::make_none_codec(dtype, chunk);
     }
     // The plugins found so far are remembered for the whole process, whose threads may each have a
     // writer of their own. Set-up only: no worker ever waits here.
     static std::mutex plugins;
     const std::lock_guard lock(plugins);
-    return codec::make_filter_codec(spec, dtype, chunk, bound);
+    return block::make_filter_codec(spec, dtype, chunk, bound);
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, "no memory for a codec");
 }

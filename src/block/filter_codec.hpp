@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 
 /// @param spec   any name but "none".
 /// @param bound  absolute or lossless, validated.
@@ -16,4 +16,4 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
 /// Stores blocks as they are: an empty pipeline.
 std::unique_ptr<BlockCodec> make_none_codec(DType dtype, const Shape& chunk);
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 
 namespace {
 

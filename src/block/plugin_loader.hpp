@@ -5,7 +5,7 @@
 
 #include "caesura/base.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 
 /// dlopen a plugin for use with *our* HDF5. Never closed. See plugin_loader.cpp for the rule.
 /// Errors: unsupported (the loader's own words).
@@ -14,4 +14,4 @@ Result<void*> load_plugin(const std::string& path);
 /// dlopen a plugin just to ask what it is. Errors: unsupported.
 Result<void*> peek_plugin(const std::string& path);
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

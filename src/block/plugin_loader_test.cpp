@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "codec/test_plugins.hpp"
+#include "block/test_plugins.hpp"
 
 // As in filter_codec.cpp, whose own copy comes too late in a module that is opened at run time.
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options();
@@ -13,7 +13,7 @@ extern "C" __attribute__((visibility("default"))) const char* __asan_default_opt
     return "alloc_dealloc_mismatch=0:allocator_may_return_null=1";
 }
 
-namespace caesura::codec {
+namespace caesura::block {
 namespace {
 
 using Trial = int (*)(const char*, char*, std::size_t);
@@ -63,4 +63,4 @@ TEST(PluginLoader, leaves_the_applications_copy_of_a_plugin_alone) {
 }
 
 }  // namespace
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -16,7 +16,7 @@
 
 #include "caesura/base.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 
 /// Bytes in malloc's hands, because HDF5 filters free and replace the buffer they are given.
 class FilterBuffer {
@@ -77,4 +77,4 @@ class FilterPlugin {
     mutable std::mutex serialise_;
 };
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "caesura/codec.hpp"
+#include "caesura/block.hpp"
 #include "codec/bound.hpp"
 
-namespace caesura::codec {
+namespace caesura::block {
 
 inline constexpr unsigned k_sz3_id = 32024;
 inline constexpr unsigned k_zfp_id = 32013;
@@ -48,11 +48,11 @@ Result<FilterTraits> find_traits(std::string_view codec_name);
 ///    2^31.
 /// @param user   the cd_values before set_local.
 bool may_encode(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
-                const ValueRange& range);
+                const codec::ValueRange& range);
 
 /// The user cd_values that ask the filter for `bound`; nullopt if the filter has no such setting.
 /// @param bound  absolute or lossless.
 std::optional<std::vector<unsigned>> bound_to_cd_values(unsigned filter_id,
                                                         const ErrorBound& bound);
 
-}  // namespace caesura::codec
+}  // namespace caesura::block

@@ -1,0 +1,75 @@
+// A dataset's codec: how its blocks become stored bytes in an HDF5 filter pipeline, and come back.
+//
+// Invariants:
+//  - A BlockCodec belongs to one dataset of one dump: dtype, chunk shape and bound are fixed, and
+//    pipeline() is exactly what the dataset's HDF5 filter pipeline must say.
+//  - decode(encode(x)) keeps the bound for every finite value, and keeps NaN and Inf, or encode
+//    fell back to a lossless or raw form and said so in the filter mask.
+#pragma once
+
+#include <limits>
+
+#include "caesura/codec.hpp"
+
+namespace caesura {
+
+/// Which compressor a field wants.
+struct CodecSpec {
+    /// "none"
+    /// "sz3", "zfp"      lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
+    /// reversible "zstd", "blosc2"  lossless, whatever the bound (which they keep) "round+zstd",
+    /// "round+blosc2"  values rounded to the largest power of two that the bound
+    ///                   allows, then lossless: several times the speed of sz3, smaller ratios
+    /// "filter:<number>" any other HDF5 filter plugin; needs cd_values
+    std::string name = "sz3";
+    /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
+    /// the bound (known filters only). The result is held to the bound all the same.
+    std::vector<unsigned> cd_values = {};
+    /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
+    bool verify = true;
+    friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
+};
+
+/// A block as it will lie in the file.
+struct EncodedBlock {
+    std::vector<std::byte> bytes;
+    std::uint32_t filter_mask = 0;  ///< bit i set: stage i of the pipeline was skipped
+    /// Largest |x - x'| over the finite values; NaN when it was not verified.
+    double max_error = std::numeric_limits<double>::quiet_NaN();
+    bool fell_back = false;  ///< the plugin broke the bound or failed, so the block is lossless
+};
+
+class BlockCodec {
+  public:
+    virtual ~BlockCodec() = default;
+    virtual std::span<const FilterSpec> pipeline() const = 0;
+    /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
+    /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
+    /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread
+    /// only.
+    virtual bool reentrant() const = 0;
+    /// @param chunk  the full chunk, dense, C order, padded at the array's edges.
+    /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).
+    /// Makes no HDF5 call that touches a file or id; a plugin that fails may push a message on
+    /// HDF5's error stack (a race only where HDF5 is not thread-safe and is in use elsewhere).
+    /// Errors: invalid_argument (sizes), no_space (memory).
+    virtual Result<EncodedBlock> encode(std::span<const std::byte> chunk,
+                                        const Shape& valid) const = 0;
+    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt, no_space (memory).
+    /// Check the stored bytes' checksum first: not every plugin survives malformed input (SZ3 and
+    /// ZFP read past the end, SZ3 may end the process), and nothing here can prevent that.
+    virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
+                          std::span<std::byte> chunk) const = 0;
+};
+
+/// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
+/// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the
+/// first codec of a kind also loads its plugin (milliseconds).
+/// @param bound  absolute or lossless; resolve relative bounds first.
+/// Errors: invalid_argument (bound not finite or <= 0, bound given to a filter we cannot map and
+/// no cd_values), unsupported (plugin not found: the message says where it was looked for and what
+/// to install).
+Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
+                                                     const Shape& chunk, const ErrorBound& bound);
+
+}  // namespace caesura
