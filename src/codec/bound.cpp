@@ -26,6 +26,18 @@ Status validate(const ErrorBound& bound) {
                     fmt::format("relative error bound is {}; give a share of the value range "
                                 "between 0 and 1 (both excluded), or lossless()",
                                 bound.value)};
+        case Kind::pointwise_relative:
+            if (bound.value > 0 && bound.value < 1) return {};
+            return {StatusCode::invalid_argument,
+                    fmt::format("point-wise relative error bound is {}; give a share of each "
+                                "value's magnitude between 0 and 1 (both excluded), or lossless()",
+                                bound.value)};
+        case Kind::psnr:
+            if (bound.value > 0 && bound.value < 400) return {};
+            return {StatusCode::invalid_argument,
+                    fmt::format("PSNR target is {} dB; give a number between 0 and 400 (both "
+                                "excluded), or lossless()",
+                                bound.value)};
     }
     return {StatusCode::invalid_argument,
             fmt::format("error bound has the unknown kind {}", static_cast<int>(bound.kind))};

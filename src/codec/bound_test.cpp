@@ -42,8 +42,14 @@ TEST(ErrorBound, accepts_what_can_be_kept_and_names_what_cannot) {
     for (const double value : {0.0, -1.5, k_nan, k_inf, -k_inf}) {
         EXPECT_EQ(validate(absolute(value)).code(), StatusCode::invalid_argument) << value;
         EXPECT_EQ(validate(relative(value)).code(), StatusCode::invalid_argument) << value;
+        EXPECT_EQ(validate(pointwise_relative(value)).code(), StatusCode::invalid_argument);
+        EXPECT_EQ(validate(psnr(value)).code(), StatusCode::invalid_argument) << value;
     }
+    EXPECT_TRUE(validate(pointwise_relative(1e-12)).ok());
+    EXPECT_TRUE(validate(psnr(399.9)).ok());
     EXPECT_EQ(validate(relative(1.0)).code(), StatusCode::invalid_argument);
+    EXPECT_EQ(validate(pointwise_relative(1.0)).code(), StatusCode::invalid_argument);
+    EXPECT_EQ(validate(psnr(400)).code(), StatusCode::invalid_argument);
     EXPECT_NE(validate(absolute(-1.5)).message().find("-1.5"), std::string::npos);
 }
 
