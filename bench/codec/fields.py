@@ -1,13 +1,15 @@
 """Where blocks come from: real simulation output, the mini-app's dumps, synthetic fields.
 
 Invariants:
- - A Block's values are C-contiguous and float32 or float64; nothing is loaded before values().
+ - A Block's values are C-contiguous, writable, float32 or float64; values() loads them, and
+   nothing else does.
  - Names are stable: they are the keys of codec_ratio.csv and of every result file.
  - What is not there (no data directory, no dumps) is left out, and missing() says so.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import synthetic
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = Path(os.environ.get("CAESURA_OUT", ROOT / "out")) / "bench"
@@ -59,7 +60,7 @@ class Block:
                 for n in array.shape
             )
             array = array[middle]
-        return np.ascontiguousarray(array, dtype=self.dtype)
+        return np.require(array, self.dtype, ["C", "A", "W", "O"])
 
 
 @dataclass(frozen=True)
@@ -171,8 +172,25 @@ def miniapp_blocks(numbers: list[int] | None = None) -> list[Block]:
 SYNTHETIC_SIDE = 256
 
 
+SYNTHETIC_FIELDS = (
+    "baryon_density",
+    "dark_matter_density",
+    "temperature",
+    "velocity_x",
+    "turbulence",
+    "laser_plasma",
+)
+
+
+def can_make_synthetic() -> bool:
+    """Whether scipy's transforms are there."""
+    return importlib.util.find_spec("scipy") is not None
+
+
 @lru_cache(maxsize=1)
-def _maker(side: int) -> synthetic.Maker:
+def _maker(side: int) -> Callable[[str, float], np.ndarray]:
+    import synthetic
+
     return synthetic.Maker(side)
 
 
@@ -191,6 +209,8 @@ def synthetic_values(field: str, step: float, side: int = SYNTHETIC_SIDE) -> np.
 
 def synthetic_blocks(steps: tuple[int, ...] = (0, 1, 2), whole: bool = False) -> list[Block]:
     """The middle 128^3 of every synthetic 256^3 field; `whole`: all of it."""
+    if not can_make_synthetic():
+        return []
     return [
         Block(
             f"synthetic_t{step}",
@@ -200,7 +220,7 @@ def synthetic_blocks(steps: tuple[int, ...] = (0, 1, 2), whole: bool = False) ->
             part="whole" if whole else "block",
         )
         for step in steps
-        for field in synthetic.NAMES
+        for field in SYNTHETIC_FIELDS
     ]
 
 
@@ -250,4 +270,6 @@ def missing() -> list[str]:
         )
     if not dump_numbers():
         lines.append("no dumps of the mini-app: bench/codec/dumps.py makes them")
+    if not can_make_synthetic():
+        lines.append("no synthetic fields: they need scipy (tools/requirements-bench.txt)")
     return lines

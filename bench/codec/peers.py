@@ -186,7 +186,7 @@ def lossless() -> list[Codec]:
     blosc2.set_nthreads(1)
     codecs.append(
         Codec(
-            "Blosc2 bitshuffle+zstd",
+            "Blosc2",
             version("blosc2"),
             "lossless",
             lambda values, _: blosc2.compress2(
@@ -200,6 +200,7 @@ def lossless() -> list[Codec]:
             lambda data, dtype, shape: np.frombuffer(
                 blosc2.decompress2(data, nthreads=1), dtype
             ).reshape(shape),
+            note="bit shuffle + zstd",
         )
     )
     return codecs

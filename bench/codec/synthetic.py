@@ -194,13 +194,3 @@ class Maker:
     def __call__(self, name: str, step: float) -> Array:
         """The field of one step: C order, of the maker's type."""
         return np.ascontiguousarray(self._calls[name](step), dtype=self._dtype)
-
-
-NAMES = (
-    "baryon_density",
-    "dark_matter_density",
-    "temperature",
-    "velocity_x",
-    "turbulence",
-    "laser_plasma",
-)
