@@ -51,6 +51,8 @@ class Timing:
     bytes: int = 0
     compress_s: list[float] = field(default_factory=list)
     decompress_s: list[float] = field(default_factory=list)
+    estimate_s: list[float] = field(default_factory=list)
+    estimated_bytes: int = 0
     process_s: float = 0.0  # CPU time of all threads, to notice helpers
     thread_s: float = 0.0
     errors: checking.Errors | None = None
@@ -69,6 +71,10 @@ class Timing:
         self.compress_s.append(middle - begin)
         self.decompress_s.append(end - middle)
         self.bytes = peers.size_of(data)
+        if self.codec.estimate:
+            begin = time.thread_time()
+            self.estimated_bytes = self.codec.estimate(values, bound)
+            self.estimate_s.append(time.thread_time() - begin)
         if self.errors is None:
             limit = bound if self.codec.kind in ("bounded", "ours") else 0.0
             self.errors = checking.compare(values, np.asarray(decoded), limit)
@@ -91,6 +97,9 @@ class Timing:
         }
         if self.failed or self.errors is None:
             return row | {"failed": self.failed or "not run"}
+        if self.codec.estimate:
+            row["estimated_bytes"] = self.estimated_bytes
+            row["estimate_s"] = round(float(np.median(self.estimate_s)), 7)
         megabytes = values.nbytes / 1e6
         return row | {
             "bytes": self.bytes,

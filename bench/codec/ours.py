@@ -11,6 +11,36 @@ import numpy as np
 from peers import Codec
 
 MODES = ("auto", "strong", "fast", "planes")
+# Mode and entropy stage, where every combination is wanted.
+CASES = (
+    ("auto", "rans"),
+    ("fast", "rans"),
+    ("strong", "rans"),
+    ("fast", "huffman"),
+    ("strong", "huffman"),
+    ("planes", "rans"),
+)
+
+
+def bound(kind: str, value: float) -> object:
+    """What compress() takes: ("absolute", 0.2), ("lossless", 0.0), ..."""
+    return (kind, value)
+
+
+def compress(
+    values: np.ndarray, asked: object, mode: str = "auto", entropy: str = "rans", threads: int = 1
+) -> bytes:
+    """A frame."""
+    from caesura import codec
+
+    return codec.compress(values, asked, mode=mode, entropy=entropy, threads=threads)
+
+
+def decompress(frame: bytes, threads: int = 1) -> np.ndarray:
+    """The array."""
+    from caesura import codec
+
+    return codec.decompress(frame, threads=threads)
 
 
 def find() -> tuple[list[Codec], list[str]]:
@@ -22,12 +52,16 @@ def find() -> tuple[list[Codec], list[str]]:
         return [], [f"caesura.codec: {error} (make bench builds it)"]
 
     def codec(mode: str) -> Codec:
-        def compress(values: np.ndarray, bound: float) -> object:
-            return module.compress(values, bound, mode=mode)
+        def estimate(values: np.ndarray, limit: float) -> int:
+            return int(module.estimate(values, bound("absolute", limit), mode=mode))
 
-        def decompress(data: object, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-            return module.decompress(data)
-
-        return Codec(f"Caesura {mode}", package.__version__, "ours", compress, decompress)
+        return Codec(
+            f"Caesura {mode}",
+            package.__version__,
+            "ours",
+            lambda values, limit: compress(values, bound("absolute", limit), mode),
+            lambda data, _dtype, _shape: decompress(data),
+            estimate=estimate,
+        )
 
     return [codec(mode) for mode in MODES], []

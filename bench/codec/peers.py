@@ -29,6 +29,7 @@ class Codec:
     decompress: Callable[[object, np.dtype, tuple[int, ...]], np.ndarray]
     dtypes: tuple[str, ...] = ("float32", "float64")
     note: str = ""
+    estimate: Callable[[np.ndarray, float], int] | None = None  # bytes, without compressing
 
 
 def size_of(data: object) -> int:
