@@ -12,7 +12,7 @@ help:
 	@echo "make demo     set up, build, and run the demonstration; its report goes to out/"
 	@echo "make test     set up, build, and run every test"
 	@echo "make lint     style rules, clang-format, ruff"
-	@echo "make bench    run the micro-benchmarks"
+	@echo "make bench    run the micro-benchmarks, and the codec beside its peers"
 	@echo "make build    set up and build into build/"
 	@echo "make format   rewrite the sources in the house style"
 	@echo "make crash    kill a writer at RUNS random instants (default 20) and recover its file"

@@ -242,7 +242,13 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words; JSON in out/bench."""
+    """Every *_bench program whose name contains one of the given words, and bench/codec.
+
+    JSON results and pictures in out/bench.
+    """
+    with_codec = not options.names or any(n in "codec_peers" for n in options.names)
+    if options.arguments and not with_codec:
+        fail(f"Only the benchmark 'codec' knows {' '.join(options.arguments)}.")
     build(target="benches")
     programs = sorted(
         p
@@ -251,7 +257,7 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    if not programs:
+    if not programs and not with_codec:
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -263,6 +269,20 @@ def bench(options: argparse.Namespace) -> int:
             "--benchmark_out_format=json",
         ]
         code |= run_open(program.name, command, log=program.name, env=environment())
+    return code | (bench_codec(options.arguments) if with_codec else 0)
+
+
+def bench_codec(arguments: list[str]) -> int:
+    """Our codec beside its peers: bench/codec. `arguments` go to its measure.py."""
+    place = Path("bench", "codec")
+    python = str(machine.ensure_bench())
+    for target in ("caesura_python", "cosmology"):
+        build(target=target)
+    code = 0
+    for script in ("dumps", "measure", "picture", "goals"):
+        command = [python, str(place / f"{script}.py")]
+        command += arguments if script == "measure" else []
+        code |= run_open(f"codec: {script}", command, log=f"codec-{script}", env=environment())
     return code
 
 
@@ -294,7 +314,7 @@ def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
     places = [build_dir(), *(build_dir(s) for s in SANITIZERS), OUT]
     if options.all:
-        places += [machine.VENV, machine.READERS]
+        places += [machine.VENV, machine.READERS, machine.BENCH]
     for place in places:
         if place.exists():
             shutil.rmtree(place)
@@ -326,8 +346,13 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--filter", metavar="REGEX", help="only tests whose name matches")
     add("lint", lint, "style rules, clang-format, ruff")
     add("format", format_sources, "rewrite the sources in the house style")
-    which = add("bench", bench, "run micro-benchmarks; JSON results in out/bench")
-    which.add_argument("names", nargs="*", help="only programs whose name contains one of these")
+    which = add(
+        "bench",
+        bench,
+        "run micro-benchmarks and the codec beside its peers; results in out/bench; further "
+        "arguments (--full, ...) go to bench/codec/measure.py",
+    )
+    which.add_argument("names", nargs="*", help="only those whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
     which = add(
         "crash",
@@ -344,7 +369,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Parse and run."""
     options, options.arguments = parser().parse_known_args()
-    if options.arguments and options.call not in (demo, crash):
+    if options.arguments and options.call not in (bench, demo, crash):
         parser().error(f"{options.command} does not know {' '.join(options.arguments)}")
     try:
         return options.call(options)

@@ -1,4 +1,4 @@
-"""What a machine needs before anything is built: system packages and two Python environments.
+"""What a machine needs before anything is built: system packages and Python environments.
 
 Invariants: nothing is installed that is there already; each environment carries a stamp with the
 hash of what it was made from, so that a second run costs milliseconds; a missing thing ends with
@@ -23,6 +23,8 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 READERS = ROOT / ".venv-readers"
 READERS_PYTHON = READERS / "bin" / "python"
+BENCH = ROOT / ".venv-bench"
+BENCH_PYTHON = BENCH / "bin" / "python"
 SKIP = "CAESURA_SKIP_PACKAGES"
 
 
@@ -130,6 +132,16 @@ def ensure_python() -> None:
 def ensure_readers() -> None:
     """.venv-readers: other people's readers without our package, for interoperability tests."""
     _ensure_environment(READERS, ROOT / "tools" / "requirements-readers.txt")
+
+
+def ensure_bench() -> Path:
+    """.venv-bench: the codec's peers. The Python to measure with; .venv's where pip fails."""
+    try:
+        _ensure_environment(BENCH, ROOT / "tools" / "requirements-bench.txt")
+    except SystemExit:
+        note("peers of the codec", "missing")
+        return VENV_PYTHON
+    return BENCH_PYTHON
 
 
 def ask_python(code: str) -> str:
