@@ -130,11 +130,14 @@ struct CompressOptions {
 
 struct FrameInfo {
     std::uint8_t version = 0;
-    DType dtype = DType::float32;
-    Shape shape;
-    ErrorBound bound;           ///< as asked for
-    double absolute_bound = 0;  ///< what it came to; 0: lossless (or per value)
-    Mode mode = Mode::fast;     ///< what was chosen; never automatic. Meaningless if stored_exactly
+    DType dtype = DType::float32;  ///< meaningless if untyped
+    Shape shape;                   ///< untyped: {raw_bytes, value_bytes}
+    bool untyped = false;          ///< made by compress_bytes()
+    std::uint64_t raw_bytes = 0;   ///< what decompress() fills
+    std::size_t value_bytes = 0;   ///< of one value
+    ErrorBound bound;              ///< as asked for
+    double absolute_bound = 0;     ///< what it came to; 0: lossless (or per value)
+    Mode mode = Mode::fast;  ///< what was chosen; never automatic. Meaningless if stored_exactly
     Entropy entropy = Entropy::rans;
     bool stored_exactly = false;  ///< raw or lossless, because it was asked for or came out smaller
     bool inline_tables = false;   ///< the frame carries its own table set
@@ -152,7 +155,9 @@ struct FrameInfo {
 /// @param bound   relative and psnr take the range of this very array.
 /// @return the frame; at most the raw bytes + k_frame_overhead_bytes.
 /// Errors: invalid_argument (bound, shape, size), no_space (memory).
-/// Calls: independent, thread-safe. Memory: at most 1.5 times a slab per thread, beside the result.
+/// Calls: independent, thread-safe. Memory: at most 1.5 times a slab of 16 MiB per thread, beside
+/// the result; a point-wise relative bound needs one slab more, a PSNR target too (each attempt is
+/// decoded and looked at). A thread keeps its working memory for its next call.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
                                         const CompressOptions& options = {});
@@ -169,7 +174,8 @@ Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType
 Status decompress(std::span<const std::byte> frame, std::span<std::byte> values,
                   const TableSet* tables = nullptr, int threads = 1);
 
-/// What a frame says of itself, without decoding it. Errors: as decompress.
+/// What a frame says of itself, without decoding it or looking at its checksum. Errors: as
+/// decompress.
 Result<FrameInfo> read_frame_info(std::span<const std::byte> frame);
 
 /// What compress() would give, from a sample of about 1 % of the values.
@@ -178,12 +184,14 @@ struct Estimate {
     Mode mode = Mode::fast;   ///< what Mode::automatic would choose
 };
 
-/// Errors: as compress. Cost: about 0.1 ms for 8 MiB.
+/// Errors: as compress. Cost: about 0.1 ms for 8 MiB; relative and psnr also look at every value
+/// for the range.
 Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
                           const ErrorBound& bound, const CompressOptions& options = {});
 
-/// Lossless compression of anything else: bytes of values of `value_bytes` each (1 to 64k), any
-/// type. Same frame, same decompress() (whose `values` are then these bytes), same guarantees.
+/// Lossless compression of anything else: bytes of values of `value_bytes` each (1 to 65536; the
+/// last may be cut short), any type. Same frame, same decompress() (whose `values` are then these
+/// bytes), same guarantees. Errors: invalid_argument (value_bytes), no_space (memory).
 Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
                                               std::size_t value_bytes, bool checksum = true);
 

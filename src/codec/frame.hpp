@@ -1,0 +1,135 @@
+// The frame: what lies around the coded values, byte by byte. docs/file_format.md is its prose.
+//
+// Invariants:
+//  - Header, slab table and part headers are written and read here and nowhere else.
+//  - Whatever a reader returns has been checked against the bytes that are there: shapes whose
+//    bytes do not overflow, parts that tile the frame exactly, sections that tile their part.
+//  - The checksum covers every byte but its own eight.
+//
+// Frame = header, slab table (if cut into slabs), parts. One part per slab.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "caesura/codec.hpp"
+#include "codec/entropy.hpp"
+#include "codec/predictors.hpp"
+#include "codec/slabs.hpp"
+
+namespace caesura::codec {
+
+inline constexpr std::uint8_t k_frame_version = 1;
+
+/// The start of every frame: 24 bytes and 8 per axis.
+struct FrameHeader {
+    std::uint8_t version = k_frame_version;
+    bool checksum = true;
+    bool slabs = false;            ///< a slab table follows; else one part
+    bool untyped = false;          ///< bytes of compress_bytes(): shape is {bytes, value_bytes}
+    DType dtype = DType::float32;  ///< if not untyped
+    Shape shape;
+    ErrorBound bound;
+
+    /// Bytes of one value of the lossless and raw parts.
+    std::size_t value_bytes() const {
+        return untyped ? static_cast<std::size_t>(shape[1]) : size_of(dtype);
+    }
+    /// Bytes of the array.
+    std::uint64_t raw_bytes() const { return untyped ? shape[0] : shape.count() * size_of(dtype); }
+    /// Of the header itself.
+    std::size_t header_bytes() const { return 24 + 8 * static_cast<std::size_t>(shape.rank()); }
+};
+
+/// Append the header; the checksum stays 0 until seal().
+void write_header(const FrameHeader& header, std::vector<std::byte>& out);
+/// Stamp the checksum of a complete frame that announces one.
+void seal(std::vector<std::byte>& frame);
+/// Errors: insufficient_data, corrupt, unsupported.
+Result<FrameHeader> read_header(std::span<const std::byte> frame);
+/// Errors: corrupt (the checksum does not match).
+Status verify_checksum(std::span<const std::byte> frame);
+
+/// A frame taken apart: its header and where each slab's part lies.
+struct FrameLayout {
+    FrameHeader header;
+    Slabs slabs = Slabs::one(Shape{1});
+    std::vector<std::span<const std::byte>> parts;  ///< one per slab, each at least one byte
+};
+
+/// Append a slab table with sizes of 0; set_part_bytes() fills them in.
+void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out);
+void set_part_bytes(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
+                    std::uint64_t part_bytes);
+/// Errors: as read_header, no_space. Memory: at most 16 bytes per 9 of the frame.
+Result<FrameLayout> read_layout(std::span<const std::byte> frame);
+
+/// How a slab is stored. The first byte of its part.
+enum class PartKind : std::uint8_t {
+    raw = 0,
+    lossless = 1,
+    constant = 2,  ///< one value that all are
+    lorenzo = 3,
+    interpolation = 4,
+};
+
+/// The sections of a lossy part, in their order.
+enum class Section : std::uint8_t {
+    tables = 0,              ///< the part's own table set
+    codes = 1,               ///< what the entropy coder wrote
+    exact_values = 2,        ///< of the predictor
+    exact_positions = 3,     ///< of the predictor
+    signs = 4,               ///< logarithm only: bit per value
+    zeros = 5,               ///< logarithm only: bit per value
+    override_values = 6,     ///< logarithm only: values put in place at the end
+    override_positions = 7,  ///< logarithm only
+};
+inline constexpr std::size_t k_sections = 8;
+
+/// The head of a lorenzo or interpolation part.
+struct PartHeader {
+    PartKind kind = PartKind::lorenzo;
+    Coding coding = Coding::rans;
+    bool own_tables = false;
+    bool logarithm = false;  ///< codes are of log2|x| - centre
+    std::int32_t centre = 0;
+    double step = 0;                 ///< exactly a T
+    double bound = 0;                ///< exactly a T: what every value, or logarithm, is held to
+    std::uint64_t table_set_id = 0;  ///< the shared set; 0: built in, own or none
+    std::uint32_t exact_count = 0;
+    std::uint32_t override_count = 0;
+    LorenzoSettings lorenzo;
+    InterpolationSettings interpolation;
+};
+
+struct Part {
+    PartHeader header;
+    std::array<std::span<const std::byte>, k_sections> sections;
+    std::span<const std::byte> operator[](Section section) const {
+        return sections[static_cast<std::size_t>(section)];
+    }
+};
+
+/// Writes a part into `out`: the head first, then section after section, each appended by its maker
+/// (an entropy coder's output is too large to be copied for nothing); finish() puts in the sizes.
+class PartWriter {
+  public:
+    PartWriter(const PartHeader& header, std::vector<std::byte>& out);
+    /// What has been appended to `out` since the last call (or the start) is this section. In
+    /// ascending order; a section left out is empty.
+    void end_section(Section section);
+    /// The final head: counts may have become known meanwhile; kind and flags may not have changed.
+    void finish(const PartHeader& header);
+
+  private:
+    std::vector<std::byte>& out_;
+    std::size_t begin_;          // of the part in out_
+    std::size_t section_begin_;  // of the section being written
+    std::array<std::uint64_t, k_sections> section_bytes_{};
+};
+
+/// `part` begins with a lossy kind. shape: of its slab. Errors: corrupt, unsupported.
+Result<Part> read_part(std::span<const std::byte> part, const Shape& shape);
+
+}  // namespace caesura::codec
