@@ -66,6 +66,5 @@ def conditions() -> dict:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "target_cap": os.environ.get("CAESURA_TARGET", ""),
         "clock": "CPU time of the calling thread, CLOCK_THREAD_CPUTIME_ID",
     }

@@ -3,7 +3,7 @@
 
 Speeds are judged on real float32 blocks of 8 to 17 MB, ratios on all real float32 fields; where
 there is no real data, on whatever there is, and the head line says so. codec_avx2.json is
-measure.py's output with the instruction set capped (docs/codec_bench.md).
+measure.py --target avx2.
 """
 
 from __future__ import annotations

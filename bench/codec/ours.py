@@ -5,6 +5,7 @@ Invariant: one thread, no shared table set, checksum on: what a block costs by i
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 
 import numpy as np
@@ -20,6 +21,22 @@ CASES = (
     ("strong", "huffman"),
     ("planes", "rans"),
 )
+
+
+# Highway's bits of the instruction sets above the named one (hwy/detect_targets.h, x86).
+ABOVE = {"avx2": 0x1FF, "sse4": 0x7FF}
+
+
+def cap_target(name: str) -> None:
+    """Let the codec use no instruction set above `name`, from the next call on.
+
+    By the library that chooses among the kernels; it must be the shared one the module uses.
+    """
+    importlib.import_module("caesura.codec")
+    highway = ctypes.CDLL("libhwy.so.1")
+    disable = highway["_ZN3hwy14DisableTargetsEl"]
+    disable.argtypes, disable.restype = [ctypes.c_int64], None
+    disable(ABOVE[name])
 
 
 def bound(kind: str, value: float) -> object:
