@@ -26,7 +26,9 @@ class EntropyEncoder : public CodeSink {
     virtual void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
                        std::uint64_t expected_bytes) = 0;
     /// After the last chunk: append the section.
-    virtual void finish(std::vector<std::byte>& out) = 0;
+    /// @return  whether the section carries its own tables, because `tables` fitted the block
+    ///          badly; then it decodes with any set.
+    virtual bool finish(std::vector<std::byte>& out) = 0;
 };
 
 class EntropyDecoder : public CodeSource {

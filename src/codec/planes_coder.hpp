@@ -1,0 +1,42 @@
+// Fixed-length coding: each group of 128 codes with the bits of its longest. Memory speed, no
+// tables.
+//
+// Section: the widths of all groups, 8 bytes a chunk (zstd where that helps), then the chunks'
+// packed bits.
+#pragma once
+
+#include <vector>
+
+#include "codec/aligned_buffer.hpp"
+#include "codec/entropy.hpp"
+#include "codec/rans_kernels.hpp"
+
+namespace caesura::codec {
+
+inline constexpr std::size_t k_groups = k_chunk_values / k_group_values;
+
+class PlanesEncoder final : public EntropyEncoder {
+  public:
+    void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
+               std::uint64_t expected_bytes) override;
+    void put_chunk(const std::uint32_t* codes, std::size_t n) override;
+    bool finish(std::vector<std::byte>& out) override;
+
+  private:
+    AlignedBuffer<std::uint8_t> widths_, bits_;
+};
+
+class PlanesDecoder final : public EntropyDecoder {
+  public:
+    Status open(std::span<const std::byte> section, std::uint64_t n_codes,
+                const TableSet& tables) override;
+    void get_chunk(std::uint32_t* codes) override;
+    Status close() override;
+
+  private:
+    std::vector<std::uint8_t> widths_;
+    std::size_t chunk_ = 0, n_chunks_ = 0;
+    const std::uint8_t* bits_ = nullptr;
+};
+
+}  // namespace caesura::codec

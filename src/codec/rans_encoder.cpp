@@ -1,0 +1,311 @@
+#include "codec/rans_encoder.hpp"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "codec/byte_io.hpp"
+
+namespace caesura::codec {
+namespace {
+
+/// Units as long as their states' 128 bytes stay below a few thousandths of the section.
+unsigned choose_unit(std::uint64_t expected_bytes, std::uint64_t n_codes) {
+    constexpr unsigned k_shortest_log2 = 8;  // 262,144 codes: their symbols stay in L2
+    unsigned unit_log2 = k_shortest_log2;
+    while (unit_log2 < 20) {
+        const std::uint64_t unit_codes = k_chunk_values << unit_log2;
+        if (unit_codes >= n_codes) break;
+        const std::uint64_t unit_bytes =
+            expected_bytes * unit_codes / std::max<std::uint64_t>(n_codes, 1);
+        if (unit_bytes >= 256 * k_state_bytes) break;
+        ++unit_log2;
+    }
+    return unit_log2;
+}
+
+/// Half octaves of the number of nonzeros in 1024, 3 or fewer together.
+std::uint8_t sparse_index(std::size_t nonzeros) {
+    const auto octave = static_cast<unsigned>(std::bit_width(nonzeros)) - 1;
+    const bool upper = nonzeros * nonzeros >= std::size_t{2} << (2 * octave);
+    const unsigned half_octaves = 2 * octave + (upper ? 1 : 0);
+    return static_cast<std::uint8_t>(std::clamp(half_octaves, 3U, 18U) - 3);
+}
+
+std::uint8_t dense_class(const ChunkSummary& summary, std::size_t n) {
+    // A float's bits >> 16 are 128 (log2 + 127); the level of a 1 is 1.
+    const std::uint32_t offset = 126 * 128 * summary.nonzeros;
+    const std::uint32_t sum = summary.log_sum > offset ? summary.log_sum - offset : 0;
+    const auto quarters = static_cast<unsigned>(sum / (32 * n));
+    if (quarters < k_flat_levels) return static_cast<std::uint8_t>(k_dense_class + quarters);
+    const unsigned k = std::min((quarters - 7) / 4, k_max_low_bits);
+    const unsigned quarter = std::min(quarters - 7 - 4 * k, 3U);
+    return static_cast<std::uint8_t>(k_dense_class + k_flat_levels + 4 * (k - 1) + quarter);
+}
+
+}  // namespace
+
+void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
+                        std::uint64_t expected_bytes) {
+    shared_ = &tables;
+    statistics_ = statistics;
+    frequencies_ = frequencies_of(tables);
+    for (unsigned t = 0; t < k_tables; ++t) tables_[t] = make_rans_table(frequencies_[t]);
+    own_tables_ = 0;
+    counts_.fill(0);
+    unit_chunks_log2_ = choose_unit(expected_bytes, n_codes);
+    chunks_in_unit_ = 0;
+    symbols_.clear();
+    for (auto& low : low_) low.clear();
+    nonzeros_.clear();
+    for (auto& tails : tails_) tails.clear();
+    tail_bits_.clear();
+    tail_bytes_done_ = 0;
+    for (auto& classes : classes_) classes.clear();
+    runs_.clear();
+    unit_runs_.clear();
+    units_.clear();
+    streams_.clear();
+}
+
+void RansEncoder::add_run(std::size_t n, std::uint8_t table) {
+    runs_.push_back({symbols_.size(), static_cast<std::uint16_t>(n), table});
+    symbols_.advance(n);
+}
+
+void RansEncoder::put_chunk(const std::uint32_t* codes, std::size_t n) {
+    const std::size_t whole = whole_steps(n);
+    const ChunkSummary summary = summarise_chunk(codes, whole);
+    std::uint8_t byte = k_zero_class;
+    if (summary.nonzeros != 0) {
+        // Masks of 4 pay off up to 60 % nonzeros, in bytes as in time.
+        const bool sparse = summary.nonzeros * 5 < 3 * whole;
+        byte = sparse ? put_sparse(codes, summary.nonzeros)
+                      : put_dense(codes, whole, summary, Sequence::primary);
+    }
+    classes_[0].push_back(byte);
+    if (++chunks_in_unit_ == std::size_t{1} << unit_chunks_log2_) end_unit();
+}
+
+std::uint8_t RansEncoder::put_sparse(const std::uint32_t* codes, std::size_t nonzeros) {
+    constexpr std::size_t k_masks = k_chunk_values / 4;
+    std::uint8_t* symbols = symbols_.room(k_masks + k_kernel_slack);
+    std::uint32_t* room = nonzeros_.room(k_chunk_values + k_kernel_slack);
+    nonzeros_.advance(split_sparse(codes, k_chunk_values, symbols, room));
+    const auto byte = static_cast<std::uint8_t>(k_sparse_class + sparse_index(nonzeros));
+    add_run(k_masks, chunk_class(byte, Sequence::primary).table);
+    return byte;
+}
+
+std::uint8_t RansEncoder::put_dense(const std::uint32_t* codes, std::size_t n,
+                                    const ChunkSummary& summary, Sequence sequence) {
+    std::uint8_t byte = dense_class(summary, n);
+    ChunkClass c = chunk_class(byte, sequence);
+    AlignedBuffer<std::uint8_t>& low = low_[sequence == Sequence::primary ? 0 : 1];
+    AlignedBuffer<std::uint32_t>& tails = tails_[sequence == Sequence::primary ? 0 : 1];
+    std::uint8_t* symbols = symbols_.room(n + k_kernel_slack);
+    std::uint8_t* low_room = low.room(4 * n + k_kernel_slack);
+    std::uint32_t* tail_room = tails.room(n + k_kernel_slack);
+    const auto split = [&] {
+        return split_chunk(codes, n, c.low_bits, tables_[c.table].alphabet, symbols, low_room,
+                           tail_room);
+    };
+    std::size_t n_tails = split();
+    // A heavy tail is cheaper with one more raw bit, in time more than in bytes.
+    if (n_tails * 25 > n && c.low_bits < k_max_low_bits) {
+        byte = heavier_class(byte);
+        c = chunk_class(byte, sequence);
+        n_tails = split();
+    }
+    tails.advance(n_tails);
+    low.advance(low_bytes(n, c.low_bits));
+    add_run(n, c.table);
+    return byte;
+}
+
+void RansEncoder::put_tails(const std::uint32_t* tails, std::size_t n) {
+    std::uint8_t* symbols = symbols_.room(whole_steps(n) + k_kernel_slack);
+    tail_bits_.put(tails, n, symbols);
+    const std::size_t lengths = std::accumulate(symbols, symbols + n, std::size_t{0});
+    std::fill(symbols + n, symbols + whole_steps(n), std::uint8_t{0});
+    const auto byte = static_cast<std::uint8_t>(std::min<std::size_t>(lengths / n, 7));
+    classes_[2].push_back(byte);
+    add_run(whole_steps(n), chunk_class(byte, Sequence::tail).table);
+}
+
+/// The unit's codes are all there: split what they left out, and note the unit.
+void RansEncoder::end_unit() {
+    if (chunks_in_unit_ == 0) return;
+    RansUnit unit;
+    UnitRuns runs;
+    runs.primary_end = runs_.size();
+    unit.nonzeros = nonzeros_.size();
+    std::uint32_t* padding = nonzeros_.room(k_lanes);
+    std::fill(padding, padding + k_lanes, 0U);
+    for (std::size_t i = 0; i < nonzeros_.size(); i += k_chunk_values) {
+        const std::size_t n = whole_steps(std::min(k_chunk_values, nonzeros_.size() - i));
+        const std::uint32_t* codes = nonzeros_.data() + i;
+        classes_[1].push_back(put_dense(codes, n, summarise_chunk(codes, n), Sequence::nonzero));
+    }
+    runs.nonzero_end = runs_.size();
+    // A decoder needs those of the nonzeros first.
+    AlignedBuffer<std::uint32_t>& tails = tails_[1];
+    if (tails_[0].size() != 0) {
+        std::copy_n(tails_[0].data(), tails_[0].size(), tails.room(tails_[0].size()));
+        tails.advance(tails_[0].size());
+    }
+    unit.tails = tails.size();
+    for (std::size_t i = 0; i < tails.size(); i += k_chunk_values) {
+        put_tails(tails.data() + i, std::min(k_chunk_values, tails.size() - i));
+    }
+    runs.tail_end = runs_.size();
+    tail_bits_.finish();
+    unit.tail_bytes = tail_bits_.bytes().size() - tail_bytes_done_;
+    tail_bytes_done_ = tail_bits_.bytes().size();
+    units_.push_back(unit);
+    unit_runs_.push_back(runs);
+    nonzeros_.clear();
+    for (auto& sequence_tails : tails_) sequence_tails.clear();
+    chunks_in_unit_ = 0;
+}
+
+/// Count the symbols of a share of the runs: all of a short block's, one in 16 of a long one's.
+void RansEncoder::count_symbols() {
+    const std::size_t stride = std::clamp<std::size_t>(runs_.size() / 64, 1, 16);
+    for (std::size_t r = stride / 2; r < runs_.size(); r += stride) {
+        const Run& run = runs_[r];
+        const std::uint8_t* symbols = symbols_.data() + run.first;
+        std::uint32_t four[4][k_symbols] = {};  // neighbours are often equal: no waiting on stores
+        for (std::size_t i = 0; i < run.n; i += 4) {
+            for (std::size_t j = 0; j < 4; ++j) ++four[j][symbols[i + j]];
+        }
+        std::uint64_t* counts = counts_.data() + run.table * k_symbols;
+        const std::size_t escape = tables_[run.table].alphabet - std::size_t{1};
+        for (std::size_t s = 0; s <= escape; ++s) {
+            const std::uint64_t n =
+                std::uint64_t{four[0][s]} + four[1][s] + four[2][s] + four[3][s];
+            counts[s == escape ? k_symbols - 1 : s] += n * stride;
+        }
+    }
+    if (statistics_ == nullptr) return;
+    auto& sums = TableTraining::counts(*statistics_);
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts_[i];
+}
+
+/// Do the shared tables fit? Where the block's own would save more than 1 % and their bytes, all
+/// that pay for themselves are taken; the alphabets stay, since symbols are split by them.
+bool RansEncoder::choose_tables() {
+    std::uint64_t shared_bits = 0, own_bits = 0, chosen = 0;
+    std::array<Frequencies, k_tables> own = frequencies_;
+    for (unsigned t = 0; t < k_tables; ++t) {
+        const std::span counts(counts_.data() + t * k_symbols, k_symbols);
+        const std::uint64_t bits = coded_bits_q16(counts, frequencies_[t]);
+        if (bits == 0) continue;
+        own[t] = train_frequencies(counts, t, tables_[t].alphabet);
+        constexpr std::uint64_t k_price_q16 = std::uint64_t{8 * k_symbols} << 16;
+        const std::uint64_t own_cost = coded_bits_q16(counts, own[t]) + k_price_q16;
+        shared_bits += bits;
+        if (own_cost < bits) {
+            chosen |= std::uint64_t{1} << t;
+            own_bits += own_cost;
+        } else {
+            own_bits += bits;
+            own[t] = frequencies_[t];
+        }
+    }
+    const std::uint64_t low_bits = (low_[0].size() + low_[1].size()) * std::uint64_t{8} << 16;
+    if (chosen == 0 || shared_bits - own_bits <= (shared_bits + low_bits) / 100) return false;
+    // Inline sets stand on the built-in one, so that the block needs no other.
+    own_tables_ = 0;
+    for (unsigned t = 0; t < k_tables; ++t) {
+        frequencies_[t] = own[t];
+        if (own[t] != builtin_frequencies(t)) own_tables_ |= std::uint64_t{1} << t;
+        tables_[t] = make_rans_table(own[t]);
+    }
+    return true;
+}
+
+void RansEncoder::code_units() {
+    std::size_t begin = 0;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+        const UnitRuns& ends = unit_runs_[u];
+        RansUnit& unit = units_[u];
+        if (ends.tail_end == begin) continue;
+        std::size_t bound = k_state_bytes + k_kernel_slack;
+        for (std::size_t r = begin; r < ends.tail_end; ++r) bound += runs_[r].n;
+        std::uint8_t* const first = streams_.room(bound);
+        std::uint8_t* out = first;
+        RansState state;
+        state.low.fill(0);
+        state.high.fill(1);
+        const auto code = [&](std::size_t from, std::size_t to) {
+            for (std::size_t r = to; r-- > from;) {
+                const Run& run = runs_[r];
+                out =
+                    rans_encode(state, tables_[run.table], symbols_.data() + run.first, run.n, out);
+            }
+        };
+        code(begin, ends.primary_end);
+        code(ends.primary_end, ends.nonzero_end);
+        code(ends.nonzero_end, ends.tail_end);
+        unit.has_stream = true;
+        unit.stream_bytes = static_cast<std::uint64_t>(out - first);
+        std::memcpy(out, state.low.data(), k_lanes);
+        std::memcpy(out + k_lanes, state.high.data(), k_lanes);
+        streams_.advance(static_cast<std::size_t>(unit.stream_bytes) + k_state_bytes);
+        begin = ends.tail_end;
+    }
+}
+
+void RansEncoder::append_classes(std::vector<std::byte>& out, std::uint8_t& flags) {
+    std::vector<std::uint8_t> all;
+    for (const auto& classes : classes_) all.insert(all.end(), classes.begin(), classes.end());
+    std::vector<std::byte> packed(ZSTD_compressBound(all.size()));
+    const std::size_t n = ZSTD_compress(packed.data(), packed.size(), all.data(), all.size(), 1);
+    const bool worth = ZSTD_isError(n) == 0 && n < all.size();
+    if (worth) flags |= k_classes_packed_flag;
+    const auto* raw = reinterpret_cast<const std::byte*>(all.data());
+    put_leb128(out, worth ? n : all.size());
+    if (worth) {
+        out.insert(out.end(), packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(n));
+    } else {
+        out.insert(out.end(), raw, raw + all.size());
+    }
+}
+
+bool RansEncoder::finish(std::vector<std::byte>& out) {
+    end_unit();
+    count_symbols();
+    const bool own = choose_tables();
+    code_units();
+    std::uint8_t flags = own ? k_inline_tables_flag : 0;
+    const std::size_t head = out.size();
+    out.push_back(std::byte{0});
+    out.push_back(static_cast<std::byte>(unit_chunks_log2_));
+    if (own) {
+        const auto bytes = table_set_bytes(frequencies_, own_tables_);
+        put_leb128(out, bytes.size());
+        out.insert(out.end(), bytes.begin(), bytes.end());
+    }
+    for (const RansUnit& unit : units_) {
+        put_leb128(out, unit.nonzeros);
+        put_leb128(out, unit.tails);
+        put_leb128(out, unit.tail_bytes);
+        put_leb128(out, unit.has_stream ? unit.stream_bytes + 1 : 0);
+    }
+    append_classes(out, flags);
+    out[head] = static_cast<std::byte>(flags);
+    const auto append = [&](const std::uint8_t* data, std::size_t n) {
+        const auto* bytes = reinterpret_cast<const std::byte*>(data);
+        out.insert(out.end(), bytes, bytes + n);
+    };
+    append(low_[0].data(), low_[0].size());
+    append(low_[1].data(), low_[1].size());
+    append(tail_bits_.bytes().data(), tail_bits_.bytes().size());
+    append(streams_.data(), streams_.size());
+    return own;
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,80 @@
+// The inner loops of the rANS section, one compiled copy per instruction set.
+//
+// Invariants:
+//  - The same bytes and codes come out of every copy.
+//  - Code arrays are 64-byte aligned. Outputs have room for k_kernel_slack bytes (or codes) more
+//    than what is counted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "codec/rans_format.hpp"
+
+namespace caesura::codec {
+
+inline constexpr std::size_t k_kernel_slack = 128;
+
+/// 64 states of 16 bits as bytes, in [256, 65536) between calls.
+struct alignas(64) RansState {
+    std::array<std::uint8_t, k_lanes> low;
+    std::array<std::uint8_t, k_lanes> high;
+};
+
+struct ChunkSummary {
+    std::uint32_t log_sum = 0;  // sum over the nonzeros of 128 * (log2(code) + 127), roughly
+    std::uint32_t nonzeros = 0;
+};
+
+/// @param n  rounded up to a multiple of 64, up to k_chunk_values.
+ChunkSummary summarise_chunk(const std::uint32_t* codes, std::size_t n);
+
+/// Split codes into symbols, raw low bits and a tail.
+///
+/// symbol = min(code >> low_bits, alphabet - 1); for the last symbol the rest goes to `tail`.
+/// @param n       multiple of 64.
+/// @param low     receives low_bytes(n, low_bits) bytes.
+/// @return  how many values went to `tail`.
+std::size_t split_chunk(const std::uint32_t* codes, std::size_t n, unsigned low_bits,
+                        unsigned alphabet, std::uint8_t* symbols, std::uint8_t* low,
+                        std::uint32_t* tail);
+/// Inverse. Reads up to k_lanes words of `tail` past what it uses.
+/// @return  how many values of `tail` were used.
+std::size_t join_chunk(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
+                       unsigned alphabet, const std::uint8_t* low, const std::uint32_t* tail,
+                       std::size_t n_tail, std::uint32_t* codes);
+
+/// Bytes of n codes' low bits: 16 lanes of whole 32-bit words.
+constexpr std::size_t low_bytes(std::size_t n, unsigned low_bits) {
+    return 64 * ((n / 16 * low_bits + 31) / 32);
+}
+
+/// A sparse chunk: one symbol per 4 codes, bit j set where code j is not 0; each nonzero - 1 goes
+/// to `nonzeros`. Returns how many.
+std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
+                         std::uint32_t* nonzeros);
+/// Inverse. Reads up to 64 words past what it uses, and nothing at or past n_nonzeros + 64.
+std::size_t join_sparse(const std::uint8_t* symbols, std::size_t n, const std::uint32_t* nonzeros,
+                        std::size_t n_nonzeros, std::uint32_t* codes);
+
+/// Code n symbols (multiple of 64), last 64 first. Returns the end of what it wrote to `out`; at
+/// most n bytes.
+std::uint8_t* rans_encode(RansState& state, const RansTable& table, const std::uint8_t* symbols,
+                          std::size_t n, std::uint8_t* out);
+/// Decode n symbols, first 64 first, reading backwards from `in`. Never reads below `begin`, and up
+/// to 64 bytes at and above `in`. Returns where it stopped; nullptr when the stream ran out.
+const std::uint8_t* rans_decode(RansState& state, const RansTable& table, std::uint8_t* symbols,
+                                std::size_t n, const std::uint8_t* begin, const std::uint8_t* in);
+
+// ---- planes -------------------------------------------------------------------------------
+
+inline constexpr std::size_t k_group_values = 128;  // codes of one width in planes coding
+
+/// Pack a chunk's groups with their own widths; returns the bytes written. widths: 8 (of
+/// k_chunk_values / k_group_values), 0 .. 32, receives each group's longest code in bits.
+std::size_t pack_groups(const std::uint32_t* codes, std::uint8_t* widths, std::uint8_t* out);
+/// Inverse; widths up to 32. Reads packed_bytes(widths) bytes.
+void unpack_groups(const std::uint8_t* in, const std::uint8_t* widths, std::uint32_t* codes);
+std::size_t packed_bytes(const std::uint8_t* widths);
+
+}  // namespace caesura::codec

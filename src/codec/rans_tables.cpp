@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include "codec/rans_format.hpp"
+
+namespace caesura::codec {
+
+bool valid_frequencies(const Frequencies& frequency) {
+    unsigned sum = 0;
+    std::size_t alphabet = 0;
+    while (alphabet < k_symbols && frequency[alphabet] != 0) sum += frequency[alphabet++];
+    const bool no_gap = std::all_of(frequency.begin() + static_cast<std::ptrdiff_t>(alphabet),
+                                    frequency.end(), [](std::uint8_t f) { return f == 0; });
+    return sum == 256 && alphabet >= 2 && no_gap;
+}
+
+RansTable make_rans_table(const Frequencies& frequency) {
+    RansTable table;
+    table.frequency = frequency;
+    table.alphabet = 0;
+    unsigned start = 0;
+    for (std::size_t s = 0; s < k_symbols; ++s) {
+        const unsigned f = frequency[s];
+        if (f == 0) {
+            table.search[s] = 0x7f;  // above every slot
+            continue;
+        }
+        ++table.alphabet;
+        table.start[s] = static_cast<std::uint8_t>(start);
+        table.search[s] = static_cast<std::uint8_t>((start - 1) ^ 0x80U);
+        const unsigned reciprocal = std::min(65536U / f, 65535U);
+        table.reciprocal_low[s] = static_cast<std::uint8_t>(reciprocal);
+        table.reciprocal_high[s] = static_cast<std::uint8_t>(reciprocal >> 8);
+        start += f;
+    }
+    return table;
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,13 @@
+// Which instruction sets the kernels of entropy coding are compiled for. Included before Highway.
+//
+//  - AVX-512 with VBMI2 (Ice Lake, Zen 4): Highway 1.0.3 wants to be asked for it.
+//  - The emulated 128-bit target instead of one-lane vectors, where no instruction set is known.
+//    Highway leaves it out for GCC before 12.3, which miscompiles loops it vectorises by itself
+//    (GCC bug 106322); these files are compiled without that (see CMakeLists.txt).
+//  - No scalable vectors: the kernels work in blocks of 16 bytes and keep arrays of vectors, which
+//    SVE has no types for. An SVE machine runs the NEON copy.
+#pragma once
+
+#define HWY_WANT_AVX3_DL
+#define HWY_BROKEN_EMU128 0
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
