@@ -10,27 +10,16 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "caesura/base.hpp"
 #include "codec/codes.hpp"
+#include "codec/quantiser.hpp"
 
 namespace caesura::codec {
-
-/// The lattice of a block. T is float or double.
-template <class T>
-struct Quantiser {
-    T step = 0;   ///< distance of neighbouring lattice points, > 0
-    T bound = 0;  ///< the user's bound rounded down to T; every value is held to it
-};
-
-/// step = 2 * bound, shrunk so that rounding the block's largest finite magnitude to T still fits
-/// (by an eighth of the bound at most: past that, values are simply stored exactly).
-/// bound may be so small that no lattice is possible; the step is then the smallest usable one.
-template <class T>
-Quantiser<T> choose_quantiser(std::span<const T> values, double bound);
 
 /// Values that the lattice does not hold.
 template <class T>
@@ -64,8 +53,19 @@ Status valid(const LorenzoSettings& settings, int rank);
 Status valid(const InterpolationSettings& settings, int rank);
 
 /// Working memory that outlives a block, so that workers do not allocate. Grows as needed: at most
-/// 0.8 times the block's raw bytes for either predictor.
-struct PredictorScratch;
+/// 0.8 times the block's raw bytes for either predictor, if no extent but 1 is below 8.
+class PredictorScratch {
+  public:
+    /// 64-byte aligned, with any content, until the next call. Throws std::bad_alloc.
+    std::byte* room(std::size_t bytes);
+
+  private:
+    struct Free {
+        void operator()(std::byte* memory) const;
+    };
+    std::unique_ptr<std::byte, Free> memory_;
+    std::size_t bytes_ = 0;
+};
 
 template <class T>
 void encode_lorenzo(const T* values, const Shape& shape, const Quantiser<T>& quantiser,

@@ -1,0 +1,556 @@
+// The interpolation predictor: the walk over levels, planes and passes. Plain code; the loops over
+// values are in interpolation_kernels.cpp.
+//
+// The grid of level l holds every 2^l-th value along each axis. The coarsest one is coded value by
+// value; each finer level doubles the axes one after the other, in settings.order.
+//
+// Invariants:
+//  - Axes of extent 1 are dropped and the rest spread over four: axis 0 is the outermost (if there
+//    are several), axis 3 is x, contiguous in memory.
+//  - Until x is doubled, a level's new rows live x-decimated ("compact"), so that every load is
+//    contiguous; rows with all indices even are rows of the next coarser grid.
+//  - A level is walked plane by plane along axis 0. What only neighbouring planes read lies in a
+//    ring of four even planes and one odd plane: for 8 MB blocks that stays in the L2 cache.
+//  - In the encoder a level's originals and reconstructions share one array: a value's original is
+//    read once, when it is coded, and not after its place has been overwritten.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+#include "codec/interpolation_kernels.hpp"
+#include "codec/predictors.hpp"
+
+namespace caesura::codec {
+namespace {
+
+constexpr int k_x = 3;
+constexpr std::size_t k_line_values = 16;  // of one cache line (float32); whole vectors overrun
+constexpr std::uint64_t k_coarsest_extent = 4;
+constexpr std::size_t k_batch_rows = 32;
+
+using Extents = std::array<std::size_t, 4>;
+
+std::size_t round_up(std::size_t n) {
+    return (n + k_line_values - 1) / k_line_values * k_line_values;
+}
+
+/// Values between compact rows: one before and two after each are room for extrapolation. Long
+/// rows start on cache lines.
+std::size_t compact_stride(std::size_t n) { return n >= 48 ? round_up(n + 3) : n + 3; }
+
+/// The block with axes of extent 1 dropped, and what the settings say of the others.
+struct Geometry {
+    Extents extents{1, 1, 1, 1};
+    Extents strides{};  ///< in the block, in values
+    int n_passes = 0;
+    std::array<int, 4> order{};     ///< axes, first pass first
+    std::array<int, 4> position{};  ///< of each axis in order; n_passes if it has no pass
+    std::array<int, 4> feedback{};  ///< by axis
+    std::array<bool, 4> cubic{};    ///< by axis
+    int levels = 0;                 ///< the coarsest grid's level
+
+    Geometry(const Shape& shape, const InterpolationSettings& settings) {
+        std::array<int, 4> place{-1, -1, -1, -1};  // of the block's axes among the four
+        const int n_axes = static_cast<int>(
+            std::count_if(shape.data(), shape.data() + shape.rank(), [](auto n) { return n > 1; }));
+        int left = n_axes;
+        for (int axis = 0; axis < shape.rank(); ++axis) {
+            if (shape[axis] == 1) continue;
+            // The last one is x, and the first of several is axis 0, along which planes stream.
+            const int to = left == n_axes && left > 1 ? 0 : 4 - left;
+            --left;
+            place[static_cast<std::size_t>(axis)] = to;
+            const auto index = static_cast<std::size_t>(to);
+            extents[index] = shape[axis];
+            feedback[index] = settings.feedback[static_cast<std::size_t>(axis)];
+            cubic[index] = ((settings.cubic >> axis) & 1) != 0;
+        }
+        for (int i = 0; i < shape.rank(); ++i) {
+            const int axis = place[settings.order[static_cast<std::size_t>(i)]];
+            if (axis >= 0) order[static_cast<std::size_t>(n_passes++)] = axis;
+        }
+        position.fill(n_passes);
+        for (int i = 0; i < n_passes; ++i) {
+            position[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i;
+        }
+        strides = {extents[1] * extents[2] * extents[3], extents[2] * extents[3], extents[3], 1};
+        const std::uint64_t largest = *std::max_element(extents.begin(), extents.end());
+        while (((largest - 1) >> levels) + 1 > k_coarsest_extent) ++levels;
+    }
+
+    Extents at_level(int level) const {
+        Extents n{};
+        for (std::size_t a = 0; a < 4; ++a) n[a] = ((extents[a] - 1) >> level) + 1;
+        return n;
+    }
+    int first_pass_of(int axis) const { return position[static_cast<std::size_t>(axis)]; }
+};
+
+/// Rows of one array: a whole grid, or some planes of it.
+template <class T>
+struct Rows {
+    T* first = nullptr;
+    std::size_t stride = 0;  ///< values between rows
+    std::size_t n1 = 1;      ///< rows per plane: n1 * n2
+    std::size_t n2 = 1;
+    T* row(std::size_t plane, std::size_t i1, std::size_t i2) const {
+        return first + ((plane * n1 + i1) * n2 + i2) * stride;
+    }
+};
+
+/// Planes that only live while their neighbours need them.
+template <class T>
+struct PlaneRing {
+    Rows<T> rows;
+    std::size_t n_even = 1;  ///< planes for even indices
+    bool own_odd = false;    ///< odd planes have one of their own, else they share the first
+    bool whole = false;      ///< no ring: every plane has its place
+
+    T* row(std::size_t i0, std::size_t i1, std::size_t i2) const {
+        return rows.row(slot(i0), i1, i2);
+    }
+    std::size_t n_slots() const { return n_even + (own_odd ? 1 : 0); }
+
+  private:
+    std::size_t slot(std::size_t i0) const {
+        if (whole) return i0;
+        if ((i0 & 1) != 0) return own_odd ? n_even : 0;
+        return (i0 / 2) % n_even;
+    }
+};
+
+/// Everything a level needs beside its codes.
+template <class T>
+struct Level {
+    int level = 0;
+    Extents n{};
+    Rows<T> coarse;           ///< the next coarser grid, reconstructed
+    Rows<const T> originals;  ///< encoder
+    PlaneRing<T> compact;
+    PlaneRing<T> full;
+    std::array<T*, 4> residuals{};  ///< previous rows for feedback, by axis
+    T step = 0;
+    T bound = 0;
+    bool keeps_all = false;  ///< even what no later pass of this level reads
+};
+
+// --------------------------------------------------------------------------- codecs
+
+/// Makes codes of values ...
+template <class T>
+struct Encoding {
+    static constexpr bool k_encodes = true;
+    CodeWriter& codes;
+    ExactValues<T>& exact;
+
+    void lines(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
+        encode_line_pass(p, rows, n, codes, exact);
+    }
+    void along_x(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
+        encode_x_pass(p, rows, n, codes, exact);
+    }
+    /// One value on its own.
+    T single(T p, T v, T step, T bound, std::uint64_t) {
+        const T inverse = T{1} / step;
+        const T t = (v - p) * inverse;
+        std::uint32_t code = k_exact_code;
+        T reconstruction = stand_in(v, p, inverse);
+        if (std::abs(t) < T{2147483520}) {  // false for NaN
+            const T rounded = std::rint(t);
+            const T candidate = p + rounded * step;
+            if (std::abs(v - candidate) < bound && !is_tiny(v)) {
+                const auto r = static_cast<std::int32_t>(rounded);
+                code = (static_cast<std::uint32_t>(r) << 1) ^ static_cast<std::uint32_t>(r >> 31);
+                reconstruction = candidate;
+            }
+        }
+        if (code == k_exact_code) exact.values.push_back(v);
+        *codes.room() = code;
+        codes.advance(1);
+        return reconstruction;
+    }
+};
+
+/// ... or values of codes.
+template <class T>
+struct Decoding {
+    static constexpr bool k_encodes = false;
+    CodeReader& codes;
+    ExactFeed<T>& exact;
+
+    void lines(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
+        decode_line_pass(p, rows, n, codes, exact);
+    }
+    void along_x(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
+        decode_x_pass(p, rows, n, codes, exact);
+    }
+    T single(T p, T, T step, T, std::uint64_t position) {
+        const std::uint32_t code = *codes.take(1);
+        if (code == k_exact_code) return stand_in(exact.next(position), p, T{1} / step);
+        const std::uint32_t r = (code >> 1) ^ (0U - (code & 1U));
+        return p + static_cast<T>(static_cast<std::int32_t>(r)) * step;
+    }
+};
+
+// --------------------------------------------------------------------------- the walk
+
+template <class T, class Codec>
+class LevelWalk {
+  public:
+    LevelWalk(const Geometry& geometry, const Level<T>& level, Codec& codec)
+        : g_(geometry), l_(level), codec_(codec) {}
+
+    void run() {
+        const int p0 = g_.first_pass_of(0);
+        // Odd planes follow as soon as the even planes they are predicted from are there.
+        std::size_t odd = 1;
+        for (std::size_t i0 = 0; i0 < l_.n[0]; i0 += 2) {
+            for (int pass = 0; pass < p0; ++pass) run_pass(pass, i0);
+            for (; odd + 3 <= i0; odd += 2) run_odd(odd, p0);
+            for (int pass = p0 + 1; pass < g_.n_passes; ++pass) run_pass(pass, i0);
+        }
+        for (; odd < l_.n[0]; odd += 2) run_odd(odd, p0);
+    }
+
+  private:
+    void run_odd(std::size_t i0, int p0) {
+        for (int pass = p0; pass < g_.n_passes; ++pass) run_pass(pass, i0);
+    }
+
+    /// One pass over the rows of a plane.
+    void run_pass(int pass_index, std::size_t i0) {
+        const int axis = g_.order[static_cast<std::size_t>(pass_index)];
+        const bool full = g_.first_pass_of(k_x) < pass_index;
+        InterpolationPass<T> pass = make_pass(axis, full);
+        std::array<Range, 2> ranges{range(1, axis, pass_index), range(2, axis, pass_index)};
+        // Several rows start afresh in every plane; a single one carries on from the plane before.
+        const bool single = ranges[0].count() * ranges[1].count() == 1;
+        pass.fresh = !single || !started_[static_cast<std::size_t>(axis)];
+        if (ranges[0].count() * ranges[1].count() == 0) return;
+        started_[static_cast<std::size_t>(axis)] = true;
+        const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
+        std::array<InterpolationRow<T>, k_batch_rows> rows;
+        std::size_t n = 0;
+        for (std::size_t i1 = ranges[0].begin; i1 < ranges[0].end; i1 += ranges[0].step) {
+            for (std::size_t i2 = ranges[1].begin; i2 < ranges[1].end; i2 += ranges[1].step) {
+                rows[n++] = make_row(axis, full, keep, i0, i1, i2);
+                if (n < k_batch_rows) continue;
+                hand_over(axis, pass, rows, n);
+                pass.fresh = false;
+                n = 0;
+            }
+        }
+        if (n > 0) hand_over(axis, pass, rows, n);
+    }
+
+    void hand_over(int axis, const InterpolationPass<T>& pass,
+                   const std::array<InterpolationRow<T>, k_batch_rows>& rows, std::size_t n) {
+        if (axis == k_x) {
+            codec_.along_x(pass, rows.data(), n);
+        } else {
+            codec_.lines(pass, rows.data(), n);
+        }
+    }
+
+    struct Range {
+        std::size_t begin, end, step;
+        std::size_t count() const { return begin < end ? (end - begin + step - 1) / step : 0; }
+    };
+    /// Which indices of an inner axis have target rows in a pass along `along`.
+    Range range(std::size_t axis, int along, int pass_index) const {
+        const std::size_t n = l_.n[axis];
+        if (static_cast<int>(axis) == along) return {1, n, 2};
+        const bool doubled = g_.position[axis] < pass_index;
+        return {0, n, doubled ? std::size_t{1} : std::size_t{2}};
+    }
+
+    InterpolationPass<T> make_pass(int axis, bool full) const {
+        const auto index = static_cast<std::size_t>(axis);
+        const std::size_t n = l_.n[k_x];
+        InterpolationPass<T> pass;
+        pass.step = l_.step;
+        pass.inverse = T{1} / l_.step;
+        pass.bound = l_.bound;
+        pass.weight = static_cast<T>(g_.feedback[index]) / T{16};
+        pass.residuals = g_.feedback[index] == 0 ? nullptr : l_.residuals[index];
+        pass.cubic = g_.cubic[index];
+        pass.n_coarse = (n + 1) / 2;
+        pass.n_targets = axis == k_x ? n / 2 : full ? n : pass.n_coarse;
+        pass.n_original = n;
+        pass.original_stride = axis != k_x && !full ? 2 : 1;
+        pass.position_stride = (full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
+        return pass;
+    }
+
+    T* row_of(bool full, std::size_t i0, std::size_t i1, std::size_t i2) const {
+        if (full) return l_.full.row(i0, i1, i2);
+        if (((i0 | i1 | i2) & 1) == 0) return l_.coarse.row(i0 / 2, i1 / 2, i2 / 2);
+        return l_.compact.row(i0, i1, i2);
+    }
+
+    /// The row `distance` away from a target along `axis`; null outside the grid.
+    const T* source(int axis, bool full, std::array<std::size_t, 3> i, int distance) const {
+        auto& index = i[static_cast<std::size_t>(axis)];
+        const auto n = static_cast<std::ptrdiff_t>(l_.n[static_cast<std::size_t>(axis)]);
+        const std::ptrdiff_t moved = static_cast<std::ptrdiff_t>(index) + distance;
+        if (moved < 0 || moved >= n) return nullptr;
+        index = static_cast<std::size_t>(moved);
+        return row_of(full, i[0], i[1], i[2]);
+    }
+
+    InterpolationRow<T> make_row(int axis, bool full, bool keep, std::size_t i0, std::size_t i1,
+                                 std::size_t i2) const {
+        InterpolationRow<T> row;
+        if (Codec::k_encodes) row.original = l_.originals.row(i0, i1, i2);
+        row.position = (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2]) << l_.level;
+        if (axis == k_x) {
+            row.position += std::uint64_t{1} << l_.level;
+            row.coarse = row_of(false, i0, i1, i2);
+            row.out = keep ? l_.full.row(i0, i1, i2) : nullptr;
+            return row;
+        }
+        row.below3 = source(axis, full, {i0, i1, i2}, -3);
+        row.below1 = source(axis, full, {i0, i1, i2}, -1);
+        row.above1 = source(axis, full, {i0, i1, i2}, 1);
+        row.above3 = source(axis, full, {i0, i1, i2}, 3);
+        row.out = keep ? row_of(full, i0, i1, i2) : nullptr;
+        return row;
+    }
+
+    const Geometry& g_;
+    const Level<T>& l_;
+    Codec& codec_;
+    std::array<bool, 4> started_{};
+};
+
+// ------------------------------------------------------------------- memory and levels
+
+/// Cuts working memory into arrays.
+template <class T>
+class Cutter {
+  public:
+    explicit Cutter(T* memory) : memory_(memory) {}
+    T* take(std::size_t n) {
+        T* piece = memory_ == nullptr ? nullptr : memory_ + used_;
+        used_ += round_up(n);
+        return piece;
+    }
+    std::size_t used() const { return used_; }
+
+  private:
+    T* memory_;
+    std::size_t used_ = 0;
+};
+
+/// One level after the other, from the coarsest.
+template <class T, class Codec>
+class Interpolation {
+  public:
+    /// @param block  the originals (encoder) or where the result goes (decoder).
+    Interpolation(const Geometry& geometry, const InterpolationSettings& settings,
+                  const Quantiser<T>& quantiser, Codec& codec,
+                  std::conditional_t<Codec::k_encodes, const T*, T*> block)
+        : g_(geometry), settings_(settings), quantiser_(quantiser), codec_(codec), block_(block) {}
+
+    void run(PredictorScratch& scratch) {
+        Cutter<T> measure(nullptr);
+        lay_out(measure);
+        Cutter<T> cutter(reinterpret_cast<T*>(scratch.room(measure.used() * sizeof(T))));
+        lay_out(cutter);
+        if constexpr (Codec::k_encodes) decimate();
+        code_coarsest();
+        for (int level = g_.levels - 1; level >= 0; --level) {
+            const Level<T> l = make_level(level);
+            LevelWalk<T, Codec>(g_, l, codec_).run();
+        }
+    }
+
+  private:
+    static constexpr std::size_t k_most_levels = 33;
+
+    void lay_out(Cutter<T>& cutter) {
+        for (int level = 1; level <= g_.levels; ++level) {
+            const Extents n = g_.at_level(level);
+            Rows<T>& grid = grids_[static_cast<std::size_t>(level)];
+            grid = {nullptr, compact_stride(n[k_x]), n[1], n[2]};
+            T* memory = cutter.take(n[0] * n[1] * n[2] * grid.stride + 3 * k_line_values);
+            if (memory != nullptr) grid.first = memory + k_line_values;
+        }
+        if (g_.levels == 0) return;
+        const Extents n = g_.extents;
+        compact_ = ring(n, compact_stride((n[k_x] + 1) / 2), true);
+        if (g_.first_pass_of(k_x) > 0) {
+            T* memory = cutter.take(compact_.n_slots() * n[1] * n[2] * compact_.rows.stride +
+                                    3 * k_line_values);
+            if (memory != nullptr) compact_.rows.first = memory + k_line_values;
+        }
+        full_ = ring(n, n[k_x], false);
+        // The encoder's finest level keeps only what later passes read.
+        if (Codec::k_encodes && g_.first_pass_of(k_x) + 1 < g_.n_passes) {
+            full_.rows.first = cutter.take(full_.n_slots() * n[1] * n[2] * n[k_x]);
+        }
+        for (T*& row : residuals_) row = cutter.take(n[k_x] + k_line_values);
+    }
+
+    /// How many planes a stage (compact: before x is doubled) must keep.
+    PlaneRing<T> ring(const Extents& n, std::size_t stride, bool compact) const {
+        const int p0 = g_.first_pass_of(0);
+        const int px = g_.first_pass_of(k_x);
+        PlaneRing<T> result;
+        result.rows = {nullptr, stride, n[1], n[2]};
+        if (p0 == g_.n_passes) return result;  // a single plane
+        // Planes read each other in the pass along axis 0 only, and only in that pass' stage.
+        if ((p0 < px) != compact || (compact && p0 == 0)) return result;
+        result.n_even = std::min<std::size_t>(4, (n[0] + 1) / 2);
+        result.own_odd = compact || p0 + 1 < g_.n_passes;
+        return result;
+    }
+
+    Level<T> make_level(int level) const {
+        Level<T> l;
+        l.level = level;
+        l.n = g_.at_level(level);
+        l.coarse = grids_[static_cast<std::size_t>(level) + 1];
+        l.compact = compact_;
+        l.compact.rows.n1 = l.n[1];
+        l.compact.rows.n2 = l.n[2];
+        l.compact.rows.stride = compact_stride((l.n[k_x] + 1) / 2);
+        l.residuals = residuals_;
+        l.step = step_at(level);
+        l.bound = quantiser_.bound;
+        const Rows<T>& grid = grids_[static_cast<std::size_t>(level)];
+        l.keeps_all = !Codec::k_encodes || level > 0;
+        if constexpr (Codec::k_encodes) {
+            l.originals = level == 0 ? block_rows<const T>()
+                                     : Rows<const T>{grid.first, grid.stride, grid.n1, grid.n2};
+        }
+        if (level > 0) {
+            l.full.rows = grid;
+            l.full.whole = true;
+        } else if constexpr (Codec::k_encodes) {
+            l.full = full_;
+        } else {
+            l.full.rows = block_rows<T>();
+            l.full.whole = true;
+        }
+        return l;
+    }
+
+    template <class U>
+    Rows<U> block_rows() const {
+        return {block_, g_.extents[k_x], g_.extents[1], g_.extents[2]};
+    }
+
+    T step_at(int level) const {
+        double ratio = 1.0;
+        for (int i = 0; i < level; ++i) ratio = std::min(ratio * settings_.alpha / 16.0, 1e6);
+        ratio = std::min(ratio, settings_.beta / 16.0);
+        const double step = static_cast<double>(quantiser_.step) / ratio;
+        return std::max(static_cast<T>(step), std::numeric_limits<T>::min());
+    }
+
+    /// Originals of every level, each from the next finer one.
+    void decimate() {
+        for (int level = 1; level <= g_.levels; ++level) {
+            const Extents n = g_.at_level(level);
+            const Rows<T>& grid = grids_[static_cast<std::size_t>(level)];
+            Rows<const T> finer = block_rows<const T>();
+            if (level > 1) {
+                const Rows<T>& rows = grids_[static_cast<std::size_t>(level) - 1];
+                finer = {rows.first, rows.stride, rows.n1, rows.n2};
+            }
+            for (std::size_t i0 = 0; i0 < n[0]; ++i0)
+                for (std::size_t i1 = 0; i1 < n[1]; ++i1)
+                    for (std::size_t i2 = 0; i2 < n[2]; ++i2)
+                        decimate_row(finer.row(2 * i0, 2 * i1, 2 * i2), n[k_x],
+                                     grid.row(i0, i1, i2));
+        }
+    }
+
+    /// The coarsest grid: each value is predicted to be the one before.
+    void code_coarsest() {
+        const int level = g_.levels;
+        const Extents n = g_.at_level(level);
+        const T step = step_at(level);
+        T last = 0;
+        for (std::size_t i0 = 0; i0 < n[0]; ++i0)
+            for (std::size_t i1 = 0; i1 < n[1]; ++i1)
+                for (std::size_t i2 = 0; i2 < n[2]; ++i2)
+                    for (std::size_t x = 0; x < n[k_x]; ++x) {
+                        const std::uint64_t position =
+                            (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2] + x)
+                            << level;
+                        const Rows<T>& grid = grids_[static_cast<std::size_t>(level)];
+                        T original = 0;
+                        if constexpr (Codec::k_encodes) {
+                            original = level == 0 ? block_[position] : grid.row(i0, i1, i2)[x];
+                        }
+                        last = codec_.single(last, original, step, quantiser_.bound, position);
+                        if (level > 0) {
+                            grid.row(i0, i1, i2)[x] = last;
+                        } else if constexpr (!Codec::k_encodes) {
+                            block_[position] = last;
+                        }
+                    }
+    }
+
+    const Geometry& g_;
+    const InterpolationSettings& settings_;
+    const Quantiser<T>& quantiser_;
+    Codec& codec_;
+    std::conditional_t<Codec::k_encodes, const T*, T*> block_;
+    std::array<Rows<T>, k_most_levels + 1> grids_{};  ///< [0] is unused: that is the block
+    PlaneRing<T> compact_;
+    PlaneRing<T> full_;
+    std::array<T*, 4> residuals_{};
+};
+
+}  // namespace
+
+template <class T>
+void encode_interpolation(const T* values, const Shape& shape, const Quantiser<T>& quantiser,
+                          const InterpolationSettings& settings, PredictorScratch& scratch,
+                          CodeWriter& codes, ExactValues<T>& exact) {
+    const Geometry geometry(shape, settings);
+    Encoding<T> encoding{codes, exact};
+    Interpolation<T, Encoding<T>>(geometry, settings, quantiser, encoding, values).run(scratch);
+    codes.finish();
+}
+
+template <class T>
+Status decode_interpolation(T* values, const Shape& shape, const Quantiser<T>& quantiser,
+                            const InterpolationSettings& settings, PredictorScratch& scratch,
+                            CodeReader& codes, const ExactValues<T>& exact) {
+    const Geometry geometry(shape, settings);
+    ExactFeed<T> feed{exact.values, {}, false};
+    Decoding<T> decoding{codes, feed};
+    Interpolation<T, Decoding<T>>(geometry, settings, quantiser, decoding, values).run(scratch);
+    if (feed.missing || feed.positions.size() != exact.values.size()) {
+        return {
+            StatusCode::corrupt,
+            fmt::format("{} exact values are there, and the codes ask for {}", exact.values.size(),
+                        feed.missing ? "more" : std::to_string(feed.positions.size()))};
+    }
+    // Only now: until here the block held what predictions may be made of.
+    for (std::size_t i = 0; i < feed.positions.size(); ++i) {
+        values[feed.positions[i]] = exact.values[i];
+    }
+    return {};
+}
+
+#define CAESURA_INSTANTIATE(T)                                                            \
+    template void encode_interpolation(const T*, const Shape&, const Quantiser<T>&,       \
+                                       const InterpolationSettings&, PredictorScratch&,   \
+                                       CodeWriter&, ExactValues<T>&);                     \
+    template Status decode_interpolation(T*, const Shape&, const Quantiser<T>&,           \
+                                         const InterpolationSettings&, PredictorScratch&, \
+                                         CodeReader&, const ExactValues<T>&);
+CAESURA_INSTANTIATE(float)
+CAESURA_INSTANTIATE(double)
+#undef CAESURA_INSTANTIATE
+
+}  // namespace caesura::codec

@@ -1,0 +1,102 @@
+// The row loops of the interpolation predictor, behind run-time dispatch.
+//
+// A pass along an axis doubles the grid in that axis. Along an outer axis a target row is predicted
+// from up to four source rows (line_pass); along x the odd values of a row are predicted from its
+// even ones (x_pass).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "codec/predictors.hpp"
+
+namespace caesura::codec {
+
+/// One target row.
+template <class T>
+struct InterpolationRow {
+    // line_pass: reconstructed rows at distance 3 and 1 below, 1 and 3 above; null where the grid
+    // ends, but below1 always exists.
+    const T* below3 = nullptr;
+    const T* below1 = nullptr;
+    const T* above1 = nullptr;
+    const T* above3 = nullptr;
+    T* coarse = nullptr;          ///< x_pass: the even values; [-1] and two past the end are room
+    const T* original = nullptr;  ///< encoder: the level's whole row of originals
+    T* out = nullptr;             ///< null: nobody reads this row again
+    std::uint64_t position = 0;   ///< decoder: where the first target lies in the block
+};
+
+/// What the rows of a pass share.
+template <class T>
+struct InterpolationPass {
+    T step = 0;
+    T inverse = 0;  ///< 1 / step
+    T bound = 0;
+    T weight = 0;            ///< of the previous row's residual
+    T* residuals = nullptr;  ///< the previous row's residuals, n_targets and a vector; null: unused
+    bool fresh = false;      ///< the first row handed over has no previous one
+    bool cubic = true;
+    std::size_t n_targets = 0;        ///< per row
+    std::size_t n_coarse = 0;         ///< x_pass: even values per row
+    std::size_t n_original = 0;       ///< values in a row of originals (and of out, in x_pass)
+    std::size_t original_stride = 1;  ///< line_pass: 2 if rows hold only the even values
+    std::uint64_t position_stride = 1;
+};
+
+/// Hands a decoder the exact values in coding order and notes where they belong.
+template <class T>
+struct ExactFeed {
+    const std::vector<T>& values;
+    std::vector<std::uint32_t> positions;  ///< of those handed out
+    bool missing = false;                  ///< more were asked for than there are
+
+    T next(std::uint64_t position) {
+        if (positions.size() == values.size()) {
+            missing = true;
+            return 0;
+        }
+        positions.push_back(static_cast<std::uint32_t>(position));
+        return values[positions.size() - 1];
+    }
+};
+
+template <class T>
+void encode_line_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
+                      std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact);
+template <class T>
+void encode_x_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
+                   std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact);
+template <class T>
+void decode_line_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
+                      std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact);
+template <class T>
+void decode_x_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
+                   std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact);
+/// Every second value of a row: n of them from 2n - 1 or more.
+template <class T>
+void decimate_row(const T* row, std::size_t n, T* even);
+
+// ------------------------------------------------------------------- one value at a time
+
+/// What predictors see in place of a value v that is stored exactly, given its prediction p: v
+/// itself where the lattice could have reached it, else p. So neither NaN nor a fill value of 1e20
+/// spreads into the predictions around it.
+template <class T>
+T stand_in(T v, T p, T inverse) {
+    constexpr T k_reach = 1073741824;  // 2^30 steps
+    const T t = (v - p) * inverse;
+    if (std::abs(t) < k_reach) return v;  // false for NaN
+    return std::abs(p) < std::numeric_limits<T>::max() / 16 ? p : T{0};
+}
+
+/// Does v have to come back bit for bit, whatever the bound? (-0 and denormals)
+template <class T>
+bool is_tiny(T v) {
+    return std::abs(v) < std::numeric_limits<T>::min() && (v != 0 || std::signbit(v));
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,55 @@
+#include "codec/quantiser.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace caesura::codec {
+namespace {
+
+// Values of 1e30 and more are fill values, not data; one of them must not spoil the lattice.
+constexpr double k_fill_value = 1e29;
+constexpr std::size_t k_line_values = 16;
+constexpr std::size_t k_sampled_line = 61;  // a prime, so that no axis' period is sampled twice
+
+template <class T>
+double largest_sampled_magnitude(std::span<const T> values) {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < values.size(); i += k_line_values * k_sampled_line) {
+        const std::size_t end = std::min(values.size(), i + k_line_values);
+        for (std::size_t j = i; j < end; ++j) {
+            const double magnitude = std::abs(static_cast<double>(values[j]));
+            if (magnitude < k_fill_value) largest = std::max(largest, magnitude);  // false for NaN
+        }
+    }
+    return largest;
+}
+
+}  // namespace
+
+template <class T>
+Quantiser<T> choose_quantiser(std::span<const T> values, double bound) {
+    using Limits = std::numeric_limits<T>;
+    Quantiser<T> quantiser;
+    const double capped = std::min(bound, static_cast<double>(Limits::max()));
+    quantiser.bound = static_cast<T>(capped);
+    if (static_cast<double>(quantiser.bound) > capped) {
+        quantiser.bound = std::nextafter(quantiser.bound, T{0});
+    }
+    // A reconstruction is q * step rounded once (Lorenzo) or p + r * step rounded twice: 0.75 ulp
+    // of the value leaves room for both where the difference is near its worst case.
+    const double rounding =
+        0.75 * largest_sampled_magnitude(values) * static_cast<double>(Limits::epsilon());
+    const double share = capped > 0 ? rounding / capped : 1.0;
+    const double shrink = std::min(0.125, std::max(1.0 / 65536, share));
+    const double step = 2.0 * static_cast<double>(quantiser.bound) * (1.0 - shrink);
+    // Steps near the type's largest value would overflow when multiplied by 1 already.
+    quantiser.step = static_cast<T>(std::clamp(step, static_cast<double>(Limits::min()),
+                                               static_cast<double>(Limits::max()) / 4));
+    return quantiser;
+}
+
+template Quantiser<float> choose_quantiser(std::span<const float>, double);
+template Quantiser<double> choose_quantiser(std::span<const double>, double);
+
+}  // namespace caesura::codec
