@@ -32,10 +32,11 @@ class ByteWriter {
     }
 
   private:
-    ByteWriter& put(std::uint64_t value, int n) {
-        std::byte little[8];
-        for (int i = 0; i < n; ++i) little[i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
-        out_.insert(out_.end(), little, little + n);
+    ByteWriter& put(std::uint64_t value, std::size_t n) {
+        const std::size_t at = out_.size();
+        out_.resize(at + n);
+        for (std::size_t i = 0; i < n; ++i)
+            out_[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
         return *this;
     }
     std::vector<std::byte>& out_;

@@ -80,10 +80,10 @@ enum class Section : std::uint8_t {
     codes = 1,               ///< what the entropy coder wrote
     exact_values = 2,        ///< of the predictor
     exact_positions = 3,     ///< of the predictor
-    signs = 4,               ///< logarithm only: bit per value
-    zeros = 5,               ///< logarithm only: bit per value
-    override_values = 6,     ///< logarithm only: values put in place at the end
-    override_positions = 7,  ///< logarithm only
+    signs = 4,               ///< logarithm: bit per value
+    zeros = 5,               ///< logarithm: bit per value
+    override_values = 6,     ///< values put in place at the end
+    override_positions = 7,  ///< of those
 };
 inline constexpr std::size_t k_sections = 8;
 
@@ -93,6 +93,7 @@ struct PartHeader {
     Coding coding = Coding::rans;
     bool own_tables = false;
     bool logarithm = false;  ///< codes are of log2|x| - centre
+    bool overrides = false;  ///< some values are put in place at the end; so always for logarithms
     std::int32_t centre = 0;
     double step = 0;                 ///< exactly a T
     double bound = 0;                ///< exactly a T: what every value, or logarithm, is held to

@@ -1,0 +1,334 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+
+#include "codec/decode_frame.hpp"
+#include "codec/float_environment.hpp"
+#include "codec/part_encoder.hpp"
+#include "codec/slabs.hpp"
+#include "codec/typed_view.hpp"
+
+namespace caesura {
+namespace codec {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// This thread's encoder: fresh pages for its working memory would cost as much as the encoding.
+PartEncoder& thread_encoder() {
+    thread_local PartEncoder encoder;
+    return encoder;
+}
+
+Bytes bytes_of(const Slab& slab, Bytes values, std::size_t value_bytes) {
+    return values.subspan(static_cast<std::size_t>(slab.first) * value_bytes,
+                          static_cast<std::size_t>(slab.shape.count()) * value_bytes);
+}
+
+/// Parts in the order of their slabs, whichever thread is done first: a thread that is ahead waits,
+/// so that no more parts are held than there are threads.
+class OrderedParts {
+  public:
+    OrderedParts(const FrameHeader& header, const Slabs& slabs, std::vector<std::byte>& frame)
+        : header_(header), count_(slabs.count()), frame_(frame) {}
+
+    /// False if another slab has failed; nothing is appended then.
+    bool append(std::uint64_t index, Bytes part, const TableStatistics* counts,
+                TableStatistics* statistics, Status& status) {
+        std::unique_lock lock(mutex_);
+        turn_.wait(lock, [&] { return next_ == index || failed_; });
+        if (failed_) return false;
+        if (index == 0) frame_.reserve(frame_.size() + part.size() * count_ / 16 * 17);
+        frame_.insert(frame_.end(), part.begin(), part.end());
+        set_part_bytes(frame_, header_, index, part.size());
+        if (statistics != nullptr) status = statistics->add(*counts);
+        ++next_;
+        turn_.notify_all();
+        return true;
+    }
+    void fail() {
+        const std::lock_guard lock(mutex_);
+        failed_ = true;
+        turn_.notify_all();
+    }
+
+  private:
+    const FrameHeader& header_;
+    const std::uint64_t count_;
+    std::vector<std::byte>& frame_;
+    std::mutex mutex_;
+    std::condition_variable turn_;
+    std::uint64_t next_ = 0;
+    bool failed_ = false;
+};
+
+Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& request, int threads,
+                    TableStatistics* statistics, std::vector<std::byte>& frame) {
+    write_slab_table(slabs, frame);
+    OrderedParts parts(request.header, slabs, frame);
+    const auto encode_one = [&](std::uint64_t index) -> Status {
+        const FloatEnvironment environment;
+        const Slab slab = slabs[index];
+        std::vector<std::byte> part;
+        TableStatistics counts(request.entropy);
+        Status status = thread_encoder().encode(
+            bytes_of(slab, values, request.header.value_bytes()), slab.shape, request,
+            statistics != nullptr ? &counts : nullptr, part);
+        if (status.ok()) parts.append(index, part, &counts, statistics, status);
+        return status;
+    };
+    return for_each_parallel(slabs.count(), threads, [&](int, std::uint64_t index) -> Status {
+        try {
+            Status status = encode_one(index);
+            if (!status.ok()) parts.fail();
+            return status;
+        } catch (...) {
+            parts.fail();  // or others would wait for ever
+            throw;
+        }
+    });
+}
+
+std::vector<std::byte> raw_frame(Bytes values, FrameHeader header) {
+    header.slabs = false;
+    std::vector<std::byte> frame;
+    frame.reserve(header.header_bytes() + 1 + values.size());
+    write_header(header, frame);
+    frame.push_back(static_cast<std::byte>(PartKind::raw));
+    frame.insert(frame.end(), values.begin(), values.end());
+    return frame;
+}
+
+/// A frame but for its checksum.
+Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
+                    TableStatistics* statistics, std::vector<std::byte>& frame) {
+    frame.clear();
+    const FrameHeader& header = request.header;
+    Status status;
+    write_header(header, frame);
+    if (header.slabs) {
+        status = encode_slabs(values, choose_slabs(header.shape, header.value_bytes()), request,
+                              threads, statistics, frame);
+    } else {
+        const FloatEnvironment environment;
+        status = thread_encoder().encode(values, header.shape, request, statistics, frame);
+    }
+    if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
+        frame = raw_frame(values, header);
+    return status;
+}
+
+/// Mean of (x - x')^2 over the finite values.
+template <class T>
+Status mean_square(Bytes values, Bytes frame, const TableSet* tables, int threads, double& result) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    const std::uint64_t slabs = layout->slabs.count();
+    std::vector<double> sums(static_cast<std::size_t>(slabs));
+    std::vector<std::uint64_t> finite(sums.size());
+    const Status status = for_each_parallel(slabs, threads, [&](int, std::uint64_t index) {
+        const Bytes original = bytes_of(layout->slabs[index], values, sizeof(T));
+        std::vector<T> copy;
+        std::vector<T> decoded(original.size() / sizeof(T));
+        const auto bytes = std::as_writable_bytes(std::span(decoded));
+        const Status one = decode_slab(*layout, index, tables, bytes);
+        const auto view = std::as_bytes(typed_view<T>(original, copy));
+        const auto at = static_cast<std::size_t>(index);
+        const FloatEnvironment environment;
+        sums[at] = squared_error(view, bytes, layout->header.dtype);
+        finite[at] = count_finite(view, layout->header.dtype);
+        return one;
+    });
+    double sum = 0;
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        sum += sums[i];
+        count += finite[i];
+    }
+    result = count > 0 ? sum / static_cast<double>(count) : 0.0;
+    return status;
+}
+
+/// Encode, and for a PSNR look at what came out and tighten the bound until the target is met.
+Status encode_to_target(Bytes values, EncodeRequest request, int threads,
+                        TableStatistics* statistics, std::vector<std::byte>& frame) {
+    const double limit = request.bound.mean_square_limit;
+    const FloatEnvironment environment;
+    // No value moves by more than the bound, so this one cannot miss.
+    const double certain = std::sqrt(limit) * (1 - 1e-9);
+    for (int attempt = 0;; ++attempt) {
+        TableStatistics counts(request.entropy);
+        Status status = encode_frame(values, request, threads,
+                                     statistics != nullptr ? &counts : nullptr, frame);
+        if (!status.ok()) return status;
+        double found = 0;
+        const bool sure = limit == 0 || request.bound.bound <= certain;
+        if (!sure) {
+            status = request.header.dtype == DType::float32
+                         ? mean_square<float>(values, frame, request.tables, threads, found)
+                         : mean_square<double>(values, frame, request.tables, threads, found);
+            if (!status.ok()) return status;
+        }
+        if (sure || found <= limit) return statistics != nullptr ? statistics->add(counts) : status;
+        constexpr double k_under = 0.998;
+        double next = request.bound.bound * std::sqrt(limit / found) * k_under;
+        if (attempt > 0) next = certain;
+        request.bound.bound = round_down(std::max(next, certain), request.header.dtype);
+        if (request.bound.bound == 0) request.bound = {};
+    }
+}
+
+Status check_array(Bytes values, DType dtype, const Shape& shape) {
+    if (dtype != DType::float32 && dtype != DType::float64) {
+        return {StatusCode::invalid_argument,
+                fmt::format("data type {} is neither float32 nor float64; other types go through "
+                            "compress_bytes",
+                            static_cast<int>(dtype))};
+    }
+    if (shape.rank() < 1) {
+        return {StatusCode::invalid_argument, "the array has no axis; give a scalar the shape [1]"};
+    }
+    std::uint64_t most = values.size() / size_of(dtype);
+    bool fits = values.size() % size_of(dtype) == 0;
+    for (int axis = 0; axis < shape.rank() && fits; ++axis) {
+        fits = shape[axis] >= 1 && most % shape[axis] == 0;
+        if (fits) most /= shape[axis];
+    }
+    if (fits && most == 1) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("{} bytes are not a {} array of shape {} (every extent at least 1)",
+                        values.size(), to_string(dtype), to_string(shape))};
+}
+
+Status check_options(const CompressOptions& options) {
+    const auto wrong = [](std::string what) {
+        return Status(StatusCode::invalid_argument, std::move(what));
+    };
+    if (options.mode > Mode::planes)
+        return wrong(fmt::format("unknown mode {}", static_cast<int>(options.mode)));
+    if (options.entropy > Entropy::huffman)
+        return wrong(fmt::format("unknown entropy stage {}", static_cast<int>(options.entropy)));
+    if (options.threads < 0)
+        return wrong(
+            fmt::format("{} threads; give 0 for as many as the machine has", options.threads));
+    if (options.tables != nullptr && options.tables->id() != 0 &&
+        options.tables->entropy() != options.entropy)
+        return wrong("the table set was trained for another entropy stage");
+    if (options.statistics != nullptr && options.statistics->entropy() != options.entropy)
+        return wrong("the statistics count for another entropy stage");
+    return {};
+}
+
+/// Everything about a call that does not need its values.
+Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape,
+                                   const ErrorBound& bound, const CompressOptions& options,
+                                   const TableSet& built_in) {
+    for (const Status& status :
+         {check_array(values, dtype, shape), check_options(options), validate(bound)})
+        if (!status.ok()) return status;
+    EncodeRequest request;
+    request.header.checksum = options.checksum;
+    request.header.dtype = dtype;
+    request.header.shape = shape;
+    request.header.bound = bound;
+    request.header.slabs = choose_slabs(shape, size_of(dtype)).count() > 1;
+    request.mode = options.mode;
+    request.entropy = options.entropy;
+    request.tables = options.tables != nullptr ? options.tables : &built_in;
+    return request;
+}
+
+/// Turn what the standard library throws where memory ends into a Status.
+template <class Call>
+auto guarded(Call call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return Status(StatusCode::no_space, "not enough memory to compress an array");
+    } catch (const std::length_error&) {
+        return Status(StatusCode::no_space, "an array of more bytes than can be addressed");
+    }
+}
+
+}  // namespace
+}  // namespace codec
+
+Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
+                                        const Shape& shape, const ErrorBound& bound,
+                                        const CompressOptions& options) {
+    return codec::guarded([&]() -> Result<std::vector<std::byte>> {
+        const TableSet built_in;
+        auto request = codec::make_request(values, dtype, shape, bound, options, built_in);
+        if (!request.ok()) return request.status();
+        {
+            const codec::FloatEnvironment environment;
+            request->bound = codec::resolve(bound, values, dtype, options.threads);
+        }
+        std::vector<std::byte> frame;
+        Status status =
+            codec::encode_to_target(values, *request, options.threads, options.statistics, frame);
+        if (!status.ok()) return status;
+        codec::seal(frame);
+        return frame;
+    });
+}
+
+Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
+                          const ErrorBound& bound, const CompressOptions& options) {
+    return codec::guarded([&]() -> Result<Estimate> {
+        const TableSet built_in;
+        auto request = codec::make_request(values, dtype, shape, bound, options, built_in);
+        if (!request.ok()) return request.status();
+        const codec::FloatEnvironment environment;
+        request->bound = codec::resolve(bound, values, dtype, options.threads);
+        const codec::Slabs slabs = codec::choose_slabs(shape, size_of(dtype));
+        // A few slabs stand for all.
+        constexpr std::uint64_t k_most_slabs = 8;
+        const std::uint64_t looked_at = std::min(slabs.count(), k_most_slabs);
+        double predicted = 0;
+        double raw = 0;
+        Estimate estimate;
+        for (std::uint64_t i = 0; i < looked_at; ++i) {
+            const codec::Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
+            const auto part = codec::bytes_of(slab, values, size_of(dtype));
+            const auto choice = codec::thread_encoder().predict(part, slab.shape, *request);
+            predicted += static_cast<double>(choice.bytes);
+            raw += static_cast<double>(part.size());
+            const bool lorenzo = choice.kind == codec::PartKind::lorenzo;
+            estimate.mode = options.mode == Mode::planes ? Mode::planes
+                            : lorenzo                    ? Mode::fast
+                                                         : Mode::strong;
+        }
+        const double header = static_cast<double>(request->header.header_bytes()) +
+                              (slabs.count() > 1 ? 12 + 8 * static_cast<double>(slabs.count()) : 0);
+        estimate.bytes = static_cast<std::uint64_t>(
+            header + predicted * static_cast<double>(values.size()) / raw);
+        return estimate;
+    });
+}
+
+Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
+                                              std::size_t value_bytes, bool checksum) {
+    if (value_bytes < 1 || value_bytes > 65536) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("values of {} bytes; give 1 to 65536", value_bytes));
+    }
+    return codec::guarded([&]() -> Result<std::vector<std::byte>> {
+        codec::EncodeRequest request;
+        request.header.checksum = checksum;
+        request.header.untyped = true;
+        request.header.shape = Shape{bytes.size(), value_bytes};
+        std::vector<std::byte> frame;
+        Status status = codec::encode_frame(bytes, request, 1, nullptr, frame);
+        if (!status.ok()) return status;
+        codec::seal(frame);
+        return frame;
+    });
+}
+
+}  // namespace caesura

@@ -1,0 +1,20 @@
+// Frames back to arrays: what decompress() is made of, and its door for tests.
+#pragma once
+
+#include "codec/frame.hpp"
+
+namespace caesura::codec {
+
+enum class Checksum : std::uint8_t { verify, ignore };
+
+/// decompress(), or the same without looking at the checksum (fuzzing, so that a changed byte gets
+/// past it). Throws std::bad_alloc.
+Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
+                    const TableSet* tables, int threads, Checksum checksum);
+
+/// Decode slab `index` of a frame that read_layout took apart, with this thread's working memory.
+/// Throws std::bad_alloc.
+Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSet* tables,
+                   std::span<std::byte> values);
+
+}  // namespace caesura::codec

@@ -1,0 +1,71 @@
+#include "codec/gaps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace caesura::codec {
+namespace {
+
+/// Above this a value's own rounding exceeds the bound (infinity where nothing finite is above).
+template <class T>
+T largest_kept(T bound) {
+    return std::min(bound / std::numeric_limits<T>::epsilon(), std::numeric_limits<T>::max());
+}
+
+constexpr std::size_t k_run = 16;
+
+/// No branch on single values, so that compilers vectorise it.
+template <class T>
+bool all_kept(const T* values, std::size_t n, T largest) {
+    int kept = 0;
+    for (std::size_t i = 0; i < n; ++i) kept += std::abs(values[i]) <= largest ? 1 : 0;  // not NaN
+    return kept == static_cast<int>(n);
+}
+
+}  // namespace
+
+template <class T>
+bool has_many_gaps(std::span<const T> values, T bound) {
+    constexpr std::size_t k_stride = 61 * k_run;  // no power of two, so that no axis is missed
+    const T largest = largest_kept(bound);
+    std::size_t gaps = 0;
+    std::size_t seen = 0;
+    for (std::size_t begin = 0; begin < values.size(); begin += k_stride) {
+        const std::size_t n = std::min(k_run, values.size() - begin);
+        seen += n;
+        for (std::size_t i = begin; i < begin + n; ++i) gaps += !(std::abs(values[i]) <= largest);
+    }
+    return gaps * 256 > seen;
+}
+
+template <class T>
+void FilledSlab<T>::fill(std::span<const T> values, T bound) {
+    const T largest = largest_kept(bound);
+    filled_.resize(values.size());
+    positions_.clear();
+    T last = 0;
+    for (std::size_t begin = 0; begin < values.size(); begin += k_run) {
+        const std::size_t n = std::min(k_run, values.size() - begin);
+        std::memcpy(&filled_[begin], &values[begin], n * sizeof(T));
+        if (!all_kept(&values[begin], n, largest)) {
+            for (std::size_t i = begin; i < begin + n; ++i) {
+                if (std::abs(values[i]) <= largest) {
+                    last = values[i];
+                } else {
+                    filled_[i] = last;
+                    positions_.push_back(static_cast<std::uint32_t>(i));
+                }
+            }
+        }
+        last = filled_[begin + n - 1];
+    }
+}
+
+template bool has_many_gaps(std::span<const float>, float);
+template bool has_many_gaps(std::span<const double>, double);
+template class FilledSlab<float>;
+template class FilledSlab<double>;
+
+}  // namespace caesura::codec

@@ -1,0 +1,313 @@
+#include "codec/part_encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "codec/gaps.hpp"
+#include "codec/logarithm.hpp"
+#include "codec/part_decoder.hpp"
+#include "codec/typed_view.hpp"
+
+namespace caesura::codec {
+namespace {
+
+/// Past this ratio a lossy part is never compared with a lossless one: values that compress so far
+/// without loss compress further with it, and the sample costs time.
+constexpr std::uint64_t k_compare_below_ratio = 8;
+/// Samples miss the lossless size by less than this.
+constexpr double k_sample_error = 1.25;
+
+Coding coding_of(const EncodeRequest& request) {
+    if (request.mode == Mode::planes) return Coding::planes;
+    return request.entropy == Entropy::rans ? Coding::rans : Coding::huffman;
+}
+
+bool is_constant(std::span<const std::byte> values, std::size_t value_bytes) {
+    return values.size() >= value_bytes && values.size() % value_bytes == 0 &&
+           std::memcmp(values.data(), values.data() + value_bytes, values.size() - value_bytes) ==
+               0;
+}
+
+void append(PartKind kind, std::span<const std::byte> content, std::vector<std::byte>& out) {
+    out.push_back(static_cast<std::byte>(kind));
+    out.insert(out.end(), content.begin(), content.end());
+}
+
+template <class T>
+struct Typed {
+    ExactValues<T> exact;
+    LogarithmOfSlab<T> logarithm;
+    FilledSlab<T> filled;
+    std::vector<T> aligned;  // where the caller's values do not lie where a T may
+};
+
+template <class T>
+struct Prepared {
+    std::span<const T> coded;
+    Quantiser<T> quantiser;
+    bool possible = false;  ///< is there a lattice for such values and bound?
+};
+
+}  // namespace
+
+struct PartEncoder::Workspace {
+    LosslessPacker packer;
+    PartDecoder decoder;  // to verify
+    PredictorScratch scratch;
+    std::array<std::unique_ptr<EntropyEncoder>, 3> encoders;
+    Typed<float> float_values;
+    Typed<double> double_values;
+
+    template <class T>
+    Typed<T>& typed() {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            return float_values;
+        } else {
+            return double_values;
+        }
+    }
+    EntropyEncoder& encoder(Coding coding) {
+        auto& encoder = encoders[static_cast<std::size_t>(coding)];
+        if (encoder == nullptr) encoder = make_entropy_encoder(coding);
+        return *encoder;
+    }
+    void encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
+                        std::vector<std::byte>& out);
+    bool lossless_is_smaller(std::span<const std::byte> values, std::size_t value_bytes,
+                             std::size_t lossy_bytes, std::vector<std::byte>& lossless);
+    template <class T>
+    Prepared<T> prepare(std::span<const T> values, const ResolvedBound& resolved,
+                        PartHeader& header);
+    template <class T>
+    void encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
+                      const TableSet& tables, std::uint64_t expected_bytes,
+                      TableStatistics* statistics, std::vector<std::byte>& out);
+    template <class T>
+    Status finish_overrides(std::span<const T> values, const Shape& shape,
+                            const EncodeRequest& request, PartHeader& header, PartWriter& part,
+                            std::size_t begin, std::vector<std::byte>& out);
+    template <class T>
+    Status encode_lossy(std::span<const T> values, const Shape& shape, const EncodeRequest& request,
+                        TableStatistics* statistics, std::vector<std::byte>& out, bool& possible);
+};
+
+void PartEncoder::Workspace::encode_exactly(std::span<const std::byte> values,
+                                            std::size_t value_bytes, std::vector<std::byte>& out) {
+    const std::size_t begin = out.size();
+    append(PartKind::lossless, {}, out);
+    packer.pack(values, value_bytes, out);
+    if (out.size() - begin <= values.size()) return;
+    out.resize(begin);
+    append(PartKind::raw, values, out);
+}
+
+bool PartEncoder::Workspace::lossless_is_smaller(std::span<const std::byte> values,
+                                                 std::size_t value_bytes, std::size_t lossy_bytes,
+                                                 std::vector<std::byte>& lossless) {
+    if (lossy_bytes * k_compare_below_ratio < values.size()) return false;
+    const auto estimated = static_cast<double>(packer.estimate(values, value_bytes));
+    if (estimated > k_sample_error * static_cast<double>(lossy_bytes) &&
+        lossy_bytes <= values.size())
+        return false;
+    encode_exactly(values, value_bytes, lossless);
+    return lossless.size() < lossy_bytes;
+}
+
+/// Sections tables and codes; exact values are left in typed<T>().exact.
+template <class T>
+void PartEncoder::Workspace::encode_codes(const Prepared<T>& prepared, const Shape& shape,
+                                          const PartHeader& header, const TableSet& tables,
+                                          std::uint64_t expected_bytes, TableStatistics* statistics,
+                                          std::vector<std::byte>& out) {
+    const std::span<const T> values = prepared.coded;
+    const Quantiser<T>& quantiser = prepared.quantiser;
+    ExactValues<T>& exact = typed<T>().exact;
+    exact.values.clear();
+    exact.positions.clear();
+    EntropyEncoder& sink = encoder(header.coding);
+    sink.begin(values.size(), tables, statistics, expected_bytes);
+    CodeWriter codes(sink);
+    if (header.kind == PartKind::lorenzo) {
+        encode_lorenzo(values.data(), shape, quantiser, header.lorenzo, scratch, codes, exact);
+    } else {
+        encode_interpolation(values.data(), shape, quantiser, header.interpolation, scratch, codes,
+                             exact);
+    }
+    codes.finish();
+    sink.finish(out);
+}
+
+/// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
+/// slab without its gaps.
+template <class T>
+Prepared<T> PartEncoder::Workspace::prepare(std::span<const T> values,
+                                            const ResolvedBound& resolved, PartHeader& header) {
+    Typed<T>& work = typed<T>();
+    Prepared<T> prepared;
+    prepared.coded = values;
+    double bound = resolved.bound;
+    if (resolved.how == ResolvedBound::How::logarithm) {
+        if (!work.logarithm.transform(values, bound)) return prepared;
+        prepared.coded = work.logarithm.logarithms();
+        header.logarithm = true;
+        header.overrides = true;
+        header.centre = work.logarithm.centre();
+    } else if (has_many_gaps(values, static_cast<T>(bound))) {
+        work.filled.fill(values, static_cast<T>(bound));
+        prepared.coded = work.filled.values();
+        header.overrides = true;
+    }
+    prepared.quantiser = choose_quantiser(prepared.coded, bound);
+    prepared.possible = prepared.quantiser.bound > 0;
+    header.step = static_cast<double>(prepared.quantiser.step);
+    header.bound = static_cast<double>(prepared.quantiser.bound);
+    return prepared;
+}
+
+/// What is put in place after prediction. Logarithms are decoded (their part begins at `begin`) to
+/// see which values fail.
+template <class T>
+Status PartEncoder::Workspace::finish_overrides(std::span<const T> values, const Shape& shape,
+                                                const EncodeRequest& request, PartHeader& header,
+                                                PartWriter& part, std::size_t begin,
+                                                std::vector<std::byte>& out) {
+    std::span<const std::uint32_t> positions = typed<T>().filled.positions();
+    if (header.logarithm) {
+        LogarithmOfSlab<T>& logarithm = typed<T>().logarithm;
+        logarithm.write_masks(packer, part, out);
+        part.finish(header);
+        // The logarithms have served; their place takes what a reader will see.
+        const std::span<T> decoded = logarithm.logarithms();
+        const Status status =
+            decoder.decode(std::span<const std::byte>(out).subspan(begin), request.header, shape,
+                           request.tables, std::as_writable_bytes(decoded));
+        if (!status.ok()) return {StatusCode::internal, "verifying a part: " + status.message()};
+        logarithm.add_failures(values, decoded, request.header.bound.value);
+        positions = logarithm.positions();
+    }
+    header.override_count = static_cast<std::uint32_t>(positions.size());
+    write_overrides(values, positions, packer, part, out);
+    return {};
+}
+
+template <class T>
+Status PartEncoder::Workspace::encode_lossy(std::span<const T> values, const Shape& shape,
+                                            const EncodeRequest& request,
+                                            TableStatistics* statistics,
+                                            std::vector<std::byte>& out, bool& possible) {
+    const std::size_t begin = out.size();
+    PartHeader header;
+    const Prepared<T> prepared = prepare(values, request.bound, header);
+    possible = prepared.possible;
+    if (!possible) return {};
+    header.coding = coding_of(request);
+    const Choice choice = choose(prepared.coded, shape, prepared.quantiser, request.mode,
+                                 header.coding, *request.tables);
+    header.kind = choice.kind;
+    header.lorenzo = choice.lorenzo;
+    header.interpolation = choice.interpolation;
+    header.own_tables = choice.own_tables && header.coding != Coding::planes;
+    out.reserve(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 16 + 256));
+
+    const auto encode = [&](const TableSet& tables, TableStatistics* counts, auto& target) {
+        encode_codes(prepared, shape, header, tables, choice.bytes, counts, target);
+    };
+    TableSet own;
+    if (header.own_tables) {
+        // Once to learn the counts, thrown away, and once with the tables they give.
+        TableStatistics counts(request.entropy);
+        std::vector<std::byte> unused;
+        encode(*request.tables, &counts, unused);
+        own = counts.train();
+    } else if (header.coding != Coding::planes) {
+        header.table_set_id = request.tables->id();
+    }
+    PartWriter part(header, out);
+    if (header.own_tables) out.insert(out.end(), own.bytes().begin(), own.bytes().end());
+    part.end_section(Section::tables);
+    encode(header.own_tables ? own : *request.tables, statistics, out);
+    part.end_section(Section::codes);
+
+    const ExactValues<T>& exact = typed<T>().exact;
+    header.exact_count = static_cast<std::uint32_t>(exact.values.size());
+    pack_values<T>(exact.values, packer, out);
+    part.end_section(Section::exact_values);
+    if (header.kind == PartKind::lorenzo) pack_positions(exact.positions, packer, out);
+    part.end_section(Section::exact_positions);
+    Status status;
+    if (header.overrides)
+        status = finish_overrides(values, shape, request, header, part, begin, out);
+    part.finish(header);
+    return status;
+}
+
+PartEncoder::PartEncoder() : workspace_(std::make_unique<Workspace>()) {}
+PartEncoder::~PartEncoder() = default;
+
+Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape,
+                           const EncodeRequest& request, TableStatistics* statistics,
+                           std::vector<std::byte>& out) {
+    const std::size_t begin = out.size();
+    const std::size_t value_bytes = request.header.value_bytes();
+    if (is_constant(values, value_bytes)) {
+        append(PartKind::constant, values.first(value_bytes), out);
+        return {};
+    }
+    bool possible = request.bound.how != ResolvedBound::How::exact;
+    TableStatistics counts(request.entropy);
+    TableStatistics* const counting =
+        statistics != nullptr && request.mode != Mode::planes ? &counts : nullptr;
+    if (possible) {
+        const auto lossy = [&]<class T>(Typed<T>& typed) {
+            const auto view = typed_view<T>(values, typed.aligned);
+            return workspace_->encode_lossy(view, shape, request, counting, out, possible);
+        };
+        const Status status = request.header.dtype == DType::float32
+                                  ? lossy(workspace_->float_values)
+                                  : lossy(workspace_->double_values);
+        if (!status.ok()) return status;
+    }
+    if (!possible) {
+        workspace_->encode_exactly(values, value_bytes, out);
+        return {};
+    }
+    std::vector<std::byte> lossless;
+    if (workspace_->lossless_is_smaller(values, value_bytes, out.size() - begin, lossless)) {
+        out.resize(begin);
+        out.insert(out.end(), lossless.begin(), lossless.end());
+        return {};
+    }
+    return counting != nullptr ? statistics->add(counts) : Status();
+}
+
+Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shape,
+                            const EncodeRequest& request) {
+    const std::size_t value_bytes = request.header.value_bytes();
+    Choice exact;
+    if (is_constant(values, value_bytes)) {
+        exact.kind = PartKind::constant;
+        exact.bytes = 1 + value_bytes;
+        return exact;
+    }
+    exact.kind = PartKind::lossless;
+    exact.bytes = 1 + workspace_->packer.estimate(values, value_bytes);
+    if (exact.bytes > values.size()) {
+        exact.kind = PartKind::raw;
+        exact.bytes = 1 + values.size();
+    }
+    if (request.bound.how == ResolvedBound::How::exact) return exact;
+    const auto lossy = [&]<class T>(Typed<T>& typed) {
+        const auto view = typed_view<T>(values, typed.aligned);
+        PartHeader header;
+        const Prepared<T> prepared = workspace_->prepare(view, request.bound, header);
+        if (!prepared.possible) return exact;
+        return choose(prepared.coded, shape, prepared.quantiser, request.mode, coding_of(request),
+                      *request.tables);
+    };
+    const Choice choice = request.header.dtype == DType::float32 ? lossy(workspace_->float_values)
+                                                                 : lossy(workspace_->double_values);
+    return choice.bytes < exact.bytes ? choice : exact;
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,52 @@
+// One slab's values become a part of a frame.
+//
+// Invariants:
+//  - decode(encode(x)) keeps the request's bound for every finite value; all else comes back bit
+//    for bit.
+//  - The part is the smallest of lossy, lossless and raw, as far as samples tell; never more than
+//    the raw bytes and one.
+#pragma once
+
+#include <memory>
+
+#include "codec/frame.hpp"
+#include "codec/resolve_bound.hpp"
+#include "codec/tune.hpp"
+
+namespace caesura::codec {
+
+struct EncodeRequest {
+    FrameHeader header;
+    ResolvedBound bound;
+    Mode mode = Mode::automatic;
+    Entropy entropy = Entropy::rans;
+    const TableSet* tables = nullptr;  ///< never null
+};
+
+/// Keeps its working memory from part to part. One thread at a time.
+class PartEncoder {
+  public:
+    PartEncoder();
+    ~PartEncoder();
+    PartEncoder(const PartEncoder&) = delete;
+    PartEncoder& operator=(const PartEncoder&) = delete;
+
+    /// Append the part of one slab to `out`.
+    /// @param values      the slab's bytes, any alignment.
+    /// @param statistics  null, or to add to what the part coded.
+    /// Errors: internal, and those of TableStatistics::add. Throws std::bad_alloc. The caller holds
+    /// a FloatEnvironment.
+    Status encode(std::span<const std::byte> values, const Shape& shape,
+                  const EncodeRequest& request, TableStatistics* statistics,
+                  std::vector<std::byte>& out);
+    /// What encode would append and how, from a sample. `bytes` counts the best of all kinds; kind
+    /// may be raw, lossless or constant. Throws std::bad_alloc.
+    Choice predict(std::span<const std::byte> values, const Shape& shape,
+                   const EncodeRequest& request);
+
+  private:
+    struct Workspace;
+    std::unique_ptr<Workspace> workspace_;
+};
+
+}  // namespace caesura::codec
