@@ -276,10 +276,10 @@ def bench_codec(arguments: list[str]) -> int:
     """Our codec beside its peers: bench/codec. `arguments` go to its measure.py."""
     place = Path("bench", "codec")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology"):
+    for target in ("caesura_python", "cosmology", "codec_aging"):
         build(target=target)
     code = 0
-    for script in ("dumps", "measure", "picture", "goals"):
+    for script in ("dumps", "measure", "picture", "goals", "figure6", "scaling"):
         command = [python, str(place / f"{script}.py")]
         command += arguments if script == "measure" else []
         code |= run_open(f"codec: {script}", command, log=f"codec-{script}", env=environment())

@@ -62,7 +62,8 @@ def compare(original: np.ndarray, decoded: np.ndarray, bound: float) -> Errors:
         error = error[np.isfinite(error)]
         if error.size:
             total.max_error = max(total.max_error, float(error.max()))
-            total.sum_squares += float((error.astype(np.float64) ** 2).sum())
+            with np.errstate(over="ignore"):
+                total.sum_squares += float((error.astype(np.float64) ** 2).sum())
     return total
 
 
