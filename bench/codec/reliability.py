@@ -263,6 +263,7 @@ def main() -> int:
     """Run all of it."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="samples and a little randomness")
+    parser.add_argument("--blocks", help="only fields whose name contains one of these")
     parser.add_argument("--seed", type=int, default=20260101)
     parser.add_argument("--arrays", type=int, default=2000, help="random arrays per type")
     options = parser.parse_args()
@@ -270,6 +271,9 @@ def main() -> int:
     counts: list[Count] = []
     small = samples.blocks()
     big = [] if options.quick else fields.everything()
+    if options.blocks:
+        words = options.blocks.split(",")
+        big = [b for b in big if any(word in b.name for word in words)]
     lines = [
         count_all(small + big, field_cases, "absolute bounds"),
         count_all(
