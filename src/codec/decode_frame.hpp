@@ -1,16 +1,13 @@
-// Frames back to arrays: what decompress() is made of, and its door for tests.
+// Frames back to arrays: what decompress() is made of.
 #pragma once
 
 #include "codec/frame.hpp"
 
 namespace caesura::codec {
 
-enum class Checksum : std::uint8_t { verify, ignore };
-
-/// decompress(), or the same without looking at the checksum (fuzzing, so that a changed byte gets
-/// past it). Throws std::bad_alloc.
+/// decompress(), but for the exceptions: throws std::bad_alloc.
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
-                    const TableSet* tables, int threads, Checksum checksum);
+                    const TableSet* tables, int threads);
 
 /// Decode slab `index` of a frame that read_layout took apart, with this thread's working memory.
 /// Throws std::bad_alloc.

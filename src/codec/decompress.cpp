@@ -21,10 +21,10 @@ Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSe
 }
 
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
-                    const TableSet* tables, int threads, Checksum checksum) {
+                    const TableSet* tables, int threads) {
     const auto header = read_header(frame);
     if (!header.ok()) return header.status();
-    if (header->checksum && checksum == Checksum::verify) {
+    if (header->checksum) {
         if (Status status = verify_checksum(frame); !status.ok()) return status;
     }
     if (header->raw_bytes() != values.size()) {
@@ -80,7 +80,7 @@ Status describe_part(std::span<const std::byte> bytes, const Shape& shape, Frame
 Status decompress(std::span<const std::byte> frame, std::span<std::byte> values,
                   const TableSet* tables, int threads) {
     try {
-        return codec::decode_frame(frame, values, tables, threads, codec::Checksum::verify);
+        return codec::decode_frame(frame, values, tables, threads);
     } catch (const std::bad_alloc&) {
         return {StatusCode::no_space, "not enough memory to decompress a frame"};
     } catch (const std::length_error&) {
