@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "codec/byte_io.hpp"
+#include "codec/rans_classes.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -24,25 +25,6 @@ unsigned choose_unit(std::uint64_t expected_bytes, std::uint64_t n_codes) {
         ++unit_log2;
     }
     return unit_log2;
-}
-
-/// Half octaves of the number of nonzeros in 1024, 3 or fewer together.
-std::uint8_t sparse_index(std::size_t nonzeros) {
-    const auto octave = static_cast<unsigned>(std::bit_width(nonzeros)) - 1;
-    const bool upper = nonzeros * nonzeros >= std::size_t{2} << (2 * octave);
-    const unsigned half_octaves = 2 * octave + (upper ? 1 : 0);
-    return static_cast<std::uint8_t>(std::clamp(half_octaves, 3U, 18U) - 3);
-}
-
-std::uint8_t dense_class(const ChunkSummary& summary, std::size_t n) {
-    // A float's bits >> 16 are 128 (log2 + 127); the level of a 1 is 1.
-    const std::uint32_t offset = 126 * 128 * summary.nonzeros;
-    const std::uint32_t sum = summary.log_sum > offset ? summary.log_sum - offset : 0;
-    const auto quarters = static_cast<unsigned>(sum / (32 * n));
-    if (quarters < k_flat_levels) return static_cast<std::uint8_t>(k_dense_class + quarters);
-    const unsigned k = std::min((quarters - 7) / 4, k_max_low_bits);
-    const unsigned quarter = std::min(quarters - 7 - 4 * k, 3U);
-    return static_cast<std::uint8_t>(k_dense_class + k_flat_levels + 4 * (k - 1) + quarter);
 }
 
 }  // namespace
@@ -80,8 +62,7 @@ void RansEncoder::put_chunk(const std::uint32_t* codes, std::size_t n) {
     const ChunkSummary summary = summarise_chunk(codes, whole);
     std::uint8_t byte = k_zero_class;
     if (summary.nonzeros != 0) {
-        // Masks of 4 pay off up to 60 % nonzeros, in bytes as in time.
-        const bool sparse = summary.nonzeros * 5 < 3 * whole;
+        const bool sparse = is_sparse(summary, whole);
         byte = sparse ? put_sparse(codes, summary.nonzeros)
                       : put_dense(codes, whole, summary, Sequence::primary);
     }
@@ -114,7 +95,7 @@ std::uint8_t RansEncoder::put_dense(const std::uint32_t* codes, std::size_t n,
     };
     std::size_t n_tails = split();
     // A heavy tail is cheaper with one more raw bit, in time more than in bytes.
-    if (n_tails * 25 > n && c.low_bits < k_max_low_bits) {
+    if (is_heavy(n_tails, n) && c.low_bits < k_max_low_bits) {
         byte = heavier_class(byte);
         c = chunk_class(byte, sequence);
         n_tails = split();

@@ -1,0 +1,152 @@
+// Plain loops, compiled once per instruction set for the compiler to vectorise: they are short,
+// and what they compute only has to be the same everywhere, which it is without reassociation.
+#include "codec/sample_kernels.hpp"
+
+#include "codec/simd_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "codec/sample_kernels.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace caesura::codec::HWY_NAMESPACE {
+
+/// Rounds |x| < k_limit to the nearest integer by the width of the mantissa; clamps the rest, and
+/// NaN to the lower limit.
+template <class T>
+struct Rounding;
+template <>
+struct Rounding<float> {
+    static constexpr float k_shift = 12582912.0F;  // 1.5 * 2^23
+    static constexpr float k_limit = 4194303.0F;
+};
+template <>
+struct Rounding<double> {
+    static constexpr double k_shift = 6755399441055744.0;  // 1.5 * 2^52
+    static constexpr double k_limit = 2147483000.0;
+};
+
+template <class T>
+HWY_INLINE T round_within(T x) {
+    x = x > -Rounding<T>::k_limit ? x : -Rounding<T>::k_limit;
+    x = x < Rounding<T>::k_limit ? x : Rounding<T>::k_limit;
+    return (x + Rounding<T>::k_shift) - Rounding<T>::k_shift;
+}
+
+HWY_INLINE std::uint32_t zigzag(std::int32_t r) {
+    return (static_cast<std::uint32_t>(r) << 1) ^ static_cast<std::uint32_t>(r >> 31);
+}
+
+template <class T>
+HWY_INLINE void Interpolate(const SampledRow<T>& row, T step, bool cubic, T feedback, T* residual,
+                            std::uint32_t* codes) {
+    const T inverse = T{1} / step;
+    const T near_weight = cubic ? T{0.5625} : T{0.5};
+    const T far_weight = cubic ? T{0.0625} : T{0};
+    for (std::size_t i = 0; i < row.n; ++i) {
+        const T interpolated = near_weight * (row.near_below[i] + row.near_above[i]) -
+                               far_weight * (row.far_below[i] + row.far_above[i]);
+        const T predicted = interpolated + feedback * residual[i];
+        const T r = round_within((row.target[i] - predicted) * inverse);
+        residual[i] = predicted + r * step - interpolated;
+        codes[i] = zigzag(static_cast<std::int32_t>(r));
+    }
+}
+void InterpolateFloat(const SampledRow<float>& row, float step, bool cubic, float feedback,
+                      float* residual, std::uint32_t* codes) {
+    Interpolate(row, step, cubic, feedback, residual, codes);
+}
+void InterpolateDouble(const SampledRow<double>& row, double step, bool cubic, double feedback,
+                       double* residual, std::uint32_t* codes) {
+    Interpolate(row, step, cubic, feedback, residual, codes);
+}
+
+void LatticeFloat(float* values, std::size_t n, float step) {
+    const float inverse = 1 / step;
+    for (std::size_t i = 0; i < n; ++i) values[i] = round_within(values[i] * inverse) * step;
+}
+void LatticeDouble(double* values, std::size_t n, double step) {
+    const double inverse = 1 / step;
+    for (std::size_t i = 0; i < n; ++i) values[i] = round_within(values[i] * inverse) * step;
+}
+
+void IndicesFloat(const float* values, std::size_t n, float step, std::int32_t* indices) {
+    const float inverse = 1 / step;
+    for (std::size_t i = 0; i < n; ++i) {
+        indices[i] = static_cast<std::int32_t>(round_within(values[i] * inverse));
+    }
+}
+void IndicesDouble(const double* values, std::size_t n, double step, std::int32_t* indices) {
+    const double inverse = 1 / step;
+    for (std::size_t i = 0; i < n; ++i) {
+        indices[i] = static_cast<std::int32_t>(round_within(values[i] * inverse));
+    }
+}
+
+HWY_INLINE std::int32_t minus(std::int32_t a, std::int32_t b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+}
+void Difference(const std::int32_t* a, const std::int32_t* b, std::size_t n, std::int32_t* out) {
+    for (std::size_t i = 0; i < n; ++i) out[i] = minus(a[i], b[i]);
+}
+void Zigzag(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
+    for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(values[i]);
+}
+void ZigzagDifferences(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
+    for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(minus(values[i + 1], values[i]));
+}
+
+}  // namespace caesura::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace caesura::codec {
+HWY_EXPORT(InterpolateFloat);
+HWY_EXPORT(InterpolateDouble);
+HWY_EXPORT(LatticeFloat);
+HWY_EXPORT(LatticeDouble);
+HWY_EXPORT(IndicesFloat);
+HWY_EXPORT(IndicesDouble);
+HWY_EXPORT(Difference);
+HWY_EXPORT(Zigzag);
+HWY_EXPORT(ZigzagDifferences);
+
+template <>
+void sample_interpolation(const SampledRow<float>& row, float step, bool cubic, float feedback,
+                          float* residual, std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(InterpolateFloat)(row, step, cubic, feedback, residual, codes);
+}
+template <>
+void sample_interpolation(const SampledRow<double>& row, double step, bool cubic, double feedback,
+                          double* residual, std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(InterpolateDouble)(row, step, cubic, feedback, residual, codes);
+}
+template <>
+void sample_lattice(float* values, std::size_t n, float step) {
+    HWY_DYNAMIC_DISPATCH(LatticeFloat)(values, n, step);
+}
+template <>
+void sample_lattice(double* values, std::size_t n, double step) {
+    HWY_DYNAMIC_DISPATCH(LatticeDouble)(values, n, step);
+}
+template <>
+void sample_indices(const float* values, std::size_t n, float step, std::int32_t* indices) {
+    HWY_DYNAMIC_DISPATCH(IndicesFloat)(values, n, step, indices);
+}
+template <>
+void sample_indices(const double* values, std::size_t n, double step, std::int32_t* indices) {
+    HWY_DYNAMIC_DISPATCH(IndicesDouble)(values, n, step, indices);
+}
+void sample_difference(const std::int32_t* a, const std::int32_t* b, std::size_t n,
+                       std::int32_t* out) {
+    HWY_DYNAMIC_DISPATCH(Difference)(a, b, n, out);
+}
+void sample_zigzag(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(Zigzag)(values, n, codes);
+}
+void sample_zigzag_differences(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(ZigzagDifferences)(values, n, codes);
+}
+}  // namespace caesura::codec
+#endif
