@@ -9,21 +9,15 @@
 
 #include "codec/decode_frame.hpp"
 #include "codec/float_environment.hpp"
-#include "codec/part_encoder.hpp"
 #include "codec/slabs.hpp"
 #include "codec/typed_view.hpp"
+#include "codec/workspace.hpp"
 
 namespace caesura {
 namespace codec {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-/// This thread's encoder: fresh pages for its working memory would cost as much as the encoding.
-PartEncoder& thread_encoder() {
-    thread_local PartEncoder encoder;
-    return encoder;
-}
 
 Bytes bytes_of(const Slab& slab, Bytes values, std::size_t value_bytes) {
     return values.subspan(static_cast<std::size_t>(slab.first) * value_bytes,
@@ -76,7 +70,7 @@ Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& reque
         const Slab slab = slabs[index];
         std::vector<std::byte> part;
         TableStatistics counts(request.entropy);
-        Status status = thread_encoder().encode(
+        Status status = thread_workspace().encoder.encode(
             bytes_of(slab, values, request.header.value_bytes()), slab.shape, request,
             statistics != nullptr ? &counts : nullptr, part);
         if (status.ok()) parts.append(index, part, &counts, statistics, status);
@@ -116,7 +110,8 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
                               threads, statistics, frame);
     } else {
         const FloatEnvironment environment;
-        status = thread_encoder().encode(values, header.shape, request, statistics, frame);
+        status =
+            thread_workspace().encoder.encode(values, header.shape, request, statistics, frame);
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
         frame = raw_frame(values, header);
@@ -296,7 +291,8 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
         for (std::uint64_t i = 0; i < looked_at; ++i) {
             const codec::Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
             const auto part = codec::bytes_of(slab, values, size_of(dtype));
-            const auto choice = codec::thread_encoder().predict(part, slab.shape, *request);
+            const auto choice =
+                codec::thread_workspace().encoder.predict(part, slab.shape, *request);
             predicted += static_cast<double>(choice.bytes);
             raw += static_cast<double>(part.size());
             const bool lorenzo = choice.kind == codec::PartKind::lorenzo;

@@ -5,19 +5,17 @@
 
 #include "codec/decode_frame.hpp"
 #include "codec/float_environment.hpp"
-#include "codec/part_decoder.hpp"
+#include "codec/workspace.hpp"
 
 namespace caesura {
 namespace codec {
 
 Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSet* tables,
                    std::span<std::byte> values) {
-    // Kept for the thread's next slab: fresh pages cost as much as the decoding.
-    thread_local PartDecoder decoder;
     const FloatEnvironment environment;
     const Shape shape = layout.slabs[index].shape;
-    return decoder.decode(layout.parts[static_cast<std::size_t>(index)], layout.header, shape,
-                          tables, values);
+    return thread_workspace().decoder.decode(layout.parts[static_cast<std::size_t>(index)],
+                                             layout.header, shape, tables, values);
 }
 
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,

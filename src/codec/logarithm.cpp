@@ -1,7 +1,6 @@
 #include "codec/logarithm.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -13,25 +12,6 @@ namespace {
 
 bool any_bit(const std::vector<std::uint16_t>& mask) {
     return std::any_of(mask.begin(), mask.end(), [](std::uint16_t word) { return word != 0; });
-}
-
-/// Do the values of a stretch that are finite and not 0 keep the bound? No branch inside, so that
-/// compilers vectorise it. Zeros come back from the mask and never fail; what is not finite may.
-template <class T>
-bool all_keep(const T* x, const T* y, std::size_t n, double fraction) {
-    // Per lane, as in bound.cpp: no serial dependency.
-    constexpr std::size_t k_lanes = 16;
-    std::array<double, k_lanes> over{};
-    const auto take = [&](std::size_t lane, T a, T b) {
-        const double value = static_cast<double>(a);
-        const double difference = std::abs(value - static_cast<double>(b));
-        over[lane] = difference <= fraction * std::abs(value) ? over[lane] : 1.0;
-    };
-    std::size_t i = 0;
-    for (; i + k_lanes <= n; i += k_lanes)
-        for (std::size_t lane = 0; lane < k_lanes; ++lane) take(lane, x[i + lane], y[i + lane]);
-    for (; i < n; ++i) take(0, x[i], y[i]);
-    return *std::max_element(over.begin(), over.end()) == 0.0;
 }
 
 }  // namespace
@@ -93,10 +73,10 @@ void LogarithmOfSlab<T>::add_failures(std::span<const T> values, std::span<const
     std::vector<std::uint32_t> failures;
     for (std::size_t begin = 0; begin < values.size(); begin += k_stretch) {
         const std::size_t n = std::min(k_stretch, values.size() - begin);
-        if (all_keep(&values[begin], &decoded[begin], n, strict)) continue;
+        if (keeps_share(&values[begin], &decoded[begin], n, strict)) continue;
         for (std::size_t i = begin; i < begin + n; ++i) {
             if (!std::isfinite(values[i])) continue;  // an override already
-            if (all_keep(&values[i], &decoded[i], 1, strict)) continue;
+            if (keeps_share(&values[i], &decoded[i], 1, strict)) continue;
             failures.push_back(static_cast<std::uint32_t>(i));
         }
     }

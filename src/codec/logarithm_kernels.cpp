@@ -225,6 +225,42 @@ void Backward(const T* y, size_t n, int centre, const uint16_t* negative, const 
     std::memcpy(x + i, both, (n - i) * sizeof(T));
 }
 
+HWY_INLINE auto LoadDouble(hn::CappedTag<double, 8> d, const double* from) {
+    return hn::LoadU(d, from);
+}
+HWY_INLINE auto LoadDouble(hn::CappedTag<double, 8> d, const float* from) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, decltype(d)>(), from));
+}
+
+template <class T>
+bool Keeps(const T* HWY_RESTRICT x, const T* HWY_RESTRICT y, size_t n, double share) {
+    const hn::CappedTag<double, 8> d;
+    const size_t lanes = hn::Lanes(d);
+    const auto factor = hn::Set(d, share);
+    const auto keep = [&](const T* a, const T* b) HWY_ATTR {
+        const auto value = LoadDouble(d, a);
+        const auto difference = hn::Abs(hn::Sub(value, LoadDouble(d, b)));
+        return hn::Le(difference, hn::Mul(factor, hn::Abs(value)));
+    };
+    auto all = hn::Eq(factor, factor);
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes) all = hn::And(all, keep(x + i, y + i));
+    if (i < n) {
+        HWY_ALIGN T from[8] = {};
+        HWY_ALIGN T to[8] = {};
+        std::memcpy(from, x + i, (n - i) * sizeof(T));
+        std::memcpy(to, y + i, (n - i) * sizeof(T));
+        all = hn::And(all, keep(from, to));
+    }
+    return hn::AllTrue(d, all);
+}
+
+bool KeepsF32(const float* x, const float* y, size_t n, double share) {
+    return Keeps(x, y, n, share);
+}
+bool KeepsF64(const double* x, const double* y, size_t n, double share) {
+    return Keeps(x, y, n, share);
+}
 void ForwardF32(const float* x, size_t n, int centre, float* y, const LogarithmMasks& masks) {
     Forward(x, n, centre, y, masks);
 }
@@ -247,6 +283,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace caesura::codec {
 
+HWY_EXPORT(KeepsF32);
+HWY_EXPORT(KeepsF64);
 HWY_EXPORT(ForwardF32);
 HWY_EXPORT(ForwardF64);
 HWY_EXPORT(BackwardF32);
@@ -267,6 +305,13 @@ void backward_logarithm(const float* y, std::size_t n, int centre, const std::ui
 void backward_logarithm(const double* y, std::size_t n, int centre, const std::uint16_t* negative,
                         const std::uint16_t* zero, double* x) {
     HWY_DYNAMIC_DISPATCH(BackwardF64)(y, n, centre, negative, zero, x);
+}
+
+bool keeps_share(const float* x, const float* y, std::size_t n, double share) {
+    return HWY_DYNAMIC_DISPATCH(KeepsF32)(x, y, n, share);
+}
+bool keeps_share(const double* x, const double* y, std::size_t n, double share) {
+    return HWY_DYNAMIC_DISPATCH(KeepsF64)(x, y, n, share);
 }
 
 }  // namespace caesura::codec

@@ -33,4 +33,8 @@ void backward_logarithm(const float* y, std::size_t n, int centre, const std::ui
 void backward_logarithm(const double* y, std::size_t n, int centre, const std::uint16_t* negative,
                         const std::uint16_t* zero, double* x);
 
+/// Is |x - y| <= share * |x| for all of them? In double; false where x or y is NaN, or x infinite.
+bool keeps_share(const float* x, const float* y, std::size_t n, double share);
+bool keeps_share(const double* x, const double* y, std::size_t n, double share);
+
 }  // namespace caesura::codec

@@ -50,8 +50,8 @@ struct PartDecoder::Typed {
     std::vector<std::uint16_t> zero;
 };
 
-PartDecoder::PartDecoder()
-    : scratch_(std::make_unique<PredictorScratch>()),
+PartDecoder::PartDecoder(PredictorScratch& scratch)
+    : scratch_(scratch),
       float_(std::make_unique<Typed<float>>()),
       double_(std::make_unique<Typed<double>>()) {}
 
@@ -128,10 +128,10 @@ Status PartDecoder::decode_codes(const Part& part, const Shape& shape, const Tab
     status = decoder->open(part[Section::codes], shape.count(), tables);
     if (!status.ok()) return status;
     CodeReader codes(*decoder);
-    status = lorenzo ? decode_lorenzo(values, shape, quantiser, header.lorenzo, *scratch_, codes,
+    status = lorenzo ? decode_lorenzo(values, shape, quantiser, header.lorenzo, scratch_, codes,
                                       typed.exact)
                      : decode_interpolation(values, shape, quantiser, header.interpolation,
-                                            *scratch_, codes, typed.exact);
+                                            scratch_, codes, typed.exact);
     const Status closed = decoder->close();
     return status.ok() ? closed : status;
 }

@@ -15,7 +15,8 @@ namespace caesura::codec {
 /// Keeps its working memory from part to part. One thread at a time.
 class PartDecoder {
   public:
-    PartDecoder();
+    /// @param scratch  used during decode() only; must outlive this.
+    explicit PartDecoder(PredictorScratch& scratch);
     ~PartDecoder();
 
     /// @param tables  the set the caller has, or null.
@@ -41,7 +42,7 @@ class PartDecoder {
     Status put_overrides(const Part& part, Typed<T>& typed, std::span<T> values);
 
     LosslessUnpacker unpacker_;
-    std::unique_ptr<PredictorScratch> scratch_;
+    PredictorScratch& scratch_;
     std::array<std::unique_ptr<EntropyDecoder>, 3> decoders_;
     std::vector<std::uint32_t> positions_;
     std::unique_ptr<Typed<float>> float_;

@@ -6,7 +6,6 @@
 
 #include "codec/gaps.hpp"
 #include "codec/logarithm.hpp"
-#include "codec/part_decoder.hpp"
 #include "codec/typed_view.hpp"
 
 namespace caesura::codec {
@@ -51,10 +50,13 @@ struct Prepared {
 
 }  // namespace
 
-struct PartEncoder::Workspace {
+struct PartEncoder::Work {
+    Work(PredictorScratch& scratch_memory, PartDecoder& verifier)
+        : scratch(scratch_memory), decoder(verifier) {}
+
+    PredictorScratch& scratch;
+    PartDecoder& decoder;
     LosslessPacker packer;
-    PartDecoder decoder;  // to verify
-    PredictorScratch scratch;
     std::array<std::unique_ptr<EntropyEncoder>, 3> encoders;
     Typed<float> float_values;
     Typed<double> double_values;
@@ -92,8 +94,8 @@ struct PartEncoder::Workspace {
                         TableStatistics* statistics, std::vector<std::byte>& out, bool& possible);
 };
 
-void PartEncoder::Workspace::encode_exactly(std::span<const std::byte> values,
-                                            std::size_t value_bytes, std::vector<std::byte>& out) {
+void PartEncoder::Work::encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
+                                       std::vector<std::byte>& out) {
     const std::size_t begin = out.size();
     append(PartKind::lossless, {}, out);
     packer.pack(values, value_bytes, out);
@@ -102,9 +104,9 @@ void PartEncoder::Workspace::encode_exactly(std::span<const std::byte> values,
     append(PartKind::raw, values, out);
 }
 
-bool PartEncoder::Workspace::lossless_is_smaller(std::span<const std::byte> values,
-                                                 std::size_t value_bytes, std::size_t lossy_bytes,
-                                                 std::vector<std::byte>& lossless) {
+bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
+                                            std::size_t value_bytes, std::size_t lossy_bytes,
+                                            std::vector<std::byte>& lossless) {
     if (lossy_bytes * k_compare_below_ratio < values.size()) return false;
     const auto estimated = static_cast<double>(packer.estimate(values, value_bytes));
     if (estimated > k_sample_error * static_cast<double>(lossy_bytes) &&
@@ -116,10 +118,10 @@ bool PartEncoder::Workspace::lossless_is_smaller(std::span<const std::byte> valu
 
 /// Sections tables and codes; exact values are left in typed<T>().exact.
 template <class T>
-void PartEncoder::Workspace::encode_codes(const Prepared<T>& prepared, const Shape& shape,
-                                          const PartHeader& header, const TableSet& tables,
-                                          std::uint64_t expected_bytes, TableStatistics* statistics,
-                                          std::vector<std::byte>& out) {
+void PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& shape,
+                                     const PartHeader& header, const TableSet& tables,
+                                     std::uint64_t expected_bytes, TableStatistics* statistics,
+                                     std::vector<std::byte>& out) {
     const std::span<const T> values = prepared.coded;
     const Quantiser<T>& quantiser = prepared.quantiser;
     ExactValues<T>& exact = typed<T>().exact;
@@ -141,8 +143,8 @@ void PartEncoder::Workspace::encode_codes(const Prepared<T>& prepared, const Sha
 /// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
 /// slab without its gaps.
 template <class T>
-Prepared<T> PartEncoder::Workspace::prepare(std::span<const T> values,
-                                            const ResolvedBound& resolved, PartHeader& header) {
+Prepared<T> PartEncoder::Work::prepare(std::span<const T> values, const ResolvedBound& resolved,
+                                       PartHeader& header) {
     Typed<T>& work = typed<T>();
     Prepared<T> prepared;
     prepared.coded = values;
@@ -168,10 +170,10 @@ Prepared<T> PartEncoder::Workspace::prepare(std::span<const T> values,
 /// What is put in place after prediction. Logarithms are decoded (their part begins at `begin`) to
 /// see which values fail.
 template <class T>
-Status PartEncoder::Workspace::finish_overrides(std::span<const T> values, const Shape& shape,
-                                                const EncodeRequest& request, PartHeader& header,
-                                                PartWriter& part, std::size_t begin,
-                                                std::vector<std::byte>& out) {
+Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shape& shape,
+                                           const EncodeRequest& request, PartHeader& header,
+                                           PartWriter& part, std::size_t begin,
+                                           std::vector<std::byte>& out) {
     std::span<const std::uint32_t> positions = typed<T>().filled.positions();
     if (header.logarithm) {
         LogarithmOfSlab<T>& logarithm = typed<T>().logarithm;
@@ -192,10 +194,9 @@ Status PartEncoder::Workspace::finish_overrides(std::span<const T> values, const
 }
 
 template <class T>
-Status PartEncoder::Workspace::encode_lossy(std::span<const T> values, const Shape& shape,
-                                            const EncodeRequest& request,
-                                            TableStatistics* statistics,
-                                            std::vector<std::byte>& out, bool& possible) {
+Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& shape,
+                                       const EncodeRequest& request, TableStatistics* statistics,
+                                       std::vector<std::byte>& out, bool& possible) {
     const std::size_t begin = out.size();
     PartHeader header;
     const Prepared<T> prepared = prepare(values, request.bound, header);
@@ -242,7 +243,8 @@ Status PartEncoder::Workspace::encode_lossy(std::span<const T> values, const Sha
     return status;
 }
 
-PartEncoder::PartEncoder() : workspace_(std::make_unique<Workspace>()) {}
+PartEncoder::PartEncoder(PredictorScratch& scratch, PartDecoder& decoder)
+    : work_(std::make_unique<Work>(scratch, decoder)) {}
 PartEncoder::~PartEncoder() = default;
 
 Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape,
@@ -261,19 +263,18 @@ Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape
     if (possible) {
         const auto lossy = [&]<class T>(Typed<T>& typed) {
             const auto view = typed_view<T>(values, typed.aligned);
-            return workspace_->encode_lossy(view, shape, request, counting, out, possible);
+            return work_->encode_lossy(view, shape, request, counting, out, possible);
         };
-        const Status status = request.header.dtype == DType::float32
-                                  ? lossy(workspace_->float_values)
-                                  : lossy(workspace_->double_values);
+        const Status status = request.header.dtype == DType::float32 ? lossy(work_->float_values)
+                                                                     : lossy(work_->double_values);
         if (!status.ok()) return status;
     }
     if (!possible) {
-        workspace_->encode_exactly(values, value_bytes, out);
+        work_->encode_exactly(values, value_bytes, out);
         return {};
     }
     std::vector<std::byte> lossless;
-    if (workspace_->lossless_is_smaller(values, value_bytes, out.size() - begin, lossless)) {
+    if (work_->lossless_is_smaller(values, value_bytes, out.size() - begin, lossless)) {
         out.resize(begin);
         out.insert(out.end(), lossless.begin(), lossless.end());
         return {};
@@ -291,7 +292,7 @@ Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shap
         return exact;
     }
     exact.kind = PartKind::lossless;
-    exact.bytes = 1 + workspace_->packer.estimate(values, value_bytes);
+    exact.bytes = 1 + work_->packer.estimate(values, value_bytes);
     if (exact.bytes > values.size()) {
         exact.kind = PartKind::raw;
         exact.bytes = 1 + values.size();
@@ -300,13 +301,13 @@ Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shap
     const auto lossy = [&]<class T>(Typed<T>& typed) {
         const auto view = typed_view<T>(values, typed.aligned);
         PartHeader header;
-        const Prepared<T> prepared = workspace_->prepare(view, request.bound, header);
+        const Prepared<T> prepared = work_->prepare(view, request.bound, header);
         if (!prepared.possible) return exact;
         return choose(prepared.coded, shape, prepared.quantiser, request.mode, coding_of(request),
                       *request.tables);
     };
-    const Choice choice = request.header.dtype == DType::float32 ? lossy(workspace_->float_values)
-                                                                 : lossy(workspace_->double_values);
+    const Choice choice = request.header.dtype == DType::float32 ? lossy(work_->float_values)
+                                                                 : lossy(work_->double_values);
     return choice.bytes < exact.bytes ? choice : exact;
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "codec/frame.hpp"
+#include "codec/part_decoder.hpp"
 #include "codec/resolve_bound.hpp"
 #include "codec/tune.hpp"
 
@@ -26,7 +27,9 @@ struct EncodeRequest {
 /// Keeps its working memory from part to part. One thread at a time.
 class PartEncoder {
   public:
-    PartEncoder();
+    /// @param scratch  used during encode() only; must outlive this.
+    /// @param decoder  to verify with; likewise, and may use the same scratch.
+    PartEncoder(PredictorScratch& scratch, PartDecoder& decoder);
     ~PartEncoder();
     PartEncoder(const PartEncoder&) = delete;
     PartEncoder& operator=(const PartEncoder&) = delete;
@@ -45,8 +48,8 @@ class PartEncoder {
                    const EncodeRequest& request);
 
   private:
-    struct Workspace;
-    std::unique_ptr<Workspace> workspace_;
+    struct Work;
+    std::unique_ptr<Work> work_;
 };
 
 }  // namespace caesura::codec
