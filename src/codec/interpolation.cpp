@@ -30,7 +30,10 @@ namespace {
 constexpr int k_x = 3;
 constexpr std::size_t k_line_values = 16;  // of one cache line (float32); whole vectors overrun
 constexpr std::uint64_t k_coarsest_extent = 4;
-constexpr std::size_t k_batch_rows = 32;
+// Few, so that preparing rows overlaps the vector work of the ones before.
+constexpr std::size_t k_batch_rows = 4;
+// Originals come from memory, and every second row at that: asked for this many rows ahead.
+constexpr std::size_t k_prefetch_rows = 4;
 
 using Extents = std::array<std::size_t, 4>;
 
@@ -119,7 +122,7 @@ struct PlaneRing {
     std::size_t slot(std::size_t i0) const {
         if (whole) return i0;
         if ((i0 & 1) != 0) return own_odd ? n_even : 0;
-        return (i0 / 2) % n_even;
+        return n_even == 1 ? 0 : (i0 / 2) % 4;
     }
 };
 
@@ -232,12 +235,14 @@ class LevelWalk {
         pass.fresh = !single || !started_[static_cast<std::size_t>(axis)];
         if (ranges[0].count() * ranges[1].count() == 0) return;
         started_[static_cast<std::size_t>(axis)] = true;
+        if (Codec::k_encodes)
+            pass.prefetch = k_prefetch_rows * ranges[1].step * l_.originals.stride;
         const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
         std::array<InterpolationRow<T>, k_batch_rows> rows;
         std::size_t n = 0;
         for (std::size_t i1 = ranges[0].begin; i1 < ranges[0].end; i1 += ranges[0].step) {
             for (std::size_t i2 = ranges[1].begin; i2 < ranges[1].end; i2 += ranges[1].step) {
-                rows[n++] = make_row(axis, full, keep, i0, i1, i2);
+                fill_row(rows[n++], axis, full, keep, i0, i1, i2);
                 if (n < k_batch_rows) continue;
                 hand_over(axis, pass, rows, n);
                 pass.fresh = false;
@@ -293,32 +298,30 @@ class LevelWalk {
     }
 
     /// The row `distance` away from a target along `axis`; null outside the grid.
-    const T* source(int axis, bool full, std::array<std::size_t, 3> i, int distance) const {
-        auto& index = i[static_cast<std::size_t>(axis)];
-        const auto n = static_cast<std::ptrdiff_t>(l_.n[static_cast<std::size_t>(axis)]);
-        const std::ptrdiff_t moved = static_cast<std::ptrdiff_t>(index) + distance;
-        if (moved < 0 || moved >= n) return nullptr;
-        index = static_cast<std::size_t>(moved);
-        return row_of(full, i[0], i[1], i[2]);
+    const T* source(int axis, bool full, std::size_t i0, std::size_t i1, std::size_t i2,
+                    int distance) const {
+        std::size_t& index = axis == 0 ? i0 : axis == 1 ? i1 : i2;
+        index += static_cast<std::size_t>(distance);  // wraps below 0
+        if (index >= l_.n[static_cast<std::size_t>(axis)]) return nullptr;
+        return row_of(full, i0, i1, i2);
     }
 
-    InterpolationRow<T> make_row(int axis, bool full, bool keep, std::size_t i0, std::size_t i1,
-                                 std::size_t i2) const {
-        InterpolationRow<T> row;
+    /// In place: a copy of what has just been written piece by piece would wait for its stores.
+    void fill_row(InterpolationRow<T>& row, int axis, bool full, bool keep, std::size_t i0,
+                  std::size_t i1, std::size_t i2) const {
         if (Codec::k_encodes) row.original = l_.originals.row(i0, i1, i2);
         row.position = (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2]) << l_.level;
         if (axis == k_x) {
             row.position += std::uint64_t{1} << l_.level;
             row.coarse = row_of(false, i0, i1, i2);
             row.out = keep ? l_.full.row(i0, i1, i2) : nullptr;
-            return row;
+            return;
         }
-        row.below3 = source(axis, full, {i0, i1, i2}, -3);
-        row.below1 = source(axis, full, {i0, i1, i2}, -1);
-        row.above1 = source(axis, full, {i0, i1, i2}, 1);
-        row.above3 = source(axis, full, {i0, i1, i2}, 3);
+        row.below3 = source(axis, full, i0, i1, i2, -3);
+        row.below1 = source(axis, full, i0, i1, i2, -1);
+        row.above1 = source(axis, full, i0, i1, i2, 1);
+        row.above3 = source(axis, full, i0, i1, i2, 3);
         row.out = keep ? row_of(full, i0, i1, i2) : nullptr;
-        return row;
     }
 
     const Geometry& g_;
@@ -365,6 +368,7 @@ class Interpolation {
         code_coarsest();
         for (int level = g_.levels - 1; level >= 0; --level) {
             const Level<T> l = make_level(level);
+            extend_coarse(l);
             LevelWalk<T, Codec>(g_, l, codec_).run();
         }
     }
@@ -451,6 +455,15 @@ class Interpolation {
         ratio = std::min(ratio, settings_.beta / 16.0);
         const double step = static_cast<double>(quantiser_.step) / ratio;
         return std::max(static_cast<T>(step), std::numeric_limits<T>::min());
+    }
+
+    /// Make the coarser grid's rows ready for passes along x.
+    void extend_coarse(const Level<T>& l) const {
+        const Extents n = g_.at_level(l.level + 1);
+        for (std::size_t i0 = 0; i0 < n[0]; ++i0)
+            for (std::size_t i1 = 0; i1 < n[1]; ++i1)
+                for (std::size_t i2 = 0; i2 < n[2]; ++i2)
+                    extend_row(l.coarse.row(i0, i1, i2), n[k_x], (l.n[k_x] & 1) != 0);
     }
 
     /// Originals of every level, each from the next finer one.

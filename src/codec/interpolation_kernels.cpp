@@ -69,38 +69,77 @@ void fetch_lanes(InterpolationLanes<T>& lanes, std::size_t n, const Interpolatio
 HWY_BEFORE_NAMESPACE();
 namespace caesura::codec::HWY_NAMESPACE {
 
-/// What turns predictions into reconstructions: by residuals that it makes ...
+/// What a pass needs in registers: the loops store to memory that, for all the compiler knows,
+/// holds the originals of these.
+template <class T>
+struct Constants {
+    using V = typename Lanes<T>::V;
+    explicit Constants(const InterpolationPass<T>& pass)
+        : step(hn::Set(D(), pass.step)),
+          inverse(hn::Set(D(), pass.inverse)),
+          bound(hn::Set(D(), pass.bound)),
+          weight(hn::Set(D(), pass.weight)) {}
+    using D = typename Lanes<T>::D;
+    V step;
+    V inverse;
+    V bound;
+    V weight;
+};
+
+/// A vector after its codes are made or read. Only the rare paths hand it on as a whole: GCC 12
+/// keeps such a structure in memory.
+template <class T>
+struct Settled {
+    typename Lanes<T>::V reconstruction;
+    typename Lanes<T>::V residual;  ///< reconstruction - prediction without feedback
+    typename Lanes<T>::VI code;
+};
+
+template <class T>
+HWY_INLINE void spill(const Settled<T>& s, InterpolationLanes<T>& lanes) {
+    const typename Lanes<T>::D d;
+    hn::StoreU(s.reconstruction, d, lanes.reconstructions);
+    hn::StoreU(s.residual, d, lanes.residuals);
+    hn::StoreU(s.code, typename Lanes<T>::DI(), reinterpret_cast<std::int32_t*>(lanes.codes));
+}
+
+template <class T>
+HWY_INLINE Settled<T> fill(const InterpolationLanes<T>& lanes) {
+    const typename Lanes<T>::D d;
+    return {hn::LoadU(d, lanes.reconstructions), hn::LoadU(d, lanes.residuals),
+            hn::LoadU(typename Lanes<T>::DI(), reinterpret_cast<const std::int32_t*>(lanes.codes))};
+}
+
+/// Turns predictions into reconstructions: by codes that it makes ...
 template <class T>
 struct EncodeStep {
     static constexpr bool k_encodes = true;
     using L = Lanes<T>;
     using V = typename L::V;
-    using VI = typename L::VI;
     using M = typename L::M;
+    using Codes = std::int32_t*;
+    using Stream = CodeWriter;
+    using Exact = ExactValues<T>;
 
-    const InterpolationPass<T>& pass;
-    CodeWriter& writer;
-    ExactValues<T>& exact;
-    std::uint32_t* out = nullptr;
+    static HWY_INLINE Codes open(CodeWriter& writer, std::size_t) {
+        return reinterpret_cast<std::int32_t*>(writer.room());
+    }
+    static HWY_INLINE void close(CodeWriter& writer, std::size_t n) { writer.advance(n); }
 
-    HWY_INLINE void begin(std::size_t) { out = writer.room(); }
-    HWY_INLINE void end(std::size_t n) { writer.advance(n); }
-
-    /// @param x  in the run begun last. @param n  lanes that count. `base`: the prediction without
-    /// feedback; `residual`: reconstruction - base.
-    HWY_INLINE V operator()(std::size_t x, std::size_t n, bool all, V v, V p, V base, std::uint64_t,
-                            V& residual) {
+    /// @param n  lanes that count; `all`: every lane does. @param base  the prediction without
+    /// feedback.
+    static HWY_INLINE void settle(const Constants<T>& c, V v, V p, V base, std::size_t n, bool all,
+                                  Codes codes, std::uint64_t, const InterpolationPass<T>& pass,
+                                  Exact& exact, V& reconstruction, V& residual) {
         const typename L::D d;
-        const typename L::DI di;
         const typename L::DBits db;
-        const V t = hn::Mul(hn::Sub(v, p), hn::Set(d, pass.inverse));
-        const VI r = to_lattice(t);
+        const auto r = to_lattice(hn::Mul(hn::Sub(v, p), c.inverse));
         const V rounded = to_values(r);
-        V reconstruction = hn::Add(p, hn::Mul(rounded, hn::Set(d, pass.step)));
+        reconstruction = hn::Add(p, hn::Mul(rounded, c.step));
         residual = hn::Sub(reconstruction, base);
-        VI code = zigzag(r);
+        auto code = zigzag(r);
         // -2^31 would be taken for the mark of an exact value.
-        const M held = hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), hn::Set(d, pass.bound)),
+        const M held = hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), c.bound),
                                hn::Ne(rounded, hn::Set(d, static_cast<T>(-2147483648.0))));
         const M zero_exponent = hn::RebindMask(
             d, hn::Eq(hn::And(hn::BitCast(db, v), hn::Set(db, k_exponent)), hn::Zero(db)));
@@ -110,10 +149,15 @@ struct EncodeStep {
             const M nonzero = hn::RebindMask(d, hn::Ne(hn::BitCast(db, v), hn::Zero(db)));
             M failed = hn::Or(hn::Not(held), hn::And(zero_exponent, nonzero));
             if (!all) failed = hn::And(failed, hn::FirstN(d, n));
-            if (!hn::AllFalse(d, failed)) store(n, v, p, reconstruction, residual, code);
+            if (HWY_UNLIKELY(!hn::AllFalse(d, failed))) {
+                const Settled<T> stored =
+                    store(v, p, Settled<T>{reconstruction, residual, code}, n, pass, exact);
+                reconstruction = stored.reconstruction;
+                residual = stored.residual;
+                code = stored.code;
+            }
         }
-        hn::StoreU(code, di, reinterpret_cast<std::int32_t*>(out + x));
-        return reconstruction;
+        hn::StoreU(code, typename L::DI(), codes);
     }
 
   private:
@@ -121,66 +165,59 @@ struct EncodeStep {
     static constexpr Bits k_mantissa = (Bits{1} << (std::numeric_limits<T>::digits - 1)) - 1;
     static constexpr Bits k_exponent = std::numeric_limits<Bits>::max() - k_mantissa;
 
-    HWY_NOINLINE void store(std::size_t n, V v, V p, V& reconstruction, V& residual, VI& code) {
+    static HWY_NOINLINE Settled<T> store(V v, V p, Settled<T> s, std::size_t n,
+                                         const InterpolationPass<T>& pass, Exact& exact) {
         const typename L::D d;
-        const typename L::DI di;
         InterpolationLanes<T> lanes;
         hn::StoreU(v, d, lanes.values);
         hn::StoreU(p, d, lanes.predictions);
-        hn::StoreU(reconstruction, d, lanes.reconstructions);
-        hn::StoreU(residual, d, lanes.residuals);
-        hn::StoreU(code, di, reinterpret_cast<std::int32_t*>(lanes.codes));
+        spill(s, lanes);
         store_lanes(lanes, n, pass, exact);
-        reconstruction = hn::LoadU(d, lanes.reconstructions);
-        residual = hn::LoadU(d, lanes.residuals);
-        code = hn::LoadU(di, reinterpret_cast<const std::int32_t*>(lanes.codes));
+        return fill(lanes);
     }
 };
 
-/// ... or by residuals that it is given.
+/// ... or by codes that it is given.
 template <class T>
 struct DecodeStep {
     static constexpr bool k_encodes = false;
     using L = Lanes<T>;
     using V = typename L::V;
-    using VI = typename L::VI;
+    using Codes = const std::int32_t*;
+    using Stream = CodeReader;
+    using Exact = ExactFeed<T>;
 
-    const InterpolationPass<T>& pass;
-    CodeReader& reader;
-    ExactFeed<T>& exact;
-    const std::uint32_t* in = nullptr;
+    static HWY_INLINE Codes open(CodeReader& reader, std::size_t n) {
+        return reinterpret_cast<const std::int32_t*>(reader.take(n));
+    }
+    static HWY_INLINE void close(CodeReader&, std::size_t) {}
 
-    HWY_INLINE void begin(std::size_t n) { in = reader.take(n); }
-    HWY_INLINE void end(std::size_t) {}
-
-    HWY_INLINE V operator()(std::size_t x, std::size_t n, bool all, V, V p, V base,
-                            std::uint64_t position, V& residual) {
-        const typename L::D d;
+    static HWY_INLINE void settle(const Constants<T>& c, V, V p, V base, std::size_t n, bool all,
+                                  Codes codes, std::uint64_t position,
+                                  const InterpolationPass<T>& pass, Exact& exact, V& reconstruction,
+                                  V& residual) {
         const typename L::DI di;
-        const VI code = hn::LoadU(di, reinterpret_cast<const std::int32_t*>(in + x));
-        V reconstruction = hn::Add(p, hn::Mul(to_values(unzigzag(code)), hn::Set(d, pass.step)));
+        const auto code = hn::LoadU(di, codes);
+        reconstruction = hn::Add(p, hn::Mul(to_values(unzigzag(code)), c.step));
         residual = hn::Sub(reconstruction, base);
         auto marked = hn::Eq(code, hn::Set(di, -1));
         if (!all) marked = hn::And(marked, hn::FirstN(di, n));
-        if (HWY_UNLIKELY(!hn::AllFalse(di, marked))) {
-            fetch(n, position, p, reconstruction, residual, code);
-        }
-        return reconstruction;
+        if (HWY_LIKELY(hn::AllFalse(di, marked))) return;
+        const Settled<T> fetched =
+            fetch(p, Settled<T>{reconstruction, residual, code}, n, position, pass, exact);
+        reconstruction = fetched.reconstruction;
+        residual = fetched.residual;
     }
 
   private:
-    HWY_NOINLINE void fetch(std::size_t n, std::uint64_t position, V p, V& reconstruction,
-                            V& residual, VI code) {
+    static HWY_NOINLINE Settled<T> fetch(V p, Settled<T> s, std::size_t n, std::uint64_t position,
+                                         const InterpolationPass<T>& pass, Exact& exact) {
         const typename L::D d;
-        const typename L::DI di;
         InterpolationLanes<T> lanes;
         hn::StoreU(p, d, lanes.predictions);
-        hn::StoreU(reconstruction, d, lanes.reconstructions);
-        hn::StoreU(residual, d, lanes.residuals);
-        hn::StoreU(code, di, reinterpret_cast<std::int32_t*>(lanes.codes));
+        spill(s, lanes);
         fetch_lanes(lanes, n, pass, position, exact);
-        reconstruction = hn::LoadU(d, lanes.reconstructions);
-        residual = hn::LoadU(d, lanes.residuals);
+        return fill(lanes);
     }
 };
 
@@ -193,6 +230,13 @@ HWY_INLINE typename Lanes<T>::V load_part(const T* from, std::size_t n) {
     HWY_ALIGN T part[64 / sizeof(T)] = {};
     for (std::size_t i = 0; i < n; ++i) part[i] = from[i];
     return hn::Load(d, part);
+}
+
+/// Ask memory for what lies `ahead` values on, be it inside the array or not.
+template <class T>
+HWY_INLINE void prefetch(const T* from, std::size_t ahead) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(T);
+    __builtin_prefetch(reinterpret_cast<const void*>(address));
 }
 
 template <class T>
@@ -286,24 +330,57 @@ HWY_INLINE typename Lanes<T>::V predict(const Sources<T>& s, std::size_t x, Load
     }
 }
 
-/// Feedback: the prediction moves by a share of what the previous row was off by.
-template <class T, class V>
-HWY_INLINE V with_feedback(const InterpolationPass<T>& pass, bool fresh, std::size_t x, V base) {
-    if (pass.residuals == nullptr || fresh) return base;
-    const typename Lanes<T>::D d;
-    return hn::Add(base, hn::Mul(hn::Set(d, pass.weight), hn::LoadU(d, pass.residuals + x)));
-}
+/// What a row's loop needs beside the sources.
+template <class T, class Step>
+struct RowLoop {
+    using V = typename Lanes<T>::V;
+
+    const InterpolationPass<T>& pass;
+    const InterpolationRow<T>& row;
+    typename Step::Exact& exact;
+    const Constants<T> constants;
+    const T* feedback;  ///< the previous row's residuals; null: no feedback
+    T* residuals;       ///< where this row's go; may be null
+
+    RowLoop(const InterpolationPass<T>& p, const InterpolationRow<T>& r, bool fresh,
+            const Constants<T>& c, typename Step::Exact& e)
+        : pass(p),
+          row(r),
+          exact(e),
+          constants(c),
+          feedback(fresh ? nullptr : p.residuals),
+          residuals(p.residuals) {}
+
+    /// Feedback moves the prediction by a share of what the previous row was off by.
+    HWY_INLINE V settle(V v, V base, std::size_t x, std::size_t n, bool all,
+                        typename Step::Codes codes) const {
+        const typename Lanes<T>::D d;
+        V p = base;
+        if (feedback != nullptr) {
+            p = hn::Add(base, hn::Mul(constants.weight, hn::LoadU(d, feedback + x)));
+        }
+        V reconstruction;
+        V residual;
+        Step::settle(constants, v, p, base, n, all, codes, row.position + x * pass.position_stride,
+                     pass, exact, reconstruction, residual);
+        if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
+        return reconstruction;
+    }
+};
 
 template <class T, Kind k_kind, class Step>
-void line_row(const InterpolationPass<T>& pass, const InterpolationRow<T>& row,
-              const Sources<T>& sources, bool fresh, Step& step) {
+HWY_INLINE void line_row(const InterpolationPass<T>& pass, const InterpolationRow<T>& row,
+                         const Sources<T>& sources, const RowLoop<T, Step> loop,
+                         typename Step::Stream& stream) {
     using V = typename Lanes<T>::V;
     const typename Lanes<T>::D d;
     const std::size_t lanes = hn::Lanes(d);
     const std::size_t stride = pass.original_stride;
+    const T* original = row.original;
+    T* out = row.out;
     for (std::size_t begin = 0; begin < pass.n_targets; begin += k_chunk_values) {
         const std::size_t end = HWY_MIN(begin + k_chunk_values, pass.n_targets);
-        step.begin(end - begin);
+        const auto codes = Step::open(stream, end - begin);
         std::size_t x = begin;
         // Whole vectors, as long as reading originals of stride 2 stays inside the row.
         const std::size_t whole = stride == 1 ? end : HWY_MIN(end, pass.n_original / 2);
@@ -311,134 +388,122 @@ void line_row(const InterpolationPass<T>& pass, const InterpolationRow<T>& row,
             const V base = predict<T, k_kind>(sources, x, [](const T* p) HWY_ATTR {
                 return hn::LoadU(typename Lanes<T>::D(), p);
             });
-            const V p = with_feedback(pass, fresh, x, base);
-            V v = p;
+            V v = base;
             if constexpr (Step::k_encodes) {
-                const T* original = row.original + x * stride;
-                v = hn::LoadU(d, original);
-                if (stride != 1) v = hn::ConcatEven(d, hn::LoadU(d, original + lanes), v);
+                prefetch(original + x * stride, pass.prefetch);
+                v = hn::LoadU(d, original + x * stride);
+                if (stride != 1) {
+                    prefetch(original + 2 * x + lanes, pass.prefetch);
+                    v = hn::ConcatEven(d, hn::LoadU(d, original + 2 * x + lanes), v);
+                }
             }
-            V residual;
-            const V r = step(x - begin, lanes, true, v, p, base,
-                             row.position + x * pass.position_stride, residual);
-            if (pass.residuals != nullptr) hn::StoreU(residual, d, pass.residuals + x);
-            if (row.out != nullptr) hn::StoreU(r, d, row.out + x);
+            const V r = loop.settle(v, base, x, lanes, true, codes + (x - begin));
+            if (out != nullptr) hn::StoreU(r, d, out + x);
         }
         for (; x < end; x += lanes) {
             const std::size_t n = HWY_MIN(lanes, end - x);
             const V base = predict<T, k_kind>(
                 sources, x, [n](const T* p) HWY_ATTR { return load_part<T>(p, n); });
-            const V p = with_feedback(pass, fresh, x, base);
-            V v = p;
+            V v = base;
             if constexpr (Step::k_encodes) {
-                v = load_strided_part<T>(row.original + x * stride, n, stride);
+                v = load_strided_part<T>(original + x * stride, n, stride);
             }
-            V residual;
-            const V r = step(x - begin, n, false, v, p, base,
-                             row.position + x * pass.position_stride, residual);
-            if (pass.residuals != nullptr) hn::StoreU(residual, d, pass.residuals + x);
-            if (row.out != nullptr) store_part<T>(r, row.out + x, n);
+            const V r = loop.settle(v, base, x, n, false, codes + (x - begin));
+            if (out != nullptr) store_part<T>(r, out + x, n);
         }
-        step.end(end - begin);
+        Step::close(stream, end - begin);
     }
+    // Now, and not when the x pass reads the row: a load of what two stores have just written
+    // waits until both have left the store queue.
+    if (stride != 1 && out != nullptr) extend_row(out, pass.n_coarse, (pass.n_original & 1) != 0);
 }
 
 template <class T, class Step>
 void line_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
-               std::size_t n_rows, Step step) {
+               std::size_t n_rows, typename Step::Stream& stream, typename Step::Exact& exact) {
+    const Constants<T> constants(pass);
     for (std::size_t i = 0; i < n_rows; ++i) {
-        const bool fresh = pass.fresh && i == 0;
+        const RowLoop<T, Step> loop(pass, rows[i], pass.fresh && i == 0, constants, exact);
         Sources<T> sources;
         switch (choose_sources(rows[i], pass.cubic, sources)) {
             case Kind::cubic:
-                line_row<T, Kind::cubic>(pass, rows[i], sources, fresh, step);
+                line_row<T, Kind::cubic, Step>(pass, rows[i], sources, loop, stream);
                 break;
             case Kind::linear:
-                line_row<T, Kind::linear>(pass, rows[i], sources, fresh, step);
+                line_row<T, Kind::linear, Step>(pass, rows[i], sources, loop, stream);
                 break;
             case Kind::weighted:
-                line_row<T, Kind::weighted>(pass, rows[i], sources, fresh, step);
+                line_row<T, Kind::weighted, Step>(pass, rows[i], sources, loop, stream);
                 break;
         }
     }
 }
 
-/// Values that stand in past a coarse row's ends, so that every target has four neighbours:
-/// quadratic extrapolation, or a line towards a last target without right neighbour.
 template <class T>
-void extend_row(T* c, std::size_t n, bool odd_count) {
-    const T first = c[0];
-    const T last = c[n - 1];
-    const T before = n > 1 ? c[n - 2] : last;
-    c[-1] = n > 2 ? T{3} * first - T{3} * c[1] + c[2] : first;
-    if (odd_count) {
-        c[n] = n > 2 ? T{3} * last - T{3} * before + c[n - 3] : last;
-        c[n + 1] = last;
-    } else {
-        c[n] = T{2} * last - before;
-        c[n + 1] = n > 2 ? T{3} * last - T{2} * before : last;
+HWY_INLINE void store_interleaved_part(const T* even, typename Lanes<T>::V odd, T* out,
+                                       std::size_t n) {
+    HWY_ALIGN T part[64 / sizeof(T)];
+    hn::Store(odd, typename Lanes<T>::D(), part);
+    for (std::size_t i = 0; i < n; ++i) {
+        out[2 * i] = even[i];
+        out[2 * i + 1] = part[i];
     }
 }
 
 template <class T, bool k_cubic, class Step>
-void x_row(const InterpolationPass<T>& pass, const InterpolationRow<T>& row, bool fresh,
-           Step& step) {
+HWY_INLINE void x_row(const InterpolationPass<T>& pass, const InterpolationRow<T>& row,
+                      const RowLoop<T, Step> loop, typename Step::Stream& stream) {
     using V = typename Lanes<T>::V;
     const typename Lanes<T>::D d;
     const std::size_t lanes = hn::Lanes(d);
-    extend_row(row.coarse, pass.n_coarse, (pass.n_original & 1) != 0);
+    const T* coarse = row.coarse;
+    const T* original = row.original;
+    T* out = row.out;
     for (std::size_t begin = 0; begin < pass.n_targets; begin += k_chunk_values) {
         const std::size_t end = HWY_MIN(begin + k_chunk_values, pass.n_targets);
-        step.begin(end - begin);
+        const auto codes = Step::open(stream, end - begin);
         for (std::size_t x = begin; x < end; x += lanes) {
             const std::size_t n = HWY_MIN(lanes, end - x);
             const bool all = n == lanes;
             // Coarse rows have room behind them: whole vectors may be read.
-            const T* c = row.coarse + x;
+            const T* c = coarse + x;
             const V left = hn::LoadU(d, c);
             const V right = hn::LoadU(d, c + 1);
             const V base = k_cubic ? cubic<T>(hn::LoadU(d, c - 1), left, right, hn::LoadU(d, c + 2))
                                    : middle<T>(left, right);
-            const V p = with_feedback(pass, fresh, x, base);
-            V v = p;
+            V v = base;
             if constexpr (Step::k_encodes) {
-                const T* original = row.original + 2 * x;
-                v = all ? hn::ConcatOdd(d, hn::LoadU(d, original + lanes), hn::LoadU(d, original))
-                        : load_strided_part<T>(original + 1, n, 2);
+                const T* o = original + 2 * x;
+                prefetch(o, pass.prefetch);
+                prefetch(o + lanes, pass.prefetch);
+                v = all ? hn::ConcatOdd(d, hn::LoadU(d, o + lanes), hn::LoadU(d, o))
+                        : load_strided_part<T>(o + 1, n, 2);
             }
-            V residual;
-            const V r = step(x - begin, n, all, v, p, base, row.position + x * pass.position_stride,
-                             residual);
-            if (pass.residuals != nullptr) hn::StoreU(residual, d, pass.residuals + x);
-            if (row.out == nullptr) continue;
-            T* out = row.out + 2 * x;
+            const V r = loop.settle(v, base, x, n, all, codes + (x - begin));
+            if (out == nullptr) continue;
             if (all) {
-                hn::StoreInterleaved2(left, r, d, out);
+                store_interleaved<T>(left, r, out + 2 * x);
             } else {
-                HWY_ALIGN T odd[64 / sizeof(T)];
-                hn::Store(r, d, odd);
-                for (std::size_t i = 0; i < n; ++i) {
-                    out[2 * i] = c[i];
-                    out[2 * i + 1] = odd[i];
-                }
+                store_interleaved_part<T>(c, r, out + 2 * x, n);
             }
         }
-        step.end(end - begin);
+        Step::close(stream, end - begin);
     }
-    if (row.out != nullptr && (pass.n_original & 1) != 0) {
-        row.out[pass.n_original - 1] = row.coarse[pass.n_coarse - 1];
+    if (out != nullptr && (pass.n_original & 1) != 0) {
+        out[pass.n_original - 1] = coarse[pass.n_coarse - 1];
     }
 }
 
 template <class T, class Step>
 void x_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows, std::size_t n_rows,
-            Step step) {
+            typename Step::Stream& stream, typename Step::Exact& exact) {
+    const Constants<T> constants(pass);
     for (std::size_t i = 0; i < n_rows; ++i) {
-        const bool fresh = pass.fresh && i == 0;
+        const RowLoop<T, Step> loop(pass, rows[i], pass.fresh && i == 0, constants, exact);
         if (pass.cubic) {
-            x_row<T, true>(pass, rows[i], fresh, step);
+            x_row<T, true, Step>(pass, rows[i], loop, stream);
         } else {
-            x_row<T, false>(pass, rows[i], fresh, step);
+            x_row<T, false, Step>(pass, rows[i], loop, stream);
         }
     }
 }
@@ -458,19 +523,19 @@ void decimate(const T* row, std::size_t n, T* even) {
 #define CAESURA_KERNELS(T, suffix)                                                                \
     void encode_lines_##suffix(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows, \
                                std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact) {    \
-        line_pass<T>(pass, rows, n_rows, EncodeStep<T>{pass, codes, exact});                      \
+        line_pass<T, EncodeStep<T>>(pass, rows, n_rows, codes, exact);                            \
     }                                                                                             \
     void encode_x_##suffix(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,     \
                            std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact) {        \
-        x_pass<T>(pass, rows, n_rows, EncodeStep<T>{pass, codes, exact});                         \
+        x_pass<T, EncodeStep<T>>(pass, rows, n_rows, codes, exact);                               \
     }                                                                                             \
     void decode_lines_##suffix(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows, \
                                std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact) {      \
-        line_pass<T>(pass, rows, n_rows, DecodeStep<T>{pass, codes, exact});                      \
+        line_pass<T, DecodeStep<T>>(pass, rows, n_rows, codes, exact);                            \
     }                                                                                             \
     void decode_x_##suffix(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,     \
                            std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact) {          \
-        x_pass<T>(pass, rows, n_rows, DecodeStep<T>{pass, codes, exact});                         \
+        x_pass<T, DecodeStep<T>>(pass, rows, n_rows, codes, exact);                               \
     }                                                                                             \
     void decimate_##suffix(const T* row, std::size_t n, T* even) { decimate<T>(row, n, even); }
 CAESURA_KERNELS(float, f32)

@@ -45,6 +45,7 @@ struct InterpolationPass {
     std::size_t n_original = 0;       ///< values in a row of originals (and of out, in x_pass)
     std::size_t original_stride = 1;  ///< line_pass: 2 if rows hold only the even values
     std::uint64_t position_stride = 1;
+    std::size_t prefetch = 0;  ///< encoder: how far ahead to ask memory for originals
 };
 
 /// Hands a decoder the exact values in coding order and notes where they belong.
@@ -91,6 +92,25 @@ T stand_in(T v, T p, T inverse) {
     const T t = (v - p) * inverse;
     if (std::abs(t) < k_reach) return v;  // false for NaN
     return std::abs(p) < std::numeric_limits<T>::max() / 16 ? p : T{0};
+}
+
+/// Write what stands in past the ends of a row of even values, so that every odd target has four
+/// neighbours: quadratic extrapolation, or a line towards a last target without right neighbour.
+/// @param c  n values, with room for one in front and two behind. `odd_count`: does the whole row
+/// have an odd number of values?
+template <class T>
+void extend_row(T* c, std::size_t n, bool odd_count) {
+    const T first = c[0];
+    const T last = c[n - 1];
+    const T before = n > 1 ? c[n - 2] : last;
+    c[-1] = n > 2 ? T{3} * first - T{3} * c[1] + c[2] : first;
+    if (odd_count) {
+        c[n] = n > 2 ? T{3} * last - T{3} * before + c[n - 3] : last;
+        c[n + 1] = last;
+    } else {
+        c[n] = T{2} * last - before;
+        c[n + 1] = n > 2 ? T{3} * last - T{2} * before : last;
+    }
 }
 
 /// Does v have to come back bit for bit, whatever the bound? (-0 and denormals)

@@ -51,74 +51,146 @@ void store_exactly(LorenzoLanes<T>& lanes, std::size_t n, std::int32_t left, std
 HWY_BEFORE_NAMESPACE();
 namespace caesura::codec::HWY_NAMESPACE {
 
+/// A row's loop-invariant values, held in registers: the loops store to memory that, for all the
+/// compiler knows, holds the originals of these.
+template <class T>
+struct LorenzoConstants {
+    using L = Lanes<T>;
+    using Bits = hn::TFromD<typename L::DBits>;
+
+    explicit LorenzoConstants(const Quantiser<T>& quantiser)
+        : step(hn::Set(typename L::D(), quantiser.step)),
+          inverse(hn::Set(typename L::D(), T{1} / quantiser.step)),
+          bound(hn::Set(typename L::D(), quantiser.bound)),
+          shifted_bound(hn::Set(typename L::DBits(), shifted(quantiser.bound))) {}
+
+    static constexpr Bits k_normal = Bits{1} << (std::numeric_limits<T>::digits - 1);
+    // Added to a magnitude's bits it puts the smallest normal at the bottom of the signed range
+    // and what lies below at the top.
+    static constexpr Bits k_shift = std::numeric_limits<Bits>::max() - k_normal + 1;
+    static Bits shifted(T bound) {
+        using Limits = std::numeric_limits<Bits>;
+        if (!(bound >= std::numeric_limits<T>::min())) return Limits::min();
+        Bits bits;
+        std::memcpy(&bits, &bound, sizeof bits);
+        return Limits::min() + (bits - k_normal);
+    }
+
+    typename L::V step;
+    typename L::V inverse;
+    typename L::V bound;
+    hn::Vec<typename L::DBits> shifted_bound;
+};
+
+template <class T>
+HWY_NOINLINE typename Lanes<T>::VI store_failed(typename Lanes<T>::V v, typename Lanes<T>::VI q,
+                                                typename Lanes<T>::M failed, std::size_t n,
+                                                std::size_t position, typename Lanes<T>::VI left,
+                                                ExactValues<T>& exact) {
+    const typename Lanes<T>::D d;
+    const typename Lanes<T>::DI di;
+    LorenzoLanes<T> lanes;
+    HWY_ALIGN T flags[64 / sizeof(T)] = {};
+    HWY_ALIGN std::int32_t before[16];
+    hn::StoreU(v, d, lanes.values);
+    hn::StoreU(q, di, lanes.lattice);
+    hn::StoreU(left, di, before);
+    hn::Store(hn::IfThenElseZero(failed, hn::Set(d, T{1})), d, flags);
+    for (std::size_t i = 0; i < n; ++i) lanes.failed[i] = flags[i] != 0;
+    store_exactly(lanes, n, before[hn::Lanes(di) - 1], position, exact);
+    return hn::LoadU(di, lanes.lattice);
+}
+
+/// Which lanes really fail: too far off, or a denormal or -0.
+template <class T>
+HWY_INLINE typename Lanes<T>::M failing(typename Lanes<T>::V v, typename Lanes<T>::V error,
+                                        const LorenzoConstants<T>& constants) {
+    const typename Lanes<T>::D d;
+    const typename Lanes<T>::DBits db;
+    using Bits = typename LorenzoConstants<T>::Bits;
+    const auto bits = hn::BitCast(db, v);
+    const auto magnitude = hn::And(bits, hn::Set(db, std::numeric_limits<Bits>::max()));
+    const auto tiny = hn::And(hn::Lt(magnitude, hn::Set(db, LorenzoConstants<T>::k_normal)),
+                              hn::Ne(bits, hn::Zero(db)));
+    return hn::Or(hn::RebindMask(d, tiny), hn::Not(hn::Lt(error, constants.bound)));
+}
+
+/// Lattice integers of one vector, `n` lanes of which count.
+template <class T>
+HWY_INLINE typename Lanes<T>::VI quantise(typename Lanes<T>::V v, std::size_t n,
+                                          std::size_t position, typename Lanes<T>::VI left,
+                                          const LorenzoConstants<T> constants,
+                                          ExactValues<T>& exact) {
+    const typename Lanes<T>::D d;
+    const typename Lanes<T>::DBits db;
+    const auto q = to_lattice(hn::Mul(v, constants.inverse));
+    const auto error = hn::Abs(hn::Sub(v, hn::Mul(to_values(q), constants.step)));
+    // Both ends in one signed comparison: below the bound, and not below the smallest normal
+    // number. A denormal or -0 has q = 0 and thus is its own error; it ends up in the careful
+    // path together with values that the lattice happens to hit exactly.
+    const auto shifted = hn::Add(hn::BitCast(db, error), hn::Set(db, LorenzoConstants<T>::k_shift));
+    if (HWY_LIKELY(hn::AllTrue(db, hn::Lt(shifted, constants.shifted_bound)))) return q;
+    const auto failed = failing<T>(v, error, constants);
+    if (HWY_LIKELY(hn::AllFalse(d, failed))) return q;
+    return store_failed<T>(v, q, failed, n, position, left, exact);
+}
+
 template <class T, int k_histories, bool k_along_x>
 class LorenzoEncoder {
     using L = Lanes<T>;
-    using V = typename L::V;
     using VI = typename L::VI;
 
   public:
-    LorenzoEncoder(const LorenzoPlan& plan, const T* values, const Quantiser<T>& quantiser,
-                   CodeWriter& codes, ExactValues<T>& exact)
-        : plan_(plan), values_(values), quantiser_(quantiser), codes_(codes), exact_(exact) {}
-
-    void run() {
-        LorenzoCursor cursor(plan_);
-        for (std::size_t row = 0; row < plan_.n_rows; ++row) {
-            cursor.next(histories_);
-            encode_row(row * plan_.row_values);
+    static void run(const LorenzoPlan& plan, const T* values, const Quantiser<T>& quantiser,
+                    CodeWriter& codes, ExactValues<T>& exact) {
+        LorenzoCursor cursor(plan);
+        const LorenzoConstants<T> constants(quantiser);
+        for (std::size_t row = 0; row < plan.n_rows; ++row) {
+            LorenzoCursor::HistoryRows histories = cursor.next();
+            encode_row(values, row * plan.row_values, plan.row_values, histories, constants, codes,
+                       exact);
         }
     }
 
   private:
-    void encode_row(std::size_t first) {
+    static HWY_INLINE void encode_row(const T* values, std::size_t first, std::size_t n,
+                                      LorenzoCursor::HistoryRows histories,
+                                      const LorenzoConstants<T> constants, CodeWriter& codes,
+                                      ExactValues<T>& exact) {
         const typename L::D d;
         const typename L::DI di;
-        const std::size_t n = plan_.row_values;
         const std::size_t lanes = hn::Lanes(d);
         VI left = hn::Zero(di);      // lattice integers of the vector before
         VI left_sum = hn::Zero(di);  // the same after the other axes' differences
         for (std::size_t begin = 0; begin < n; begin += k_chunk_values) {
             const std::size_t count = HWY_MIN(n - begin, k_chunk_values);
-            std::uint32_t* out = codes_.room();
-            std::size_t x = 0;
-            for (; x + lanes <= count; x += lanes) {
-                const V v = hn::LoadU(d, values_ + first + begin + x);
-                step(v, lanes, first + begin + x, begin + x, left, left_sum, out + x);
+            const std::size_t whole = count / lanes * lanes;
+            auto* out = reinterpret_cast<std::int32_t*>(codes.room());
+            const T* in = values + first + begin;
+            for (std::size_t x = 0; x < whole; x += lanes) {
+                left = quantise<T>(hn::LoadU(d, in + x), lanes, first + begin + x, left, constants,
+                                   exact);
+                difference(left, histories, begin + x, left_sum, out + x);
             }
-            if (x < count) {
+            if (whole < count) {
                 // The lanes past the end repeat the last value, which cannot look unusual anew.
                 HWY_ALIGN T tail[64 / sizeof(T)];
                 for (std::size_t i = 0; i < lanes; ++i) {
-                    tail[i] = values_[first + begin + HWY_MIN(x + i, count - 1)];
+                    tail[i] = in[HWY_MIN(whole + i, count - 1)];
                 }
-                step(hn::Load(d, tail), count - x, first + begin + x, begin + x, left, left_sum,
-                     out + x);
+                left = quantise<T>(hn::Load(d, tail), count - whole, first + begin + whole, left,
+                                   constants, exact);
+                difference(left, histories, begin + whole, left_sum, out + whole);
             }
-            codes_.advance(count);
+            codes.advance(count);
         }
     }
 
-    /// One vector: `n` of its lanes count.
-    HWY_INLINE void step(V v, std::size_t n, std::size_t position, std::size_t x, VI& left,
-                         VI& left_sum, std::uint32_t* out) {
-        const typename L::D d;
+    static HWY_INLINE void difference(VI sum, const LorenzoCursor::HistoryRows& histories,
+                                      std::size_t x, VI& left_sum, std::int32_t* out) {
         const typename L::DI di;
-        const typename L::DBits db;
-        const V inverse = hn::Set(d, T{1} / quantiser_.step);
-        const V step = hn::Set(d, quantiser_.step);
-        VI q = to_lattice(hn::Mul(v, inverse));
-        const V error = hn::Abs(hn::Sub(v, hn::Mul(to_values(q), step)));
-        // Both ends in one signed comparison: below the bound, and not below the smallest normal
-        // number. A denormal or -0 has q = 0 and thus is its own error; it ends up in the careful
-        // path together with values that the lattice happens to hit exactly.
-        const auto shifted = hn::Add(hn::BitCast(db, error), hn::Set(db, k_shift));
-        const auto usual = hn::Lt(shifted, hn::Set(db, shifted_bound()));
-        if (HWY_UNLIKELY(!hn::AllTrue(db, usual))) q = careful(v, q, error, n, position, left);
-        left = q;
-        VI sum = q;
         for (int h = 0; h < k_histories; ++h) {
-            std::int32_t* history = histories_[h] + x;
+            std::int32_t* history = histories[static_cast<std::size_t>(h)] + x;
             const VI before = hn::LoadU(di, history);
             hn::StoreU(sum, di, history);
             sum = hn::Sub(sum, before);
@@ -128,104 +200,55 @@ class LorenzoEncoder {
             residual = hn::Sub(sum, shift_in(sum, left_sum));
             left_sum = sum;
         }
-        hn::StoreU(zigzag(residual), di, reinterpret_cast<std::int32_t*>(out));
+        hn::StoreU(zigzag(residual), di, out);
     }
-
-    HWY_INLINE VI careful(V v, VI q, V error, std::size_t n, std::size_t position, VI left) {
-        const typename L::D d;
-        const typename L::DBits db;
-        const auto bits = hn::BitCast(db, v);
-        const auto magnitude = hn::And(bits, hn::Set(db, std::numeric_limits<Bits>::max()));
-        const auto tiny =
-            hn::And(hn::Lt(magnitude, hn::Set(db, k_normal)), hn::Ne(bits, hn::Zero(db)));
-        const auto far = hn::Not(hn::Lt(error, hn::Set(d, quantiser_.bound)));
-        const auto failed = hn::Or(hn::RebindMask(d, tiny), far);
-        if (hn::AllFalse(d, failed)) return q;
-        return store_failed(v, q, failed, n, position, left);
-    }
-
-    HWY_NOINLINE VI store_failed(V v, VI q, hn::Mask<typename L::D> failed, std::size_t n,
-                                 std::size_t position, VI left) {
-        const typename L::D d;
-        const typename L::DI di;
-        LorenzoLanes<T> lanes;
-        HWY_ALIGN T flags[64 / sizeof(T)] = {};
-        HWY_ALIGN std::int32_t before[16];
-        hn::StoreU(v, d, lanes.values);
-        hn::StoreU(q, di, lanes.lattice);
-        hn::StoreU(left, di, before);
-        hn::Store(hn::IfThenElseZero(failed, hn::Set(d, T{1})), d, flags);
-        for (std::size_t i = 0; i < n; ++i) lanes.failed[i] = flags[i] != 0;
-        store_exactly(lanes, n, before[hn::Lanes(di) - 1], position, exact_);
-        return hn::LoadU(di, lanes.lattice);
-    }
-
-    using Bits = hn::TFromD<typename L::DBits>;
-    static constexpr Bits k_normal = Bits{1} << (std::numeric_limits<T>::digits - 1);
-    // Added to a magnitude's bits it puts the smallest normal at the bottom of the signed range
-    // and what lies below at the top.
-    static constexpr Bits k_shift = std::numeric_limits<Bits>::max() - k_normal + 1;
-    Bits shifted_bound() const {
-        using Limits = std::numeric_limits<Bits>;
-        if (!(quantiser_.bound >= std::numeric_limits<T>::min())) return Limits::min();
-        Bits bits;
-        std::memcpy(&bits, &quantiser_.bound, sizeof bits);
-        return Limits::min() + (bits - k_normal);
-    }
-
-    const LorenzoPlan& plan_;
-    const T* values_;
-    const Quantiser<T> quantiser_;
-    CodeWriter& codes_;
-    ExactValues<T>& exact_;
-    std::int32_t* histories_[k_max_rank - 1] = {};
 };
 
 template <class T, int k_histories, bool k_along_x>
 class LorenzoDecoder {
     using L = Lanes<T>;
+    using V = typename L::V;
     using VI = typename L::VI;
 
   public:
-    LorenzoDecoder(const LorenzoPlan& plan, T* values, T step, CodeReader& codes)
-        : plan_(plan), values_(values), step_(step), codes_(codes) {}
-
-    void run() {
-        LorenzoCursor cursor(plan_);
-        for (std::size_t row = 0; row < plan_.n_rows; ++row) {
-            cursor.next(histories_);
-            decode_row(values_ + row * plan_.row_values);
+    static void run(const LorenzoPlan& plan, T* values, T step, CodeReader& codes) {
+        LorenzoCursor cursor(plan);
+        const V scale = hn::Set(typename L::D(), step);
+        for (std::size_t row = 0; row < plan.n_rows; ++row) {
+            LorenzoCursor::HistoryRows histories = cursor.next();
+            decode_row(values + row * plan.row_values, plan.row_values, histories, scale, codes);
         }
     }
 
   private:
-    void decode_row(T* values) {
+    static HWY_INLINE void decode_row(T* values, std::size_t n,
+                                      LorenzoCursor::HistoryRows histories, V scale,
+                                      CodeReader& codes) {
         const typename L::D d;
         const typename L::DI di;
-        const std::size_t n = plan_.row_values;
         const std::size_t lanes = hn::Lanes(d);
         VI carry = hn::Zero(di);
         for (std::size_t begin = 0; begin < n; begin += k_chunk_values) {
             const std::size_t count = HWY_MIN(n - begin, k_chunk_values);
-            const std::uint32_t* in = codes_.take(count);
-            std::size_t x = 0;
-            for (; x + lanes <= count; x += lanes) {
-                hn::StoreU(step(in + x, begin + x, carry), d, values + begin + x);
+            const std::size_t whole = count / lanes * lanes;
+            const auto* in = reinterpret_cast<const std::int32_t*>(codes.take(count));
+            for (std::size_t x = 0; x < whole; x += lanes) {
+                hn::StoreU(step(in + x, histories, begin + x, scale, carry), d, values + begin + x);
             }
-            if (x < count) {
+            if (whole < count) {
                 HWY_ALIGN T tail[64 / sizeof(T)];
-                hn::Store(step(in + x, begin + x, carry), d, tail);
-                std::memcpy(values + begin + x, tail, (count - x) * sizeof(T));
+                hn::Store(step(in + whole, histories, begin + whole, scale, carry), d, tail);
+                std::memcpy(values + begin + whole, tail, (count - whole) * sizeof(T));
             }
         }
     }
 
-    HWY_INLINE typename L::V step(const std::uint32_t* in, std::size_t x, VI& carry) {
-        const typename L::D d;
+    static HWY_INLINE V step(const std::int32_t* in, const LorenzoCursor::HistoryRows& histories,
+                             std::size_t x, V scale, VI& carry) {
         const typename L::DI di;
-        VI sum = unzigzag(hn::LoadU(di, reinterpret_cast<const std::int32_t*>(in)));
+        VI sum = unzigzag(hn::LoadU(di, in));
         for (int h = k_histories - 1; h >= 0; --h) {
-            std::int32_t* history = histories_[h] + x;
+            std::int32_t* history = histories[static_cast<std::size_t>(h)] + x;
             sum = hn::Add(sum, hn::LoadU(di, history));
             hn::StoreU(sum, di, history);
         }
@@ -233,14 +256,8 @@ class LorenzoDecoder {
             sum = hn::Add(prefix_sum(sum), carry);
             carry = broadcast_last(sum);
         }
-        return hn::Mul(to_values(sum), hn::Set(d, step_));
+        return hn::Mul(to_values(sum), scale);
     }
-
-    const LorenzoPlan& plan_;
-    T* values_;
-    const T step_;
-    CodeReader& codes_;
-    std::int32_t* histories_[k_max_rank - 1] = {};
 };
 
 /// Call `run.operator()<histories, along_x>()` for what the plan says.
@@ -275,7 +292,7 @@ struct Encode {
     ExactValues<T>& exact;
     template <int k_histories, bool k_along_x>
     void operator()() {
-        LorenzoEncoder<T, k_histories, k_along_x>(plan, values, quantiser, codes, exact).run();
+        LorenzoEncoder<T, k_histories, k_along_x>::run(plan, values, quantiser, codes, exact);
     }
 };
 
@@ -287,7 +304,7 @@ struct Decode {
     CodeReader& codes;
     template <int k_histories, bool k_along_x>
     void operator()() {
-        LorenzoDecoder<T, k_histories, k_along_x>(plan, values, step, codes).run();
+        LorenzoDecoder<T, k_histories, k_along_x>::run(plan, values, step, codes);
     }
 };
 

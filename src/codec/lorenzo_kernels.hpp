@@ -36,9 +36,12 @@ void lorenzo_decode(const LorenzoPlan& plan, T* values, T step, CodeReader& code
 /// Where each history stands while rows go by in order.
 class LorenzoCursor {
   public:
+    using HistoryRows = std::array<std::int32_t*, k_max_rank - 1>;
+
     explicit LorenzoCursor(const LorenzoPlan& plan) : plan_(plan) {}
     /// The histories' rows for the next row of values.
-    void next(std::int32_t* (&rows)[k_max_rank - 1]) {
+    HistoryRows next() {
+        HistoryRows rows{};
         for (int h = 0; h < plan_.n_histories; ++h) {
             const auto index = static_cast<std::size_t>(h);
             const LorenzoPlan::History& history = plan_.histories[index];
@@ -47,9 +50,10 @@ class LorenzoCursor {
                 if (slice_[index] == 0) clear(history);
                 if (++slice_[index] == history.extent) slice_[index] = 0;
             }
-            rows[h] = history.rows + row_[index] * plan_.stride;
+            rows[index] = history.rows + row_[index] * plan_.stride;
             if (++row_[index] == history.slice_rows) row_[index] = 0;
         }
+        return rows;
     }
 
   private:

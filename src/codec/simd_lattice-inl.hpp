@@ -113,7 +113,6 @@ HWY_INLINE VI unzigzag(VI z) {
 /// Lane i is current[i - 1]; lane 0 is the last lane of previous.
 template <class VI>
 HWY_INLINE VI shift_in(VI current, VI previous) {
-    const hn::DFromV<VI> di;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
     if constexpr (sizeof(current.raw) == 64) {
         return VI{_mm512_alignr_epi32(current.raw, previous.raw, 15)};
@@ -121,6 +120,7 @@ HWY_INLINE VI shift_in(VI current, VI previous) {
         return VI{_mm256_alignr_epi32(current.raw, previous.raw, 7)};
     }
 #else
+    const hn::DFromV<VI> di;
 #if HWY_TARGET == HWY_AVX2
     if constexpr (sizeof(current.raw) == 32) {
         const auto middle = _mm256_permute2x128_si256(previous.raw, current.raw, 0x21);
@@ -196,6 +196,33 @@ HWY_INLINE VI prefix_sum(VI v) {
     } else {
         return scan_step<8>(scan_step<4>(scan_step<2>(scan_step<1>(v))));
     }
+#endif
+}
+
+/// even[0], odd[0], even[1], odd[1], ...
+template <class T>
+HWY_INLINE void store_interleaved(typename Lanes<T>::V even, typename Lanes<T>::V odd, T* out) {
+    const typename Lanes<T>::D d;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    // Highway's takes eight operations; two-table look-ups take two.
+    const auto even_bits = hn::BitCast(hn::RebindToSigned<typename Lanes<T>::D>(), even).raw;
+    const auto odd_bits = hn::BitCast(hn::RebindToSigned<typename Lanes<T>::D>(), odd).raw;
+    if constexpr (sizeof(T) == 4) {
+        const __m512i lower =
+            _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        const __m512i upper =
+            _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+        _mm512_storeu_si512(out, _mm512_permutex2var_epi32(even_bits, lower, odd_bits));
+        _mm512_storeu_si512(out + 16, _mm512_permutex2var_epi32(even_bits, upper, odd_bits));
+    } else {
+        const __m512i lower = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
+        const __m512i upper = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
+        _mm512_storeu_si512(out, _mm512_permutex2var_epi64(even_bits, lower, odd_bits));
+        _mm512_storeu_si512(out + 8, _mm512_permutex2var_epi64(even_bits, upper, odd_bits));
+    }
+    (void)d;
+#else
+    hn::StoreInterleaved2(even, odd, d, out);
 #endif
 }
 
