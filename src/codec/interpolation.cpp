@@ -32,7 +32,7 @@ constexpr std::size_t k_line_values = 16;  // of one cache line (float32); whole
 constexpr std::uint64_t k_coarsest_extent = 4;
 // Few, so that preparing rows overlaps the vector work of the ones before.
 constexpr std::size_t k_batch_rows = 4;
-// Originals come from memory, and every second row at that: asked for this many rows ahead.
+// The block lies in memory and is met every second row: asked for this many rows ahead.
 constexpr std::size_t k_prefetch_rows = 4;
 
 using Extents = std::array<std::size_t, 4>;
@@ -235,8 +235,8 @@ class LevelWalk {
         pass.fresh = !single || !started_[static_cast<std::size_t>(axis)];
         if (ranges[0].count() * ranges[1].count() == 0) return;
         started_[static_cast<std::size_t>(axis)] = true;
-        if (Codec::k_encodes)
-            pass.prefetch = k_prefetch_rows * ranges[1].step * l_.originals.stride;
+        const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
+        pass.prefetch = k_prefetch_rows * ranges[1].step * ahead;
         const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
         std::array<InterpolationRow<T>, k_batch_rows> rows;
         std::size_t n = 0;

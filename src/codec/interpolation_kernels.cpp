@@ -233,10 +233,10 @@ HWY_INLINE typename Lanes<T>::V load_part(const T* from, std::size_t n) {
 }
 
 /// Ask memory for what lies `ahead` values on, be it inside the array or not.
-template <class T>
+template <bool k_to_write, class T>
 HWY_INLINE void prefetch(const T* from, std::size_t ahead) {
     const auto address = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(T);
-    __builtin_prefetch(reinterpret_cast<const void*>(address));
+    __builtin_prefetch(reinterpret_cast<const void*>(address), k_to_write ? 1 : 0);
 }
 
 template <class T>
@@ -390,13 +390,14 @@ HWY_INLINE void line_row(const InterpolationPass<T>& pass, const InterpolationRo
             });
             V v = base;
             if constexpr (Step::k_encodes) {
-                prefetch(original + x * stride, pass.prefetch);
+                prefetch<false>(original + x * stride, pass.prefetch);
                 v = hn::LoadU(d, original + x * stride);
                 if (stride != 1) {
-                    prefetch(original + 2 * x + lanes, pass.prefetch);
+                    prefetch<false>(original + 2 * x + lanes, pass.prefetch);
                     v = hn::ConcatEven(d, hn::LoadU(d, original + 2 * x + lanes), v);
                 }
             }
+            if constexpr (!Step::k_encodes) prefetch<true>(out + x, pass.prefetch);
             const V r = loop.settle(v, base, x, lanes, true, codes + (x - begin));
             if (out != nullptr) hn::StoreU(r, d, out + x);
         }
@@ -474,13 +475,17 @@ HWY_INLINE void x_row(const InterpolationPass<T>& pass, const InterpolationRow<T
             V v = base;
             if constexpr (Step::k_encodes) {
                 const T* o = original + 2 * x;
-                prefetch(o, pass.prefetch);
-                prefetch(o + lanes, pass.prefetch);
+                prefetch<false>(o, pass.prefetch);
+                prefetch<false>(o + lanes, pass.prefetch);
                 v = all ? hn::ConcatOdd(d, hn::LoadU(d, o + lanes), hn::LoadU(d, o))
                         : load_strided_part<T>(o + 1, n, 2);
             }
             const V r = loop.settle(v, base, x, n, all, codes + (x - begin));
             if (out == nullptr) continue;
+            if constexpr (!Step::k_encodes) {
+                prefetch<true>(out + 2 * x, pass.prefetch);
+                prefetch<true>(out + 2 * x + lanes, pass.prefetch);
+            }
             if (all) {
                 store_interleaved<T>(left, r, out + 2 * x);
             } else {

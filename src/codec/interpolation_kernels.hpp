@@ -45,7 +45,7 @@ struct InterpolationPass {
     std::size_t n_original = 0;       ///< values in a row of originals (and of out, in x_pass)
     std::size_t original_stride = 1;  ///< line_pass: 2 if rows hold only the even values
     std::uint64_t position_stride = 1;
-    std::size_t prefetch = 0;  ///< encoder: how far ahead to ask memory for originals
+    std::size_t prefetch = 0;  ///< how far ahead to ask memory for originals, or for out (decoder)
 };
 
 /// Hands a decoder the exact values in coding order and notes where they belong.
