@@ -154,6 +154,38 @@ TEST(Compress, several_slabs_in_several_threads_give_the_same_bytes) {
     }
 }
 
+TEST(Compress, statistics_do_not_depend_on_threads_and_tables_made_of_them_help) {
+    const Shape shape{9, 800, 1000};
+    const auto values = smooth_array<float>(shape, 17);
+    const auto original = std::as_bytes(std::span(values));
+    std::vector<std::byte> counts[2];
+    for (const int threads : {1, 2}) {
+        TableStatistics statistics;
+        CompressOptions options;
+        options.mode = Mode::fast;
+        options.statistics = &statistics;
+        options.threads = threads;
+        ASSERT_TRUE(compress(original, float32, shape, absolute(1e-4), options).ok());
+        EXPECT_FALSE(statistics.empty());
+        counts[threads - 1] = statistics.bytes();
+    }
+    EXPECT_EQ(counts[0], counts[1]);
+    const auto statistics = TableStatistics::parse(counts[0]);
+    ASSERT_TRUE(statistics.ok());
+    const TableSet tables = statistics->train();
+    CompressOptions options;
+    options.mode = Mode::fast;
+    const auto without = compress(original, float32, shape, absolute(1e-4), options);
+    options.tables = &tables;
+    const auto with = compress(original, float32, shape, absolute(1e-4), options);
+    ASSERT_TRUE(without.ok() && with.ok());
+    EXPECT_LT(with->size(), without->size());
+    EXPECT_EQ(read_frame_info(*with)->table_set_id, tables.id());
+    const auto result = verify_frame(*with, original, &tables, 2);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result->violations, 0u);
+}
+
 TEST(Compress, incompressible_slabs_are_one_raw_frame) {
     const Shape shape{5'000'000};
     const auto values = random_bits_array<float>(shape, 10);
