@@ -46,6 +46,7 @@ struct InterpolationSettings {
     /// Coarser levels use a finer lattice: step / min((alpha/16)^level, beta/16). 16 .. 64.
     std::uint8_t alpha = 20;
     std::uint8_t beta = 32;
+    friend bool operator==(const InterpolationSettings&, const InterpolationSettings&) = default;
 };
 
 /// Errors: corrupt (out of the ranges above, or order no permutation), naming the setting.
@@ -53,11 +54,12 @@ Status valid(const LorenzoSettings& settings, int rank);
 Status valid(const InterpolationSettings& settings, int rank);
 
 /// Working memory that outlives a block, so that workers do not allocate. Grows as needed: at most
-/// 0.8 times the block's raw bytes for either predictor, if no extent but 1 is below 8.
+/// 0.8 times the block's raw bytes for either predictor, if no extent but 1 is below 10.
 class PredictorScratch {
   public:
     /// 64-byte aligned, with any content, until the next call. Throws std::bad_alloc.
     std::byte* room(std::size_t bytes);
+    std::size_t bytes() const { return bytes_; }
 
   private:
     struct Free {

@@ -8,11 +8,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 
 #include "codec/float_environment.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 namespace caesura::codec {
 namespace {
@@ -316,6 +322,166 @@ TYPED_TEST(Predictors, give_the_same_bits_on_every_instruction_set) {
                 << hwy::TargetName(target) << " " << c.text;
         }
     }
+}
+
+TYPED_TEST(Predictors, survive_any_codes_and_exact_values) {
+    using T = TypeParam;
+    for (std::uint64_t seed = 9001; seed <= 9600; ++seed) {
+        const Case<T> c(seed, 2'000);
+        Random random(seed);
+        Coded<T> coded;
+        coded.codes.resize(c.values.size());
+        for (auto& code : coded.codes) {
+            code = random() % 8 == 0 ? k_exact_code : static_cast<std::uint32_t>(random());
+        }
+        const std::size_t n_exact = random() % (c.values.size() + 2);
+        for (std::size_t i = 0; i < n_exact; ++i) {
+            coded.exact.values.push_back(std::bit_cast<T>(static_cast<BitsOf<T>>(random())));
+            coded.exact.positions.push_back(
+                static_cast<std::uint32_t>(random() % 16 == 0 ? random() : i + random() % 2));
+        }
+        std::vector<T> decoded;
+        const Status status = decode(coded, c.shape, c.quantiser, c.settings, decoded);
+        EXPECT_TRUE(status.ok() || status.code() == StatusCode::corrupt) << c.text;
+        if (c.settings.lorenzo) continue;
+        // A decoder that asks for other than what there is says so.
+        const auto asked = static_cast<std::size_t>(
+            std::count(coded.codes.begin(), coded.codes.end(), k_exact_code));
+        EXPECT_EQ(status.ok(), asked == n_exact) << c.text;
+    }
+}
+
+TYPED_TEST(Predictors, refuse_exact_positions_out_of_order) {
+    const Shape shape{7, 9};
+    const Quantiser<TypeParam> quantiser{TypeParam{1}, TypeParam{1}};
+    for (const auto& positions :
+         {std::vector<std::uint32_t>{5, 5}, std::vector<std::uint32_t>{6, 2},
+          std::vector<std::uint32_t>{0, 63}, std::vector<std::uint32_t>{1}}) {
+        Coded<TypeParam> coded;
+        coded.codes.resize(63);
+        coded.exact.values.resize(2);
+        coded.exact.positions = positions;
+        std::vector<TypeParam> decoded;
+        EXPECT_EQ(decode(coded, shape, quantiser, {}, decoded).code(), StatusCode::corrupt);
+    }
+}
+
+// A land mask must neither spread into the sea nor cost more exact values than it has cells.
+TYPED_TEST(Predictors, keep_masked_regions_to_themselves) {
+    using T = TypeParam;
+    const Shape shape{24, 40, 56};
+    for (const T fill : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                         static_cast<T>(1e20)}) {
+        std::vector<T> values(shape.count());
+        std::size_t masked = 0;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double x = static_cast<double>(i % 56);
+            const double y = static_cast<double>(i / 56 % 40);
+            const double z = static_cast<double>(i / (56 * 40));
+            const bool land = std::hypot(x - 20, y - 20) < 12 + z / 4;
+            masked += land ? 1 : 0;
+            values[i] = land ? fill : static_cast<T>(280 + std::sin(x / 9) + std::cos((y + z) / 7));
+        }
+        for (const bool lorenzo : {true, false}) {
+            Settings settings;
+            settings.lorenzo = lorenzo;
+            settings.for_interpolation.feedback = {6, 6, 6, 6};
+            const auto quantiser = choose_quantiser<T>(values, 1e-3);
+            const auto coded = encode(values, shape, quantiser, settings);
+            EXPECT_GE(coded.exact.values.size(), masked) << "fill " << fill;
+            // Rounding to T may push a value or two over the bound.
+            EXPECT_LE(coded.exact.values.size(), masked + 20) << "fill " << fill;
+            // Smooth sea: residuals stay small but for the coast (a few percent of the cells).
+            const auto large =
+                std::count_if(coded.codes.begin(), coded.codes.end(),
+                              [](std::uint32_t z) { return z != k_exact_code && z > 1000; });
+            EXPECT_LT(static_cast<std::size_t>(large), values.size() / 20) << "fill " << fill;
+            std::vector<T> decoded;
+            ASSERT_TRUE(decode(coded, shape, quantiser, settings, decoded).ok());
+            EXPECT_EQ(broken(values, decoded, 1e-3), 0U);
+        }
+    }
+}
+
+TYPED_TEST(Predictors, work_in_less_memory_than_promised) {
+    using T = TypeParam;
+    for (const Shape& shape : {Shape{64, 64, 64}, Shape{10, 96, 96}, Shape{500, 300},
+                               Shape{16, 16, 16, 32}, Shape{33, 65, 129}}) {
+        Random random(7);
+        const auto values = make_content<T>(Content::smooth, shape.count(), random);
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            const Settings settings = random_settings(shape.rank(), random);
+            PredictorScratch scratch;
+            Collected sink;
+            ExactValues<T> exact;
+            const auto writer = std::make_unique<CodeWriter>(sink);
+            if (settings.lorenzo) {
+                encode_lorenzo<T>(values.data(), shape, {T{1}, T{1}}, settings.for_lorenzo, scratch,
+                                  *writer, exact);
+            } else {
+                encode_interpolation<T>(values.data(), shape, {T{1}, T{1}},
+                                        settings.for_interpolation, scratch, *writer, exact);
+            }
+            EXPECT_LE(static_cast<double>(scratch.bytes()),
+                      0.8 * static_cast<double>(shape.count() * sizeof(T)))
+                << to_string(shape);
+        }
+    }
+}
+
+TYPED_TEST(Predictors, ignore_the_float_mode_of_the_caller) {
+#if defined(__x86_64__)
+    const Case<TypeParam> c(4711, 3'000);
+    Random random(4711);
+    auto values = make_content<TypeParam>(Content::peculiar, c.values.size(), random);
+    const auto plain = encode(values, c.shape, c.quantiser, c.settings);
+    const unsigned mode = _mm_getcsr();
+    constexpr unsigned k_upwards_flush_all = 0xdfc0;  // round up, FTZ, DAZ, exceptions masked
+    _mm_setcsr(k_upwards_flush_all);
+    const auto coded = encode(values, c.shape, c.quantiser, c.settings);
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(mode);
+    EXPECT_EQ(after, k_upwards_flush_all);
+    EXPECT_EQ(plain.codes, coded.codes);
+    EXPECT_TRUE(same_bits(plain.exact.values, coded.exact.values));
+#else
+    GTEST_SKIP() << "sets MXCSR";
+#endif
+}
+
+TYPED_TEST(Predictors, have_a_quantiser_for_every_bound) {
+    using T = TypeParam;
+    Random random(3);
+    const auto values = make_content<T>(Content::noise, 5000, random);
+    for (double bound = 1e-310; bound < 1e300; bound *= 7.3) {
+        const auto quantiser = choose_quantiser<T>(values, bound);
+        EXPECT_LE(static_cast<double>(quantiser.bound), bound);
+        EXPECT_GE(quantiser.step, std::numeric_limits<T>::min());
+        EXPECT_TRUE(std::isfinite(quantiser.step));
+        EXPECT_TRUE(std::isfinite(T{1} / quantiser.step));
+    }
+}
+
+TEST(PredictorSettings, are_checked) {
+    InterpolationSettings s;
+    EXPECT_TRUE(valid(s, 4).ok());
+    EXPECT_TRUE(valid(LorenzoSettings{}, 3).ok());
+    EXPECT_EQ(valid(LorenzoSettings{0x10}, 3).code(), StatusCode::corrupt);
+    s.order = {1, 0, 1, 3};
+    EXPECT_EQ(valid(s, 3).code(), StatusCode::corrupt);
+    EXPECT_TRUE(valid(s, 2).ok());
+    s.order = {0, 1, 3, 2};
+    EXPECT_EQ(valid(s, 3).code(), StatusCode::corrupt);
+    s = {};
+    s.feedback[1] = 16;
+    EXPECT_EQ(valid(s, 2).code(), StatusCode::corrupt);
+    EXPECT_TRUE(valid(s, 1).ok());
+    s = {};
+    s.alpha = 15;
+    EXPECT_EQ(valid(s, 1).code(), StatusCode::corrupt);
+    s = {};
+    s.beta = 65;
+    EXPECT_EQ(valid(s, 1).code(), StatusCode::corrupt);
 }
 
 }  // namespace
