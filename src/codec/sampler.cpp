@@ -138,9 +138,10 @@ std::size_t Sampler<T>::gather(int axis, const Grid& g, Places& places, std::uin
 }
 
 template <class T>
-void Sampler<T>::explore_pass(int axis, int level, int n_places, T step,
-                              std::vector<PassSettings>& choices, std::vector<double>& rough) {
+void Sampler<T>::explore_pass(int axis, int level, int n_places, std::vector<PassSettings>& choices,
+                              std::vector<double>& rough) {
     const Grid g = grid(level);
+    const T step = quantiser_.step;
     Places places(static_cast<std::uint64_t>(axis) + 1);
     rough.assign(choices.size(), 0.0);
     double counted = 0;

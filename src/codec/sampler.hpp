@@ -55,7 +55,7 @@ class Sampler {
     double pass_values(int axis, int level, unsigned doubled_axes) const;
 
     /// Rough bits per value of each (cubic, feedback) of `choices`, from `places` places.
-    void explore_pass(int axis, int level, int places, T step, std::vector<PassSettings>& choices,
+    void explore_pass(int axis, int level, int places, std::vector<PassSettings>& choices,
                       std::vector<double>& rough);
     /// Add what the pass costs, each sampled value standing for its share of `values`.
     void measure_pass(const PassSettings& pass, int places, T step, double values, CodeCost& cost);

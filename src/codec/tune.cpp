@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/rehearsal.hpp"
 #include "codec/sampler.hpp"
 
 namespace caesura::codec {
 namespace {
 
-constexpr int k_explored_places = 12;
+constexpr int k_explored_places = 6;
 constexpr int k_measured_places = 48;
 constexpr int k_deepest_level = 2;
 constexpr double k_weight_scale = 16;  // weights are sixteenths of a value
@@ -25,7 +26,7 @@ struct AxisChoice {
 };
 
 template <class T>
-AxisChoice explore_axis(Sampler<T>& sampler, int axis, T step) {
+AxisChoice explore_axis(Sampler<T>& sampler, int axis) {
     std::vector<PassSettings> choices;
     for (const bool cubic : {true, false}) {
         for (const unsigned feedback : {0U, 4U, 8U, 12U}) {
@@ -34,7 +35,7 @@ AxisChoice explore_axis(Sampler<T>& sampler, int axis, T step) {
         }
     }
     std::vector<double> rough;
-    sampler.explore_pass(axis, 0, k_explored_places, step, choices, rough);
+    sampler.explore_pass(axis, 0, k_explored_places, choices, rough);
     const auto best = std::min_element(rough.begin(), rough.end()) - rough.begin();
     return {choices[static_cast<std::size_t>(best)], rough[static_cast<std::size_t>(best)]};
 }
@@ -45,14 +46,80 @@ T step_at(const Quantiser<T>& quantiser, const InterpolationSettings& settings, 
     return static_cast<T>(static_cast<double>(quantiser.step) / finer);
 }
 
+/// Orders to try: all of up to three axes, else those that differ in the last axis.
+std::vector<std::array<std::uint8_t, k_max_rank>> orders_of(
+    const std::array<std::uint8_t, k_max_rank>& base, int rank) {
+    std::vector<std::array<std::uint8_t, k_max_rank>> orders{base};
+    const auto end = base.begin() + rank;
+    if (rank > 3) {
+        for (int last = 0; last + 1 < rank; ++last) {
+            auto order = base;
+            std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + rank);
+            orders.push_back(order);
+        }
+        return orders;
+    }
+    auto order = base;
+    while (true) {
+        std::next_permutation(order.begin(), order.begin() + (end - base.begin()));
+        if (order == base) return orders;
+        orders.push_back(order);
+    }
+}
+
+/// Improve on settings that were made pass by pass, by rehearsing them. Returns the rough bits of
+/// all pieces with what came out.
 template <class T>
-void tune_interpolation(Sampler<T>& sampler, const Quantiser<T>& quantiser, CodeCost& cost,
-                        InterpolationSettings& settings) {
+double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settings) {
+    constexpr int k_pieces = Rehearsal<T>::k_pieces;
+    struct Tried {
+        InterpolationSettings settings;
+        double bits;
+    };
+    const std::uint8_t linear_where_sampled = settings.cubic;
+    settings.cubic = InterpolationSettings{}.cubic;
+    std::vector<Tried> tried;
+    for (const auto& order : orders_of(settings.order, rank)) {
+        Tried one{settings, 0};
+        one.settings.order = order;
+        one.bits = rehearsal.bits(one.settings, 0, 1);
+        tried.push_back(one);
+    }
+    std::stable_sort(tried.begin(), tried.end(),
+                     [](const Tried& a, const Tried& b) { return a.bits < b.bits; });
+    // The two best meet on the other pieces too.
+    tried.resize(std::min<std::size_t>(tried.size(), 2));
+    for (Tried& one : tried) one.bits += rehearsal.bits(one.settings, 1, k_pieces);
+    Tried best = tried.size() > 1 && tried[1].bits < tried[0].bits ? tried[1] : tried[0];
+    const auto consider = [&](auto change) {
+        InterpolationSettings other = best.settings;
+        change(other);
+        if (other == best.settings) return;
+        const double bits = rehearsal.bits(other, 0, k_pieces);
+        if (bits < best.bits) best = {other, bits};
+    };
+    // Sampled rows overrate noise, against which cubic and feedback are worse: ask the encoder.
+    using Settings = InterpolationSettings;
+    consider([&](Settings& other) { other.cubic = linear_where_sampled; });
+    consider([](Settings& other) {
+        for (auto& feedback : other.feedback) feedback /= 2;
+    });
+    consider([&](Settings& other) {
+        other.feedback[other.order[static_cast<std::size_t>(rank) - 1]] /= 2;
+    });
+    consider([](Settings& other) { other.alpha = other.beta = 16; });
+    consider([](Settings& other) { other.alpha = other.beta = 24; });
+    settings = best.settings;
+    return best.bits;
+}
+
+template <class T>
+InterpolationSettings explore_interpolation(Sampler<T>& sampler) {
     const int first = sampler.shape().first_axis;
     std::vector<AxisChoice> axes;
     for (int axis = first; axis < 4; ++axis) {
         if (sampler.has_pass(axis, 0)) {
-            axes.push_back(explore_axis(sampler, axis, quantiser.step));
+            axes.push_back(explore_axis(sampler, axis));
         } else {
             axes.push_back({{axis, 0, true, 0}, 1e30});  // no pass: its place does not matter
         }
@@ -62,16 +129,29 @@ void tune_interpolation(Sampler<T>& sampler, const Quantiser<T>& quantiser, Code
     std::stable_sort(axes.begin(), axes.end(), [](const AxisChoice& a, const AxisChoice& b) {
         return a.rough != b.rough ? a.rough > b.rough : a.pass.axis > b.pass.axis;
     });
-    settings = {};
+    InterpolationSettings settings;
     settings.cubic = 0;
-    unsigned doubled = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-        PassSettings pass = axes[i].pass;
-        const int axis = pass.axis - first;
+        const PassSettings& pass = axes[i].pass;
+        const auto axis = static_cast<std::size_t>(pass.axis - first);
         settings.order[i] = static_cast<std::uint8_t>(axis);
-        settings.feedback[static_cast<std::size_t>(axis)] =
-            static_cast<std::uint8_t>(pass.feedback);
+        settings.feedback[axis] = static_cast<std::uint8_t>(pass.feedback);
         if (pass.cubic) settings.cubic |= static_cast<std::uint8_t>(1U << axis);
+    }
+    return settings;
+}
+
+template <class T>
+void measure_interpolation(Sampler<T>& sampler, const Quantiser<T>& quantiser,
+                           const InterpolationSettings& settings, int rank, CodeCost& cost) {
+    const int first = sampler.shape().first_axis;
+    unsigned doubled = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
+        const std::size_t axis = settings.order[i];
+        PassSettings pass;
+        pass.axis = static_cast<int>(axis) + first;
+        pass.cubic = (settings.cubic >> axis & 1U) != 0;
+        pass.feedback = settings.feedback[axis];
         for (pass.level = 0; pass.level <= k_deepest_level; ++pass.level) {
             if (!sampler.has_pass(pass.axis, pass.level)) continue;
             double values = sampler.pass_values(pass.axis, pass.level, doubled);
@@ -87,19 +167,16 @@ void tune_interpolation(Sampler<T>& sampler, const Quantiser<T>& quantiser, Code
 }
 
 template <class T>
-void tune_lorenzo(Sampler<T>& sampler, bool planes, CodeCost& cost, LorenzoSettings& settings) {
+LorenzoSettings explore_lorenzo(Sampler<T>& sampler) {
     const auto rough = sampler.explore_lorenzo(k_explored_places);
     // Of equals the one along more axes: zeros that hang together cost nothing.
     unsigned best = 0;
     for (unsigned axes = 1; axes < 16; ++axes) {
         if (rough[axes] <= rough[best]) best = axes;
     }
+    LorenzoSettings settings;
     settings.axes = static_cast<std::uint8_t>(best >> sampler.shape().first_axis);
-    sampler.measure_lorenzo(best, k_measured_places / 2, planes, cost);
-}
-
-std::uint64_t bytes_of(const CodeCost& cost) {
-    return k_head_bytes + static_cast<std::uint64_t>(cost.bits().best / k_weight_scale / 8);
+    return settings;
 }
 
 }  // namespace
@@ -109,19 +186,26 @@ Choice choose(std::span<const T> values, const Shape& shape, const Quantiser<T>&
               Mode mode, Coding coding, const TableSet& tables) {
     Choice choice;
     Sampler<T> sampler(values.data(), shape, quantiser);
-    std::uint64_t lorenzo_bytes = ~std::uint64_t{0}, interpolation_bytes = ~std::uint64_t{0};
-    if (mode != Mode::strong) {
-        CodeCost cost(tables);
-        tune_lorenzo(sampler, coding == Coding::planes, cost, choice.lorenzo);
-        lorenzo_bytes = bytes_of(cost);
-    }
+    if (mode != Mode::strong) choice.lorenzo = explore_lorenzo(sampler);
+    choice.kind = PartKind::lorenzo;
     if (mode == Mode::strong || mode == Mode::automatic) {
-        CodeCost cost(tables);
-        tune_interpolation(sampler, quantiser, cost, choice.interpolation);
-        interpolation_bytes = bytes_of(cost);
+        Rehearsal<T> rehearsal(values.data(), shape, quantiser);
+        choice.interpolation = explore_interpolation(sampler);
+        const double bits = rehearse(rehearsal, shape.rank(), choice.interpolation);
+        constexpr int k_pieces = Rehearsal<T>::k_pieces;
+        if (mode == Mode::strong || bits < rehearsal.bits(choice.lorenzo, 0, k_pieces)) {
+            choice.kind = PartKind::interpolation;
+        }
     }
-    choice.kind = interpolation_bytes < lorenzo_bytes ? PartKind::interpolation : PartKind::lorenzo;
-    choice.bytes = std::min(interpolation_bytes, lorenzo_bytes);
+    CodeCost cost(tables);
+    if (choice.kind == PartKind::lorenzo) {
+        const unsigned axes = static_cast<unsigned>(choice.lorenzo.axes)
+                              << sampler.shape().first_axis;
+        sampler.measure_lorenzo(axes, k_measured_places / 2, coding == Coding::planes, cost);
+    } else {
+        measure_interpolation(sampler, quantiser, choice.interpolation, shape.rank(), cost);
+    }
+    choice.bytes = k_head_bytes + static_cast<std::uint64_t>(cost.bits().best / k_weight_scale / 8);
     return choice;
 }
 
