@@ -31,28 +31,39 @@ bool is_constant(std::span<const std::byte> stream) {
            std::memcmp(stream.data(), stream.data() + 1, stream.size() - 1) == 0;
 }
 
-/// Would an order-0 coder find nothing in a sample? The lowest bytes of floating-point values are
-/// noise, and zstd needs longer to find that out than to compress the bytes that matter.
+/// Counts of the bytes of a sample.
+class Histogram {
+  public:
+    void add(std::byte byte) { ++counts_[std::to_integer<std::size_t>(byte)]; }
+    /// Would an order-0 coder find nothing? The lowest bytes of floating-point values are noise,
+    /// and zstd needs longer to find that out than to compress the bytes that matter.
+    bool looks_random() const {
+        // Sum of squares: n + n (n - 1) / 256 for independent uniform bytes, more for anything
+        // else. In integers, so that the decision, and with it the bytes, is the same everywhere.
+        std::uint64_t n = 0;
+        std::uint64_t squares = 0;
+        for (const std::uint32_t count : counts_) {
+            n += count;
+            squares += std::uint64_t{count} * count;
+        }
+        return squares * 100 <= (n + n * (n - 1) / 256) * 108;
+    }
+
+  private:
+    std::array<std::uint32_t, 256> counts_{};
+};
+
+constexpr std::size_t k_sample = 2048;
+
 bool looks_random(std::span<const std::byte> stream) {
-    constexpr std::size_t k_sample = 2048;
     if (stream.size() < 2 * k_sample) return false;
-    std::array<std::uint32_t, 256> counts{};
+    Histogram histogram;
     // Short runs from all over: enough for the histogram, few cache lines.
     constexpr std::size_t k_run = 64;
     const std::size_t stride = stream.size() / (k_sample / k_run);
     for (std::size_t begin = 0; begin + k_run <= stream.size(); begin += stride)
-        for (std::size_t i = 0; i < k_run; ++i)
-            ++counts[std::to_integer<std::size_t>(stream[begin + i])];
-    // Sum of squares: n + n (n - 1) / 256 for independent uniform bytes, more for anything else.
-    // In integers, so that the decision, and with it the bytes, is the same everywhere.
-    std::uint64_t n = 0;
-    std::uint64_t squares = 0;
-    for (const std::uint32_t count : counts) {
-        n += count;
-        squares += std::uint64_t{count} * count;
-    }
-    const std::uint64_t expected = n + n * (n - 1) / 256;
-    return squares * 100 <= expected * 108;
+        for (std::size_t i = 0; i < k_run; ++i) histogram.add(stream[begin + i]);
+    return histogram.looks_random();
 }
 
 }  // namespace
@@ -106,6 +117,22 @@ void LosslessPacker::pack(std::span<const std::byte> bytes, std::size_t value_by
             pack_stream(block.subspan(s * stream_bytes, stream_bytes), out);
     }
     ByteWriter(out).bytes(bytes.subspan(n * value_bytes));
+}
+
+std::uint64_t least_packed_bytes(std::span<const std::byte> bytes, std::size_t value_bytes) {
+    const std::size_t n = bytes.size() / value_bytes;
+    constexpr std::size_t k_run = 16;
+    if (value_bytes > k_plane_limit_bytes || n < 2 * k_sample) return 0;
+    const std::size_t stride = n / (k_sample / k_run);
+    std::size_t random_planes = 0;
+    for (std::size_t b = 0; b < value_bytes; ++b) {
+        Histogram histogram;
+        for (std::size_t begin = 0; begin + k_run <= n; begin += stride)
+            for (std::size_t i = begin; i < begin + k_run; ++i)
+                histogram.add(bytes[i * value_bytes + b]);
+        random_planes += histogram.looks_random() ? 1 : 0;
+    }
+    return n * random_planes;
 }
 
 std::uint64_t LosslessPacker::estimate(std::span<const std::byte> bytes, std::size_t value_bytes) {

@@ -63,6 +63,10 @@ class LosslessUnpacker {
     void* context_ = nullptr;  // ZSTD_DCtx
 };
 
+/// What a packed section can hardly be smaller than: the bytes of a value that look like noise in a
+/// sample (about 10 us). 0 if that says nothing.
+std::uint64_t least_packed_bytes(std::span<const std::byte> bytes, std::size_t value_bytes);
+
 /// Values per block of a packed section.
 std::size_t block_values(std::size_t value_bytes);
 

@@ -97,6 +97,7 @@ struct PartEncoder::Work {
 void PartEncoder::Work::encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
                                        std::vector<std::byte>& out) {
     const std::size_t begin = out.size();
+    out.reserve(begin + values.size() + 64);  // pages that are not used cost nothing
     append(PartKind::lossless, {}, out);
     packer.pack(values, value_bytes, out);
     if (out.size() - begin <= values.size()) return;
@@ -108,6 +109,7 @@ bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
                                             std::size_t value_bytes, std::size_t lossy_bytes,
                                             std::vector<std::byte>& lossless) {
     if (lossy_bytes * k_compare_below_ratio < values.size()) return false;
+    if (lossy_bytes < least_packed_bytes(values, value_bytes)) return false;
     const auto estimated = static_cast<double>(packer.estimate(values, value_bytes));
     if (estimated > k_sample_error * static_cast<double>(lossy_bytes) &&
         lossy_bytes <= values.size())
