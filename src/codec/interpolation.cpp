@@ -238,11 +238,12 @@ class LevelWalk {
         const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
         pass.prefetch = k_prefetch_rows * ranges[1].step * ahead;
         const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
+        const Planes planes = find_planes(axis, full, i0);
         std::array<InterpolationRow<T>, k_batch_rows> rows;
         std::size_t n = 0;
         for (std::size_t i1 = ranges[0].begin; i1 < ranges[0].end; i1 += ranges[0].step) {
             for (std::size_t i2 = ranges[1].begin; i2 < ranges[1].end; i2 += ranges[1].step) {
-                fill_row(rows[n++], axis, full, keep, i0, i1, i2);
+                fill_row(rows[n++], planes, axis, full, keep, i0, i1, i2);
                 if (n < k_batch_rows) continue;
                 hand_over(axis, pass, rows, n);
                 pass.fresh = false;
@@ -291,37 +292,74 @@ class LevelWalk {
         return pass;
     }
 
-    T* row_of(bool full, std::size_t i0, std::size_t i1, std::size_t i2) const {
-        if (full) return l_.full.row(i0, i1, i2);
-        if (((i0 | i1 | i2) & 1) == 0) return l_.coarse.row(i0 / 2, i1 / 2, i2 / 2);
-        return l_.compact.row(i0, i1, i2);
+    /// Where the planes lie that a pass over plane i0 meets: found once per pass, not per row.
+    struct Planes {
+        // Of the target's own plane, and for passes along axis 0 of those at -3, -1, 1, 3: rows of
+        // the pass' stage, and rows of the coarser grid (where the index is even; else null).
+        T* own = nullptr;
+        T* own_coarse = nullptr;
+        std::array<T*, 4> around{};
+        std::array<T*, 4> around_coarse{};
+        std::size_t stride = 0;
+    };
+
+    Planes find_planes(int axis, bool full, std::size_t i0) const {
+        const PlaneRing<T>& stage = full ? l_.full : l_.compact;
+        Planes planes;
+        planes.stride = stage.rows.stride;
+        if (stage.rows.first != nullptr) planes.own = stage.row(i0, 0, 0);
+        if ((i0 & 1) == 0) planes.own_coarse = l_.coarse.row(i0 / 2, 0, 0);
+        if (axis != 0) return planes;
+        for (std::size_t k = 0; k < 4; ++k) {
+            const std::size_t i = i0 + 2 * k - 3;  // wraps below 0
+            if (i >= l_.n[0]) continue;
+            if (stage.rows.first != nullptr) planes.around[k] = stage.row(i, 0, 0);
+            planes.around_coarse[k] = l_.coarse.row(i / 2, 0, 0);
+        }
+        return planes;
     }
 
-    /// The row `distance` away from a target along `axis`; null outside the grid.
-    const T* source(int axis, bool full, std::size_t i0, std::size_t i1, std::size_t i2,
-                    int distance) const {
-        std::size_t& index = axis == 0 ? i0 : axis == 1 ? i1 : i2;
-        index += static_cast<std::size_t>(distance);  // wraps below 0
-        if (index >= l_.n[static_cast<std::size_t>(axis)]) return nullptr;
-        return row_of(full, i0, i1, i2);
+    std::size_t coarse_offset(std::size_t i1, std::size_t i2) const {
+        return (i1 / 2 * l_.coarse.n2 + i2 / 2) * l_.coarse.stride;
     }
 
     /// In place: a copy of what has just been written piece by piece would wait for its stores.
-    void fill_row(InterpolationRow<T>& row, int axis, bool full, bool keep, std::size_t i0,
-                  std::size_t i1, std::size_t i2) const {
+    void fill_row(InterpolationRow<T>& row, const Planes& planes, int axis, bool full, bool keep,
+                  std::size_t i0, std::size_t i1, std::size_t i2) const {
         if (Codec::k_encodes) row.original = l_.originals.row(i0, i1, i2);
         row.position = (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2]) << l_.level;
+        const std::size_t offset = (i1 * l_.n[2] + i2) * planes.stride;
         if (axis == k_x) {
             row.position += std::uint64_t{1} << l_.level;
-            row.coarse = row_of(false, i0, i1, i2);
+            row.coarse = ((i0 | i1 | i2) & 1) == 0 ? planes.own_coarse + coarse_offset(i1, i2)
+                                                   : planes.own + offset;
             row.out = keep ? l_.full.row(i0, i1, i2) : nullptr;
             return;
         }
-        row.below3 = source(axis, full, i0, i1, i2, -3);
-        row.below1 = source(axis, full, i0, i1, i2, -1);
-        row.above1 = source(axis, full, i0, i1, i2, 1);
-        row.above3 = source(axis, full, i0, i1, i2, 3);
-        row.out = keep ? row_of(full, i0, i1, i2) : nullptr;
+        row.out = keep ? planes.own + offset : nullptr;
+        std::array<const T*, 4> rows{};
+        if (axis == 0) {
+            const bool coarse = !full && ((i1 | i2) & 1) == 0;
+            const auto& around = coarse ? planes.around_coarse : planes.around;
+            const std::size_t within = coarse ? coarse_offset(i1, i2) : offset;
+            for (std::size_t k = 0; k < 4; ++k) {
+                rows[k] = around[k] == nullptr ? nullptr : around[k] + within;
+            }
+        } else {
+            const bool coarse = !full && ((i0 | (axis == 1 ? i2 : i1)) & 1) == 0;
+            const std::size_t n = l_.n[static_cast<std::size_t>(axis)];
+            for (std::size_t k = 0; k < 4; ++k) {
+                const std::size_t j1 = axis == 1 ? i1 + 2 * k - 3 : i1;  // wraps below 0
+                const std::size_t j2 = axis == 2 ? i2 + 2 * k - 3 : i2;
+                if ((axis == 1 ? j1 : j2) >= n) continue;
+                rows[k] = coarse ? planes.own_coarse + coarse_offset(j1, j2)
+                                 : planes.own + (j1 * l_.n[2] + j2) * planes.stride;
+            }
+        }
+        row.below3 = rows[0];
+        row.below1 = rows[1];
+        row.above1 = rows[2];
+        row.above3 = rows[3];
     }
 
     const Geometry& g_;
@@ -466,6 +504,14 @@ class Interpolation {
                     extend_row(l.coarse.row(i0, i1, i2), n[k_x], (l.n[k_x] & 1) != 0);
     }
 
+    /// Ask memory for a row that follows later, be it inside the array or not.
+    static void ask_ahead(const T* row, std::size_t n, std::size_t ahead) {
+        const auto address = reinterpret_cast<std::uintptr_t>(row) + ahead * sizeof(T);
+        for (std::size_t byte = 0; byte < n * sizeof(T); byte += 64) {
+            __builtin_prefetch(reinterpret_cast<const void*>(address + byte));
+        }
+    }
+
     /// Originals of every level, each from the next finer one.
     void decimate() {
         for (int level = 1; level <= g_.levels; ++level) {
@@ -478,9 +524,11 @@ class Interpolation {
             }
             for (std::size_t i0 = 0; i0 < n[0]; ++i0)
                 for (std::size_t i1 = 0; i1 < n[1]; ++i1)
-                    for (std::size_t i2 = 0; i2 < n[2]; ++i2)
-                        decimate_row(finer.row(2 * i0, 2 * i1, 2 * i2), n[k_x],
-                                     grid.row(i0, i1, i2));
+                    for (std::size_t i2 = 0; i2 < n[2]; ++i2) {
+                        const T* row = finer.row(2 * i0, 2 * i1, 2 * i2);
+                        ask_ahead(row, 2 * n[k_x], 2 * k_prefetch_rows * finer.stride);
+                        decimate_row(row, n[k_x], grid.row(i0, i1, i2));
+                    }
         }
     }
 
