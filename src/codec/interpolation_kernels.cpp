@@ -5,6 +5,13 @@
 //    prediction, and rows follow each other in order.
 //  - Encoder and decoder form prediction, reconstruction and residual by the same operations.
 //  - What is stored exactly goes through plain code (rare), the same for every target.
+//
+// Limit: a vector of a cubic encoding pass with feedback takes 22 operations (5 prediction, 2 + 1
+// feedback, 6 quantising, 3 bound, 2 marks, 3 zigzag), 6 loads and 3 stores. Zen 4 issues 4 vector
+// operations of 256 bits per cycle, so 512-bit vectors take 11 cycles: 0.69 cycles per float32
+// value or 15 GB/s at 2.55 GHz. Decoding takes 17 operations: 0.53 cycles. Measured on 128^3 fields
+// from memory, on a busy machine: 1.7 to 2.3 cycles encoding and 1.7 to 2.1 decoding, a third to a
+// half of it waiting for the block's own memory traffic, which AVX2 (at 90 % of the speed) shares.
 #include "codec/interpolation_kernels.hpp"
 
 #include <cstring>

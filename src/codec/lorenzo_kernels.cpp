@@ -4,6 +4,13 @@
 //  - Codes do not depend on the vector length: a value that fails takes the lattice integer of its
 //    left neighbour in the row (0 at the row's start), so that masked regions cost next to nothing.
 //  - Sums along the axes commute: the decoder adds the histories first and scans each row last.
+//
+// Limit in 3-D: encoding a vector takes 17 operations (8 quantising and checking, 2 + 2 differences
+// and shift, 3 zigzag, 2 masks), 3 loads and 3 stores; Zen 4 issues 4 vector operations of 256 bits
+// and stores 32 bytes per cycle: 8.5 cycles per 512-bit vector, 0.53 per float32 value or 19 GB/s
+// at 2.55 GHz. Measured on 128^3 fields: 0.7 to 0.9. Decoding takes 18 operations (4 unzigzag, 2
+// histories, 8 + 2 scan, 2 scaling): 0.56 cycles; measured 1.15, most of it waiting for stores to
+// the output to claim their cache lines.
 #include "codec/lorenzo_kernels.hpp"
 
 #include <cstring>
