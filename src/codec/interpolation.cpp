@@ -1,16 +1,12 @@
-// The interpolation predictor: the walk over levels, planes and passes. Plain code; the loops over
-// values are in interpolation_kernels.cpp.
+// The interpolation predictor: levels and their memory. Plain code; interpolation_walk.hpp walks a
+// level, and the loops over values are in interpolation_kernels.cpp.
 //
 // The grid of level l holds every 2^l-th value along each axis. The coarsest one is coded value by
 // value; each finer level doubles the axes one after the other, in settings.order.
 //
 // Invariants:
-//  - Axes of extent 1 are dropped and the rest spread over four: axis 0 is the outermost (if there
-//    are several), axis 3 is x, contiguous in memory.
 //  - Until x is doubled, a level's new rows live x-decimated ("compact"), so that every load is
 //    contiguous; rows with all indices even are rows of the next coarser grid.
-//  - A level is walked plane by plane along axis 0. What only neighbouring planes read lies in a
-//    ring of four even planes and one odd plane: for 8 MB blocks that stays in the L2 cache.
 //  - In the encoder a level's originals and reconstructions share one array: a value's original is
 //    read once, when it is coded, and not after its place has been overwritten.
 #include <fmt/format.h>
@@ -21,125 +17,13 @@
 #include <string>
 #include <type_traits>
 
-#include "codec/interpolation_kernels.hpp"
+#include "codec/interpolation_walk.hpp"
 #include "codec/predictors.hpp"
 
 namespace caesura::codec {
 namespace {
 
-constexpr int k_x = 3;
-constexpr std::size_t k_line_values = 16;  // of one cache line (float32); whole vectors overrun
-constexpr std::uint64_t k_coarsest_extent = 4;
-// Few, so that preparing rows overlaps the vector work of the ones before.
-constexpr std::size_t k_batch_rows = 4;
-// The block lies in memory and is met every second row: asked for this many rows ahead.
-constexpr std::size_t k_prefetch_rows = 4;
-
-using Extents = std::array<std::size_t, 4>;
-
-std::size_t round_up(std::size_t n) {
-    return (n + k_line_values - 1) / k_line_values * k_line_values;
-}
-
-/// Values between compact rows: one before and two after each are room for extrapolation. Long
-/// rows start on cache lines.
-std::size_t compact_stride(std::size_t n) { return n >= 48 ? round_up(n + 3) : n + 3; }
-
-/// The block with axes of extent 1 dropped, and what the settings say of the others.
-struct Geometry {
-    Extents extents{1, 1, 1, 1};
-    Extents strides{};  ///< in the block, in values
-    int n_passes = 0;
-    std::array<int, 4> order{};     ///< axes, first pass first
-    std::array<int, 4> position{};  ///< of each axis in order; n_passes if it has no pass
-    std::array<int, 4> feedback{};  ///< by axis
-    std::array<bool, 4> cubic{};    ///< by axis
-    int levels = 0;                 ///< the coarsest grid's level
-
-    Geometry(const Shape& shape, const InterpolationSettings& settings) {
-        std::array<int, 4> place{-1, -1, -1, -1};  // of the block's axes among the four
-        const int n_axes = static_cast<int>(
-            std::count_if(shape.data(), shape.data() + shape.rank(), [](auto n) { return n > 1; }));
-        int left = n_axes;
-        for (int axis = 0; axis < shape.rank(); ++axis) {
-            if (shape[axis] == 1) continue;
-            // The last one is x, and the first of several is axis 0, along which planes stream.
-            const int to = left == n_axes && left > 1 ? 0 : 4 - left;
-            --left;
-            place[static_cast<std::size_t>(axis)] = to;
-            const auto index = static_cast<std::size_t>(to);
-            extents[index] = shape[axis];
-            feedback[index] = settings.feedback[static_cast<std::size_t>(axis)];
-            cubic[index] = ((settings.cubic >> axis) & 1) != 0;
-        }
-        for (int i = 0; i < shape.rank(); ++i) {
-            const int axis = place[settings.order[static_cast<std::size_t>(i)]];
-            if (axis >= 0) order[static_cast<std::size_t>(n_passes++)] = axis;
-        }
-        position.fill(n_passes);
-        for (int i = 0; i < n_passes; ++i) {
-            position[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])] = i;
-        }
-        strides = {extents[1] * extents[2] * extents[3], extents[2] * extents[3], extents[3], 1};
-        const std::uint64_t largest = *std::max_element(extents.begin(), extents.end());
-        while (((largest - 1) >> levels) + 1 > k_coarsest_extent) ++levels;
-    }
-
-    Extents at_level(int level) const {
-        Extents n{};
-        for (std::size_t a = 0; a < 4; ++a) n[a] = ((extents[a] - 1) >> level) + 1;
-        return n;
-    }
-    int first_pass_of(int axis) const { return position[static_cast<std::size_t>(axis)]; }
-};
-
-/// Rows of one array: a whole grid, or some planes of it.
-template <class T>
-struct Rows {
-    T* first = nullptr;
-    std::size_t stride = 0;  ///< values between rows
-    std::size_t n1 = 1;      ///< rows per plane: n1 * n2
-    std::size_t n2 = 1;
-    T* row(std::size_t plane, std::size_t i1, std::size_t i2) const {
-        return first + ((plane * n1 + i1) * n2 + i2) * stride;
-    }
-};
-
-/// Planes that only live while their neighbours need them.
-template <class T>
-struct PlaneRing {
-    Rows<T> rows;
-    std::size_t n_even = 1;  ///< planes for even indices
-    bool own_odd = false;    ///< odd planes have one of their own, else they share the first
-    bool whole = false;      ///< no ring: every plane has its place
-
-    T* row(std::size_t i0, std::size_t i1, std::size_t i2) const {
-        return rows.row(slot(i0), i1, i2);
-    }
-    std::size_t n_slots() const { return n_even + (own_odd ? 1 : 0); }
-
-  private:
-    std::size_t slot(std::size_t i0) const {
-        if (whole) return i0;
-        if ((i0 & 1) != 0) return own_odd ? n_even : 0;
-        return n_even == 1 ? 0 : (i0 / 2) % 4;
-    }
-};
-
-/// Everything a level needs beside its codes.
-template <class T>
-struct Level {
-    int level = 0;
-    Extents n{};
-    Rows<T> coarse;           ///< the next coarser grid, reconstructed
-    Rows<const T> originals;  ///< encoder
-    PlaneRing<T> compact;
-    PlaneRing<T> full;
-    std::array<T*, 4> residuals{};  ///< previous rows for feedback, by axis
-    T step = 0;
-    T bound = 0;
-    bool keeps_all = false;  ///< even what no later pass of this level reads
-};
+using namespace interpolation;  // NOLINT: this file is its implementation
 
 // --------------------------------------------------------------------------- codecs
 
@@ -199,175 +83,6 @@ struct Decoding {
     }
 };
 
-// --------------------------------------------------------------------------- the walk
-
-template <class T, class Codec>
-class LevelWalk {
-  public:
-    LevelWalk(const Geometry& geometry, const Level<T>& level, Codec& codec)
-        : g_(geometry), l_(level), codec_(codec) {}
-
-    void run() {
-        const int p0 = g_.first_pass_of(0);
-        // Odd planes follow as soon as the even planes they are predicted from are there.
-        std::size_t odd = 1;
-        for (std::size_t i0 = 0; i0 < l_.n[0]; i0 += 2) {
-            for (int pass = 0; pass < p0; ++pass) run_pass(pass, i0);
-            for (; odd + 3 <= i0; odd += 2) run_odd(odd, p0);
-            for (int pass = p0 + 1; pass < g_.n_passes; ++pass) run_pass(pass, i0);
-        }
-        for (; odd < l_.n[0]; odd += 2) run_odd(odd, p0);
-    }
-
-  private:
-    void run_odd(std::size_t i0, int p0) {
-        for (int pass = p0; pass < g_.n_passes; ++pass) run_pass(pass, i0);
-    }
-
-    /// One pass over the rows of a plane.
-    void run_pass(int pass_index, std::size_t i0) {
-        const int axis = g_.order[static_cast<std::size_t>(pass_index)];
-        const bool full = g_.first_pass_of(k_x) < pass_index;
-        InterpolationPass<T> pass = make_pass(axis, full);
-        std::array<Range, 2> ranges{range(1, axis, pass_index), range(2, axis, pass_index)};
-        // Several rows start afresh in every plane; a single one carries on from the plane before.
-        const bool single = ranges[0].count() * ranges[1].count() == 1;
-        pass.fresh = !single || !started_[static_cast<std::size_t>(axis)];
-        if (ranges[0].count() * ranges[1].count() == 0) return;
-        started_[static_cast<std::size_t>(axis)] = true;
-        const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
-        pass.prefetch = k_prefetch_rows * ranges[1].step * ahead;
-        const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
-        const Planes planes = find_planes(axis, full, i0);
-        std::array<InterpolationRow<T>, k_batch_rows> rows;
-        std::size_t n = 0;
-        for (std::size_t i1 = ranges[0].begin; i1 < ranges[0].end; i1 += ranges[0].step) {
-            for (std::size_t i2 = ranges[1].begin; i2 < ranges[1].end; i2 += ranges[1].step) {
-                fill_row(rows[n++], planes, axis, full, keep, i0, i1, i2);
-                if (n < k_batch_rows) continue;
-                hand_over(axis, pass, rows, n);
-                pass.fresh = false;
-                n = 0;
-            }
-        }
-        if (n > 0) hand_over(axis, pass, rows, n);
-    }
-
-    void hand_over(int axis, const InterpolationPass<T>& pass,
-                   const std::array<InterpolationRow<T>, k_batch_rows>& rows, std::size_t n) {
-        if (axis == k_x) {
-            codec_.along_x(pass, rows.data(), n);
-        } else {
-            codec_.lines(pass, rows.data(), n);
-        }
-    }
-
-    struct Range {
-        std::size_t begin, end, step;
-        std::size_t count() const { return begin < end ? (end - begin + step - 1) / step : 0; }
-    };
-    /// Which indices of an inner axis have target rows in a pass along `along`.
-    Range range(std::size_t axis, int along, int pass_index) const {
-        const std::size_t n = l_.n[axis];
-        if (static_cast<int>(axis) == along) return {1, n, 2};
-        const bool doubled = g_.position[axis] < pass_index;
-        return {0, n, doubled ? std::size_t{1} : std::size_t{2}};
-    }
-
-    InterpolationPass<T> make_pass(int axis, bool full) const {
-        const auto index = static_cast<std::size_t>(axis);
-        const std::size_t n = l_.n[k_x];
-        InterpolationPass<T> pass;
-        pass.step = l_.step;
-        pass.inverse = T{1} / l_.step;
-        pass.bound = l_.bound;
-        pass.weight = static_cast<T>(g_.feedback[index]) / T{16};
-        pass.residuals = g_.feedback[index] == 0 ? nullptr : l_.residuals[index];
-        pass.cubic = g_.cubic[index];
-        pass.n_coarse = (n + 1) / 2;
-        pass.n_targets = axis == k_x ? n / 2 : full ? n : pass.n_coarse;
-        pass.n_original = n;
-        pass.original_stride = axis != k_x && !full ? 2 : 1;
-        pass.position_stride = (full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
-        return pass;
-    }
-
-    /// Where the planes lie that a pass over plane i0 meets: found once per pass, not per row.
-    struct Planes {
-        // Of the target's own plane, and for passes along axis 0 of those at -3, -1, 1, 3: rows of
-        // the pass' stage, and rows of the coarser grid (where the index is even; else null).
-        T* own = nullptr;
-        T* own_coarse = nullptr;
-        std::array<T*, 4> around{};
-        std::array<T*, 4> around_coarse{};
-        std::size_t stride = 0;
-    };
-
-    Planes find_planes(int axis, bool full, std::size_t i0) const {
-        const PlaneRing<T>& stage = full ? l_.full : l_.compact;
-        Planes planes;
-        planes.stride = stage.rows.stride;
-        if (stage.rows.first != nullptr) planes.own = stage.row(i0, 0, 0);
-        if ((i0 & 1) == 0) planes.own_coarse = l_.coarse.row(i0 / 2, 0, 0);
-        if (axis != 0) return planes;
-        for (std::size_t k = 0; k < 4; ++k) {
-            const std::size_t i = i0 + 2 * k - 3;  // wraps below 0
-            if (i >= l_.n[0]) continue;
-            if (stage.rows.first != nullptr) planes.around[k] = stage.row(i, 0, 0);
-            planes.around_coarse[k] = l_.coarse.row(i / 2, 0, 0);
-        }
-        return planes;
-    }
-
-    std::size_t coarse_offset(std::size_t i1, std::size_t i2) const {
-        return (i1 / 2 * l_.coarse.n2 + i2 / 2) * l_.coarse.stride;
-    }
-
-    /// In place: a copy of what has just been written piece by piece would wait for its stores.
-    void fill_row(InterpolationRow<T>& row, const Planes& planes, int axis, bool full, bool keep,
-                  std::size_t i0, std::size_t i1, std::size_t i2) const {
-        if (Codec::k_encodes) row.original = l_.originals.row(i0, i1, i2);
-        row.position = (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2]) << l_.level;
-        const std::size_t offset = (i1 * l_.n[2] + i2) * planes.stride;
-        if (axis == k_x) {
-            row.position += std::uint64_t{1} << l_.level;
-            row.coarse = ((i0 | i1 | i2) & 1) == 0 ? planes.own_coarse + coarse_offset(i1, i2)
-                                                   : planes.own + offset;
-            row.out = keep ? l_.full.row(i0, i1, i2) : nullptr;
-            return;
-        }
-        row.out = keep ? planes.own + offset : nullptr;
-        std::array<const T*, 4> rows{};
-        if (axis == 0) {
-            const bool coarse = !full && ((i1 | i2) & 1) == 0;
-            const auto& around = coarse ? planes.around_coarse : planes.around;
-            const std::size_t within = coarse ? coarse_offset(i1, i2) : offset;
-            for (std::size_t k = 0; k < 4; ++k) {
-                rows[k] = around[k] == nullptr ? nullptr : around[k] + within;
-            }
-        } else {
-            const bool coarse = !full && ((i0 | (axis == 1 ? i2 : i1)) & 1) == 0;
-            const std::size_t n = l_.n[static_cast<std::size_t>(axis)];
-            for (std::size_t k = 0; k < 4; ++k) {
-                const std::size_t j1 = axis == 1 ? i1 + 2 * k - 3 : i1;  // wraps below 0
-                const std::size_t j2 = axis == 2 ? i2 + 2 * k - 3 : i2;
-                if ((axis == 1 ? j1 : j2) >= n) continue;
-                rows[k] = coarse ? planes.own_coarse + coarse_offset(j1, j2)
-                                 : planes.own + (j1 * l_.n[2] + j2) * planes.stride;
-            }
-        }
-        row.below3 = rows[0];
-        row.below1 = rows[1];
-        row.above1 = rows[2];
-        row.above3 = rows[3];
-    }
-
-    const Geometry& g_;
-    const Level<T>& l_;
-    Codec& codec_;
-    std::array<bool, 4> started_{};
-};
-
 // ------------------------------------------------------------------- memory and levels
 
 /// Cuts working memory into arrays.
@@ -377,7 +92,7 @@ class Cutter {
     explicit Cutter(T* memory) : memory_(memory) {}
     T* take(std::size_t n) {
         T* piece = memory_ == nullptr ? nullptr : memory_ + used_;
-        used_ += round_up(n);
+        used_ += round_up_row(n);
         return piece;
     }
     std::size_t used() const { return used_; }
