@@ -98,7 +98,8 @@ BitsOf<T> bits(T v) {
 /// Bit for bit, payloads of NaN included.
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+    if (a.size() != b.size()) return false;
+    return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 /// |x - y| <= bound in exact arithmetic. A 64-bit mantissa holds every float32 difference; for
