@@ -46,25 +46,16 @@ T step_at(const Quantiser<T>& quantiser, const InterpolationSettings& settings, 
     return static_cast<T>(static_cast<double>(quantiser.step) / finer);
 }
 
-/// Orders to try: all of up to three axes, else those that differ in the last axis.
+/// Orders to try: each axis last, where half of the values are, the others as they were ranked.
 std::vector<std::array<std::uint8_t, k_max_rank>> orders_of(
     const std::array<std::uint8_t, k_max_rank>& base, int rank) {
     std::vector<std::array<std::uint8_t, k_max_rank>> orders{base};
-    const auto end = base.begin() + rank;
-    if (rank > 3) {
-        for (int last = 0; last + 1 < rank; ++last) {
-            auto order = base;
-            std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + rank);
-            orders.push_back(order);
-        }
-        return orders;
-    }
-    auto order = base;
-    while (true) {
-        std::next_permutation(order.begin(), order.begin() + (end - base.begin()));
-        if (order == base) return orders;
+    for (int last = 0; last + 1 < rank; ++last) {
+        auto order = base;
+        std::rotate(order.begin() + last, order.begin() + last + 1, order.begin() + rank);
         orders.push_back(order);
     }
+    return orders;
 }
 
 /// Improve on settings that were made pass by pass, by rehearsing them. Returns the rough bits of
@@ -108,7 +99,6 @@ double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settin
         other.feedback[other.order[static_cast<std::size_t>(rank) - 1]] /= 2;
     });
     consider([](Settings& other) { other.alpha = other.beta = 16; });
-    consider([](Settings& other) { other.alpha = other.beta = 24; });
     settings = best.settings;
     return best.bits;
 }
