@@ -216,7 +216,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--blocks", help="only those whose name contains one of these")
     parser.add_argument("--bounds", help="only these, e.g. r1e-3,paper")
     parser.add_argument("--codecs", help="only these, by name, comma-separated")
-    parser.add_argument("--target", choices=ours.ABOVE, help="our codec: nothing above this")
+    parser.add_argument("--target", choices=ours.TARGETS, help="our codec: nothing above this")
     parser.add_argument("--repeats", type=int, default=0, help="default 3; 5 with --full")
     parser.add_argument("--output", type=Path, default=fields.OUT / "codec.json")
     return parser.parse_args(arguments)

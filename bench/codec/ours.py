@@ -5,7 +5,6 @@ Invariant: one thread, no shared table set, checksum on: what a block costs by i
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 
 import numpy as np
@@ -23,20 +22,12 @@ CASES = (
 )
 
 
-# Highway's bits of the instruction sets above the named one (hwy/detect_targets.h, x86).
-ABOVE = {"avx2": 0x1FF, "sse4": 0x7FF}
+TARGETS = ("avx512", "avx2", "sse4", "scalar")
 
 
 def cap_target(name: str) -> None:
-    """Let the codec use no instruction set above `name`, from the next call on.
-
-    By the library that chooses among the kernels; it must be the shared one the module uses.
-    """
-    importlib.import_module("caesura.codec")
-    highway = ctypes.CDLL("libhwy.so.1")
-    disable = highway["_ZN3hwy14DisableTargetsEl"]
-    disable.argtypes, disable.restype = [ctypes.c_int64], None
-    disable(ABOVE[name])
+    """Let the codec use no instruction set above `name`, from the next call on."""
+    importlib.import_module("caesura._core").limit_instruction_set(name)
 
 
 def bound(kind: str, value: float) -> object:
@@ -70,7 +61,7 @@ def find() -> tuple[list[Codec], list[str]]:
 
     def codec(mode: str) -> Codec:
         def estimate(values: np.ndarray, limit: float) -> int:
-            return int(module.estimate(values, bound("absolute", limit), mode=mode))
+            return int(module.estimate(values, bound("absolute", limit), mode=mode, threads=1))
 
         return Codec(
             f"Caesura {mode}",
