@@ -31,31 +31,6 @@ Sampler<T>::Sampler(const T* values, const Shape& shape, const Quantiser<T>& qua
     : values_(values), shape_(shape), quantiser_(quantiser), rows_(k_rows * 5 * k_row_values) {}
 
 template <class T>
-typename Sampler<T>::Grid Sampler<T>::grid(int level) const {
-    Grid g;
-    g.spacing = std::uint64_t{1} << level;
-    for (std::size_t a = 0; a < 4; ++a) g.extent[a] = ((shape_.extent[a] - 1) >> level) + 1;
-    return g;
-}
-
-template <class T>
-bool Sampler<T>::has_pass(int axis, int level) const {
-    return grid(level).extent[static_cast<std::size_t>(axis)] > 1;
-}
-
-template <class T>
-double Sampler<T>::pass_values(int axis, int level, unsigned doubled_axes) const {
-    const Grid g = grid(level);
-    double values = 1;
-    for (int a = 0; a < 4; ++a) {
-        const std::uint64_t n = g.extent[static_cast<std::size_t>(a)];
-        const bool doubled = (doubled_axes >> a & 1U) != 0;
-        values *= static_cast<double>(a == axis ? n / 2 : doubled ? n : (n + 1) / 2);
-    }
-    return values;
-}
-
-template <class T>
 void Sampler<T>::copy_row(const T* from, std::uint64_t spacing, std::size_t n, T* to) const {
     if (spacing == 1) {
         std::copy_n(from, n, to);
@@ -75,17 +50,17 @@ int Sampler<T>::lowest_free_axis(int axis) const {
 }
 
 template <class T>
-std::size_t Sampler<T>::gather(int axis, const Grid& g, Places& places, std::uint64_t stratum,
+std::size_t Sampler<T>::gather(int axis, Places& places, std::uint64_t stratum,
                                std::uint64_t strata, T step, std::size_t& n_rows) {
     const auto along = static_cast<std::size_t>(axis);
     const int next_axis = axis == k_x - 1 ? axis : lowest_free_axis(axis);
-    const std::uint64_t half = g.extent[along] / 2;
+    const std::uint64_t half = shape_.extent[along] / 2;
     // Target 2 k + 1; where the axis is long enough, all four neighbours exist.
     std::array<std::uint64_t, 4> at{};
     bool stratified = false;
     for (std::size_t a = 0; a < 4; ++a) {
-        if (g.extent[a] <= 1) continue;
-        std::uint64_t n = a == along ? (half > 4 ? half - 3 : 1) : g.extent[a];
+        if (shape_.extent[a] <= 1) continue;
+        std::uint64_t n = a == along ? (half > 4 ? half - 3 : 1) : shape_.extent[a];
         if (static_cast<int>(a) == k_x && a != along) n = n > k_row_values ? n - k_row_values : 1;
         if (a == along && axis == k_x) n = half > k_row_values + 3 ? half - 3 - k_row_values : 1;
         std::uint64_t index = places.below(n);
@@ -100,7 +75,7 @@ std::size_t Sampler<T>::gather(int axis, const Grid& g, Places& places, std::uin
     if (next_axis >= 0) {
         const auto next = static_cast<std::size_t>(next_axis);
         const std::uint64_t reach = (k_rows - 1) * next_step + (next_axis == axis ? 3 : 0);
-        if (g.extent[next] > at[next] + reach) {
+        if (shape_.extent[next] > at[next] + reach) {
             n_rows = k_rows;
         } else if (at[next] >= reach && next_axis != axis) {
             at[next] -= reach;
@@ -109,20 +84,20 @@ std::size_t Sampler<T>::gather(int axis, const Grid& g, Places& places, std::uin
     }
     const std::size_t length = static_cast<std::size_t>(
         axis == k_x ? std::min<std::uint64_t>(k_row_values, half - at[k_x] / 2)
-                    : std::min<std::uint64_t>(k_row_values, g.extent[k_x] - at[k_x]));
+                    : std::min<std::uint64_t>(k_row_values, shape_.extent[k_x] - at[k_x]));
     for (std::size_t r = 0; r < n_rows; ++r) {
         auto place = at;
         if (next_axis >= 0) place[static_cast<std::size_t>(next_axis)] += r * next_step;
         const T* row = values_;
-        for (std::size_t a = 0; a < 4; ++a) row += place[a] * shape_.stride[a] * g.spacing;
+        for (std::size_t a = 0; a < 4; ++a) row += place[a] * shape_.stride[a];
         T* out = rows_.data() + r * 5 * k_row_values;
-        const auto distance = static_cast<std::ptrdiff_t>(shape_.stride[along] * g.spacing);
-        const std::uint64_t spacing = axis == k_x ? 2 * g.spacing : g.spacing;
+        const auto distance = static_cast<std::ptrdiff_t>(shape_.stride[along]);
+        const std::uint64_t spacing = axis == k_x ? 2 : g.spacing;
         const auto available = [&](std::ptrdiff_t offset) {
             const auto target = static_cast<std::ptrdiff_t>(place[along]) + offset;
             const auto last =
                 target + (axis == k_x ? 2 * (static_cast<std::ptrdiff_t>(length) - 1) : 0);
-            return target >= 0 && last < static_cast<std::ptrdiff_t>(g.extent[along]);
+            return target >= 0 && last < static_cast<std::ptrdiff_t>(shape_.extent[along]);
         };
         copy_row(row, spacing, length, out);
         const std::ptrdiff_t offsets[4] = {-1, 1, -3, 3};
@@ -138,16 +113,15 @@ std::size_t Sampler<T>::gather(int axis, const Grid& g, Places& places, std::uin
 }
 
 template <class T>
-void Sampler<T>::explore_pass(int axis, int level, int n_places, std::vector<PassSettings>& choices,
+void Sampler<T>::explore_pass(int axis, int n_places, std::vector<PassSettings>& choices,
                               std::vector<double>& rough) {
-    const Grid g = grid(level);
     const T step = quantiser_.step;
     Places places(static_cast<std::uint64_t>(axis) + 1);
     rough.assign(choices.size(), 0.0);
     double counted = 0;
     for (int p = 0; p < n_places; ++p) {
         std::size_t n_rows = 0;
-        const std::size_t n = gather(axis, g, places, static_cast<std::uint64_t>(p),
+        const std::size_t n = gather(axis, places, static_cast<std::uint64_t>(p),
                                      static_cast<std::uint64_t>(n_places), step, n_rows);
         for (std::size_t c = 0; c < choices.size(); ++c) {
             residual_.fill(0);
@@ -173,34 +147,6 @@ void Sampler<T>::explore_pass(int axis, int level, int n_places, std::vector<Pas
         }
     }
     for (double& bits : rough) bits /= std::max(counted, 1.0);
-}
-
-template <class T>
-void Sampler<T>::measure_pass(const PassSettings& pass, int n_places, T step, double values,
-                              CodeCost& cost) {
-    const Grid g = grid(pass.level);
-    Places places(static_cast<std::uint64_t>(pass.axis + 4 * pass.level) + 17);
-    for (int p = 0; p < n_places; ++p) {
-        std::size_t n_rows = 0;
-        const std::size_t n = gather(pass.axis, g, places, static_cast<std::uint64_t>(p),
-                                     static_cast<std::uint64_t>(n_places), step, n_rows);
-        residual_.fill(0);
-        std::size_t used = 0;
-        for (std::size_t r = 0; r < n_rows; ++r) {
-            const T* row = rows_.data() + r * 5 * k_row_values;
-            const SampledRow<T> sampled{row,
-                                        row + k_row_values,
-                                        row + 2 * k_row_values,
-                                        row + 3 * k_row_values,
-                                        row + 4 * k_row_values,
-                                        n};
-            sample_interpolation(sampled, step, pass.cubic, static_cast<T>(pass.feedback) / T{16},
-                                 residual_.data(), codes_ + used);
-            if (n_rows == 1 || r > 0) used += n;
-        }
-        const double share = values / n_places / static_cast<double>(used);
-        cost.add(codes_, used, std::max<std::uint64_t>(1, static_cast<std::uint64_t>(share * 16)));
-    }
 }
 
 // ------------------------------------------------------------------------------ Lorenzo

@@ -35,10 +35,9 @@ class Places {
     std::uint64_t state_;
 };
 
-/// One pass of interpolation: the values half way along `axis` on the grid of `level`.
+/// One pass of interpolation on the finest grid: the values half way along `axis`.
 struct PassSettings {
     int axis = 3;  ///< of the four
-    int level = 0;
     bool cubic = true;
     unsigned feedback = 0;  ///< sixteenths
 };
@@ -49,16 +48,11 @@ class Sampler {
     Sampler(const T* values, const Shape& shape, const Quantiser<T>& quantiser);
     const SampledShape& shape() const { return shape_; }
 
-    /// Does the grid of `level` have values half way along `axis`?
-    bool has_pass(int axis, int level) const;
-    /// How many values that pass predicts if `later` axes are not doubled yet.
-    double pass_values(int axis, int level, unsigned doubled_axes) const;
-
+    /// Are there values half way along `axis`?
+    bool has_pass(int axis) const { return shape_.extent[static_cast<std::size_t>(axis)] > 1; }
     /// Rough bits per value of each (cubic, feedback) of `choices`, from `places` places.
-    void explore_pass(int axis, int level, int places, std::vector<PassSettings>& choices,
+    void explore_pass(int axis, int places, std::vector<PassSettings>& choices,
                       std::vector<double>& rough);
-    /// Add what the pass costs, each sampled value standing for its share of `values`.
-    void measure_pass(const PassSettings& pass, int places, T step, double values, CodeCost& cost);
 
     /// Rough bits per value of differences along every subset of axes (bit a: axis a of the four);
     /// infinity for those with an axis of extent 1, and for none.
@@ -69,14 +63,9 @@ class Sampler {
     static constexpr std::size_t k_row_values = 128;
     static constexpr std::size_t k_rows = 3;  // the first only warms up the feedback
 
-    struct Grid {
-        std::array<std::uint64_t, 4> extent;
-        std::uint64_t spacing;  ///< of neighbours, in values along x
-    };
-    Grid grid(int level) const;
     /// Gather the rows of one place of a pass: target and four neighbours of k_rows rows.
-    std::size_t gather(int axis, const Grid& g, Places& places, std::uint64_t stratum,
-                       std::uint64_t strata, T step, std::size_t& n_rows);
+    std::size_t gather(int axis, Places& places, std::uint64_t stratum, std::uint64_t strata,
+                       T step, std::size_t& n_rows);
     void copy_row(const T* from, std::uint64_t spacing, std::size_t n, T* to) const;
     /// Lattice indices of a place and its lower neighbours; returns the row's length.
     std::size_t gather_indices(Places& places, std::uint64_t stratum, std::uint64_t strata,

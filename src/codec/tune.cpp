@@ -1,11 +1,11 @@
 // The choice is made from a sample of about 1 % of the values. First every setting that stands on
-// its own is ranked by a rough measure (which axis is best interpolated last, cubic or linear, how
-// much feedback; along which axes to difference), then the best of each predictor is costed by the
-// encoder's own classes and tables.
+// its own is ranked by a rough measure over sampled rows (which axis is best interpolated last, how
+// much feedback; along which axes to difference). What depends on other settings is rehearsed on
+// two small pieces with the real predictors. The size is what the encoder's own classes and tables
+// give for the sampled rows.
 #include "codec/tune.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "codec/rehearsal.hpp"
 #include "codec/sampler.hpp"
@@ -15,7 +15,6 @@ namespace {
 
 constexpr int k_explored_places = 6;
 constexpr int k_measured_places = 48;
-constexpr int k_deepest_level = 2;
 constexpr double k_weight_scale = 16;  // weights are sixteenths of a value
 constexpr std::uint64_t k_head_bytes = 64;
 
@@ -31,19 +30,13 @@ AxisChoice explore_axis(Sampler<T>& sampler, int axis) {
     for (const bool cubic : {true, false}) {
         for (const unsigned feedback : {0U, 4U, 8U, 12U}) {
             if (!cubic && feedback == 12) continue;
-            choices.push_back({axis, 0, cubic, feedback});
+            choices.push_back({axis, cubic, feedback});
         }
     }
     std::vector<double> rough;
-    sampler.explore_pass(axis, 0, k_explored_places, choices, rough);
+    sampler.explore_pass(axis, k_explored_places, choices, rough);
     const auto best = std::min_element(rough.begin(), rough.end()) - rough.begin();
     return {choices[static_cast<std::size_t>(best)], rough[static_cast<std::size_t>(best)]};
-}
-
-template <class T>
-T step_at(const Quantiser<T>& quantiser, const InterpolationSettings& settings, int level) {
-    const double finer = std::min(std::pow(settings.alpha / 16.0, level), settings.beta / 16.0);
-    return static_cast<T>(static_cast<double>(quantiser.step) / finer);
 }
 
 /// Orders to try: each axis last, where half of the values are, the others as they were ranked.
@@ -108,10 +101,10 @@ InterpolationSettings explore_interpolation(Sampler<T>& sampler) {
     const int first = sampler.shape().first_axis;
     std::vector<AxisChoice> axes;
     for (int axis = first; axis < 4; ++axis) {
-        if (sampler.has_pass(axis, 0)) {
+        if (sampler.has_pass(axis)) {
             axes.push_back(explore_axis(sampler, axis));
         } else {
-            axes.push_back({{axis, 0, true, 0}, 1e30});  // no pass: its place does not matter
+            axes.push_back({{axis, true, 0}, 1e30});  // no pass: its place does not matter
         }
     }
     // The axis that is predicted best comes last, where half of the values are. Of equals, x comes
@@ -129,31 +122,6 @@ InterpolationSettings explore_interpolation(Sampler<T>& sampler) {
         if (pass.cubic) settings.cubic |= static_cast<std::uint8_t>(1U << axis);
     }
     return settings;
-}
-
-template <class T>
-void measure_interpolation(Sampler<T>& sampler, const Quantiser<T>& quantiser,
-                           const InterpolationSettings& settings, int rank, CodeCost& cost) {
-    const int first = sampler.shape().first_axis;
-    unsigned doubled = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
-        const std::size_t axis = settings.order[i];
-        PassSettings pass;
-        pass.axis = static_cast<int>(axis) + first;
-        pass.cubic = (settings.cubic >> axis & 1U) != 0;
-        pass.feedback = settings.feedback[axis];
-        for (pass.level = 0; pass.level <= k_deepest_level; ++pass.level) {
-            if (!sampler.has_pass(pass.axis, pass.level)) continue;
-            double values = sampler.pass_values(pass.axis, pass.level, doubled);
-            // Deeper levels look like the deepest one sampled.
-            if (pass.level == k_deepest_level) values *= 8.0 / 7.0;
-            const double share = values / static_cast<double>(sampler.shape().count());
-            const int places = std::max(4, static_cast<int>(k_measured_places * share));
-            sampler.measure_pass(pass, places, step_at(quantiser, settings, pass.level), values,
-                                 cost);
-        }
-        doubled |= 1U << pass.axis;
-    }
 }
 
 template <class T>
@@ -176,26 +144,27 @@ Choice choose(std::span<const T> values, const Shape& shape, const Quantiser<T>&
               Mode mode, Coding coding, const TableSet& tables) {
     Choice choice;
     Sampler<T> sampler(values.data(), shape, quantiser);
-    if (mode != Mode::strong) choice.lorenzo = explore_lorenzo(sampler);
+    choice.lorenzo = explore_lorenzo(sampler);
     choice.kind = PartKind::lorenzo;
+    double share = 1.0;
     if (mode == Mode::strong || mode == Mode::automatic) {
+        constexpr int k_pieces = Rehearsal<T>::k_pieces;
         Rehearsal<T> rehearsal(values.data(), shape, quantiser);
         choice.interpolation = explore_interpolation(sampler);
         const double bits = rehearse(rehearsal, shape.rank(), choice.interpolation);
-        constexpr int k_pieces = Rehearsal<T>::k_pieces;
-        if (mode == Mode::strong || bits < rehearsal.bits(choice.lorenzo, 0, k_pieces)) {
+        const double lorenzo_bits = rehearsal.bits(choice.lorenzo, 0, k_pieces);
+        if (mode == Mode::strong || bits < lorenzo_bits) {
             choice.kind = PartKind::interpolation;
+            if (lorenzo_bits > 0) share = bits / lorenzo_bits;
         }
     }
+    // What Lorenzo costs can be told exactly from single rows; interpolation costs, of that, the
+    // share that it cost of the pieces.
     CodeCost cost(tables);
-    if (choice.kind == PartKind::lorenzo) {
-        const unsigned axes = static_cast<unsigned>(choice.lorenzo.axes)
-                              << sampler.shape().first_axis;
-        sampler.measure_lorenzo(axes, k_measured_places / 2, coding == Coding::planes, cost);
-    } else {
-        measure_interpolation(sampler, quantiser, choice.interpolation, shape.rank(), cost);
-    }
-    choice.bytes = k_head_bytes + static_cast<std::uint64_t>(cost.bits().best / k_weight_scale / 8);
+    const unsigned axes = static_cast<unsigned>(choice.lorenzo.axes) << sampler.shape().first_axis;
+    sampler.measure_lorenzo(axes, k_measured_places, coding == Coding::planes, cost);
+    const double bits = cost.bits().best / k_weight_scale * share;
+    choice.bytes = k_head_bytes + static_cast<std::uint64_t>(bits / 8);
     return choice;
 }
 
