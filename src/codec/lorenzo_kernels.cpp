@@ -89,6 +89,15 @@ struct LorenzoConstants {
     hn::Vec<typename L::DBits> shifted_bound;
 };
 
+/// Ask memory for what lies a few rows on, be it inside the array or not: hardware prefetchers
+/// start anew on every page.
+template <bool k_to_write, class T>
+HWY_INLINE void prefetch(const T* from) {
+    constexpr std::uintptr_t k_ahead_bytes = 2048;
+    const auto address = reinterpret_cast<std::uintptr_t>(from) + k_ahead_bytes;
+    __builtin_prefetch(reinterpret_cast<const void*>(address), k_to_write ? 1 : 0);
+}
+
 template <class T>
 HWY_NOINLINE typename Lanes<T>::VI store_failed(typename Lanes<T>::V v, typename Lanes<T>::VI q,
                                                 typename Lanes<T>::M failed, std::size_t n,
@@ -175,6 +184,7 @@ class LorenzoEncoder {
             auto* out = reinterpret_cast<std::int32_t*>(codes.room());
             const T* in = values + first + begin;
             for (std::size_t x = 0; x < whole; x += lanes) {
+                prefetch<false>(in + x);
                 left = quantise<T>(hn::LoadU(d, in + x), lanes, first + begin + x, left, constants,
                                    exact);
                 difference(left, histories, begin + x, left_sum, out + x);
@@ -240,6 +250,7 @@ class LorenzoDecoder {
             const std::size_t whole = count / lanes * lanes;
             const auto* in = reinterpret_cast<const std::int32_t*>(codes.take(count));
             for (std::size_t x = 0; x < whole; x += lanes) {
+                prefetch<true>(values + begin + x);
                 hn::StoreU(step(in + x, histories, begin + x, scale, carry), d, values + begin + x);
             }
             if (whole < count) {
