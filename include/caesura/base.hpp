@@ -131,6 +131,11 @@ std::string to_string(const Box& box);
 void copy_box(const Box& part, const Box& source_box, const std::byte* source,
               const Box& target_box, std::byte* target, std::size_t value_bytes);
 
+/// Where the values of `part` begin, if they lie one after the other in a dense array that holds
+/// `array_box`; else null. `part` lies inside the box.
+const std::byte* dense_part(const Box& part, const Box& array_box, const std::byte* array,
+                            std::size_t value_bytes);
+
 /// One stage of a dataset's HDF5 filter pipeline, as a stock reader will see it.
 struct FilterSpec {
     unsigned id = 0;                  ///< HDF5 filter number, e.g. 32024 for SZ3

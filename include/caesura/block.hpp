@@ -8,6 +8,8 @@
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <string>
 
 #include "caesura/codec.hpp"
 
@@ -15,6 +17,8 @@ namespace caesura {
 
 /// Which compressor a field wants.
 struct CodecSpec {
+    /// "caesura"         ours, of the best predictor for each block; "caesura:fast",
+    ///                   "caesura:strong" and "caesura:planes" fix the Mode of codec.hpp
     /// "none"
     /// "sz3", "zfp"      lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
     /// reversible "zstd", "blosc2"  lossless, whatever the bound (which they keep) "round+zstd",
@@ -26,7 +30,9 @@ struct CodecSpec {
     /// the bound (known filters only). The result is held to the bound all the same.
     std::vector<unsigned> cd_values = {};
     /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
-    bool verify = true;
+    /// Unset: for HDF5 filters only. "caesura" looks at every value while it compresses, so a
+    /// second look protects from broken machines alone; what it finds is EncodedBlock::max_error.
+    std::optional<bool> verify = {};
     friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
 };
 
@@ -37,7 +43,19 @@ struct EncodedBlock {
     /// Largest |x - x'| over the finite values; NaN when it was not verified.
     double max_error = std::numeric_limits<double>::quiet_NaN();
     bool fell_back = false;  ///< the plugin broke the bound or failed, so the block is lossless
+    /// TableStatistics::bytes() of what was coded, if SharedTables asked for it and there is any.
+    std::vector<std::byte> statistics = {};
 };
+
+/// What the blocks of a field share from dump to dump (codec "caesura"; others know no such thing).
+struct SharedTables {
+    TableSet set;         ///< codes the blocks, and lies in the pipeline's cd_values
+    bool gather = false;  ///< fill EncodedBlock::statistics, from which the next set is made
+};
+
+/// The mode that codec "caesura" is asked for; nullopt: another codec (or a mode that is none).
+/// Whoever has a mode uses SharedTables.
+std::optional<Mode> caesura_mode(const CodecSpec& spec);
 
 class BlockCodec {
   public:
@@ -48,7 +66,11 @@ class BlockCodec {
     /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread
     /// only.
     virtual bool reentrant() const = 0;
-    /// @param chunk  the full chunk, dense, C order, padded at the array's edges.
+    /// Does encode want chunks at the array's edges padded to their full size? If not, it takes the
+    /// valid part alone as well.
+    virtual bool wants_padding() const { return true; }
+    /// @param chunk  the full chunk, dense, C order, padded at the array's edges; or just its valid
+    ///               part, dense, where wants_padding() is false.
     /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).
     /// Makes no HDF5 call that touches a file or id; a plugin that fails may push a message on
     /// HDF5's error stack (a race only where HDF5 is not thread-safe and is in use elsewhere).
@@ -65,11 +87,15 @@ class BlockCodec {
 /// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
 /// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the
 /// first codec of a kind also loads its plugin (milliseconds).
-/// @param bound  absolute or lossless; resolve relative bounds first.
-/// Errors: invalid_argument (bound not finite or <= 0, bound given to a filter we cannot map and
-/// no cd_values), unsupported (plugin not found: the message says where it was looked for and what
-/// to install).
+/// "caesura" and "none" need neither HDF5 nor a plugin.
+/// @param bound   absolute or lossless, for "caesura" also pointwise_relative; those that need the
+///                value range of the whole field must have been resolved.
+/// @param tables  copied; see SharedTables.
+/// Errors: invalid_argument (bound not finite or <= 0, of a kind the codec cannot keep; bound given
+/// to a filter we cannot map and no cd_values), unsupported (plugin not found: the message says
+/// where it was looked for and what to install).
 Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
-                                                     const Shape& chunk, const ErrorBound& bound);
+                                                     const Shape& chunk, const ErrorBound& bound,
+                                                     const SharedTables& tables = {});
 
 }  // namespace caesura

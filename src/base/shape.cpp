@@ -104,4 +104,15 @@ void copy_box(const Box& part, const Box& source_box, const std::byte* source,
     }
 }
 
+const std::byte* dense_part(const Box& part, const Box& array_box, const std::byte* array,
+                            std::size_t value_bytes) {
+    std::uint64_t first = 0;
+    bool dense = true;
+    for (int axis = 0; axis < part.extent.rank(); ++axis) {
+        first = first * array_box.extent[axis] + (part.offset[axis] - array_box.offset[axis]);
+        if (axis > 0) dense &= part.extent[axis] == array_box.extent[axis];
+    }
+    return dense ? array + first * value_bytes : nullptr;
+}
+
 }  // namespace caesura

@@ -319,7 +319,7 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
                         spec.name));
     }
     if (round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
-    parts.verify = spec.verify && !parts.exact;
+    parts.verify = spec.verify.value_or(true) && !parts.exact;
     parts.traits = *traits;
     parts.user = std::move(*user);
     parts.stages.push_back(std::move(*main));

@@ -129,8 +129,8 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
         return traits_of_number(codec_name.substr(k_prefix.size()));
     }
     return Status(StatusCode::invalid_argument,
-                  fmt::format("codec \"{}\" is unknown; choose none, sz3, zfp, zstd, blosc2 or "
-                              "filter:<HDF5 filter number>",
+                  fmt::format("codec \"{}\" is unknown; choose caesura, none, sz3, zfp, zstd, "
+                              "blosc2 or filter:<HDF5 filter number>",
                               codec_name));
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "block/caesura_codec.hpp"
 #include "block/filter_codec.hpp"
 
 namespace caesura {
@@ -34,19 +35,34 @@ Status check_chunk(DType dtype, const Shape& chunk) {
     return {};
 }
 
+/// A block knows its own values only, and most codecs only what an absolute bound is.
+Status check_bound_kind(const CodecSpec& spec, const ErrorBound& bound) {
+    using Kind = ErrorBound::Kind;
+    if (bound.kind == Kind::relative || bound.kind == Kind::psnr) {
+        return {StatusCode::invalid_argument,
+                fmt::format("a block codec needs an absolute bound, not {}{}: resolve it first",
+                            bound.value, bound.kind == Kind::psnr ? " dB" : " of the value range")};
+    }
+    if (bound.kind == Kind::pointwise_relative && !block::is_caesura(spec)) {
+        return {StatusCode::invalid_argument,
+                fmt::format("codec \"{}\" cannot keep a bound relative to each value; codec "
+                            "\"caesura\" can",
+                            spec.name)};
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
-                                                     const Shape& chunk,
-                                                     const ErrorBound& bound) try {
+                                                     const Shape& chunk, const ErrorBound& bound,
+                                                     const SharedTables& tables) try {
     if (Status status = validate(bound); !status.ok()) return status;
-    if (bound.kind == ErrorBound::Kind::relative) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("a block codec needs an absolute bound, not {} of the value "
-                                  "range: resolve it first",
-                                  bound.value));
-    }
+    if (Status status = check_bound_kind(spec, bound); !status.ok()) return status;
     if (Status status = check_chunk(dtype, chunk); !status.ok()) return status;
+    if (block::is_caesura(spec)) {
+        return block::make_caesura_codec(spec, dtype, chunk, bound, tables);
+    }
     if (spec.name == "none") {
         if (!spec.cd_values.empty()) {
             return Status(StatusCode::invalid_argument, "codec \"none\" takes no cd_values");

@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  - A prediction is finite, >= 0 and at most the raw bytes, whatever was learned.
-//  - Before anything is learned the spread is wide (40 % and more): it costs space once.
+//  - Before anything is learned the spread is wide (40 % and more; 10 % where the codec itself was
+//    asked): it costs space once.
 #include <algorithm>
 #include <cmath>
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr double k_prior_spread = 0.4;  // of ln(stored / guessed), before learning
 constexpr double k_prior_noise = 0.15;  // from block to block, before learning
+constexpr double k_own_spread = 0.1;    // the same where the codec itself was asked
+constexpr double k_own_noise = 0.05;
 constexpr double k_noise_floor = 0.01;  // no field is more regular than this
 constexpr double k_least_gain = 0.1;    // the last ten or so blocks count
 constexpr double k_least_noise_gain = 0.05;
@@ -45,6 +48,7 @@ FieldModel::FieldModel(std::string_view codec_name, DType dtype)
     // The exponent is S1's fit for SZ.
     constexpr Known known[] = {
         {"none", Kind::raw, {5.0e9, 5.0e9, -1.0}},
+        {"caesura", Kind::own, {2.5e9, 4.0e9, -1.0}},
         {"sz3", Kind::interpolating, {80.0e6, 170.0e6, -1.716}},
         {"zfp", Kind::transform, {110.0e6, 300.0e6, -1.0}},
         {"zstd", Kind::lossless, {250.0e6, 900.0e6, -1.0}},
@@ -53,9 +57,13 @@ FieldModel::FieldModel(std::string_view codec_name, DType dtype)
     kind_ = Kind::unknown;
     curve_ = {100.0e6, 200.0e6, -1.716};
     for (const Known& k : known) {
-        if (k.name != codec_name) continue;
+        if (k.name != codec_name.substr(0, codec_name.find(':'))) continue;
         kind_ = k.kind;
         curve_ = k.curve;
+    }
+    if (kind_ == Kind::own) {
+        mean_var_ = k_own_spread * k_own_spread;
+        noise_var_ = k_own_noise * k_own_noise;
     }
 }
 
@@ -80,11 +88,15 @@ double FieldModel::guessed_bytes(const Features& features) const {
         case Kind::shuffled:
             bits *= 1.03;
             break;
+        case Kind::own:
+            bits = features.smooth_bits_per_value;
+            break;
         case Kind::raw:
         case Kind::unknown:
             break;
     }
-    return k_frame_bytes + static_cast<double>(features.values) * bits / 8.0;
+    const double frame = features.estimated ? 0.0 : k_frame_bytes;
+    return frame + static_cast<double>(features.values) * bits / 8.0;
 }
 
 // How uncertain the field's factor is for a block like this. The factor belongs to the regime it

@@ -20,8 +20,6 @@ double cpu_s() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-bool is_whole(const Job& job) { return job.valid == job.chunk_box.extent; }
-
 // Fill what lies beyond the array with copies of the last valid value along each axis, so that a
 // filter sees no artificial edge (design D12). Axes from last to first: each pass fills slabs whose
 // inner axes are already whole.
@@ -43,49 +41,56 @@ void replicate_padding(const Job& job, std::byte* chunk) {
     }
 }
 
-void gather(const Job& job, std::byte* chunk) {
-    for (const Piece& piece : job.pieces)
-        copy_box(piece.part, piece.source_box, piece.source, job.chunk_box, chunk,
-                 size_of(job.dtype));
-    if (!is_whole(job)) replicate_padding(job, chunk);
+// What the codec wants of a chunk: all of it, or the part inside the array.
+Box wanted_box(const Job& job) {
+    return {job.chunk_box.offset, job.codec->wants_padding() ? job.chunk_box.extent : job.valid};
 }
 
-// The chunk's values where they are, if they lie there dense and whole.
-const std::byte* in_place(const Job& job) {
-    if (job.pieces.size() != 1 || !is_whole(job)) return nullptr;
+void gather(const Job& job, const Box& wanted, std::byte* chunk) {
+    for (const Piece& piece : job.pieces)
+        copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, size_of(job.dtype));
+    if (wanted.extent != job.valid) replicate_padding(job, chunk);
+}
+
+// The wanted values where they are, if they lie there dense and whole.
+const std::byte* in_place(const Job& job, const Box& wanted) {
+    if (job.pieces.size() != 1 || wanted.extent != job.valid) return nullptr;
     const Piece& piece = job.pieces[0];
-    std::uint64_t first = 0;
-    bool whole_inner = true;
-    for (int axis = 0; axis < job.valid.rank(); ++axis) {
-        first = first * piece.source_box.extent[axis] +
-                (piece.part.offset[axis] - piece.source_box.offset[axis]);
-        if (axis > 0) whole_inner &= piece.part.extent[axis] == piece.source_box.extent[axis];
-    }
-    return whole_inner ? piece.source + first * size_of(job.dtype) : nullptr;
+    return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
 }
 
 }  // namespace
 
+// Into a buffer of ours: other threads must not free memory of the worker's malloc arena.
+Result<base::Buffer> Executor::copy_out(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return base::Buffer();
+    auto copy = pool_.take(bytes.size());
+    if (copy.ok()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+    return copy;
+}
+
 Result<Executor::Encoded> Executor::encode(const Job& job) {
-    const std::size_t bytes = job.chunk_bytes();
+    const Box wanted = wanted_box(job);
+    const std::size_t bytes = wanted.extent.count() * size_of(job.dtype);
     const bool stored_as_is = job.codec->pipeline().empty();  // codec none
-    const std::byte* chunk = in_place(job);
+    const std::byte* chunk = in_place(job, wanted);
     base::Buffer scratch;
     if (!chunk || stored_as_is) {
         auto taken = pool_.take(bytes);
         if (!taken.ok()) return taken.status();
         scratch = std::move(*taken);
-        gather(job, scratch.data());
+        gather(job, wanted, scratch.data());
         chunk = scratch.data();
     }
-    if (stored_as_is) return Encoded{std::move(scratch), 0, 0.0, false};
+    if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
     auto encoded = job.codec->encode({chunk, bytes}, job.valid);
     if (!encoded.ok()) return encoded.status();
-    auto exact = pool_.take(encoded->bytes.size());
-    if (!exact.ok()) return exact.status();
-    // Into a buffer of ours: the write lane must not free memory of the worker's malloc arena.
-    std::memcpy(exact->data(), encoded->bytes.data(), encoded->bytes.size());
-    return Encoded{std::move(*exact), encoded->filter_mask, encoded->max_error, encoded->fell_back};
+    auto stored = copy_out(encoded->bytes);
+    if (!stored.ok()) return stored.status();
+    auto statistics = copy_out(encoded->statistics);
+    if (!statistics.ok()) return statistics.status();
+    return Encoded{std::move(*stored), std::move(*statistics), encoded->filter_mask,
+                   encoded->max_error, encoded->fell_back};
 }
 
 // Drop a claim. The sources may go when nobody computes the job any more and a result is there;
@@ -117,9 +122,12 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
     if (first) {
         budget_.charge(encoded->stored.size());
         const std::size_t n_stages = job.codec->pipeline().size();
-        job.stored_raw = n_stages > 0 && encoded->filter_mask == (1u << n_stages) - 1u;
+        const bool none_used = encoded->filter_mask == (1u << n_stages) - 1u;
+        const std::size_t raw_bytes = job.valid.count() * size_of(job.dtype);
+        job.stored_raw = n_stages > 0 && (none_used || encoded->stored.size() >= raw_bytes);
         job.stored_bytes = encoded->stored.size();
         job.stored = std::move(encoded->stored);
+        job.statistics = std::move(encoded->statistics);
         job.filter_mask = encoded->filter_mask;
         job.max_error = encoded->max_error;
         job.fell_back = encoded->fell_back;

@@ -103,12 +103,14 @@ class Executor {
     Job* job_to_rescue(DumpTask*& dump);
     struct Encoded {
         base::Buffer stored;
+        base::Buffer statistics;
         std::uint32_t filter_mask = 0;
         double max_error = 0.0;
         bool fell_back = false;
     };
     void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
     Result<Encoded> encode(const Job& job);
+    Result<base::Buffer> copy_out(std::span<const std::byte> bytes);
     static void leave(Job& job);
     void fail(Status status);
     DumpTask* dump_at(std::uint64_t number) const;

@@ -75,6 +75,7 @@ struct Job {
     double max_error = std::numeric_limits<double>::quiet_NaN();
     bool fell_back = false;
     bool stored_raw = false;
+    base::Buffer statistics;  ///< EncodedBlock::statistics, for the application's thread
     double compress_s = 0.0;  ///< of CPU time: waiting at idle priority is not its cost
 
     std::uint64_t chunk_bytes() const { return chunk_box.extent.count() * size_of(dtype); }

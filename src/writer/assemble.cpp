@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -16,6 +17,20 @@ std::vector<Box> my_boxes(const std::vector<writer::Put>& puts, std::uint32_t fi
     for (const writer::Put& put : puts)
         if (put.field == field) boxes.push_back(put.box);
     return boxes;
+}
+
+// What a bound comes to for a field whose finite values have this range. A field without any spread
+// has no range to take a share of: it is stored lossless.
+ErrorBound resolve(const ErrorBound& asked, double range) {
+    if (!writer::needs_range(asked)) return asked;
+    // No value off by more than the root of the mean square that is allowed: a PSNR that is certain
+    // without looking at what came out.
+    const double share = asked.kind == ErrorBound::Kind::psnr
+                             ? std::pow(10.0, -asked.value / 20.0) * (1.0 - 1e-9)
+                             : asked.value;
+    const double bound = share * range;
+    const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
+    return usable ? absolute(bound) : lossless();
 }
 
 // The k-th put of a field on this rank.
@@ -41,15 +56,12 @@ bool Writer::Impl::boxes_changed() const {
 
 // Who puts what: boxes where they changed on any rank, value ranges where a bound needs them.
 Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
-    const auto needs_range = [&](const writer::FieldState& field) {
-        return field.bound.kind == ErrorBound::Kind::relative;
-    };
     if (!boxes_changed) {
         bool any_range = false;
         for (std::uint32_t f = 0; f < fields.size(); ++f) {
             if (!fields[f].in_last_dump) continue;
             assembly.fields.emplace_back().field = f;
-            any_range |= needs_range(fields[f]);
+            any_range |= writer::needs_range(fields[f].bound);
         }
         if (!any_range) return {};
     }
@@ -113,18 +125,13 @@ Status Writer::Impl::lay_out(Assembly& assembly, std::vector<std::vector<writer:
     return {};
 }
 
-// Local. A field without any spread has no range to take a share of: it is stored lossless.
+// Local.
 Status Writer::Impl::make_codecs(Assembly& assembly) {
     for (Assembly::FieldDump& dumped : assembly.fields) {
         const writer::FieldState& field = fields[dumped.field];
-        dumped.bound = field.bound;
-        if (field.bound.kind == ErrorBound::Kind::relative) {
-            const double range = dumped.max - dumped.min;
-            const double bound = field.bound.value * range;
-            const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
-            dumped.bound = usable ? absolute(bound) : lossless();
-        }
-        auto codec = make_block_codec(field.codec, field.dtype, field.layout->chunk, dumped.bound);
+        dumped.bound = resolve(field.bound, dumped.max - dumped.min);
+        auto codec = make_block_codec(field.codec, field.dtype, field.layout->chunk, dumped.bound,
+                                      {field.tables, writer::counts_tables(rank, size)});
         if (!codec.ok())
             return codec.status().with_context(
                 fmt::format("field '{}' on rank {}", field.name, rank));

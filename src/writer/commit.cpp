@@ -64,21 +64,29 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
     }
 }
 
-// Records of all dumps before `durable` travel to rank 0, which then knows them completely.
+// Records of all dumps before `durable` travel to rank 0, which then knows them completely; with
+// them what their blocks say about table sets.
 Status Writer::Impl::gather_records(std::uint64_t durable) {
     std::vector<store::ChunkRecord> mine;
     for (const InFlight& dump : in_flight)
         if (dump.dump < durable) mine.insert(mine.end(), dump.records.begin(), dump.records.end());
-    auto all = comm->gatherv(std::as_bytes(std::span(mine)), 0);
+    writer::Packer packer;
+    packer.put_bytes(std::as_bytes(std::span(mine)));
+    send_counts(packer);
+    auto all = comm->gatherv(packer.bytes(), 0);
     if (!all.ok()) {
         comm_failed = true;
         return failed = all.status();
     }
     for (const Communicator::Bytes& part : *all) {
-        const std::size_t at = records_to_commit.size(), n = part.size() / sizeof(mine[0]);
+        writer::Unpacker unpacker(part);
+        const auto records = unpacker.get_bytes();
+        const std::size_t at = records_to_commit.size(), n = records.size() / sizeof(mine[0]);
         records_to_commit.resize(at + n);
-        if (n) std::memcpy(records_to_commit.data() + at, part.data(), part.size());
+        if (n) std::memcpy(records_to_commit.data() + at, records.data(), records.size());
+        take_counts(unpacker);
     }
+    new_counts = true;
     while (!in_flight.empty() && in_flight.front().dump < durable) {
         if (rank == 0) to_commit.push_back(std::move(in_flight.front().manifest));
         in_flight.pop_front();

@@ -57,6 +57,7 @@ void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {
     totals.raw_bytes += job.valid.count() * size_of(job.dtype);
     totals.fallback_blocks += job.fell_back;
     totals.raw_blocks += job.stored_raw;
+    count_block(fields[dump.job_fields[index]], job.statistics.bytes());
     if (job.absolute_bound > 0.0 && std::isfinite(job.max_error))
         totals.max_error_over_bound =
             std::max(totals.max_error_over_bound, job.max_error / job.absolute_bound);

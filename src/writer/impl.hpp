@@ -19,6 +19,7 @@
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
 #include "writer/region_sink.hpp"
+#include "writer/wire.hpp"
 
 namespace caesura::writer {
 
@@ -41,6 +42,16 @@ struct OpenDump {
 };
 
 struct FieldState {
+    FieldState(std::string field_name, DType type, const Shape& extents, const ErrorBound& asked,
+               CodecSpec codec_spec, FieldOptions field_options)
+        : name(std::move(field_name)),
+          dtype(type),
+          shape(extents),
+          bound(asked),
+          codec(std::move(codec_spec)),
+          options(std::move(field_options)),
+          model(codec.name, type) {}
+
     std::string name;
     DType dtype = float32;
     Shape shape;
@@ -50,6 +61,9 @@ struct FieldState {
     predict::FieldModel model;
     std::optional<Layout> layout;  ///< of the last dump it was in
     bool in_last_dump = false;
+    // Codec "caesura" only; see tables.cpp.
+    TableSet tables;          ///< agreed: the same on all ranks
+    TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
 };
 
 /// A compressed block that found no room and waits for the next collective.
@@ -72,6 +86,18 @@ struct InFlight {
     bool durable = false;                     ///< all blocks written and synced here
     bool sources_free = false;                ///< borrowed data may change
 };
+
+/// Does the bound mean something only once the range of all values is known?
+inline bool needs_range(const ErrorBound& bound) {
+    return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
+}
+
+/// Does this rank count what its blocks are made of? So do at most 64, evenly spaced; rank 0
+/// always.
+constexpr bool counts_tables(int rank, int size) {
+    constexpr std::int64_t k_ranks = 64;
+    return rank == 0 || size <= k_ranks || rank * k_ranks / size != (rank - 1) * k_ranks / size;
+}
 
 /// What every rank tells every other at each end().
 struct Hello {
@@ -143,6 +169,12 @@ struct Writer::Impl {
     void learn_job(const writer::InFlight& dump, std::size_t index);
     void learn_writes();
 
+    // ---- table sets from dump to dump (tables.cpp)
+    void count_block(writer::FieldState& field, std::span<const std::byte> statistics) const;
+    void send_counts(writer::Packer& packer);
+    void take_counts(writer::Unpacker& unpacker);
+    Status agree_on_tables();
+
     // ---- overflow and commit (commit.cpp)
     void place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& file_end);
     Status gather_records(std::uint64_t durable_dumps);
@@ -189,6 +221,7 @@ struct Writer::Impl {
     std::uint64_t used_end = 0;
     std::pair<std::uint64_t, std::uint64_t> spare_region{0, 0};  // kept tail: address, bytes
     std::uint64_t last_region = 0;
+    bool new_counts = false;  // gathered since the last agreement on table sets; same on all ranks
 
     // Rank 0: gathered and not yet in an image.
     std::vector<store::DumpManifest> to_commit;

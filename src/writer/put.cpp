@@ -111,7 +111,7 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
         std::memcpy(snapshot.buffer.data(), data, bytes);
         put.data = snapshot.buffer.data();
     }
-    if (state.bound.kind == ErrorBound::Kind::relative) {
+    if (writer::needs_range(state.bound)) {
         if (dtype == float32)
             widen_range<float>(put.data, box.extent.count(), put.min, put.max);
         else

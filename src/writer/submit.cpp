@@ -15,6 +15,10 @@ const char* kind_name(ErrorBound::Kind kind) {
             return "absolute";
         case ErrorBound::Kind::relative:
             return "relative";
+        case ErrorBound::Kind::pointwise_relative:
+            return "pointwise_relative";
+        case ErrorBound::Kind::psnr:
+            return "psnr";
         case ErrorBound::Kind::lossless:
             break;
     }
@@ -72,12 +76,17 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
             job.pieces.begin(), job.pieces.end(), [](const run::Piece& a, const run::Piece& b) {
                 return a.part.extent.count() < b.part.extent.count();
             });
-        const ErrorBound bound =
-            job.absolute_bound > 0.0 ? absolute(job.absolute_bound) : lossless();
+        const writer::FieldState& field = fields[assembly.job_fields[i]];
+        const ErrorBound& bound = assembly.fields[job.dataset].bound;
+        const auto own_mode = caesura_mode(field.codec);
         predict::Features features =
-            predict::sample_block(piece.source, job.dtype, piece.source_box, piece.part, bound);
-        features.values = job.chunk_box.extent.count();
-        const predict::FieldModel& model = fields[assembly.job_fields[i]].model;
+            own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
+                                               piece.part, bound, *own_mode, field.tables)
+                     : predict::sample_block(piece.source, job.dtype, piece.source_box, piece.part,
+                                             bound);
+        // Our frames hold what lies inside the array; others' blocks are padded.
+        features.values = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+        const predict::FieldModel& model = field.model;
         assembly.features.push_back(features);
         assembly.predicted.push_back(model.predict_bytes(features));
         assembly.compress_s.push_back(model.predict_compress_s(features));
@@ -177,8 +186,10 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
     const bool changed = std::any_of(all.begin(), all.end(),
                                      [](const auto& theirs) { return theirs.boxes_changed != 0; });
     if (Status status = exchange_boxes(assembly, changed); !status.ok()) return status;
+    Status mine = agree_on_tables();
+    if (comm_failed) return mine;
     // From here on an error is local: it is carried to the last exchange, so that nobody waits.
-    Status mine = make_codecs(assembly);
+    if (mine.ok()) mine = make_codecs(assembly);
     if (Status moved = move_pieces(assembly); !moved.ok()) {
         if (comm_failed) return moved;
         if (mine.ok()) mine = moved;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -16,22 +17,26 @@ class Packer {
     template <class T>
     void put(const T& value) {
         static_assert(std::is_trivially_copyable_v<T>);
-        const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-        bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+        append(&value, sizeof value);
     }
-    void put(const std::string& text) {
-        put(static_cast<std::uint64_t>(text.size()));
-        const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-        bytes_.insert(bytes_.end(), bytes, bytes + text.size());
-    }
+    void put(const std::string& text) { put_bytes(std::as_bytes(std::span(text))); }
     template <class T>
     void put(const std::vector<T>& values) {
         put(static_cast<std::uint64_t>(values.size()));
         for (const T& value : values) put(value);
     }
+    void put_bytes(std::span<const std::byte> bytes) {
+        put(static_cast<std::uint64_t>(bytes.size()));
+        append(bytes.data(), bytes.size());
+    }
     const std::vector<std::byte>& bytes() const { return bytes_; }
 
   private:
+    void append(const void* data, std::size_t size) {
+        const std::size_t at = bytes_.size();
+        bytes_.resize(at + size);
+        if (size > 0) std::memcpy(bytes_.data() + at, data, size);
+    }
     std::vector<std::byte> bytes_;
 };
 
@@ -60,7 +65,15 @@ class Unpacker {
         for (std::uint64_t i = 0; i < size && good_; ++i) values.push_back(get<T>());
         return values;
     }
+    /// What put_bytes() put; valid as long as the bytes that are read from.
+    std::span<const std::byte> get_bytes() {
+        const auto size = get<std::uint64_t>();
+        if (!take(size)) return {};
+        return bytes_.subspan(at_ - size, size);
+    }
     bool good() const { return good_; }
+    /// Is there more to read?
+    bool more() const { return good_ && at_ < bytes_.size(); }
 
   private:
     bool take(std::uint64_t bytes) {

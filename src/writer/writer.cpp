@@ -42,12 +42,11 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return invalid("is already defined (or is a record that has, or would have, components)");
     const CodecSpec codec = options.codec.value_or(impl_->options.codec);
     // Find a missing plugin now, not after the first dump was computed.
-    const ErrorBound probe = bound.kind == ErrorBound::Kind::relative ? absolute(1.0) : bound;
+    const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
 
-    impl_->fields.push_back({name, dtype, shape, bound, codec, options,
-                             predict::FieldModel(codec.name, dtype), std::nullopt, false});
+    impl_->fields.emplace_back(name, dtype, shape, bound, codec, options);
     const std::string definition =
         fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
                     static_cast<int>(bound.kind), bound.value, codec.name);

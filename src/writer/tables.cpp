@@ -1,0 +1,90 @@
+// Table sets from dump to dump (codec "caesura"; S0 section 4.3, design D13).
+//
+// Blocks that have been compressed say what they were made of. These counts go to rank 0 with the
+// records of finished dumps; at the next dump rank 0 makes a table set of them for each field and
+// tells it to all ranks. So a field's set of dump n comes from the newest dump that was on disk
+// everywhere when dump n was handed over, as a rule dump n - 1; the first dump has the built-in
+// set.
+//
+// Invariants:
+//  - All ranks code a dataset with the same set, which lies in its cd_values.
+//  - At most 64 ranks count, evenly spaced: what rank 0 receives does not grow with
+//    the run.
+//  - Counts are advice. What is lost of them costs a little space, never a value.
+#include <array>
+
+#include "writer/impl.hpp"
+
+namespace caesura {
+namespace {
+
+/// A set on its way to all ranks; the same length for every set.
+struct SentSet {
+    std::uint64_t length = 0;
+    std::array<std::byte, k_table_set_limit_bytes> bytes{};
+};
+
+bool shares_tables(const writer::FieldState& field) {
+    return caesura_mode(field.codec).has_value();
+}
+
+}  // namespace
+
+void Writer::Impl::count_block(writer::FieldState& field,
+                               std::span<const std::byte> statistics) const {
+    if (statistics.empty()) return;
+    const auto counts = TableStatistics::parse(statistics);
+    if (!counts.ok() || !field.counted.add(*counts).ok())
+        say("field '" + field.name + "': the counts of a block are lost; its table set is older");
+}
+
+void Writer::Impl::send_counts(writer::Packer& packer) {
+    if (rank == 0 || closed) return;  // rank 0's are where they belong
+    for (std::uint32_t f = 0; f < fields.size(); ++f) {
+        if (fields[f].counted.empty()) continue;
+        packer.put(f);
+        packer.put_bytes(fields[f].counted.bytes());
+        fields[f].counted = TableStatistics();
+    }
+}
+
+void Writer::Impl::take_counts(writer::Unpacker& unpacker) {
+    while (unpacker.more()) {
+        const auto f = unpacker.get<std::uint32_t>();
+        const auto bytes = unpacker.get_bytes();
+        if (unpacker.good() && f < fields.size()) count_block(fields[f], bytes);
+    }
+}
+
+// Collective where all ranks know that there may be something new.
+Status Writer::Impl::agree_on_tables() {
+    std::vector<writer::FieldState*> sharing;
+    for (writer::FieldState& field : fields)
+        if (shares_tables(field)) sharing.push_back(&field);
+    if (!new_counts || sharing.empty()) return {};
+    new_counts = false;
+    std::vector<SentSet> sets(sharing.size());
+    for (std::size_t i = 0; i < sharing.size() && rank == 0; ++i) {
+        writer::FieldState& field = *sharing[i];
+        if (!field.counted.empty()) field.tables = field.counted.train();
+        field.counted = TableStatistics();
+        const auto bytes = field.tables.bytes();
+        sets[i].length = bytes.size();
+        std::copy(bytes.begin(), bytes.end(), sets[i].bytes.begin());
+    }
+    if (size == 1) return {};
+    const Status sent = comm->broadcast(std::as_writable_bytes(std::span(sets)), 0);
+    if (!sent.ok()) {
+        comm_failed = true;
+        return failed = sent;
+    }
+    for (std::size_t i = 0; i < sharing.size(); ++i) {
+        const std::size_t length = std::min<std::uint64_t>(sets[i].length, sets[i].bytes.size());
+        auto tables = TableSet::parse(std::span(sets[i].bytes).first(length));
+        if (!tables.ok()) return tables.status().with_context("field '" + sharing[i]->name + "'");
+        sharing[i]->tables = std::move(*tables);
+    }
+    return {};
+}
+
+}  // namespace caesura
