@@ -4,6 +4,7 @@
 NB_MODULE(_core, module) {
     module.doc() = "Caesura's C++ library; use the package `caesura` instead.";
     caesura::python::bind_errors(module);
+    caesura::python::bind_codec(module);
     caesura::python::bind_files(module);
     caesura::python::bind_plan(module);
     caesura::python::bind_writer(module);

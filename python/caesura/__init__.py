@@ -3,6 +3,11 @@
     import caesura
     with caesura.Writer("run.h5", absolute=1e-3) as writer: ...   # write, on one process or many
     file = caesura.open("run.h5")                                 # an h5py.File, filters registered
+    data = caesura.codec.compress(array, 1e-3)                    # the codec by itself
+    h5py_file.create_dataset("x", data=array, **caesura.filter_options(1e-3))   # or under h5py
+
+Bounds are numbers (absolute) or made by absolute(), relative(), pointwise_relative(), psnr() and
+lossless(). Importing this package makes the HDF5 filter known to h5py, whichever is imported first.
 
 The command line is `caesura` or `python -m caesura`.
 """
@@ -11,11 +16,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from caesura.bounds import Bound, absolute, lossless, pointwise_relative, psnr, relative
+from caesura.hdf5 import filter_options, plugin_path, register
+
 __version__ = "0.1.0"
-__all__ = ["CorruptError", "Field", "Writer", "WriterReport", "open", "plan", "recover"]
+__all__ = [
+    "Bound",
+    "CorruptError",
+    "Field",
+    "Writer",
+    "WriterReport",
+    "absolute",
+    "codec",
+    "filter_options",
+    "lossless",
+    "open",
+    "plan",
+    "plugin_path",
+    "pointwise_relative",
+    "psnr",
+    "recover",
+    "relative",
+]
+
+register()
 
 if TYPE_CHECKING:
-    from caesura import plan
+    from caesura import codec, plan
     from caesura._core import CorruptError
     from caesura.reading import open, recover
     from caesura.writing import Field, Writer, WriterReport
@@ -34,8 +61,8 @@ def __getattr__(name: str) -> Any:
     """Load parts on first use: reports need no extension module, writers no h5py."""
     import importlib
 
-    if name == "plan":
-        return importlib.import_module("caesura.plan")
+    if name in ("codec", "plan"):
+        return importlib.import_module(f"caesura.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'caesura' has no attribute {name!r}")

@@ -1,0 +1,330 @@
+// The codec on plain bytes: what caesura/codec.py makes arrays of, and the HDF5 filter's
+// parameters.
+//
+// Invariants:
+//  - Arrays come as flat C-contiguous bytes; type and shape are beside them. The caller keeps them
+//    alive, and the GIL is released while they are read or filled.
+//  - What Python shares between threads is only touched with the GIL held: a call counts into
+//    statistics of its own, which are added at its end; table sets never change.
+#include "caesura/codec.hpp"
+
+#include <hwy/targets.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/operators.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "bindings.hpp"
+#include "caesura/filter.hpp"
+
+namespace caesura::python {
+
+namespace {
+
+using Input = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bound = std::pair<std::string, double>;
+
+std::span<const std::byte> bytes_of(const Input& array) {
+    return std::as_bytes(std::span(array.data(), array.size()));
+}
+
+nb::bytes to_python(std::span<const std::byte> bytes) {
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+std::span<const std::byte> bytes_of(const nb::bytes& bytes) {
+    return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+/// A value by its name; ValueError that lists the names there are.
+template <class T, std::size_t n>
+T by_name(const char* what, const std::string& name,
+          const std::array<std::pair<const char*, T>, n>& known) {
+    std::string names;
+    for (const auto& [known_name, value] : known) {
+        if (name == known_name) return value;
+        names += (names.empty() ? "" : ", ") + std::string(known_name);
+    }
+    raise_if_error({StatusCode::invalid_argument,
+                    std::string(what) + " is '" + name + "'; use one of " + names});
+    return {};
+}
+
+template <class T, std::size_t n>
+const char* name_of(T value, const std::array<std::pair<const char*, T>, n>& known) {
+    for (const auto& [name, known_value] : known) {
+        if (value == known_value) return name;
+    }
+    return "unknown";
+}
+
+constexpr std::array<std::pair<const char*, ErrorBound::Kind>, 5> k_kinds = {
+    {{"lossless", ErrorBound::Kind::lossless},
+     {"absolute", ErrorBound::Kind::absolute},
+     {"relative", ErrorBound::Kind::relative},
+     {"pointwise_relative", ErrorBound::Kind::pointwise_relative},
+     {"psnr", ErrorBound::Kind::psnr}}};
+constexpr std::array<std::pair<const char*, Mode>, 4> k_modes = {{{"auto", Mode::automatic},
+                                                                  {"fast", Mode::fast},
+                                                                  {"strong", Mode::strong},
+                                                                  {"planes", Mode::planes}}};
+constexpr std::array<std::pair<const char*, Entropy>, 2> k_entropies = {
+    {{"rans", Entropy::rans}, {"huffman", Entropy::huffman}}};
+constexpr std::array<std::pair<const char*, DType>, 2> k_dtypes = {
+    {{"float32", float32}, {"float64", float64}}};
+
+ErrorBound to_bound(const Bound& bound) {
+    const ErrorBound::Kind kind = by_name("bound", bound.first, k_kinds);
+    return kind == ErrorBound::Kind::lossless ? lossless() : ErrorBound{kind, bound.second};
+}
+
+Shape to_shape(const std::vector<std::uint64_t>& extents) {
+    if (extents.empty() || extents.size() > k_max_rank) {
+        raise_if_error(
+            {StatusCode::invalid_argument,
+             "an array of " + std::to_string(extents.size()) + " axes; 1 to 4 are possible"});
+    }
+    return Shape(extents);
+}
+
+CompressOptions to_options(const std::string& mode, const std::string& entropy,
+                           const TableSet* tables) {
+    CompressOptions options;
+    options.mode = by_name("mode", mode, k_modes);
+    options.entropy = by_name("entropy", entropy, k_entropies);
+    options.tables = tables;
+    return options;
+}
+
+// ------------------------------------------------------------------------------ arrays and frames
+
+nb::bytes codec_compress(const Input& values, const std::string& dtype,
+                         const std::vector<std::uint64_t>& shape, const Bound& bound,
+                         const std::string& mode, const std::string& entropy,
+                         const TableSet* tables, TableStatistics* statistics, bool checksum,
+                         int threads) {
+    CompressOptions options = to_options(mode, entropy, tables);
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const ErrorBound limit = to_bound(bound);
+    TableStatistics counts(options.entropy);
+    if (statistics != nullptr) options.statistics = &counts;
+    options.checksum = checksum;
+    options.threads = threads;
+    Result<std::vector<std::byte>> frame = Status();
+    {
+        nb::gil_scoped_release release;
+        frame = compress(bytes_of(values), type, extents, limit, options);
+    }
+    const auto bytes = value_or_raise(std::move(frame));
+    if (statistics != nullptr) raise_if_error(statistics->add(counts));
+    return to_python(bytes);
+}
+
+nb::bytes codec_compress_bytes(const Input& values, std::size_t value_bytes, bool checksum) {
+    Result<std::vector<std::byte>> frame = Status();
+    {
+        nb::gil_scoped_release release;
+        frame = compress_bytes(bytes_of(values), value_bytes, checksum);
+    }
+    return to_python(value_or_raise(std::move(frame)));
+}
+
+void codec_decompress(const Input& frame, const Output& values, const TableSet* tables,
+                      int threads) {
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        status = decompress(bytes_of(frame),
+                            std::as_writable_bytes(std::span(values.data(), values.size())), tables,
+                            threads);
+    }
+    raise_if_error(status);
+}
+
+std::uint64_t codec_estimate(const Input& values, const std::string& dtype,
+                             const std::vector<std::uint64_t>& shape, const Bound& bound,
+                             const std::string& mode, const std::string& entropy,
+                             const TableSet* tables, int threads) {
+    CompressOptions options = to_options(mode, entropy, tables);
+    options.threads = threads;
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const ErrorBound limit = to_bound(bound);
+    Result<Estimate> estimated = Status();
+    {
+        nb::gil_scoped_release release;
+        estimated = estimate(bytes_of(values), type, extents, limit, options);
+    }
+    return value_or_raise(std::move(estimated)).bytes;
+}
+
+nb::dict codec_info(const Input& frame) {
+    Result<FrameInfo> read = Status();
+    {
+        nb::gil_scoped_release release;
+        read = read_frame_info(bytes_of(frame));
+    }
+    const FrameInfo info = value_or_raise(std::move(read));
+    nb::dict out;
+    nb::list shape;
+    for (int axis = 0; axis < info.shape.rank(); ++axis) shape.append(info.shape[axis]);
+    out["version"] = info.version;
+    out["dtype"] = info.untyped ? "" : name_of(info.dtype, k_dtypes);
+    out["shape"] = nb::tuple(shape);
+    out["raw_bytes"] = info.raw_bytes;
+    out["value_bytes"] = info.value_bytes;
+    out["bound"] = nb::make_tuple(name_of(info.bound.kind, k_kinds), info.bound.value);
+    out["absolute_bound"] = info.absolute_bound;
+    out["mode"] = info.stored_exactly ? "exact" : name_of(info.mode, k_modes);
+    out["entropy"] = name_of(info.entropy, k_entropies);
+    out["inline_tables"] = info.inline_tables;
+    out["table_set_id"] = info.table_set_id;
+    out["slabs"] = info.slabs;
+    out["checksum"] = info.checksum;
+    out["exact_values"] = info.exact_values;
+    return out;
+}
+
+void bind_frames(nb::module_& module) {
+    module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
+               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("entropy"),
+               nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),
+               nb::arg("threads"));
+    module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"),
+               nb::arg("value_bytes"), nb::arg("checksum"));
+    module.def("codec_decompress", &codec_decompress, nb::arg("frame"), nb::arg("values"),
+               nb::arg("tables").none(), nb::arg("threads"));
+    module.def("codec_estimate", &codec_estimate, nb::arg("values"), nb::arg("dtype"),
+               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("entropy"),
+               nb::arg("tables").none(), nb::arg("threads"));
+    module.def("codec_info", &codec_info, nb::arg("frame"));
+}
+
+// ----------------------------------------------------------------------------------- table sets
+
+template <class T>
+T parsed(const nb::bytes& bytes) {
+    return value_or_raise(T::parse(bytes_of(bytes)));
+}
+
+void bind_tables(nb::module_& module) {
+    nb::class_<TableSet>(module, "TableSet",
+                         "Probability tables that the frames of one field share.\n\n"
+                         "TableSet() is the built-in one, whose id is 0. Others come from "
+                         "TableStatistics.train(). A value: never changes, can be pickled and "
+                         "compared; at most 1024 bytes.")
+        .def(nb::init<>())
+        .def_static("from_bytes", &parsed<TableSet>, nb::arg("data"),
+                    "What bytes() gave. Raises CorruptError.")
+        .def(
+            "bytes", [](const TableSet& set) { return to_python(set.bytes()); },
+            "The set as bytes, to be kept beside the frames that name it; empty: built in.")
+        .def("__bytes__", [](const TableSet& set) { return to_python(set.bytes()); })
+        .def_prop_ro("id", &TableSet::id, "Hash of the bytes, by which frames name their set.")
+        .def_prop_ro("entropy",
+                     [](const TableSet& set) { return name_of(set.entropy(), k_entropies); })
+        .def(nb::self == nb::self)
+        .def("__hash__", [](const TableSet& set) { return set.id(); })
+        .def("__getstate__", [](const TableSet& set) { return to_python(set.bytes()); })
+        .def("__setstate__", [](TableSet& set, const nb::bytes& state) {
+            new (&set) TableSet(parsed<TableSet>(state));
+        });
+    nb::class_<TableStatistics>(
+        module, "TableStatistics",
+        "Counts of what was coded, from which train() makes the next table set.\n\n"
+        "Give one to compress(statistics=...), add() those of other blocks, ranks or dumps of the "
+        "same field, then train(). Can be pickled.")
+        .def(
+            "__init__",
+            [](TableStatistics* self, const std::string& entropy) {
+                new (self) TableStatistics(by_name("entropy", entropy, k_entropies));
+            },
+            nb::arg("entropy") = "rans")
+        .def_static("from_bytes", &parsed<TableStatistics>, nb::arg("data"),
+                    "What bytes() gave. Raises CorruptError.")
+        .def(
+            "bytes", [](const TableStatistics& self) { return to_python(self.bytes()); },
+            "The counts as about 4 KiB, to be sent to another rank.")
+        .def("__bytes__", [](const TableStatistics& self) { return to_python(self.bytes()); })
+        .def(
+            "add",
+            [](TableStatistics& self, const TableStatistics& other) {
+                raise_if_error(self.add(other));
+            },
+            nb::arg("other"), "Add another's counts. Raises ValueError (other entropy stage).")
+        .def("train", &TableStatistics::train, "The set that codes these counts best.")
+        .def_prop_ro("empty", &TableStatistics::empty)
+        .def_prop_ro(
+            "entropy",
+            [](const TableStatistics& self) { return name_of(self.entropy(), k_entropies); })
+        .def("__getstate__", [](const TableStatistics& self) { return to_python(self.bytes()); })
+        .def("__setstate__", [](TableStatistics& self, const nb::bytes& state) {
+            new (&self) TableStatistics(parsed<TableStatistics>(state));
+        });
+}
+
+// ----------------------------------------------------------------- the filter, instruction sets
+
+std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mode,
+                                       const std::string& entropy, bool checksum,
+                                       const TableSet* tables) {
+    filter::Settings settings;
+    settings.bound = to_bound(bound);
+    settings.mode = by_name("mode", mode, k_modes);
+    settings.entropy = by_name("entropy", entropy, k_entropies);
+    settings.checksum = checksum;
+    if (tables != nullptr) settings.tables = *tables;
+    if (settings.tables.id() != 0 && settings.tables.entropy() != settings.entropy) {
+        raise_if_error(
+            {StatusCode::invalid_argument, "the table set was trained for another entropy stage"});
+    }
+    return value_or_raise(filter::to_cd_values(settings));
+}
+
+/// Highway's targets are bits, better ones lower; what lies below the named one goes.
+void limit_instruction_set(const std::string& name) {
+    constexpr std::array<std::pair<const char*, std::int64_t>, 6> k_best = {{
+#if HWY_ARCH_X86
+        {"native", 1},
+        {"avx512", HWY_AVX3},
+        {"avx2", HWY_AVX2},
+        {"sse4", HWY_SSE4},
+        {"ssse3", HWY_SSSE3},
+        {"scalar", HWY_EMU128},
+#else
+        {"native", 1},
+        {"neon", 1},
+        {"scalar", HWY_EMU128},
+        {"scalar", HWY_EMU128},
+        {"scalar", HWY_EMU128},
+        {"scalar", HWY_EMU128},
+#endif
+    }};
+    hwy::DisableTargets(by_name("instruction set", name, k_best) - 1);
+}
+
+std::string instruction_set() {
+    const std::int64_t targets = hwy::SupportedTargets();
+    return hwy::TargetName(targets & -targets);
+}
+
+}  // namespace
+
+void bind_codec(nb::module_& module) {
+    bind_frames(module);
+    bind_tables(module);
+    module.def("filter_cd_values", &filter_cd_values, nb::arg("bound"), nb::arg("mode"),
+               nb::arg("entropy"), nb::arg("checksum"), nb::arg("tables").none());
+    module.attr("FILTER_ID") = filter::k_filter_id;
+    module.def("limit_instruction_set", &limit_instruction_set, nb::arg("name"));
+    module.def("instruction_set", &instruction_set);
+    if (const char* name = std::getenv("CAESURA_INSTRUCTION_SET")) limit_instruction_set(name);
+}
+
+}  // namespace caesura::python
