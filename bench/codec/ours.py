@@ -16,12 +16,9 @@ CASES = (
     ("auto", "rans"),
     ("fast", "rans"),
     ("strong", "rans"),
-    ("fast", "huffman"),
-    ("strong", "huffman"),
     ("planes", "rans"),
 )
-
-
+WITH_HUFFMAN = (*CASES, ("fast", "huffman"), ("strong", "huffman"))
 TARGETS = ("avx512", "avx2", "sse4", "scalar")
 
 

@@ -25,7 +25,7 @@ from conditions import conditions
 from rich.console import Console
 from rich.progress import Progress
 
-MODES = ours.CASES
+MODES = ours.WITH_HUFFMAN
 OVERHEAD_BYTES = 64
 console = Console(soft_wrap=True)
 
