@@ -148,6 +148,8 @@ def needs_readers() -> bool:
 
 def test(options: argparse.Namespace) -> int:
     """Build and run ctest; its own closing line is the last thing printed."""
+    if os.environ.get("CI") and not options.sanitize:
+        machine.ensure_cross_packages()
     build(options.sanitize)
     if not options.sanitize and not options.filter and needs_readers():
         machine.ensure_readers()

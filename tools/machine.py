@@ -19,6 +19,7 @@ from pathlib import Path
 from stages import ROOT, fail, note, run_stage
 
 PACKAGES = ROOT / "tools" / "packages.txt"
+CROSS_PACKAGES = PACKAGES.with_name("packages-aarch64.txt")
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 READERS = ROOT / ".venv-readers"
@@ -28,14 +29,15 @@ BENCH_PYTHON = BENCH / "bin" / "python"
 SKIP = "CAESURA_SKIP_PACKAGES"
 
 
-def listed_packages() -> list[str]:
-    """The names in packages.txt."""
-    lines = (line.split("#")[0].strip() for line in PACKAGES.read_text().splitlines())
+def listed_packages(listing: Path = PACKAGES) -> list[str]:
+    """The names in packages.txt, or another list."""
+    lines = (line.split("#")[0].strip() for line in listing.read_text().splitlines())
     return [line for line in lines if line]
 
 
-def missing_packages() -> list[str]:
-    """Those of packages.txt that dpkg does not have installed."""
+def missing_packages(listing: Path = PACKAGES) -> list[str]:
+    """Those of a list that dpkg does not have installed."""
+    native = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True)
     query = subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Status} ${binary:Package}\\n"],
         capture_output=True,
@@ -46,8 +48,8 @@ def missing_packages() -> list[str]:
     for line in query.stdout.splitlines():
         status, _, name = line.partition(" ")
         if status == "installed":
-            present.add(name.split(":")[0])
-    return [name for name in listed_packages() if name not in present]
+            present.update((name, name.removesuffix(":" + native.stdout.strip())))
+    return [name for name in listed_packages(listing) if name not in present]
 
 
 def ensure_packages() -> None:
@@ -70,12 +72,26 @@ def ensure_packages() -> None:
             f"System packages are missing. Type:  sudo apt-get install -y {' '.join(missing)}\n"
             f"(or set {SKIP}=1 if their equivalents are installed in another way)"
         )
+    install_packages("system packages", missing)
+
+
+def ensure_cross_packages() -> None:
+    """What the codec's test on emulated ARM needs, where it can be had; that test skips without."""
+    if os.environ.get(SKIP) or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    missing = missing_packages(CROSS_PACKAGES)
+    if missing:
+        subprocess.run(["dpkg", "--add-architecture", "arm64"], check=False)
+        install_packages("packages to emulate ARM", missing)
+
+
+def install_packages(label: str, names: list[str]) -> None:
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     run_stage(
         "package lists", ["apt-get", "update"], log="apt-update", env=env, hint="Is the network up?"
     )
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    run_stage(f"{len(missing)} system packages", install, log="apt-install", env=env)
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *names]
+    run_stage(f"{len(names)} {label}", install, log="apt-install", env=env)
 
 
 def _stamp_of(requirements: Path) -> str:
