@@ -92,7 +92,7 @@ std::size_t Sampler<T>::gather(int axis, Places& places, std::uint64_t stratum,
         for (std::size_t a = 0; a < 4; ++a) row += place[a] * shape_.stride[a];
         T* out = rows_.data() + r * 5 * k_row_values;
         const auto distance = static_cast<std::ptrdiff_t>(shape_.stride[along]);
-        const std::uint64_t spacing = axis == k_x ? 2 : g.spacing;
+        const std::uint64_t spacing = axis == k_x ? 2 : 1;
         const auto available = [&](std::ptrdiff_t offset) {
             const auto target = static_cast<std::ptrdiff_t>(place[along]) + offset;
             const auto last =
