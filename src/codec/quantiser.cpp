@@ -8,12 +8,14 @@ namespace caesura::codec {
 namespace {
 
 constexpr std::size_t k_line_values = 16;
-constexpr std::size_t k_sampled_line = 61;  // a prime, so that no axis' period is sampled twice
+constexpr std::size_t k_most_lines = 512;  // each is a wait for memory
 
 template <class T>
 double largest_sampled_magnitude(std::span<const T> values, double limit) {
     double largest = 0.0;
-    for (std::size_t i = 0; i < values.size(); i += k_line_values * k_sampled_line) {
+    // Odd, so that no axis' period is sampled twice.
+    const std::size_t lines = (values.size() / k_line_values / k_most_lines) | 1;
+    for (std::size_t i = 0; i < values.size(); i += k_line_values * lines) {
         const std::size_t end = std::min(values.size(), i + k_line_values);
         for (std::size_t j = i; j < end; ++j) {
             const double magnitude = std::abs(static_cast<double>(values[j]));

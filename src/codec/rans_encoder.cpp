@@ -152,9 +152,9 @@ void RansEncoder::end_unit() {
     chunks_in_unit_ = 0;
 }
 
-/// Count the symbols of a share of the runs: all of a short block's, one in 16 of a long one's.
+/// Count the symbols of a share of the runs: all of a short block's, one in 32 of a long one's.
 void RansEncoder::count_symbols() {
-    const std::size_t stride = std::clamp<std::size_t>(runs_.size() / 64, 1, 16);
+    const std::size_t stride = std::clamp<std::size_t>(runs_.size() / 64, 1, 32);
     for (std::size_t r = stride / 2; r < runs_.size(); r += stride) {
         const Run& run = runs_[r];
         const std::uint8_t* symbols = symbols_.data() + run.first;
