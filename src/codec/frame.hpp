@@ -76,24 +76,23 @@ enum class PartKind : std::uint8_t {
 
 /// The sections of a lossy part, in their order.
 enum class Section : std::uint8_t {
-    tables = 0,              ///< the part's own table set
-    codes = 1,               ///< what the entropy coder wrote
-    exact_values = 2,        ///< of the predictor
-    exact_positions = 3,     ///< of the predictor
-    signs = 4,               ///< logarithm: bit per value
-    zeros = 5,               ///< logarithm: bit per value
-    override_values = 6,     ///< values put in place at the end
-    override_positions = 7,  ///< of those
+    codes = 0,               ///< what the entropy coder wrote
+    exact_values = 1,        ///< of the predictor
+    exact_positions = 2,     ///< of the predictor
+    signs = 3,               ///< logarithm: bit per value
+    zeros = 4,               ///< logarithm: bit per value
+    override_values = 5,     ///< values put in place at the end
+    override_positions = 6,  ///< of those
 };
-inline constexpr std::size_t k_sections = 8;
+inline constexpr std::size_t k_sections = 7;
 
 /// The head of a lorenzo or interpolation part.
 struct PartHeader {
     PartKind kind = PartKind::lorenzo;
     Coding coding = Coding::rans;
-    bool own_tables = false;
-    bool logarithm = false;  ///< codes are of log2|x| - centre
-    bool overrides = false;  ///< some values are put in place at the end; so always for logarithms
+    bool own_tables = false;  ///< the codes carry the tables they need
+    bool logarithm = false;   ///< codes are of log2|x| - centre
+    bool overrides = false;   ///< some values are put in place at the end; so always for logarithms
     std::int32_t centre = 0;
     double step = 0;                 ///< exactly a T
     double bound = 0;                ///< exactly a T: what every value, or logarithm, is held to
@@ -120,7 +119,8 @@ class PartWriter {
     /// What has been appended to `out` since the last call (or the start) is this section. In
     /// ascending order; a section left out is empty.
     void end_section(Section section);
-    /// The final head: counts may have become known meanwhile; kind and flags may not have changed.
+    /// The final head: counts and tables may have become known meanwhile; whether there are
+    /// overrides may not have changed.
     void finish(const PartHeader& header);
 
   private:

@@ -17,7 +17,7 @@ constexpr std::size_t k_settings_bytes = 16;
 
 Status corrupt(std::string what) { return {StatusCode::corrupt, "part: " + std::move(what)}; }
 
-std::size_t sections_of(const PartHeader& header) { return header.overrides ? k_sections : 4; }
+std::size_t sections_of(const PartHeader& header) { return header.overrides ? k_sections : 3; }
 
 void write_settings(const PartHeader& header, std::vector<std::byte>& out) {
     const std::size_t end = out.size() + k_settings_bytes;

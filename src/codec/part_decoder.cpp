@@ -21,8 +21,6 @@ Status unpack_mask(std::span<const std::byte> section, std::uint64_t n, Lossless
 
 Result<TableSet> pick_tables(const Part& part, const TableSet* tables) {
     const PartHeader& header = part.header;
-    if (header.own_tables) return TableSet::parse(part[Section::tables]);
-    if (!part[Section::tables].empty()) return corrupt("tables that it denies");
     if (header.table_set_id == 0) return TableSet();
     if (tables == nullptr) {
         return Status(StatusCode::invalid_argument,

@@ -82,7 +82,7 @@ struct PartEncoder::Work {
     Prepared<T> prepare(std::span<const T> values, const ResolvedBound& resolved,
                         PartHeader& header);
     template <class T>
-    void encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
+    bool encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
                       const TableSet& tables, std::uint64_t expected_bytes,
                       TableStatistics* statistics, std::vector<std::byte>& out);
     template <class T>
@@ -118,9 +118,10 @@ bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
     return lossless.size() < lossy_bytes;
 }
 
-/// Sections tables and codes; exact values are left in typed<T>().exact.
+/// The section of codes; exact values are left in typed<T>().exact. Returns what
+/// EntropyEncoder::finish does.
 template <class T>
-void PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& shape,
+bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& shape,
                                      const PartHeader& header, const TableSet& tables,
                                      std::uint64_t expected_bytes, TableStatistics* statistics,
                                      std::vector<std::byte>& out) {
@@ -139,7 +140,7 @@ void PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& s
                              exact);
     }
     codes.finish();
-    sink.finish(out);
+    return sink.finish(out);
 }
 
 /// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
@@ -210,26 +211,14 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     header.kind = choice.kind;
     header.lorenzo = choice.lorenzo;
     header.interpolation = choice.interpolation;
-    header.own_tables = choice.own_tables && header.coding != Coding::planes;
     out.reserve(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 16 + 256));
 
-    const auto encode = [&](const TableSet& tables, TableStatistics* counts, auto& target) {
-        encode_codes(prepared, shape, header, tables, choice.bytes, counts, target);
-    };
-    TableSet own;
-    if (header.own_tables) {
-        // Once to learn the counts, thrown away, and once with the tables they give.
-        TableStatistics counts(request.entropy);
-        std::vector<std::byte> unused;
-        encode(*request.tables, &counts, unused);
-        own = counts.train();
-    } else if (header.coding != Coding::planes) {
-        header.table_set_id = request.tables->id();
-    }
     PartWriter part(header, out);
-    if (header.own_tables) out.insert(out.end(), own.bytes().begin(), own.bytes().end());
-    part.end_section(Section::tables);
-    encode(header.own_tables ? own : *request.tables, statistics, out);
+    // A block that the shared tables do not fit brings its own, whatever they are.
+    header.own_tables =
+        encode_codes(prepared, shape, header, *request.tables, choice.bytes, statistics, out);
+    if (header.coding != Coding::planes && !header.own_tables)
+        header.table_set_id = request.tables->id();
     part.end_section(Section::codes);
 
     const ExactValues<T>& exact = typed<T>().exact;

@@ -44,8 +44,8 @@ Bytes some_part(const PartHeader& header) {
     PartHeader first = header;
     first.exact_count = 0;  // known only at the end
     PartWriter part(first, out);
-    for (std::size_t s = 0; s < (header.overrides ? k_sections : 4); ++s) {
-        if (s == 2) continue;  // left out: empty
+    for (std::size_t s = 0; s < (header.overrides ? k_sections : 3); ++s) {
+        if (s == 1) continue;  // left out: empty
         out.insert(out.end(), s + 1, static_cast<std::byte>(s));
         part.end_section(static_cast<Section>(s));
     }
@@ -81,7 +81,7 @@ TEST(Part, heads_and_sections_come_back) {
                 EXPECT_EQ(part->header.interpolation.beta, 64);
             }
             for (std::size_t s = 0; s < k_sections; ++s) {
-                const bool written = s != 2 && (overrides || s < 4);
+                const bool written = s != 1 && (overrides || s < 3);
                 EXPECT_EQ(part->sections[s].size(), written ? s + 1 : 0);
                 if (written) {
                     EXPECT_EQ(part->sections[s][0], static_cast<std::byte>(s));

@@ -18,7 +18,6 @@ struct Choice {
     LorenzoSettings lorenzo;
     InterpolationSettings interpolation;
     std::uint64_t bytes = 0;  ///< predicted size of the part
-    bool own_tables = false;  ///< the shared tables do not fit: train and carry a set of its own
 };
 
 /// @param mode  automatic: the better of both predictors; else settings of that mode's predictor.
