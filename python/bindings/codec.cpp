@@ -287,25 +287,20 @@ std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mo
     return value_or_raise(filter::to_cd_values(settings));
 }
 
-/// Highway's targets are bits, better ones lower; what lies below the named one goes.
+/// For measurements. Highway's targets are bits, better ones lower; what lies below the named goes.
 void limit_instruction_set(const std::string& name) {
-    constexpr std::array<std::pair<const char*, std::int64_t>, 6> k_best = {{
 #if HWY_ARCH_X86
-        {"native", 1},
-        {"avx512", HWY_AVX3},
-        {"avx2", HWY_AVX2},
-        {"sse4", HWY_SSE4},
-        {"ssse3", HWY_SSSE3},
-        {"scalar", HWY_EMU128},
+    constexpr std::array<std::pair<const char*, std::int64_t>, 6> k_best = {
+        {{"native", 1},
+         {"avx512", HWY_AVX3},
+         {"avx2", HWY_AVX2},
+         {"sse4", HWY_SSE4},
+         {"ssse3", HWY_SSSE3},
+         {"scalar", HWY_EMU128}}};
 #else
-        {"native", 1},
-        {"neon", 1},
-        {"scalar", HWY_EMU128},
-        {"scalar", HWY_EMU128},
-        {"scalar", HWY_EMU128},
-        {"scalar", HWY_EMU128},
+    constexpr std::array<std::pair<const char*, std::int64_t>, 2> k_best = {
+        {{"native", 1}, {"scalar", HWY_EMU128}}};
 #endif
-    }};
     hwy::DisableTargets(by_name("instruction set", name, k_best) - 1);
 }
 
