@@ -239,10 +239,12 @@ TEST_F(WriterRoundtrip, borrowed_data_are_released_once_compressed) {
 
 // Goal: the budget is a limit that slows put down and never loses data: 12 dumps of 1 MiB through
 // 2.5 MiB of memory.
-TEST_F(WriterRoundtrip, a_small_budget_makes_put_wait_and_keeps_within_the_limit) {
+class WriterBudget : public WriterRoundtrip, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(WriterBudget, makes_put_wait_and_is_a_limit) {
     const Shape shape{512, 512};
     WriterOptions options;
-    options.codec.name = "none";
+    options.codec.name = GetParam();
     options.memory_bytes = 5u << 19;
     options.planning = true;
     auto writer = Writer::create(path_, nullptr, options);
@@ -265,6 +267,8 @@ TEST_F(WriterRoundtrip, a_small_budget_makes_put_wait_and_keeps_within_the_limit
             "");
     EXPECT_EQ((*writer)->report().over_budget_bytes, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Codecs, WriterBudget, ::testing::Values("none", "caesura"));
 
 }  // namespace
 }  // namespace caesura

@@ -19,6 +19,16 @@ TEST(Box, boxes_that_only_touch_share_nothing) {
     EXPECT_EQ(intersect({{0, 0}, {4, 4}}, {{2, 3}, {5, 5}}), (Box{{2, 3}, {2, 1}}));
 }
 
+TEST(DensePart, is_where_the_values_lie_together_and_nowhere_else) {
+    const std::byte* const array = reinterpret_cast<const std::byte*>(std::uintptr_t{4096});
+    const Box whole{{10, 20}, {6, 8}};
+    EXPECT_EQ(dense_part(whole, whole, array, 4), array);
+    EXPECT_EQ(dense_part({{13, 20}, {2, 8}}, whole, array, 4), array + 3 * 8 * 4);
+    EXPECT_EQ(dense_part({{13, 20}, {2, 7}}, whole, array, 4), nullptr);
+    EXPECT_EQ(dense_part({{13, 21}, {2, 7}}, whole, array, 4), nullptr);
+    EXPECT_EQ(dense_part({{2}, {3}}, {{1}, {9}}, array, 8), array + 8);
+}
+
 // Goal: copy_box moves exactly the common part, whatever the rank and whichever axes are whole
 // (whole axes take the joined-rows path). Reference: value by value through global coordinates.
 TEST(CopyBox, equals_the_value_by_value_copy_on_random_boxes) {
