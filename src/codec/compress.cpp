@@ -208,6 +208,9 @@ Status check_options(const CompressOptions& options) {
         return wrong(fmt::format("unknown mode {}", static_cast<int>(options.mode)));
     if (options.entropy > Entropy::huffman)
         return wrong(fmt::format("unknown entropy stage {}", static_cast<int>(options.entropy)));
+    if (options.entropy == Entropy::huffman && options.mode != Mode::planes)
+        return {StatusCode::unsupported,
+                "the Huffman stage is not in this version; use Entropy::rans"};
     if (options.threads < 0)
         return wrong(
             fmt::format("{} threads; give 0 for as many as the machine has", options.threads));
