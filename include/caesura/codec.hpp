@@ -127,6 +127,8 @@ struct CompressOptions {
     bool checksum = true;
     /// Threads for arrays of more than one slab of about 8 MiB; 0: as many as the machine has.
     int threads = 1;
+    /// Off: `tables` are used even where they fit badly (to measure what that costs).
+    bool drift_check = true;
 };
 
 struct FrameInfo {

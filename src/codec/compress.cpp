@@ -200,6 +200,8 @@ Status check_array(Bytes values, DType dtype, const Shape& shape) {
                         values.size(), to_string(dtype), to_string(shape))};
 }
 
+const char* name_of(Entropy entropy) { return entropy == Entropy::rans ? "rans" : "huffman"; }
+
 Status check_options(const CompressOptions& options) {
     const auto wrong = [](std::string what) {
         return Status(StatusCode::invalid_argument, std::move(what));
@@ -208,17 +210,19 @@ Status check_options(const CompressOptions& options) {
         return wrong(fmt::format("unknown mode {}", static_cast<int>(options.mode)));
     if (options.entropy > Entropy::huffman)
         return wrong(fmt::format("unknown entropy stage {}", static_cast<int>(options.entropy)));
-    if (options.entropy == Entropy::huffman && options.mode != Mode::planes)
-        return {StatusCode::unsupported,
-                "the Huffman stage is not in this version; use Entropy::rans"};
     if (options.threads < 0)
         return wrong(
             fmt::format("{} threads; give 0 for as many as the machine has", options.threads));
     if (options.tables != nullptr && options.tables->id() != 0 &&
         options.tables->entropy() != options.entropy)
-        return wrong("the table set was trained for another entropy stage");
+        return wrong(
+            fmt::format("the table set is of entropy stage {}, the options ask for {}; train "
+                        "one with statistics of that stage",
+                        name_of(options.tables->entropy()), name_of(options.entropy)));
     if (options.statistics != nullptr && options.statistics->entropy() != options.entropy)
-        return wrong("the statistics count for another entropy stage");
+        return wrong(
+            fmt::format("the statistics count for entropy stage {}, the options ask for {}",
+                        name_of(options.statistics->entropy()), name_of(options.entropy)));
     return {};
 }
 
@@ -238,6 +242,7 @@ Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape
     request.mode = options.mode;
     request.entropy = options.entropy;
     request.tables = options.tables != nullptr ? options.tables : &built_in;
+    request.drift_check = options.drift_check;
     return request;
 }
 

@@ -274,9 +274,6 @@ TEST(Compress, wrong_arguments_are_named) {
     TableStatistics other(Entropy::huffman);
     options.statistics = &other;
     EXPECT_EQ(code(Shape{24}, absolute(1), options), k_wrong);
-    options = {};
-    options.entropy = Entropy::huffman;
-    EXPECT_EQ(code(Shape{24}, absolute(1), options), StatusCode::unsupported);
     EXPECT_EQ(compress_bytes(bytes, 0).status().code(), k_wrong);
     EXPECT_EQ(compress_bytes(bytes, 65537).status().code(), k_wrong);
     const auto frame = compress(bytes, float32, Shape{24}, absolute(1));

@@ -29,6 +29,14 @@ class EntropyEncoder : public CodeSink {
     /// @return  whether the section carries its own tables, because `tables` fitted the block
     ///          badly; then it decodes with any set.
     virtual bool finish(std::vector<std::byte>& out) = 0;
+    /// Off: `tables` are used however badly they fit. On at first.
+    void set_drift_check(bool on) { drift_check_ = on; }
+
+  protected:
+    bool drift_check() const { return drift_check_; }
+
+  private:
+    bool drift_check_ = true;
 };
 
 class EntropyDecoder : public CodeSource {

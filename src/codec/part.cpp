@@ -120,10 +120,6 @@ Result<Part> read_part(std::span<const std::byte> bytes, const Shape& shape) {
         return corrupt(fmt::format("unknown kind {}", static_cast<int>(header.kind)));
     const std::uint8_t coding = reader.u8();
     const std::uint8_t flags = reader.u8();
-    if (coding == static_cast<std::uint8_t>(Coding::huffman)) {
-        return Status(StatusCode::unsupported,
-                      "part: it is coded by the Huffman stage, which is not in this version");
-    }
     header.coding = static_cast<Coding>(coding);
     header.own_tables = (flags & k_flag_own_tables) != 0;
     header.logarithm = (flags & k_flag_logarithm) != 0;

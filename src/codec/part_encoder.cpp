@@ -83,7 +83,7 @@ struct PartEncoder::Work {
                         PartHeader& header);
     template <class T>
     bool encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
-                      const TableSet& tables, std::uint64_t expected_bytes,
+                      const EncodeRequest& request, std::uint64_t expected_bytes,
                       TableStatistics* statistics, std::vector<std::byte>& out);
     template <class T>
     Status finish_overrides(std::span<const T> values, const Shape& shape,
@@ -122,7 +122,7 @@ bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
 /// EntropyEncoder::finish does.
 template <class T>
 bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& shape,
-                                     const PartHeader& header, const TableSet& tables,
+                                     const PartHeader& header, const EncodeRequest& request,
                                      std::uint64_t expected_bytes, TableStatistics* statistics,
                                      std::vector<std::byte>& out) {
     const std::span<const T> values = prepared.coded;
@@ -131,7 +131,8 @@ bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& s
     exact.values.clear();
     exact.positions.clear();
     EntropyEncoder& sink = encoder(header.coding);
-    sink.begin(values.size(), tables, statistics, expected_bytes);
+    sink.set_drift_check(request.drift_check);
+    sink.begin(values.size(), *request.tables, statistics, expected_bytes);
     CodeWriter codes(sink);
     if (header.kind == PartKind::lorenzo) {
         encode_lorenzo(values.data(), shape, quantiser, header.lorenzo, scratch, codes, exact);
@@ -216,7 +217,7 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     PartWriter part(header, out);
     // A block that the shared tables do not fit brings its own, whatever they are.
     header.own_tables =
-        encode_codes(prepared, shape, header, *request.tables, choice.bytes, statistics, out);
+        encode_codes(prepared, shape, header, request, choice.bytes, statistics, out);
     if (header.coding != Coding::planes && !header.own_tables)
         header.table_set_id = request.tables->id();
     part.end_section(Section::codes);
@@ -294,8 +295,12 @@ Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shap
         PartHeader header;
         const Prepared<T> prepared = work_->prepare(view, request.bound, header);
         if (!prepared.possible) return exact;
-        return choose(prepared.coded, shape, prepared.quantiser, request.mode, coding_of(request),
-                      *request.tables);
+        Choice choice = choose(prepared.coded, shape, prepared.quantiser, request.mode,
+                               coding_of(request), *request.tables);
+        // Its bytes are those of rANS; a Huffman code has at least one bit.
+        if (coding_of(request) == Coding::huffman)
+            choice.bytes = std::max<std::uint64_t>(choice.bytes, view.size() / 8);
+        return choice;
     };
     const Choice choice = request.header.dtype == DType::float32 ? lossy(work_->float_values)
                                                                  : lossy(work_->double_values);

@@ -22,6 +22,7 @@ struct EncodeRequest {
     Mode mode = Mode::automatic;
     Entropy entropy = Entropy::rans;
     const TableSet* tables = nullptr;  ///< never null
+    bool drift_check = true;
 };
 
 /// Keeps its working memory from part to part. One thread at a time.

@@ -259,7 +259,7 @@ void RansEncoder::append_classes(std::vector<std::byte>& out, std::uint8_t& flag
 bool RansEncoder::finish(std::vector<std::byte>& out) {
     end_unit();
     count_symbols();
-    const bool own = choose_tables();
+    const bool own = drift_check() && choose_tables();
     code_units();
     std::uint8_t flags = own ? k_inline_tables_flag : 0;
     const std::size_t head = out.size();

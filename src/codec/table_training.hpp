@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/huffman_tree.hpp"
 #include "codec/rans_format.hpp"
 
 namespace caesura {
@@ -44,12 +45,17 @@ Frequencies train_frequencies(std::span<const std::uint64_t> counts, unsigned ta
 /// escapes and the counts know are guessed.
 std::uint64_t coded_bits_q16(std::span<const std::uint64_t> counts, const Frequencies& frequency);
 
-/// Tables of a set (which must be of Entropy::rans).
+/// Tables of a set; the built-in ones where it is of another stage.
 std::array<Frequencies, k_tables> frequencies_of(const TableSet& set);
 /// The bytes of a set that differs from the built-in one in the tables of `chosen`.
 std::vector<std::byte> table_set_bytes(const std::array<Frequencies, k_tables>& frequencies,
                                        std::uint64_t chosen);
 static_assert(k_tables <= 64);
+
+/// The tree of a set; all lengths 0 where it is of another stage or the built-in one.
+HuffmanLengths lengths_of(const TableSet& set);
+/// The bytes of a set that holds this tree.
+std::vector<std::byte> table_set_bytes(const HuffmanLengths& lengths);
 
 }  // namespace codec
 }  // namespace caesura
