@@ -96,13 +96,14 @@ def compress(
     mode: "auto" (the better of fast and strong, by their predicted sizes), "fast" (Lorenzo),
     "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger).
     tables: what TableStatistics.train() gave; decompress() then needs it too.
-    entropy: "rans", or "huffman" for comparisons.
+    entropy: "rans". "huffman" has its place in the format, but this version refuses it.
     threads: for arrays above 16 MiB; None or 0: as many as the machine has. The bytes do not
     depend on it.
     checksum: eight bytes that let decompress() notice damage.
     statistics: where to count what was coded.
 
-    Raises ValueError (bound, mode, type with Python objects), OSError (memory).
+    Raises ValueError (bound, mode, type with Python objects), OSError (memory), RuntimeError
+    (Huffman).
     """
     kind = as_bound(bound)
     values = _as_values(array)
