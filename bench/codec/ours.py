@@ -18,7 +18,7 @@ CASES = (
     ("strong", "rans"),
     ("planes", "rans"),
 )
-WITH_HUFFMAN = (*CASES, ("fast", "huffman"), ("strong", "huffman"))
+HUFFMAN_CASES = (("fast", "huffman"), ("strong", "huffman"))
 TARGETS = ("avx512", "avx2", "sse4", "scalar")
 
 
@@ -46,6 +46,15 @@ def decompress(frame: bytes, threads: int = 1) -> np.ndarray:
     from caesura import codec
 
     return codec.decompress(frame, threads=threads)
+
+
+def all_cases() -> tuple[tuple[str, str], ...]:
+    """CASES, and those with the Huffman stage if this codec has it."""
+    try:
+        compress(np.arange(64, dtype=np.float32), bound("absolute", 0.1), "fast", "huffman")
+    except Exception:  # whatever a codec says that has none
+        return CASES
+    return CASES + HUFFMAN_CASES
 
 
 def find() -> tuple[list[Codec], list[str]]:

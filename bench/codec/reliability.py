@@ -25,8 +25,8 @@ from conditions import conditions
 from rich.console import Console
 from rich.progress import Progress
 
-MODES = ours.WITH_HUFFMAN
 OVERHEAD_BYTES = 64
+Modes = tuple[tuple[str, str], ...]
 console = Console(soft_wrap=True)
 
 
@@ -135,11 +135,11 @@ def check_lossless(values: np.ndarray, decoded: np.ndarray) -> checking.Errors:
 # ---------------------------------------------------------------------------------------- cases
 
 
-def field_cases(block: fields.Block) -> Iterator[Case]:
+def field_cases(block: fields.Block, modes: Modes) -> Iterator[Case]:
     """Absolute bounds in every mode."""
     values = block.values()
     for bound in fields.bounds_of(block, values):
-        for mode, entropy in MODES:
+        for mode, entropy in modes:
             label = f"{block.name} {bound.label} {mode} {entropy}"
             yield Case(values, "absolute", bound.absolute, mode, entropy, label)
 
@@ -152,13 +152,13 @@ OTHER_BOUNDS = (
 )
 
 
-def kind_cases(block: fields.Block) -> Iterator[Case]:
-    """Every other kind of bound, in the modes with rANS."""
+def kind_cases(block: fields.Block, modes: Modes) -> Iterator[Case]:
+    """Every other kind of bound."""
     values = block.values()
     for kind, bound in OTHER_BOUNDS:
-        for mode in ours.MODES:
-            label = f"{block.name} {kind} {bound:g} {mode}"
-            yield Case(values, kind, bound, mode, "rans", label)
+        for mode, entropy in modes:
+            label = f"{block.name} {kind} {bound:g} {mode} {entropy}"
+            yield Case(values, kind, bound, mode, entropy, label)
 
 
 def random_shape(rng: np.random.Generator, most: int) -> tuple[int, ...]:
@@ -196,7 +196,7 @@ def random_values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) 
     return values.reshape(shape)
 
 
-def random_cases(rng: np.random.Generator, dtype: str, most: int) -> Iterator[Case]:
+def random_cases(rng: np.random.Generator, dtype: str, most: int, modes: Modes) -> Iterator[Case]:
     """One array, bounds of many sizes, every mode."""
     values = random_values(rng, random_shape(rng, most), dtype)
     finite = np.abs(values[np.isfinite(values)].astype(np.float64))
@@ -209,7 +209,7 @@ def random_cases(rng: np.random.Generator, dtype: str, most: int) -> Iterator[Ca
     if np.isfinite(span):
         asked.append(("relative", min(share, 0.5)))
     for kind, bound in asked:
-        for mode, entropy in MODES:
+        for mode, entropy in modes:
             label = f"random {dtype}{values.shape} {kind} {bound:g} {mode} {entropy}"
             yield Case(values, kind, bound, mode, entropy, label)
 
@@ -217,7 +217,9 @@ def random_cases(rng: np.random.Generator, dtype: str, most: int) -> Iterator[Ca
 # ----------------------------------------------------------------------------------------- main
 
 
-def count_all(blocks: list[fields.Block], cases: Callable, name: str) -> Iterator[Count]:
+def count_all(
+    blocks: list[fields.Block], cases: Callable, name: str, modes: Modes
+) -> Iterator[Count]:
     """A line per origin and type of the blocks."""
     groups: dict[tuple[str, str], list[fields.Block]] = {}
     for block in blocks:
@@ -226,19 +228,19 @@ def count_all(blocks: list[fields.Block], cases: Callable, name: str) -> Iterato
         count = Count(f"{origin} {dtype}, {name}")
         with Progress(console=console, disable=not console.is_terminal) as progress:
             for block in progress.track(members, description=count.what):
-                for case in cases(block):
+                for case in cases(block, modes):
                     run(case, count)
         yield count
 
 
-def count_random(seed: int, arrays: int, most: int) -> Iterator[Count]:
+def count_random(seed: int, arrays: int, most: int, modes: Modes) -> Iterator[Count]:
     """A line per type."""
     for dtype in ("float32", "float64"):
         count = Count(f"random bits {dtype}, seed {seed}")
         rng = np.random.default_rng([seed, np.dtype(dtype).itemsize])
         with Progress(console=console, disable=not console.is_terminal) as progress:
             for _ in progress.track(range(arrays), description=count.what):
-                for case in random_cases(rng, dtype, most):
+                for case in random_cases(rng, dtype, most, modes):
                     run(case, count)
         yield count
 
@@ -269,19 +271,21 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.monotonic()
     counts: list[Count] = []
+    modes = ours.all_cases()
     small = samples.blocks()
     big = [] if options.quick else fields.everything()
     if options.blocks:
         words = options.blocks.split(",")
         big = [b for b in big if any(word in b.name for word in words)]
     lines = [
-        count_all(small + big, field_cases, "absolute bounds"),
+        count_all(small + big, field_cases, "absolute bounds", modes),
         count_all(
             small + [b for b in big if b.part == "whole" and b.origin == "real"],
             kind_cases,
             "other kinds of bound",
+            modes,
         ),
-        count_random(options.seed, 50 if options.quick else options.arrays, 40_000),
+        count_random(options.seed, 50 if options.quick else options.arrays, 40_000, modes),
     ]
     for part in lines:
         for count in part:
@@ -295,7 +299,7 @@ def main() -> int:
     counts.append(total)
     print("\n".join(table(counts)))
     document = {
-        "conditions": conditions() | {"seed": options.seed},
+        "conditions": conditions() | {"seed": options.seed, "modes": modes},
         "seconds": round(time.monotonic() - begin, 1),
         "counts": [asdict(c) for c in counts],
     }
