@@ -107,7 +107,7 @@ nb::bytes codec_compress(const Input& values, const std::string& dtype,
                          const std::vector<std::uint64_t>& shape, const Bound& bound,
                          const std::string& mode, const std::string& entropy,
                          const TableSet* tables, TableStatistics* statistics, bool checksum,
-                         int threads) {
+                         int threads, bool drift_check) {
     CompressOptions options = to_options(mode, entropy, tables);
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
@@ -116,6 +116,7 @@ nb::bytes codec_compress(const Input& values, const std::string& dtype,
     if (statistics != nullptr) options.statistics = &counts;
     options.checksum = checksum;
     options.threads = threads;
+    options.drift_check = drift_check;
     Result<std::vector<std::byte>> frame = Status();
     {
         nb::gil_scoped_release release;
@@ -195,7 +196,7 @@ void bind_frames(nb::module_& module) {
     module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("entropy"),
                nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),
-               nb::arg("threads"));
+               nb::arg("threads"), nb::arg("drift_check"));
     module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"),
                nb::arg("value_bytes"), nb::arg("checksum"));
     module.def("codec_decompress", &codec_decompress, nb::arg("frame"), nb::arg("values"),

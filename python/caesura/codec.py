@@ -88,6 +88,7 @@ def compress(
     threads: int | None = None,
     checksum: bool = True,
     statistics: TableStatistics | None = None,
+    drift_check: bool = True,
 ) -> bytes:
     """Compress an array: numpy, or what has DLPack; any strides; copied only if not contiguous.
 
@@ -96,14 +97,15 @@ def compress(
     mode: "auto" (the better of fast and strong, by their predicted sizes), "fast" (Lorenzo),
     "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger).
     tables: what TableStatistics.train() gave; decompress() then needs it too.
-    entropy: "rans". "huffman" has its place in the format, but this version refuses it.
+    entropy: "rans", or "huffman": one tree a block, slower and larger, for comparisons.
     threads: for arrays above 16 MiB; None or 0: as many as the machine has. The bytes do not
     depend on it.
     checksum: eight bytes that let decompress() notice damage.
     statistics: where to count what was coded.
+    drift_check: give blocks that `tables` do not fit tables of their own. Off: to measure what that
+    saves.
 
-    Raises ValueError (bound, mode, type with Python objects), OSError (memory), RuntimeError
-    (Huffman).
+    Raises ValueError (bound, mode, type with Python objects), OSError (memory).
     """
     kind = as_bound(bound)
     values = _as_values(array)
@@ -121,6 +123,7 @@ def compress(
             statistics,
             checksum,
             threads or 0,
+            drift_check,
         )
     else:
         frame = _core.codec_compress_bytes(_flat_bytes(values), _value_bytes(values), checksum)

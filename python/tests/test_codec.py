@@ -236,6 +236,23 @@ def test_table_sets_are_learnt_shared_and_named():
     assert codec.TableSet().id == 0 and codec.TableSet() != tables
 
 
+def test_the_huffman_stage_has_statistics_and_tables_of_its_own():
+    values = smooth((64, 64, 64))
+    statistics = codec.TableStatistics("huffman")
+    assert statistics.entropy == "huffman"
+    data = codec.compress(values, 1e-4, entropy="huffman", statistics=statistics)
+    assert codec.info(data).entropy == "huffman"
+    assert largest_error(values, codec.decompress(data)) <= 1e-4
+    tables = statistics.train()
+    for drift_check in (True, False):
+        data = codec.compress(
+            values, 1e-4, tables=tables, entropy="huffman", drift_check=drift_check
+        )
+        assert largest_error(values, codec.decompress(data, tables)) <= 1e-4
+    with pytest.raises(ValueError, match="entropy stage"):
+        codec.compress(values, 1e-4, tables=tables)
+
+
 def test_broken_table_sets_are_corrupt():
     statistics = codec.TableStatistics()
     codec.compress(smooth((64, 64)), 1e-4, statistics=statistics)

@@ -304,11 +304,6 @@ TEST_F(Hdf5, parameters_that_cannot_be_are_refused_with_the_reason) {
     H5Premove_filter(list_, k_id);
     EXPECT_FALSE(create(H5T_IEEE_F32LE, {100}, {40}, {0, 1, 0, 3}));
     EXPECT_NE(errors_.find("cd_values"), std::string::npos) << errors_;
-    H5Premove_filter(list_, k_id);
-    Settings settings;
-    settings.entropy = Entropy::huffman;
-    EXPECT_FALSE(create(H5T_IEEE_F32LE, {100}, {40}, *to_cd_values(settings)));
-    EXPECT_NE(errors_.find("Huffman"), std::string::npos) << errors_;
 }
 
 TEST_F(Hdf5, a_filter_before_ours_makes_a_bound_impossible_but_lossless_not) {

@@ -90,9 +90,6 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
     if (!own.ok()) return own.status();
     auto settings = parse_cd_values(own->cd_values);
     if (!settings.ok()) return settings.status();
-    if (settings->entropy !=
-        Entropy::rans)  // said now, or every chunk would fail and be stored raw
-        return refused("the Huffman stage is not in this version");
     describe_type(hdf5, type, *settings);
     if (settings->element_bytes == 0) return refused("HDF5 does not tell the size of a value");
     if (comes_first(hdf5, list)) {
