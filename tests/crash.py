@@ -86,7 +86,7 @@ class Plan:
         draw = random.Random(seed)
         plan = cls(seed)
         plan.phase = draw.choices(["start", "between", "closing"], [3, 13, 4])[0]
-        plan.codec = draw.choice(["none", "zstd"])
+        plan.codec = draw.choice(["none", "zstd", "caesura"])
         plan.rows = draw.choice([16, 31, 45])
         plan.chunk_kib = draw.choice([64, 256, 512])
         plan.every = draw.choice([1, 1, 2, 5])
@@ -390,7 +390,7 @@ def run_once(options: argparse.Namespace, seed: int) -> Outcome:
 def describe(outcome: Outcome) -> str:
     """One line on one run."""
     plan = outcome.plan
-    words = [f"{plan.phase:<8}", f"{plan.codec:<5}"]
+    words = [f"{plan.phase:<8}", f"{plan.codec:<7}"]
     known = "none" if outcome.committed is None else str(outcome.committed)
     words.append(f"reported {known:>4}, recovered {outcome.dumps:>3} dumps")
     if outcome.before_first_commit:

@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
     Options options;
     if (!parse(argc, argv, options))
         give_up(
-            "usage: crash_writer --file FILE --log FILE [--codec none|zstd] [--seed N] "
+            "usage: crash_writer --file FILE --log FILE [--codec none|zstd|caesura] [--seed N] "
             "[--dumps N] [--rows N] [--chunk-kib N] [--every N] [--pause-us N] "
             "[--reserve-factor X]");
     int rank = 0, size = 1;

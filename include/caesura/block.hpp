@@ -25,7 +25,7 @@ struct CodecSpec {
     /// "round+blosc2"  values rounded to the largest power of two that the bound
     ///                   allows, then lossless: several times the speed of sz3, smaller ratios
     /// "filter:<number>" any other HDF5 filter plugin; needs cd_values
-    std::string name = "sz3";
+    std::string name = "caesura";
     /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
     /// the bound (known filters only). The result is held to the bound all the same.
     std::vector<unsigned> cd_values = {};

@@ -79,7 +79,7 @@ typedef struct caesura_communicator {
 
 typedef struct caesura_options {
     size_t struct_bytes;    /* sizeof(caesura_options): lets the struct grow */
-    const char* codec;      /* NULL: "sz3" */
+    const char* codec;      /* NULL: "caesura" */
     uint64_t memory_bytes;  /* 0: from the machine */
     uint64_t chunk_bytes;   /* 0: 8 MiB */
     int planning;           /* 1; 0: first in, first out */

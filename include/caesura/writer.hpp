@@ -91,7 +91,7 @@ struct WriterReport {
     double put_wait_s = 0;                     ///< of put_s, waiting for the memory budget
     std::uint64_t over_budget_bytes = 0;       ///< taken beyond the budget (no older dump to drain)
     std::uint64_t peak_memory_bytes = 0;
-    double max_error_over_bound = 0;  ///< largest verified; 0 if nothing lossy
+    double max_error_over_bound = 0;  ///< largest that CodecSpec::verify saw; 0: it saw none
     double write_interference_s = 0;  ///< write tasks inside marked write obstacles
 };
 

@@ -44,7 +44,8 @@ how to write
          async      Caesura with codec none and no planning
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
-  --codec NAME      sz3, zfp, zstd, none, ... (sz3). Filters are found through HDF5_PLUGIN_PATH.
+  --codec NAME      caesura, sz3, zfp, zstd, none, ... (caesura; in mode filter sz3). Filters are
+                    found through HDF5_PLUGIN_PATH.
   --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
   --chunk N         chunk side in mode filter (128)
   --chunk-bytes B   raw chunk size in modes caesura and async (8388608)
@@ -147,6 +148,7 @@ Options parse_options(int argc, char** argv) {
     }
     if (options.help) return options;
     if (options.particles == 0) options.particles = options.grid;
+    if (options.codec.empty()) options.codec = options.mode == "filter" ? "sz3" : "caesura";
     if (options.z_final >= options.z_init)
         throw std::invalid_argument("--z-final must be below --z-init: the universe expands");
     const std::set<std::string> modes = {"compute", "sync", "filter", "async", "caesura"};

@@ -20,7 +20,7 @@ struct Options {
     std::string output;
     double device_s = 0.0;
     std::string device = "auto";
-    std::string codec = "sz3";
+    std::string codec;  ///< empty until parsed: caesura, in mode filter sz3
     double bound_scale = 1.0;
     int chunk = 128;                       ///< cells a side of a chunk, mode filter
     std::uint64_t chunk_bytes = 8u << 20;  ///< raw bytes of a chunk aimed at, mode caesura

@@ -47,6 +47,8 @@ CodecSpec to_codec(const nb::dict& options) {
 ErrorBound to_bound(const std::pair<std::string, double>& bound) {
     if (bound.first == "absolute") return absolute(bound.second);
     if (bound.first == "relative") return relative(bound.second);
+    if (bound.first == "pointwise_relative") return pointwise_relative(bound.second);
+    if (bound.first == "psnr") return psnr(bound.second);
     return lossless();
 }
 

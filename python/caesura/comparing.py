@@ -36,6 +36,7 @@ class FieldResult:
     violations: int = 0  # finite values beyond the bound
     special_changed: int = 0  # NaN or infinities that are not what they were
     first_violation: str = ""
+    pointwise: bool = False  # bound and errors are shares of each value
 
     @property
     def ok(self) -> bool:
@@ -166,7 +167,12 @@ def compare_block(
         difference = np.abs(original.astype(np.float64) - stored.astype(np.float64))
     # A finite value that became NaN or infinite differs by more than any bound.
     difference = np.where(finite, np.nan_to_num(difference, nan=np.inf, posinf=np.inf), 0.0)
-    if result.bound > 0:
+    if result.pointwise:  # zeros may not move at all
+        size = np.abs(np.where(finite, original, 1.0).astype(np.float64))
+        broken = difference > result.bound * size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            difference = np.where(difference > 0, difference / size, 0.0)
+    elif result.bound > 0:
         broken = difference > result.bound
     else:  # bit for bit, so that -0.0 and payloads of NaN count
         width = np.dtype(f"u{original.dtype.itemsize}")
@@ -188,5 +194,12 @@ def compare_block(
 
 
 def bound_of(dataset: h5py.Dataset) -> float:
-    """The absolute bound the writer promised; 0 for lossless and for files that say nothing."""
+    """The absolute bound the writer promised (a share of each value where is_pointwise()); 0 for
+    lossless and for files that say nothing."""
     return float(dataset.attrs.get("caesura_bound", 0.0))
+
+
+def is_pointwise(dataset: h5py.Dataset) -> bool:
+    """Is the bound a share of each value?"""
+    kind = dataset.attrs.get("caesura_bound_kind", "")
+    return (kind.decode() if isinstance(kind, bytes) else str(kind)) == "pointwise_relative"

@@ -23,6 +23,7 @@ from caesura.comparing import (
     Reference,
     bound_of,
     compare_block,
+    is_pointwise,
     mesh_of,
 )
 
@@ -126,7 +127,7 @@ def _verify_dataset(
     result.raw_bytes += info["raw_bytes"]
     result.stored_bytes += info["stored_bytes"]
     original = None
-    comparison = FieldResult(path, bound_of(dataset))
+    comparison = FieldResult(path, bound_of(dataset), pointwise=is_pointwise(dataset))
     if reference is not None:
         try:
             original = reference.find(path, dataset.shape, dataset.dtype)

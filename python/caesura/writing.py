@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from caesura import communicator
+from caesura.bounds import as_bound
 
 _LANES = {"compress": 0, "write": 1}
 
@@ -155,11 +156,12 @@ class Writer:
         path: str | os.PathLike[str],
         comm: Any = None,
         *,
-        codec: str = "sz3",
+        codec: str = "caesura",
         cd_values: Sequence[int] = (),
-        verify: bool = True,
+        verify: bool | None = None,
         absolute: float | None = None,
         relative: float | None = None,
+        bound: Any = None,
         chunk_bytes: int = 8 << 20,
         memory_bytes: int = 0,
         write_buffer_bytes: int = 20 << 20,
@@ -176,7 +178,11 @@ class Writer:
         """Collective. Creates (truncates) `path`.
 
         comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
-        bound of fields that give none; neither means lossless. trace: a Chrome trace a rank, "%r"
+        bound of fields that give none; neither means lossless. bound: the same as a value, for the
+        other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
+        "caesura:fast", "caesura:strong", "caesura:planes"), "none", or that of an HDF5 filter
+        plugin: "sz3", "zfp", "zstd", ... verify: decode every lossy block again; None: where the
+        codec does not check every value by itself. trace: a Chrome trace a rank, "%r"
         in it becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
 
         Raises OSError (the path cannot be written), ValueError (an option), RuntimeError (the
@@ -185,7 +191,7 @@ class Writer:
         find_plugins()
         from caesura import _core
 
-        self._bound = bound_of(absolute, relative) or ("lossless", 0.0)
+        self._bound = bound_of(absolute, relative, bound) or ("lossless", 0.0)
         wrapped = communicator.wrap(comm)
         self._own_comm = wrapped if wrapped is not comm else None
         self.rank: int = getattr(wrapped, "rank", 0)
@@ -197,7 +203,7 @@ class Writer:
             {
                 "codec": codec,
                 "cd_values": [int(value) for value in cd_values],
-                "verify": bool(verify),
+                "verify": None if verify is None else bool(verify),
                 "bound": self._bound,
                 "chunk_bytes": int(chunk_bytes),
                 "memory_bytes": int(memory_bytes),
@@ -223,6 +229,7 @@ class Writer:
         absolute: float | None = None,
         relative: float | None = None,
         lossless: bool = False,
+        bound: Any = None,
         codec: str | None = None,
         cd_values: Sequence[int] = (),
         **options: Any,
@@ -245,7 +252,7 @@ class Writer:
             )
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
-        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative)
+        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
         extents = tuple(int(extent) for extent in shape)
         if any(extent < 1 for extent in extents):
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
@@ -320,10 +327,14 @@ _FIELD_OPTIONS = {
 }
 
 
-def bound_of(absolute: float | None, relative: float | None) -> tuple[str, float] | None:
-    """The pair the library takes; None when neither is given."""
-    if absolute is not None and relative is not None:
-        raise ValueError("give either an absolute or a relative bound, not both")
+def bound_of(
+    absolute: float | None, relative: float | None, bound: Any = None
+) -> tuple[str, float] | None:
+    """The pair the library takes; None when none is given."""
+    if sum(given is not None for given in (absolute, relative, bound)) > 1:
+        raise ValueError("give one of absolute, relative and bound, not several")
+    if bound is not None:
+        return tuple(as_bound(bound))
     if absolute is not None:
         return ("absolute", float(absolute))
     if relative is not None:

@@ -37,6 +37,17 @@ def test_bound_itself_is_kept_and_just_beyond_is_not(dtype):
     assert "[2, 3]" in result.sentence()
 
 
+def test_a_pointwise_bound_is_a_share_of_each_value():
+    original = np.array([0.0, 1.0, -100.0, np.nan], np.float64)
+    result = FieldResult("/data/0/meshes/rho", 0.1, pointwise=True)
+    compare_block(result, original, np.array([0.0, 1.05, -92.0, np.nan]), (slice(0, 4),))
+    assert result.ok and result.max_error == pytest.approx(0.08)
+    for wrong in ([1e-9, 1.0, -100.0], [0.0, 1.11, -100.0], [0.0, 1.0, -89.0]):
+        result = FieldResult("/data/0/meshes/rho", 0.1, pointwise=True)
+        compare_block(result, original, np.array([*wrong, np.nan]), (slice(0, 4),))
+        assert result.violations == 1
+
+
 def test_lossless_means_bit_for_bit():
     original = np.array([0.0, 1.0], np.float32)
     assert compared(original, original.copy(), 0.0).ok

@@ -1,4 +1,4 @@
-"""The demonstration for real, small: five modes, emulated file system, every value verified."""
+"""The demonstration for real, small: six modes, emulated file system, every value verified."""
 
 # CAESURA_PYTEST_SERIAL: it measures time and starts ranks
 from __future__ import annotations
@@ -42,6 +42,7 @@ def test_a_small_demonstration_runs_verifies_and_reports(tmp_path):
     assert {entry["values"] for entry in report["verified"].values()} == {values}
     assert 0 < report["verified"]["caesura"]["max_error_over_bound"] <= 1
     assert report["verified"]["async"]["max_error_over_bound"] == 0
+    assert 0 < report["verified"]["plugin"]["max_error_over_bound"] <= 1
     assert report["verified"]["caesura"]["blocks_with_checksum"] >= 2 * 2 * 6
     html = (tmp_path / "report.html").read_text()
     assert 'id="detail"' in html

@@ -43,11 +43,11 @@ def test_every_dump_is_read_back_within_its_bound(tmp_path):
             assert file[f"/data/{n}"].attrs["time"] == 0.5 * n
 
 
-@pytest.mark.parametrize("codec", ["none", "zstd", "sz3", "zfp"])
+@pytest.mark.parametrize("codec", ["none", "caesura", "caesura:fast", "zstd", "sz3", "zfp"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_codecs_keep_their_promise(tmp_path, codec, dtype):
     array = wave(dtype=dtype)
-    lossy = codec in ("sz3", "zfp")
+    lossy = codec in ("caesura", "caesura:fast", "sz3", "zfp")
     write(tmp_path / "run.h5", [array], codec=codec, absolute=BOUND if lossy else None)
     with caesura.open(tmp_path / "run.h5") as file:
         stored = file["/data/0/meshes/rho"][...]
@@ -55,6 +55,31 @@ def test_codecs_keep_their_promise(tmp_path, codec, dtype):
         assert np.max(np.abs(stored.astype(np.float64) - array)) <= BOUND
     else:
         assert np.array_equal(stored, array)
+
+
+def test_bounds_of_other_kinds_hold(tmp_path):
+    array = wave() + 2
+    range_ = float(array.max() - array.min())
+    with caesura.Writer(tmp_path / "run.h5", bound=caesura.pointwise_relative(1e-3)) as writer:
+        each = writer.define_field("each", np.float32, SHAPE)
+        mean = writer.define_field("mean", np.float32, SHAPE, bound=caesura.psnr(60))
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0.0)
+            dump.put(each, array)
+            dump.put(mean, array)
+    with caesura.open(tmp_path / "run.h5") as file:
+        stored = {
+            name: file[f"/data/0/meshes/{name}"][...].astype(float) for name in ("each", "mean")
+        }
+    error = {name: np.abs(values - array) for name, values in stored.items()}
+    assert error["each"].max() > 0 and np.all(error["each"] <= 1e-3 * np.abs(array))
+    assert 60 <= 20 * np.log10(range_ / np.sqrt(np.mean(error["mean"] ** 2))) < 80
+    with pytest.raises(ValueError, match="caesura"):
+        caesura.Writer(tmp_path / "x.h5", codec="sz3").define_field(
+            "each", np.float32, SHAPE, bound=caesura.pointwise_relative(1e-3)
+        )
+    with pytest.raises(ValueError, match="not several"):
+        caesura.Writer(tmp_path / "y.h5", absolute=1.0, bound=2.0)
 
 
 def test_a_bound_of_the_field_wins_over_that_of_the_writer(tmp_path):
@@ -182,7 +207,7 @@ def test_wrong_definitions_are_value_errors(tmp_path):
             writer.define_field("flat", np.float32, (0, 4))
         with pytest.raises(ValueError, match="colour"):
             writer.define_field("paint", np.float32, SHAPE, colour="red")
-        with pytest.raises(ValueError, match="not both"):
+        with pytest.raises(ValueError, match="not several"):
             writer.define_field("both", np.float32, SHAPE, absolute=1.0, relative=0.1)
         with pytest.raises(ValueError, match="tight"):
             writer.define_field("tight", np.float32, SHAPE, absolute=-1.0)
@@ -317,7 +342,7 @@ def test_python_runs_while_the_writer_waits(tmp_path):
 
 def test_report_adds_up(tmp_path):
     arrays = [wave(phase=n) for n in range(3)]
-    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND)
+    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND, verify=True)
     report = writer.report()
     assert report.raw_bytes == sum(array.nbytes for array in arrays)
     assert 0 < report.stored_bytes < report.raw_bytes

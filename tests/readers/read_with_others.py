@@ -1,6 +1,6 @@
 """Reads a file with other people's software only and holds every value against what it should be.
 
-    read_with_others.py READER FILE EXPECTED.npz
+    OUR_PLUGIN=DIRECTORY read_with_others.py READER FILE EXPECTED.npz
 
 Runs in an environment without Caesura. EXPECTED.npz has "ITERATION/FIELD" -> values, with
 "bound/FIELD" -> absolute error bound (0: bit for bit). Prints one JSON object: the largest error of
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -24,8 +25,9 @@ Reading = Iterator[tuple[int, str, np.ndarray]]  # iteration, field, values
 
 def read_h5py(path: Path, fields: list[str]) -> Reading:
     import h5py
-    import hdf5plugin  # noqa: F401  registers the filters; nothing else is needed
+    import hdf5plugin  # noqa: F401  registers the filters of others
 
+    h5py.h5pl.append(os.environ["OUR_PLUGIN"].encode())
     with h5py.File(path, "r") as file:
         assert file.attrs["openPMD"], "not an openPMD file"
         for iteration in file["data"]:
@@ -66,9 +68,11 @@ def read_openpmd_api(path: Path, fields: list[str]) -> Reading:
 
 
 def read_openpmd_viewer(path: Path, fields: list[str]) -> Reading:
+    import h5py
     import hdf5plugin  # noqa: F401
     from openpmd_viewer import OpenPMDTimeSeries
 
+    h5py.h5pl.append(os.environ["OUR_PLUGIN"].encode())
     # The viewer takes a directory of files and finds the iterations in them.
     series = OpenPMDTimeSeries(str(path.parent), check_all_files=False, backend="h5py")
     for number in series.iterations:

@@ -44,7 +44,7 @@ def demo(
     ] = _D.device_s,
     codec: Annotated[str, typer.Option(help="Of mode caesura.")] = _D.codec,
     filter_codec: Annotated[
-        str, typer.Option(help="Of mode filter: sz3, zfp or zstd.")
+        str, typer.Option(help="Of modes filter and plugin: sz3, zfp or zstd.")
     ] = _D.filter_codec,
     bound_scale: Annotated[float, typer.Option(help="Times the error bounds.")] = _D.bound_scale,
     bandwidth: Annotated[
@@ -58,11 +58,11 @@ def demo(
     build: Annotated[Path | None, typer.Option(help="Build tree; default: build/.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Run one simulation with five ways of output, verify every value, show what each costs.
+    """Run one simulation with six ways of output, verify every value, show what each costs.
 
     compute only; HDF5 synchronous; HDF5 with a compression filter; asynchronous uncompressed;
-    Caesura. Writes report.json and report.html (one page, with the planned and the actual timeline)
-    and keeps the last Caesura file and its traces in OUT/run.
+    Caesura with that filter; Caesura. Writes report.json and report.html (one page, with the
+    planned and the actual timeline) and keeps the last Caesura file and its traces in OUT/run.
 
     Exit codes: 0; 1 a file does not hold what was handed in; 2 usage; 3 something is missing or a
     run failed.

@@ -73,6 +73,10 @@ def bound_of(dataset: dict[str, Any]) -> str:
         return "not recorded"
     if kind == "relative":
         return f"{attributes.get('caesura_bound_requested', 0.0):g} of the range"
+    if kind == "pointwise_relative":
+        return f"{attributes.get('caesura_bound', 0.0):g} of each value"
+    if kind == "psnr":
+        return f"{attributes.get('caesura_bound_requested', 0.0):g} dB"
     return f"{attributes.get('caesura_bound', 0.0):g}" if kind == "absolute" else "lossless"
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from caesura.comparing import Hdf5Reference, RawReference
 from caesura.demo.checking import Checked, check_checksums, check_file
 from caesura.demo.runner import Run, Runner
-from caesura.demo.scenario import MODES, DemoError, Scenario, WrongValues
+from caesura.demo.scenario import LOSSY, MODES, OURS, DemoError, Scenario, WrongValues
 
 
 class Watcher(Protocol):
@@ -103,7 +103,7 @@ class Campaign:
 
     def _check(self, mode: str, path: Path, raw: Path | None) -> Checked:
         exact = self._scenario.codec_of(mode) in ("none", "zstd")
-        lossy = mode in ("filter", "caesura") and not exact
+        lossy = mode in LOSSY and not exact
         if raw is not None:
             reference = RawReference(raw)
         elif self._reference_path is not None:
@@ -111,7 +111,7 @@ class Campaign:
         else:
             raise DemoError(f"mode {mode} has no reference yet")
         checked = check_file(path, reference, self._scenario, lossy, self._watcher.check_ticks)
-        if mode in ("async", "caesura"):
+        if mode in OURS:
             check_checksums(path, checked)
         return checked
 

@@ -103,7 +103,8 @@ class Runner:
         """mpirun with the mini-app; `env` sets what only the ranks may see."""
         stem = self.stem(mode, repeat)
         command = ["mpirun", "-n", str(self._scenario.ranks), "env", *self._shim()]
-        command += [str(self._programs.simulation), *self._scenario.arguments(mode), "--mode", mode]
+        command += [str(self._programs.simulation), *self._scenario.arguments(mode)]
+        command += ["--mode", self._scenario.program_mode(mode)]
         command += ["--quiet", "--timing-json", str(stem.with_suffix(".timing.json"))]
         if mode != "compute":
             command += ["--output", str(stem.with_suffix(".h5"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from caesura.demo.scenario import MODE_TITLES, MODES
+from caesura.demo.scenario import LOSSY, MODE_TITLES, MODES
 from caesura.report.markup import tag, text
 from caesura.report.page import definitions, lane_section, page, table, timeline_section
 from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
@@ -29,7 +29,7 @@ def _heading(report: dict[str, Any]) -> str:
     sentence = (
         f"A particle-mesh universe of {scenario['grid']}³ cells on {scenario['ranks']} ranks "
         f"writes {scenario['dumps']} dumps of six fields, {bytes_text(scenario['raw_bytes'])} in "
-        f"all, in five ways. Each way ran {times(scenario['repeats'])}, interleaved with the "
+        f"all, in six ways. Each way ran {times(scenario['repeats'])}, interleaved with the "
         "others, and every value of every file was verified."
     )
     return tag("h1", "What does output cost?") + tag("p", text(sentence), class_="soft")
@@ -199,7 +199,7 @@ def _verification(report: dict[str, Any]) -> str:
         against = "raw fields in memory, bit for bit; then the reference"
         if mode == "async":
             against = "the reference, bit for bit"
-        elif mode in ("filter", "caesura"):
+        elif mode in LOSSY:
             against = (
                 f"the reference; largest error {share_text(entry['max_error_over_bound'])} × bound"
             )
