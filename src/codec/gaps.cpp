@@ -28,11 +28,14 @@ bool all_kept(const T* values, std::size_t n, T largest) {
 
 template <class T>
 bool has_many_gaps(std::span<const T> values, T bound) {
-    constexpr std::size_t k_stride = 61 * k_run;  // no power of two, so that no axis is missed
+    // A few hundred places, each a wait for memory; an odd stride, so that no axis is missed.
+    constexpr std::size_t k_most_runs = 512;
+    const std::size_t stride =
+        std::max(61 * k_run, (values.size() / k_run / k_most_runs | 1) * k_run);
     const T largest = largest_kept(bound);
     std::size_t gaps = 0;
     std::size_t seen = 0;
-    for (std::size_t begin = 0; begin < values.size(); begin += k_stride) {
+    for (std::size_t begin = 0; begin < values.size(); begin += stride) {
         const std::size_t n = std::min(k_run, values.size() - begin);
         seen += n;
         for (std::size_t i = begin; i < begin + n; ++i) gaps += !(std::abs(values[i]) <= largest);
