@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
 # Build the codec and its tests for 64-bit ARM and run them under qemu: NEON must write and read the
-# same bytes (golden files included). Exit code 77: the cross compiler or qemu is not there.
+# same bytes (golden files included). Exit code 77: the cross compiler, its libraries or qemu are not
+# there.
 #   codec_on_aarch64.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
 source=$1 build=$2
 for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
     if ! command -v "$tool" >/dev/null; then
         echo "$tool is not installed; tools/packages-aarch64.txt names what this test needs"
+        exit 77
+    fi
+done
+for library in pkgconfig/libhwy.pc pkgconfig/libzstd.pc pkgconfig/libxxhash.pc libfmt.so libgtest.a; do
+    if [ ! -e "/usr/lib/aarch64-linux-gnu/$library" ]; then
+        echo "the ARM library $library is not installed; see tools/packages-aarch64.txt"
         exit 77
     fi
 done
