@@ -104,7 +104,7 @@ void CodeCost::add_planes(const std::uint32_t* codes, std::size_t n, std::uint64
     class_codes_ += weight * n * 4;
 }
 
-CodeCost::Bits CodeCost::bits() const {
+double CodeCost::bits() const {
     double shared = 0, own = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
         const std::span counts(counts_.data() + t * k_symbols, k_symbols);
@@ -120,7 +120,7 @@ CodeCost::Bits CodeCost::bits() const {
     const double rest = static_cast<double>(raw_bits_) +
                         k_class_bits * static_cast<double>(class_codes_) / k_chunk_values;
     const bool drifted = shared - own > (shared + rest) / 100;
-    return {shared + rest, (drifted ? own : shared) + rest};
+    return (drifted ? own : shared) + rest;
 }
 
 }  // namespace caesura::codec

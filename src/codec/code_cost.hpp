@@ -28,11 +28,8 @@ class CodeCost {
     /// Fixed-length coding of the same.
     void add_planes(const std::uint32_t* codes, std::size_t n, std::uint64_t weight);
 
-    struct Bits {
-        double shared = 0;  ///< with the tables given
-        double best = 0;    ///< with the block's own, where those would be taken
-    };
-    Bits bits() const;
+    /// Weighted, with the block's own tables where those would be taken.
+    double bits() const;
 
   private:
     void add_dense(const std::uint32_t* codes, std::size_t n, const ChunkSummary& summary,

@@ -1,7 +1,5 @@
 #include "codec/planes_coder.hpp"
 
-#include <zstd.h>
-
 #include <algorithm>
 
 #include "codec/rans_section.hpp"
@@ -20,18 +18,11 @@ void PlanesEncoder::put_chunk(const std::uint32_t* codes, std::size_t) {
 }
 
 bool PlanesEncoder::finish(std::vector<std::byte>& out) {
-    std::vector<std::byte> packed(ZSTD_compressBound(widths_.size()));
-    const std::size_t n =
-        ZSTD_compress(packed.data(), packed.size(), widths_.data(), widths_.size(), 1);
-    const bool worth = ZSTD_isError(n) == 0 && n < widths_.size();
-    const auto append = [&](const void* data, std::size_t bytes) {
-        const auto* first = static_cast<const std::byte*>(data);
-        out.insert(out.end(), first, first + bytes);
-    };
-    out.push_back(std::byte{worth});
-    put_leb128(out, worth ? n : widths_.size());
-    worth ? append(packed.data(), n) : append(widths_.data(), widths_.size());
-    append(bits_.data(), bits_.size());
+    const std::size_t flag = out.size();
+    out.push_back(std::byte{0});
+    out[flag] = std::byte{put_small_bytes(out, {widths_.data(), widths_.size()})};
+    const auto* bits = reinterpret_cast<const std::byte*>(bits_.data());
+    out.insert(out.end(), bits, bits + bits_.size());
     return false;
 }
 
@@ -40,23 +31,11 @@ Status PlanesDecoder::open(std::span<const std::byte> section, std::uint64_t n_c
     const Status corrupt(StatusCode::corrupt, "planes section: its widths are broken");
     chunk_ = 0;
     n_chunks_ = chunks_of(n_codes);
-    std::uint64_t stored = 0;
     if (section.empty() || std::to_integer<unsigned>(section[0]) > 1) return corrupt;
     const bool packed = section[0] != std::byte{0};
     auto rest = section.subspan(1);
-    if (!take_leb128(rest, stored) || stored > rest.size()) return corrupt;
-    const auto source = rest.first(static_cast<std::size_t>(stored));
-    rest = rest.subspan(source.size());
     widths_.resize(n_chunks_ * k_groups);
-    if (packed) {
-        const std::size_t n =
-            ZSTD_decompress(widths_.data(), widths_.size(), source.data(), source.size());
-        if (ZSTD_isError(n) != 0 || n != widths_.size()) return corrupt;
-    } else {
-        if (source.size() != widths_.size()) return corrupt;
-        std::copy_n(reinterpret_cast<const std::uint8_t*>(source.data()), source.size(),
-                    widths_.begin());
-    }
+    if (!take_small_bytes(rest, packed, widths_)) return corrupt;
     if (std::any_of(widths_.begin(), widths_.end(), [](std::uint8_t w) { return w > 32; })) {
         return corrupt;
     }

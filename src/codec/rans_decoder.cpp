@@ -1,7 +1,6 @@
 #include "codec/rans_decoder.hpp"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
 
@@ -47,8 +46,7 @@ Status RansDecoder::open(std::span<const std::byte> section, std::uint64_t n_cod
 Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t flags,
                                 const TableSet& shared) {
     if ((flags & k_inline_tables_flag) == 0) {
-        const auto frequencies = frequencies_of(shared);
-        for (unsigned t = 0; t < k_tables; ++t) tables_[t] = make_rans_table(frequencies[t]);
+        tables_ = make_rans_tables(frequencies_of(shared));
         return {};
     }
     std::uint64_t n = 0;
@@ -57,8 +55,7 @@ Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t f
     }
     Result<TableSet> own = TableSet::parse(rest.first(static_cast<std::size_t>(n)));
     if (!own.ok()) return own.status();
-    const auto frequencies = frequencies_of(*own);
-    for (unsigned t = 0; t < k_tables; ++t) tables_[t] = make_rans_table(frequencies[t]);
+    tables_ = make_rans_tables(frequencies_of(*own));
     rest = rest.subspan(static_cast<std::size_t>(n));
     return {};
 }
@@ -98,17 +95,9 @@ Status RansDecoder::read_classes(std::span<const std::byte>& rest, std::uint8_t 
         counts[2] += chunks_of(unit.tails);
     }
     const std::size_t total = counts[0] + counts[1] + counts[2];
-    std::uint64_t stored = 0;
-    if (!take_leb128(rest, stored) || stored > rest.size()) return corrupt("no class bytes");
-    const auto source = rest.first(static_cast<std::size_t>(stored));
-    rest = rest.subspan(source.size());
     std::vector<std::uint8_t> all(total);
-    if ((flags & k_classes_packed_flag) != 0) {
-        const std::size_t n = ZSTD_decompress(all.data(), total, source.data(), source.size());
-        if (ZSTD_isError(n) != 0 || n != total) return corrupt("its class bytes do not unpack");
-    } else {
-        if (source.size() != total) return corrupt("too many or too few class bytes");
-        std::copy_n(as_bytes(source), total, all.begin());
+    if (!take_small_bytes(rest, (flags & k_classes_packed_flag) != 0, all)) {
+        return corrupt("its class bytes are cut off, too many or do not unpack");
     }
     auto from = all.begin();
     for (int s = 0; s < 3; ++s) {

@@ -1,7 +1,5 @@
 #include "codec/rans_encoder.hpp"
 
-#include <zstd.h>
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -34,7 +32,7 @@ void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStat
     shared_ = &tables;
     statistics_ = statistics;
     frequencies_ = frequencies_of(tables);
-    for (unsigned t = 0; t < k_tables; ++t) tables_[t] = make_rans_table(frequencies_[t]);
+    tables_ = make_rans_tables(frequencies_);
     own_tables_ = 0;
     counts_.fill(0);
     unit_chunks_log2_ = choose_unit(expected_bytes, n_codes);
@@ -201,10 +199,10 @@ bool RansEncoder::choose_tables() {
     // Inline sets stand on the built-in one, so that the block needs no other.
     own_tables_ = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
-        frequencies_[t] = own[t];
         if (own[t] != builtin_frequencies(t)) own_tables_ |= std::uint64_t{1} << t;
-        tables_[t] = make_rans_table(own[t]);
     }
+    frequencies_ = own;
+    tables_ = make_rans_tables(own);
     return true;
 }
 
@@ -243,17 +241,7 @@ void RansEncoder::code_units() {
 void RansEncoder::append_classes(std::vector<std::byte>& out, std::uint8_t& flags) {
     std::vector<std::uint8_t> all;
     for (const auto& classes : classes_) all.insert(all.end(), classes.begin(), classes.end());
-    std::vector<std::byte> packed(ZSTD_compressBound(all.size()));
-    const std::size_t n = ZSTD_compress(packed.data(), packed.size(), all.data(), all.size(), 1);
-    const bool worth = ZSTD_isError(n) == 0 && n < all.size();
-    if (worth) flags |= k_classes_packed_flag;
-    const auto* raw = reinterpret_cast<const std::byte*>(all.data());
-    put_leb128(out, worth ? n : all.size());
-    if (worth) {
-        out.insert(out.end(), packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(n));
-    } else {
-        out.insert(out.end(), raw, raw + all.size());
-    }
+    if (put_small_bytes(out, all)) flags |= k_classes_packed_flag;
 }
 
 bool RansEncoder::finish(std::vector<std::byte>& out) {

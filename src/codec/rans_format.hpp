@@ -119,6 +119,8 @@ using RansTables = std::array<RansTable, k_tables>;
 
 /// Frequencies must be valid (see valid_frequencies).
 RansTable make_rans_table(const Frequencies& frequency);
+/// A table of each.
+RansTables make_rans_tables(const std::array<Frequencies, k_tables>& frequencies);
 /// Sum 256, at least two symbols, no gap.
 bool valid_frequencies(const Frequencies& frequency);
 

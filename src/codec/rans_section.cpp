@@ -1,5 +1,7 @@
 #include "codec/rans_section.hpp"
 
+#include <zstd.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -20,6 +22,31 @@ bool take_leb128(std::span<const std::byte>& in, std::uint64_t& value) {
         if (byte < 0x80) return true;
     }
     return false;
+}
+
+bool put_small_bytes(std::vector<std::byte>& out, std::span<const std::uint8_t> bytes) {
+    std::vector<std::byte> packed(ZSTD_compressBound(bytes.size()));
+    const std::size_t n =
+        ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 1);
+    const bool worth = ZSTD_isError(n) == 0 && n < bytes.size();
+    const auto stored = worth ? std::span<const std::byte>(packed).first(n) : std::as_bytes(bytes);
+    put_leb128(out, stored.size());
+    out.insert(out.end(), stored.begin(), stored.end());
+    return worth;
+}
+
+bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes) {
+    std::uint64_t stored = 0;
+    if (!take_leb128(in, stored) || stored > in.size()) return false;
+    const auto source = in.first(static_cast<std::size_t>(stored));
+    in = in.subspan(source.size());
+    if (packed) {
+        return ZSTD_decompress(bytes.data(), bytes.size(), source.data(), source.size()) ==
+               bytes.size();
+    }
+    if (source.size() != bytes.size()) return false;
+    std::copy(source.begin(), source.end(), std::as_writable_bytes(bytes).begin());
+    return true;
 }
 
 void TailWriter::put(const std::uint32_t* values, std::size_t n, std::uint8_t* symbols) {

@@ -37,6 +37,12 @@ void put_leb128(std::vector<std::byte>& out, std::uint64_t value);
 /// length.
 bool take_leb128(std::span<const std::byte>& in, std::uint64_t& value);
 
+/// A coder's side information, a byte or so per chunk: LEB128 size, then the bytes, through zstd
+/// where that makes them fewer. Returns whether it did.
+bool put_small_bytes(std::vector<std::byte>& out, std::span<const std::uint8_t> bytes);
+/// Take them off the front: exactly as many as `bytes` holds, or false.
+bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes);
+
 /// Tail values: symbol = bit length of value + 1, less one; the bits below its leading one lie
 /// raw, lowest first. The last symbol stands for any longer one; then all 32 bits of value + 1
 /// follow.

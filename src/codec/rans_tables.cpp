@@ -35,4 +35,10 @@ RansTable make_rans_table(const Frequencies& frequency) {
     return table;
 }
 
+RansTables make_rans_tables(const std::array<Frequencies, k_tables>& frequencies) {
+    RansTables tables;
+    for (unsigned t = 0; t < k_tables; ++t) tables[t] = make_rans_table(frequencies[t]);
+    return tables;
+}
+
 }  // namespace caesura::codec

@@ -163,7 +163,7 @@ Choice choose(std::span<const T> values, const Shape& shape, const Quantiser<T>&
     CodeCost cost(tables);
     const unsigned axes = static_cast<unsigned>(choice.lorenzo.axes) << sampler.shape().first_axis;
     sampler.measure_lorenzo(axes, k_measured_places, coding == Coding::planes, cost);
-    const double bits = cost.bits().best / k_weight_scale * share;
+    const double bits = cost.bits() / k_weight_scale * share;
     choice.bytes = k_head_bytes + static_cast<std::uint64_t>(bits / 8);
     return choice;
 }
