@@ -60,20 +60,12 @@ void CodeCost::add_tails(const std::uint32_t* tails, std::size_t n, std::uint64_
 void CodeCost::add_dense(const std::uint32_t* codes, std::size_t n, const ChunkSummary& summary,
                          Sequence sequence, std::uint64_t weight) {
     const std::size_t whole = (n + k_step - 1) / k_step * k_step;
-    std::uint8_t byte = dense_class(summary, n);
-    ChunkClass c = chunk_class(byte, sequence);
-    const auto split = [&] {
-        return split_chunk(codes, whole, c.low_bits, alphabets_[c.table], symbols_, low_, tails_);
-    };
-    std::size_t n_tails = split();
-    if (is_heavy(n_tails, n) && c.low_bits < k_max_low_bits) {
-        byte = heavier_class(byte);
-        c = chunk_class(byte, sequence);
-        n_tails = split();
-    }
-    raw_bits_ += weight * c.low_bits * n;
-    add_tails(tails_, n_tails, weight);
-    count(c.table, symbols_, n, weight);
+    const DenseSplit split = split_dense(
+        codes, n, whole, summary, sequence, [&](std::uint8_t table) { return alphabets_[table]; },
+        symbols_, low_, tails_);
+    raw_bits_ += weight * split.meaning.low_bits * n;
+    add_tails(tails_, split.tails, weight);
+    count(split.meaning.table, symbols_, n, weight);
 }
 
 void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {

@@ -17,4 +17,32 @@ std::uint8_t sparse_index(std::size_t nonzeros);
 /// The class byte of a dense chunk of n codes.
 std::uint8_t dense_class(const ChunkSummary& summary, std::size_t n);
 
+/// A dense chunk's class and how many of its codes left a tail.
+struct DenseSplit {
+    std::uint8_t byte = 0;
+    ChunkClass meaning;
+    std::size_t tails = 0;
+};
+
+/// Classify and split a dense chunk; where its tail is heavy, again with one more raw bit.
+/// @param n         codes that count, of `whole` (a multiple of 64).
+/// @param alphabet  of a table, by its number.
+template <class AlphabetOf>
+DenseSplit split_dense(const std::uint32_t* codes, std::size_t n, std::size_t whole,
+                       const ChunkSummary& summary, Sequence sequence, AlphabetOf alphabet,
+                       std::uint8_t* symbols, std::uint8_t* low, std::uint32_t* tails) {
+    DenseSplit split;
+    const auto as = [&](std::uint8_t byte) {
+        split.byte = byte;
+        split.meaning = chunk_class(byte, sequence);
+        split.tails = split_chunk(codes, whole, split.meaning.low_bits,
+                                  alphabet(split.meaning.table), symbols, low, tails);
+    };
+    as(dense_class(summary, n));
+    if (is_heavy(split.tails, n) && split.meaning.low_bits < k_max_low_bits) {
+        as(heavier_class(split.byte));
+    }
+    return split;
+}
+
 }  // namespace caesura::codec

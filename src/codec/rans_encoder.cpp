@@ -80,28 +80,16 @@ std::uint8_t RansEncoder::put_sparse(const std::uint32_t* codes, std::size_t non
 
 std::uint8_t RansEncoder::put_dense(const std::uint32_t* codes, std::size_t n,
                                     const ChunkSummary& summary, Sequence sequence) {
-    std::uint8_t byte = dense_class(summary, n);
-    ChunkClass c = chunk_class(byte, sequence);
     AlignedBuffer<std::uint8_t>& low = low_[sequence == Sequence::primary ? 0 : 1];
     AlignedBuffer<std::uint32_t>& tails = tails_[sequence == Sequence::primary ? 0 : 1];
-    std::uint8_t* symbols = symbols_.room(n + k_kernel_slack);
-    std::uint8_t* low_room = low.room(4 * n + k_kernel_slack);
-    std::uint32_t* tail_room = tails.room(n + k_kernel_slack);
-    const auto split = [&] {
-        return split_chunk(codes, n, c.low_bits, tables_[c.table].alphabet, symbols, low_room,
-                           tail_room);
-    };
-    std::size_t n_tails = split();
-    // A heavy tail is cheaper with one more raw bit, in time more than in bytes.
-    if (is_heavy(n_tails, n) && c.low_bits < k_max_low_bits) {
-        byte = heavier_class(byte);
-        c = chunk_class(byte, sequence);
-        n_tails = split();
-    }
-    tails.advance(n_tails);
-    low.advance(low_bytes(n, c.low_bits));
-    add_run(n, c.table);
-    return byte;
+    const DenseSplit split = split_dense(
+        codes, n, n, summary, sequence, [&](std::uint8_t table) { return tables_[table].alphabet; },
+        symbols_.room(n + k_kernel_slack), low.room(4 * n + k_kernel_slack),
+        tails.room(n + k_kernel_slack));
+    tails.advance(split.tails);
+    low.advance(low_bytes(n, split.meaning.low_bits));
+    add_run(n, split.meaning.table);
+    return split.byte;
 }
 
 void RansEncoder::put_tails(const std::uint32_t* tails, std::size_t n) {
