@@ -34,12 +34,13 @@ class OrderedParts {
     /// False if another slab has failed; nothing is appended then.
     bool append(std::uint64_t index, Bytes part, const TableStatistics* counts,
                 TableStatistics* statistics, Status& status) {
+        const std::uint64_t checksum = header_.checksum ? part_checksum(part, index) : 0;
         std::unique_lock lock(mutex_);
         turn_.wait(lock, [&] { return next_ == index || failed_; });
         if (failed_) return false;
         if (index == 0) frame_.reserve(frame_.size() + part.size() * count_ / 16 * 17);
         frame_.insert(frame_.end(), part.begin(), part.end());
-        set_part_bytes(frame_, header_, index, part.size());
+        set_part(frame_, header_, index, part.size(), checksum);
         if (statistics != nullptr) status = statistics->add(*counts);
         ++next_;
         turn_.notify_all();
@@ -68,9 +69,11 @@ Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& reque
     const auto encode_one = [&](std::uint64_t index) -> Status {
         const FloatEnvironment environment;
         const Slab slab = slabs[index];
-        std::vector<std::byte> part;
+        const WorkspaceLease workspace;
+        std::vector<std::byte>& part = workspace->part;
+        part.clear();
         TableStatistics counts(request.entropy);
-        Status status = thread_workspace().encoder.encode(
+        Status status = workspace->encoder.encode(
             bytes_of(slab, values, request.header.value_bytes()), slab.shape, request,
             statistics != nullptr ? &counts : nullptr, part);
         if (status.ok()) parts.append(index, part, &counts, statistics, status);
@@ -110,8 +113,8 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
                               threads, statistics, frame);
     } else {
         const FloatEnvironment environment;
-        status =
-            thread_workspace().encoder.encode(values, header.shape, request, statistics, frame);
+        const WorkspaceLease workspace;
+        status = workspace->encoder.encode(values, header.shape, request, statistics, frame);
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
         frame = raw_frame(values, header);
@@ -275,8 +278,8 @@ Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType
         std::vector<std::byte> frame;
         Status status =
             codec::encode_to_target(values, *request, options.threads, options.statistics, frame);
+        if (status.ok()) status = codec::seal(frame);
         if (!status.ok()) return status;
-        codec::seal(frame);
         return frame;
     });
 }
@@ -293,14 +296,14 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
         // A few slabs stand for all.
         constexpr std::uint64_t k_most_slabs = 8;
         const std::uint64_t looked_at = std::min(slabs.count(), k_most_slabs);
+        const codec::WorkspaceLease workspace;
         double predicted = 0;
         double raw = 0;
         Estimate estimate;
         for (std::uint64_t i = 0; i < looked_at; ++i) {
             const codec::Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
             const auto part = codec::bytes_of(slab, values, size_of(dtype));
-            const auto choice =
-                codec::thread_workspace().encoder.predict(part, slab.shape, *request);
+            const auto choice = workspace->encoder.predict(part, slab.shape, *request);
             predicted += static_cast<double>(choice.bytes);
             raw += static_cast<double>(part.size());
             const bool lorenzo = choice.kind == codec::PartKind::lorenzo;
@@ -308,8 +311,9 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
                             : lorenzo                    ? Mode::fast
                                                          : Mode::strong;
         }
-        const double header = static_cast<double>(request->header.header_bytes()) +
-                              (slabs.count() > 1 ? 12 + 8 * static_cast<double>(slabs.count()) : 0);
+        const double header =
+            static_cast<double>(request->header.header_bytes()) +
+            (slabs.count() > 1 ? 12 + 16 * static_cast<double>(slabs.count()) : 0);
         estimate.bytes = static_cast<std::uint64_t>(
             header + predicted * static_cast<double>(values.size()) / raw);
         return estimate;
@@ -329,8 +333,8 @@ Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
         request.header.shape = Shape{bytes.size(), value_bytes};
         std::vector<std::byte> frame;
         Status status = codec::encode_frame(bytes, request, 1, nullptr, frame);
+        if (status.ok()) status = codec::seal(frame);
         if (!status.ok()) return status;
-        codec::seal(frame);
         return frame;
     });
 }

@@ -14,35 +14,37 @@ Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSe
                    std::span<std::byte> values) {
     const FloatEnvironment environment;
     const Shape shape = layout.slabs[index].shape;
-    return thread_workspace().decoder.decode(layout.parts[static_cast<std::size_t>(index)],
-                                             layout.header, shape, tables, values);
+    const WorkspaceLease workspace;
+    return workspace->decoder.decode(layout.parts[static_cast<std::size_t>(index)], layout.header,
+                                     shape, tables, values);
 }
 
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
                     const TableSet* tables, int threads) {
-    const auto header = read_header(frame);
-    if (!header.ok()) return header.status();
-    if (header->checksum) {
-        if (Status status = verify_checksum(frame); !status.ok()) return status;
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    const FrameHeader& header = layout->header;
+    if (header.checksum) {
+        if (Status status = verify_checksum(frame, *layout); !status.ok()) return status;
     }
-    if (header->raw_bytes() != values.size()) {
+    if (header.raw_bytes() != values.size()) {
         return {StatusCode::invalid_argument,
                 fmt::format("the frame holds {} bytes ({} {}), the array given {}; see "
                             "read_frame_info",
-                            header->raw_bytes(), to_string(header->shape),
-                            header->untyped ? "bytes" : to_string(header->dtype), values.size())};
+                            header.raw_bytes(), to_string(header.shape),
+                            header.untyped ? "bytes" : to_string(header.dtype), values.size())};
     }
-    const auto layout = read_layout(frame);
-    if (!layout.ok()) return layout.status();
-    if (!header->slabs) return decode_slab(*layout, 0, tables, values);
-    const std::size_t value_bytes = header->value_bytes();
+    if (!header.slabs) return decode_slab(*layout, 0, tables, values);
+    const std::size_t value_bytes = header.value_bytes();
     return for_each_parallel(
         layout->slabs.count(), threads, [&](int, std::uint64_t index) -> Status {
             const Slab slab = layout->slabs[index];
             const auto target =
                 values.subspan(static_cast<std::size_t>(slab.first) * value_bytes,
                                static_cast<std::size_t>(slab.shape.count()) * value_bytes);
-            const Status status = decode_slab(*layout, index, tables, target);
+            Status status;
+            if (header.checksum) status = verify_part(*layout, index);
+            if (status.ok()) status = decode_slab(*layout, index, tables, target);
             return status.ok() ? status : status.with_context(fmt::format("slab {}", index));
         });
 }

@@ -20,6 +20,7 @@ constexpr std::uint8_t k_flag_slabs = 2;
 constexpr std::uint8_t k_flag_own_tables = 1;
 constexpr std::uint8_t k_flag_logarithm = 2;
 constexpr std::size_t k_slab_table_head_bytes = 12;
+constexpr std::size_t k_slab_entry_bytes = 16;
 
 Status corrupt(std::string what) { return {StatusCode::corrupt, "frame: " + std::move(what)}; }
 
@@ -32,9 +33,15 @@ void store_u64(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t valu
         bytes[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
 }
 
-/// Over everything but the checksum itself: what lies before it is the seed.
-std::uint64_t checksum_of(std::span<const std::byte> frame) {
-    const auto covered = frame.subspan(k_checksum_end);
+/// Over the rest of the frame, or of its head if slabs have checksums of their own. What lies
+/// before the checksum is the seed.
+std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& layout) {
+    const std::size_t end =
+        layout.header.slabs
+            ? layout.header.header_bytes() + k_slab_table_head_bytes +
+                  k_slab_entry_bytes * static_cast<std::size_t>(layout.slabs.count())
+            : frame.size();
+    const auto covered = frame.subspan(k_checksum_end, end - k_checksum_end);
     return XXH3_64bits_withSeed(covered.data(), covered.size(), load_u64(frame, 0));
 }
 
@@ -71,9 +78,11 @@ void write_header(const FrameHeader& header, std::vector<std::byte>& out) {
     for (int axis = 0; axis < header.shape.rank(); ++axis) writer.u64(header.shape[axis]);
 }
 
-void seal(std::vector<std::byte>& frame) {
-    const int flags = std::to_integer<int>(frame[5]);
-    store_u64(frame, k_checksum_at, (flags & k_flag_checksum) != 0 ? checksum_of(frame) : 0);
+Status seal(std::vector<std::byte>& frame) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    if (layout->header.checksum) store_u64(frame, k_checksum_at, checksum_of(frame, *layout));
+    return {};
 }
 
 Result<FrameHeader> read_header(std::span<const std::byte> frame) {
@@ -119,22 +128,37 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     return header;
 }
 
-Status verify_checksum(std::span<const std::byte> frame) {
-    const std::uint64_t found = checksum_of(frame);
+Status verify_checksum(std::span<const std::byte> frame, const FrameLayout& layout) {
+    const std::uint64_t found = checksum_of(frame, layout);
     const std::uint64_t stored = load_u64(frame, k_checksum_at);
     if (found == stored) return {};
     return corrupt(fmt::format("its checksum is {:016x}, its bytes give {:016x}", stored, found));
 }
 
-void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out) {
-    ByteWriter(out).u32(static_cast<std::uint32_t>(slabs.cut().axis)).u64(slabs.cut().thickness);
-    out.resize(out.size() + 8 * static_cast<std::size_t>(slabs.count()));
+std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index) {
+    return XXH3_64bits_withSeed(part.data(), part.size(), index);
 }
 
-void set_part_bytes(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
-                    std::uint64_t part_bytes) {
-    const std::size_t table = header.header_bytes() + k_slab_table_head_bytes;
-    store_u64(frame, table + 8 * static_cast<std::size_t>(index), part_bytes);
+Status verify_part(const FrameLayout& layout, std::uint64_t index) {
+    const auto at = static_cast<std::size_t>(index);
+    const std::uint64_t found = part_checksum(layout.parts[at], index);
+    const std::uint64_t stored = layout.part_checksums[at];
+    if (found == stored) return {};
+    return corrupt(fmt::format("the checksum of slab {} is {:016x}, its bytes give {:016x}", index,
+                               stored, found));
+}
+
+void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out) {
+    ByteWriter(out).u32(static_cast<std::uint32_t>(slabs.cut().axis)).u64(slabs.cut().thickness);
+    out.resize(out.size() + k_slab_entry_bytes * static_cast<std::size_t>(slabs.count()));
+}
+
+void set_part(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
+              std::uint64_t part_bytes, std::uint64_t checksum) {
+    const std::size_t entry = header.header_bytes() + k_slab_table_head_bytes +
+                              k_slab_entry_bytes * static_cast<std::size_t>(index);
+    store_u64(frame, entry, part_bytes);
+    store_u64(frame, entry + 8, header.checksum ? checksum : 0);
 }
 
 Result<FrameLayout> read_layout(std::span<const std::byte> frame) {
@@ -161,14 +185,19 @@ Result<FrameLayout> read_layout(std::span<const std::byte> frame) {
     auto slabs = Slabs::make(layout.header.shape, cut);
     if (!slabs.ok()) return slabs.status();
     layout.slabs = *slabs;
-    // Each slab has 8 bytes in the table and at least one of its own; only then is memory taken.
+    // Each slab has its entry in the table and at least one byte of its own; only then is memory
+    // taken.
     const std::uint64_t count = layout.slabs.count();
-    if (count > reader.rest().size() / 9) return ends_early();
-    ByteReader parts(reader.rest().subspan(8 * static_cast<std::size_t>(count)));
+    if (count > reader.rest().size() / (k_slab_entry_bytes + 1)) return ends_early();
+    ByteReader parts(reader.rest().subspan(k_slab_entry_bytes * static_cast<std::size_t>(count)));
     layout.parts.reserve(static_cast<std::size_t>(count));
+    layout.part_checksums.reserve(static_cast<std::size_t>(count));
     for (std::uint64_t i = 0; i < count; ++i) {
         layout.parts.push_back(parts.bytes(reader.u64()));
+        layout.part_checksums.push_back(reader.u64());
         if (parts.ended_early()) return ends_early();
+        if (!layout.header.checksum && layout.part_checksums.back() != 0)
+            return corrupt(fmt::format("slab {} has a checksum but the frame denies it", i));
         if (layout.parts.back().empty()) return corrupt(fmt::format("slab {} has no bytes", i));
     }
     if (!parts.rest().empty()) return corrupt("it goes on after its end");

@@ -4,7 +4,8 @@
 //  - Header, slab table and part headers are written and read here and nowhere else.
 //  - Whatever a reader returns has been checked against the bytes that are there: shapes whose
 //    bytes do not overflow, parts that tile the frame exactly, sections that tile their part.
-//  - The checksum covers every byte but its own eight.
+//  - Checksums cover every byte but their own: the frame's covers what has none of its own, and
+//    each slab's part has one, so that threads make and check them side by side.
 //
 // Frame = header, slab table (if cut into slabs), parts. One part per slab.
 #pragma once
@@ -44,26 +45,31 @@ struct FrameHeader {
 
 /// Append the header; the checksum stays 0 until seal().
 void write_header(const FrameHeader& header, std::vector<std::byte>& out);
-/// Stamp the checksum of a complete frame that announces one.
-void seal(std::vector<std::byte>& frame);
 /// Errors: insufficient_data, corrupt, unsupported.
 Result<FrameHeader> read_header(std::span<const std::byte> frame);
-/// Errors: corrupt (the checksum does not match).
-Status verify_checksum(std::span<const std::byte> frame);
 
 /// A frame taken apart: its header and where each slab's part lies.
 struct FrameLayout {
     FrameHeader header;
     Slabs slabs = Slabs::one(Shape{1});
     std::vector<std::span<const std::byte>> parts;  ///< one per slab, each at least one byte
+    std::vector<std::uint64_t> part_checksums;      ///< one per slab if there is a slab table
 };
 
-/// Append a slab table with sizes of 0; set_part_bytes() fills them in.
+/// Append a slab table with sizes of 0; set_part() fills them in.
 void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out);
-void set_part_bytes(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
-                    std::uint64_t part_bytes);
-/// Errors: as read_header, no_space. Memory: at most 16 bytes per 9 of the frame.
+void set_part(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
+              std::uint64_t part_bytes, std::uint64_t checksum);
+std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index);
+/// Stamp the checksum of a complete frame that announces one. Errors: those of read_layout.
+Status seal(std::vector<std::byte>& frame);
+
+/// Errors: as read_header, no_space. Memory: at most 24 bytes per 17 of the frame.
 Result<FrameLayout> read_layout(std::span<const std::byte> frame);
+/// The frame's checksum, of a frame that has one. Errors: corrupt (it does not match).
+Status verify_checksum(std::span<const std::byte> frame, const FrameLayout& layout);
+/// Likewise of one part of a frame with a slab table.
+Status verify_part(const FrameLayout& layout, std::uint64_t index);
 
 /// How a slab is stored. The first byte of its part.
 enum class PartKind : std::uint8_t {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -28,9 +29,10 @@ Bytes frame_of(const FrameHeader& header, const Slabs& slabs,
     if (header.slabs) write_slab_table(slabs, frame);
     for (std::size_t i = 0; i < part_bytes.size(); ++i) {
         frame.resize(frame.size() + part_bytes[i], static_cast<std::byte>(i + 1));
-        if (header.slabs) set_part_bytes(frame, header, i, part_bytes[i]);
+        const auto part = std::span(frame).last(part_bytes[i]);
+        if (header.slabs) set_part(frame, header, i, part.size(), part_checksum(part, i));
     }
-    seal(frame);
+    EXPECT_TRUE(seal(frame).ok());
     return frame;
 }
 
@@ -98,17 +100,42 @@ TEST(Frame, every_truncation_and_addition_is_an_error) {
     EXPECT_EQ(read_layout(longer).status().code(), StatusCode::corrupt);
 }
 
-TEST(Frame, every_changed_bit_changes_the_checksum_or_the_header) {
+/// Does anything tell that the frame is not as it was written?
+bool holds(const Bytes& frame) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return false;
+    if (!layout->header.checksum) return true;
+    bool good = verify_checksum(frame, *layout).ok();
+    for (std::size_t i = 0; i < layout->part_checksums.size(); ++i)
+        good = good && verify_part(*layout, i).ok();
+    return good;
+}
+
+TEST(Frame, every_changed_bit_changes_a_checksum_or_the_layout) {
     const Shape shape{3, 10, 4};
-    Bytes frame = frame_of(header_of(shape, true), *Slabs::make(shape, {0, 1}), {3, 4, 5});
-    for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
-        const auto mask = static_cast<std::byte>(1U << (bit % 8));
-        frame[bit / 8] ^= mask;
-        const auto header = read_header(frame);
-        EXPECT_FALSE(header.ok() && (!header->checksum || verify_checksum(frame).ok())) << bit;
-        frame[bit / 8] ^= mask;
+    for (const bool cut : {false, true}) {
+        const Slabs slabs = cut ? *Slabs::make(shape, {0, 1}) : Slabs::one(shape);
+        const auto sizes = cut ? std::vector<std::size_t>{3, 4, 5} : std::vector<std::size_t>{12};
+        Bytes frame = frame_of(header_of(shape, cut), slabs, sizes);
+        for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
+            const auto mask = static_cast<std::byte>(1U << (bit % 8));
+            frame[bit / 8] ^= mask;
+            EXPECT_FALSE(holds(frame)) << bit;
+            frame[bit / 8] ^= mask;
+        }
+        EXPECT_TRUE(holds(frame));
     }
-    EXPECT_TRUE(verify_checksum(frame).ok());
+}
+
+TEST(Frame, parts_that_change_places_are_noticed) {
+    // Goal: the same bytes under another slab's number are an error.
+    const Shape shape{2, 10, 4};
+    const FrameHeader header = header_of(shape, true);
+    Bytes frame = frame_of(header, *Slabs::make(shape, {0, 1}), {4, 4});
+    std::swap_ranges(frame.end() - 8, frame.end() - 4, frame.end() - 4);
+    EXPECT_FALSE(holds(frame));
+    EXPECT_NE(part_checksum(std::span(frame).last(4), 0),
+              part_checksum(std::span(frame).last(4), 1));
 }
 
 TEST(Frame, impossible_headers_say_what_is_wrong) {

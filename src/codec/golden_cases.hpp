@@ -152,6 +152,8 @@ void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>
         std::memcpy(&value, &word, sizeof(T));
     }
     add("raw", Shape{2, 2, 2, 5}, noise, lossless(), Mode::automatic);
+    CompressOptions& huffman = add("huffman", cube, waves, absolute(1e-2), Mode::fast);
+    huffman.entropy = Entropy::huffman;
 }
 
 /// @param tiny  arrays of about 300 values: where to start fuzzing from.
@@ -168,6 +170,28 @@ inline std::vector<GoldenCase> golden_cases(bool tiny = false) {
         one.untyped_bytes = value_bytes;
         cases.push_back(std::move(one));
     }
+    return cases;
+}
+
+/// Frames of slabs: arrays just larger than a slab, with next to nothing in them.
+inline std::vector<GoldenCase> golden_slab_cases() {
+    std::vector<GoldenCase> cases;
+    const auto add = [&]<class T>(const std::string& name, T one_step) {
+        const Shape shape{3, 1025, 8192 / sizeof(T)};
+        std::vector<T> ramp(shape.count());
+        for (std::size_t i = 0; i < ramp.size(); ++i)
+            ramp[i] = one_step * static_cast<T>(i / shape[2] % 1025);
+        GoldenCase one;
+        one.name = name;
+        one.values = to_bytes(ramp);
+        one.dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+        one.shape = shape;
+        one.bound = absolute(1e-2);
+        one.options.mode = Mode::fast;
+        cases.push_back(std::move(one));
+    };
+    add("slabs_f32", 1.0F);
+    add("slabs_f64", 1.0);
     return cases;
 }
 

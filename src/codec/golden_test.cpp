@@ -57,6 +57,12 @@ std::map<std::string, std::string> read_checksums() {
     return checksums;
 }
 
+std::vector<GoldenCase> all_cases() {
+    auto cases = golden_cases();
+    for (GoldenCase& one : golden_slab_cases()) cases.push_back(std::move(one));
+    return cases;
+}
+
 TableSet stored_tables() {
     const auto set = TableSet::parse(read_file(k_golden / "tables.bin"));
     EXPECT_TRUE(set.ok()) << set.status().message();
@@ -68,7 +74,7 @@ void write_golden() {
     const TableSet tables = stored_tables();
     const auto known = read_checksums();
     std::ofstream index(k_golden / "decoded.txt", std::ios::app);
-    for (const GoldenCase& one : golden_cases()) {
+    for (const GoldenCase& one : all_cases()) {
         if (known.count(one.name) != 0) continue;
         const auto frame = one.compressed(&tables);
         ASSERT_TRUE(frame.ok()) << one.name << ": " << frame.status().message();
@@ -104,7 +110,7 @@ TEST_F(Golden, files_decode_to_what_they_always_did_on_every_instruction_set) {
     const TableSet tables = stored_tables();
     for_each_target([&](const char* target) {
         SCOPED_TRACE(target);
-        for (const GoldenCase& one : golden_cases()) {
+        for (const GoldenCase& one : all_cases()) {
             SCOPED_TRACE(one.name);
             const Bytes frame = read_file(k_golden / (one.name + ".cae"));
             ASSERT_FALSE(frame.empty());
@@ -124,8 +130,8 @@ TEST_F(Golden, files_decode_to_what_they_always_did_on_every_instruction_set) {
 TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
     // Goal: nobody's change of a case leaves a kind without a file.
     std::set<Mode> modes;
-    std::size_t exact = 0, exact_values = 0, shared = 0, inline_tables = 0;
-    for (const GoldenCase& one : golden_cases()) {
+    std::size_t exact = 0, exact_values = 0, shared = 0, inline_tables = 0, slabs = 0, huffman = 0;
+    for (const GoldenCase& one : all_cases()) {
         const auto info = read_frame_info(read_file(k_golden / (one.name + ".cae")));
         ASSERT_TRUE(info.ok()) << one.name << ": " << info.status().message();
         EXPECT_EQ(info->version, 1);
@@ -133,6 +139,8 @@ TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
         exact_values += info->exact_values;
         shared += info->table_set_id != 0 ? 1 : 0;
         inline_tables += info->inline_tables ? 1 : 0;
+        slabs += info->slabs > 1 ? 1 : 0;
+        huffman += !info->stored_exactly && info->entropy == Entropy::huffman ? 1 : 0;
         if (!info->stored_exactly) modes.insert(info->mode);
     }
     EXPECT_EQ(modes.size(), 3u);
@@ -140,6 +148,8 @@ TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
     EXPECT_GT(exact_values, 0u);
     EXPECT_GT(shared, 0u);
     EXPECT_GT(inline_tables, 0u);
+    EXPECT_GT(slabs, 0u);
+    EXPECT_GT(huffman, 0u);
 }
 
 TEST_F(Golden, every_instruction_set_writes_the_same_bytes) {
@@ -148,7 +158,7 @@ TEST_F(Golden, every_instruction_set_writes_the_same_bytes) {
     for_each_target([&](const char* target) {
         SCOPED_TRACE(target);
         EXPECT_EQ(golden_tables(), tables);
-        for (const GoldenCase& one : golden_cases()) {
+        for (const GoldenCase& one : all_cases()) {
             SCOPED_TRACE(one.name);
             const auto frame = one.compressed(&tables);
             ASSERT_TRUE(frame.ok()) << frame.status().message();

@@ -1,9 +1,14 @@
-// A thread's working memory for encoding and decoding slabs.
+// Working memory for encoding and decoding slabs.
 //
-// It outlives a call, because fresh pages for it cost as much as the work itself; a thread that
-// ends gives it back. Encoder and decoder never work at the same time in one thread, so they share
-// the predictors' part of it, which is the largest.
+// It outlives calls and threads, because fresh pages for it cost as much as the work itself: a
+// worker leases one for a slab and puts it back for whoever comes next. Encoder and decoder of a
+// workspace never work at the same time, so they share the predictors' part of it, which is the
+// largest.
 #pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "codec/part_decoder.hpp"
 #include "codec/part_encoder.hpp"
@@ -14,11 +19,21 @@ struct Workspace {
     PredictorScratch scratch;
     PartDecoder decoder{scratch};
     PartEncoder encoder{scratch, decoder};
+    std::vector<std::byte> part;  ///< of the slab being encoded
 };
 
-inline Workspace& thread_workspace() {
-    thread_local Workspace workspace;
-    return workspace;
-}
+/// A workspace for as long as this lives: the one given back last, which is still in some cache,
+/// or a new one. Throws std::bad_alloc. As many are kept as there are cores.
+class WorkspaceLease {
+  public:
+    WorkspaceLease();
+    ~WorkspaceLease();
+    WorkspaceLease(const WorkspaceLease&) = delete;
+    WorkspaceLease& operator=(const WorkspaceLease&) = delete;
+    Workspace* operator->() const { return workspace_.get(); }
+
+  private:
+    std::unique_ptr<Workspace> workspace_;
+};
 
 }  // namespace caesura::codec
