@@ -278,7 +278,7 @@ def bench_codec(arguments: list[str]) -> int:
     """Our codec beside its peers: bench/codec. `arguments` go to its measure.py."""
     place = Path("bench", "codec")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "codec_aging"):
+    for target in ("caesura_python", "cosmology", "codec_aging", "bench_clock"):
         build(target=target)
     code = 0
     for script in ("dumps", "measure", "picture", "goals", "figure6", "scaling"):

@@ -21,6 +21,7 @@ from rich.table import Table
 
 Rows = list[dict]
 REFERENCES = ("SZ3 3.3.2", "SZ3")  # the goals were set against the first
+GOAL_GHZ = 2.95  # of the core that the goals were set on
 
 
 @dataclass
@@ -55,20 +56,29 @@ def gigabytes(value: float) -> str:
     return f"{value / 1000:.2f}"
 
 
+def at_goal_clock(row: dict, key: str) -> float | None:
+    """MB/s that the measured cycles give on the core that the goals were set on."""
+    cycles = row.get(key.replace("_mb_per_s", "_cycles"))
+    size = np.dtype(row["dtype"]).itemsize
+    return 1000 * GOAL_GHZ * size / cycles if cycles else None
+
+
 def speed_goal(rows: Rows, name: str, codec: str, key: str, least: float) -> Goal:
-    """The mean over the blocks at the slowest bound, and the range over bounds and blocks."""
-    by_bound = {b: [r[key] for r in of(rows, codec) if r["bound"] == b] for b in bounds(rows)}
-    means = {b: mean(v) for b, v in by_bound.items() if v}
-    if not means:
-        return Goal(name, f"≥ {least:g} GB/s at every bound", "not measured", None)
-    slowest = min(means, key=means.__getitem__)
-    single = min(min(v) for v in by_bound.values() if v)
-    text = "  ".join(f"{b} {gigabytes(v)}" for b, v in means.items())
+    """The mean over the blocks at the slowest bound, as measured and at the goals' clock, which
+    judges where it is known: this machine's clock is its own affair."""
+    goal = f"≥ {least:g} GB/s at every bound"
+    by_bound = {b: [r for r in of(rows, codec) if r["bound"] == b] for b in bounds(rows)}
+    measured = {b: mean([r[key] for r in some]) for b, some in by_bound.items() if some}
+    if not measured:
+        return Goal(name, goal, "not measured", None)
+    text = " / ".join(gigabytes(v) for v in measured.values())
+    judged = measured
+    clocked = {b: [at_goal_clock(r, key) for r in some] for b, some in by_bound.items() if some}
+    if all(all(some) for some in clocked.values()):
+        judged = {b: mean(some) for b, some in clocked.items()}
+        text += f"; at {GOAL_GHZ} GHz " + " / ".join(gigabytes(v) for v in judged.values())
     return Goal(
-        name,
-        f"≥ {least:g} GB/s at every bound",
-        f"{text}; slowest block {gigabytes(single)}",
-        means[slowest] >= 1000 * least,
+        name, goal, f"{text} ({' / '.join(measured)})", min(judged.values()) >= 1000 * least
     )
 
 
@@ -79,12 +89,18 @@ def bounds(rows: Rows) -> list[str]:
 
 def fast_above_100(rows: Rows) -> Goal:
     """Nearly all codes are 0."""
-    speeds = [r["compress_mb_per_s"] for r in of(rows, "Caesura fast") if r["ratio"] >= 100]
+    some = [r for r in of(rows, "Caesura fast") if r["ratio"] >= 100]
     goal = "≥ 9 GB/s above ratio 100"
-    if not speeds:
+    if not some:
         return Goal("fast, compress, ratio ≥ 100", goal, "no such block", None)
+    speeds = [r["compress_mb_per_s"] for r in some]
     text = f"{gigabytes(mean(speeds))} ({gigabytes(min(speeds))} to {gigabytes(max(speeds))})"
-    return Goal("fast, compress, ratio ≥ 100", goal, text, mean(speeds) >= 9000)
+    judged = mean(speeds)
+    clocked = [at_goal_clock(r, "compress_mb_per_s") for r in some]
+    if all(clocked):
+        judged = mean(clocked)
+        text += f"; at {GOAL_GHZ} GHz {gigabytes(judged)}"
+    return Goal("fast, compress, ratio ≥ 100", goal, text, judged >= 9000)
 
 
 def ratio_goals(rows: Rows, codec: str, reference: str) -> list[Goal]:

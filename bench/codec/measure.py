@@ -4,6 +4,7 @@
 Invariants:
  - Times are CPU seconds of the calling thread; all codecs take turns within one process, repeat
    after repeat, so that a disturbance meets all of them. Figures are medians; spread is kept.
+ - The core's clock is taken before and after each turn, so that speeds can also be told in cycles.
  - Large buffers are recycled instead of returned to the system, for every codec alike: otherwise
    page faults of fresh memory would be most of a fast codec's time.
  - What was decoded is compared value by value with what went in, every case once.
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import checking
+import clock
 import fields
 import numpy as np
 import ours
@@ -52,6 +54,7 @@ class Timing:
     compress_s: list[float] = field(default_factory=list)
     decompress_s: list[float] = field(default_factory=list)
     estimate_s: list[float] = field(default_factory=list)
+    clock_hz: list[float] = field(default_factory=list)  # before and after each turn, the mean
     estimated_bytes: int = 0
     process_s: float = 0.0  # CPU time of all threads, to notice helpers
     thread_s: float = 0.0
@@ -60,6 +63,7 @@ class Timing:
 
     def run(self, values: np.ndarray, bound: float) -> None:
         """Once there and back; the first time with a check of every value."""
+        clock_before = clock.hz()
         process_begin = time.process_time()
         begin = time.thread_time()
         data = self.codec.compress(values, bound)
@@ -68,6 +72,9 @@ class Timing:
         end = time.thread_time()
         self.process_s += time.process_time() - process_begin
         self.thread_s += end - begin
+        clock_after = clock.hz()
+        if clock_before and clock_after:
+            self.clock_hz.append((clock_before + clock_after) / 2)
         self.compress_s.append(middle - begin)
         self.decompress_s.append(end - middle)
         self.bytes = peers.size_of(data)
@@ -112,7 +119,22 @@ class Timing:
             "violations": self.errors.violations,
             "changed_specials": self.errors.changed_specials,
             "other_threads_s": round(max(0.0, self.process_s - self.thread_s), 4),
+        } | self.cycles(values.size)  # fmt: skip
+
+    def cycles(self, n: int) -> dict:
+        """Per value, where the clock is known: medians, like the speeds."""
+        if not self.clock_hz:
+            return {}
+        return {
+            "clock_ghz": [round(hz / 1e9, 3) for hz in self.clock_hz],
+            "compress_cycles": median_product(self.compress_s, self.clock_hz) / n,
+            "decompress_cycles": median_product(self.decompress_s, self.clock_hz) / n,
         }
+
+
+def median_product(seconds: list[float], hz: list[float]) -> float:
+    """Cycles of the median turn."""
+    return float(np.median(np.array(seconds) * np.array(hz)))
 
 
 def turns(timings: list[Timing], repeat: int) -> list[Timing]:
