@@ -1,7 +1,7 @@
-// Codes to symbols and back: what happens to a chunk before and after its symbols are rANS-coded.
+// What else happens to a chunk of codes: its summary, sparse chunks' masks, groups of fixed lengths.
 //
-// Limit per 16 codes: summarise 7 operations, split 5 (9 with low bits), join 4 (9): at two 512-bit
-// operations a cycle 0.2, 0.2 (0.3) and 0.15 (0.3) cycles per code.
+// Limit per 16 codes: summarise 5 operations, 0.15 cycles per code at two 512-bit operations a
+// cycle; measured 0.15.
 #include "codec/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,10 +16,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace caesura::codec::HWY_NAMESPACE {
-
-/// Codes between two tests for tails. They are rare or, in a few fields, one in twenty: a test per
-/// 64 codes can be foretold.
-inline constexpr std::size_t k_group = 64;
 
 HWY_INLINE V32 low_mask(unsigned bits) {
     return hn::Set(D32(), static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1));
@@ -41,75 +37,6 @@ ChunkSummary SummariseChunk(const std::uint32_t* codes, std::size_t n) {
     summary.log_sum = hn::GetLane(hn::SumOfLanes(d, logs));
     summary.nonzeros = hn::GetLane(hn::SumOfLanes(d, nonzeros));
     return summary;
-}
-
-std::size_t SplitChunk(const std::uint32_t* codes, std::size_t n, unsigned low_bits,
-                       unsigned alphabet, std::uint8_t* symbols, std::uint8_t* low,
-                       std::uint32_t* tail) {
-    const D32 d;
-    const hn::Rebind<std::uint8_t, D32> d8;
-    const V32 last = hn::Set(d, alphabet - 1);
-    const int k = static_cast<int>(low_bits);
-    std::uint32_t* const tail_begin = tail;
-    for (std::size_t i = 0; i < n; i += k_group) {
-        V32 any = hn::Zero(d);
-        for (std::size_t j = i; j < i + k_group; j += k_words) {
-            const V32 high = hn::ShiftRightSame(hn::Load(d, codes + j), k);
-            const V32 symbol = hn::Min(high, last);
-            any = hn::Max(any, symbol);
-            hn::StoreU(narrow_words(symbol), d8, symbols + j);
-        }
-        if (HWY_LIKELY(hn::AllFalse(d, hn::Eq(any, last)))) continue;
-        for (std::size_t j = i; j < i + k_group; j += k_words) {
-            const V32 high = hn::ShiftRightSame(hn::Load(d, codes + j), k);
-            tail = compress_words(hn::Sub(high, last), hn::Eq(hn::Min(high, last), last), tail);
-        }
-    }
-    if (low_bits != 0) {
-        for (std::size_t lane = 0; lane < 16; lane += k_words) {
-            LanePacker packer(reinterpret_cast<std::uint32_t*>(low) + lane);
-            for (std::size_t i = lane; i < n; i += 16) {
-                packer.put(hn::And(hn::Load(d, codes + i), low_mask(low_bits)), low_bits);
-            }
-            packer.finish();
-        }
-    }
-    return static_cast<std::size_t>(tail - tail_begin);
-}
-
-std::size_t JoinChunk(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
-                      unsigned alphabet, const std::uint8_t* low, const std::uint32_t* tail,
-                      std::size_t n_tail, std::uint32_t* codes) {
-    const D32 d;
-    const hn::Rebind<std::uint8_t, D32> d8;
-    const V32 last = hn::Set(d, alphabet - 1);
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < n; i += k_group) {
-        V32 any = hn::Zero(d);
-        for (std::size_t j = i; j < i + k_group; j += k_words) {
-            const V32 high = hn::PromoteTo(d, hn::LoadU(d8, symbols + j));
-            any = hn::Max(any, high);
-            hn::Store(high, d, codes + j);
-        }
-        if (HWY_LIKELY(hn::AllFalse(d, hn::Eq(any, last)))) continue;
-        for (std::size_t j = i; j < i + k_group; j += k_words) {
-            const V32 high = hn::Load(d, codes + j);
-            const auto escapes = hn::Eq(high, last);
-            const std::uint32_t* rest = tail + (used < n_tail ? used : n_tail);
-            hn::Store(hn::Add(high, expand_words(escapes, rest)), d, codes + j);
-            used += hn::CountTrue(d, escapes);
-        }
-    }
-    if (low_bits == 0) return used;
-    const int k = static_cast<int>(low_bits);
-    for (std::size_t lane = 0; lane < 16; lane += k_words) {
-        LaneUnpacker unpacker(reinterpret_cast<const std::uint32_t*>(low) + lane);
-        for (std::size_t i = lane; i < n; i += 16) {
-            const V32 bits = hn::And(unpacker.take(low_bits), low_mask(low_bits));
-            hn::Store(hn::Or(hn::ShiftLeftSame(hn::Load(d, codes + i), k), bits), d, codes + i);
-        }
-    }
-    return used;
 }
 
 std::size_t SplitSparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
@@ -211,8 +138,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace caesura::codec {
 HWY_EXPORT(SummariseChunk);
-HWY_EXPORT(SplitChunk);
-HWY_EXPORT(JoinChunk);
 HWY_EXPORT(SplitSparse);
 HWY_EXPORT(JoinSparse);
 HWY_EXPORT(PackGroups);
@@ -220,17 +145,6 @@ HWY_EXPORT(UnpackGroups);
 
 ChunkSummary summarise_chunk(const std::uint32_t* codes, std::size_t n) {
     return HWY_DYNAMIC_DISPATCH(SummariseChunk)(codes, n);
-}
-std::size_t split_chunk(const std::uint32_t* codes, std::size_t n, unsigned low_bits,
-                        unsigned alphabet, std::uint8_t* symbols, std::uint8_t* low,
-                        std::uint32_t* tail) {
-    return HWY_DYNAMIC_DISPATCH(SplitChunk)(codes, n, low_bits, alphabet, symbols, low, tail);
-}
-std::size_t join_chunk(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
-                       unsigned alphabet, const std::uint8_t* low, const std::uint32_t* tail,
-                       std::size_t n_tail, std::uint32_t* codes) {
-    return HWY_DYNAMIC_DISPATCH(JoinChunk)(symbols, n, low_bits, alphabet, low, tail, n_tail,
-                                           codes);
 }
 std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
                          std::uint32_t* nonzeros) {

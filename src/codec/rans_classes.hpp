@@ -32,15 +32,20 @@ DenseSplit split_dense(const std::uint32_t* codes, std::size_t n, std::size_t wh
                        const ChunkSummary& summary, Sequence sequence, AlphabetOf alphabet,
                        std::uint8_t* symbols, std::uint8_t* low, std::uint32_t* tails) {
     DenseSplit split;
+    Escapes escapes;
     const auto as = [&](std::uint8_t byte) {
         split.byte = byte;
         split.meaning = chunk_class(byte, sequence);
         split.tails = split_chunk(codes, whole, split.meaning.low_bits,
-                                  alphabet(split.meaning.table), symbols, low, tails);
+                                  alphabet(split.meaning.table), symbols, low, escapes);
     };
     as(dense_class(summary, n));
     if (is_heavy(split.tails, n) && split.meaning.low_bits < k_max_low_bits) {
         as(heavier_class(split.byte));
+    }
+    if (split.tails != 0) {
+        take_tails(codes, whole, split.meaning.low_bits, alphabet(split.meaning.table), escapes,
+                   split.tails, tails);
     }
     return split;
 }

@@ -29,17 +29,23 @@ struct ChunkSummary {
 /// @param n  rounded up to a multiple of 64, up to k_chunk_values.
 ChunkSummary summarise_chunk(const std::uint32_t* codes, std::size_t n);
 
-/// Split codes into symbols, raw low bits and a tail.
-///
-/// symbol = min(code >> low_bits, alphabet - 1); for the last symbol the rest goes to `tail`.
-/// @param n       multiple of 64.
-/// @param low     receives low_bytes(n, low_bits) bytes.
-/// @return  how many values went to `tail`.
+/// Which of a chunk's codes have the last symbol of their alphabet: bit i % 64 of word i / 64.
+using Escapes = std::array<std::uint64_t, k_chunk_values / 64>;
+
+/// Split codes into symbols and raw low bits: symbol = min(code >> low_bits, alphabet - 1).
+/// @param n        multiple of 64.
+/// @param low      receives low_bytes(n, low_bits) bytes.
+/// @param escapes  receives what belongs to n codes.
+/// @return  how many symbols are the last one; take_tails() says what is left of their codes.
 std::size_t split_chunk(const std::uint32_t* codes, std::size_t n, unsigned low_bits,
                         unsigned alphabet, std::uint8_t* symbols, std::uint8_t* low,
-                        std::uint32_t* tail);
-/// Inverse. Reads up to k_lanes words of `tail` past what it uses.
-/// @return  how many values of `tail` were used.
+                        Escapes& escapes);
+/// (code >> low_bits) - (alphabet - 1) of each of `count` escapes, in order.
+void take_tails(const std::uint32_t* codes, std::size_t n, unsigned low_bits, unsigned alphabet,
+                const Escapes& escapes, std::size_t count, std::uint32_t* tail);
+/// Inverse of both. Reads up to k_kernel_slack words of `tail` past what it uses, and none if
+/// n_tail are not enough.
+/// @return  how many values of `tail` the symbols ask for.
 std::size_t join_chunk(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
                        unsigned alphabet, const std::uint8_t* low, const std::uint32_t* tail,
                        std::size_t n_tail, std::uint32_t* codes);

@@ -10,7 +10,10 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
+
 #include "codec/lane_shuffles.hpp"
+#include "codec/simd_bytes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace caesura::codec::HWY_NAMESPACE {
@@ -21,12 +24,34 @@ using V32 = hn::Vec<D32>;
 using M32 = hn::Mask<D32>;
 inline constexpr std::size_t k_words = hn::MaxLanes(D32());
 
+/// One bit per word, lane 0 lowest.
+HWY_INLINE std::uint32_t word_bits(M32 mask) {
+#if HWY_TARGET <= HWY_AVX3
+    return mask.raw;
+#elif HWY_TARGET == HWY_AVX2
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(mask.raw)));
+#else
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(D32(), mask, bits);
+    return bits[0];
+#endif
+}
+
 /// Write the chosen words of `v`, lowest lane first, touching a whole vector. Returns where the
 /// next one goes. In a register first: the form that stores is microcoded on Zen 4.
 HWY_INLINE std::uint32_t* compress_words(V32 v, M32 mask, std::uint32_t* out) {
     const D32 d;
+#if HWY_TARGET == HWY_AVX2
+    const std::uint32_t bits = word_bits(mask);
+    const __m128i places =
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(k_compress_shuffles[bits]));
+    const __m256i lanes = _mm256_cvtepu8_epi32(places);
+    hn::StoreU(V32{_mm256_permutevar8x32_epi32(v.raw, lanes)}, d, out);
+    return out + std::popcount(bits);
+#else
     hn::StoreU(hn::Compress(v, mask), d, out);
     return out + hn::CountTrue(d, mask);
+#endif
 }
 
 /// Where `mask` is set the next words of `in`, elsewhere 0. Reads a whole vector.
@@ -34,6 +59,12 @@ HWY_INLINE V32 expand_words(M32 mask, const std::uint32_t* in) {
     const D32 d;
 #if HWY_TARGET <= HWY_AVX3
     return V32{_mm512_maskz_expand_epi32(mask.raw, _mm512_loadu_si512(in))};
+#elif HWY_TARGET == HWY_AVX2
+    const __m128i places =
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(k_expand_shuffles[word_bits(mask)]));
+    const __m256i lanes = _mm256_cvtepu8_epi32(places);  // of 0x80 the lowest 3 bits count
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
+    return hn::IfThenElseZero(mask, V32{_mm256_permutevar8x32_epi32(words, lanes)});
 #else
     std::uint8_t bits[8] = {};
     hn::StoreMaskBits(d, mask, bits);
@@ -44,6 +75,42 @@ HWY_INLINE V32 expand_words(M32 mask, const std::uint32_t* in) {
     return hn::IfThenElseZero(mask, spread);
 #endif
 }
+
+/// a | (b & mask)
+HWY_INLINE V32 or_and(V32 a, V32 b, V32 mask) {
+#if HWY_TARGET <= HWY_AVX3
+    return V32{_mm512_ternarylogic_epi32(a.raw, b.raw, mask.raw, 0xf8)};
+#else
+    return hn::Or(a, hn::And(b, mask));
+#endif
+}
+
+/// The 64-bit words high:low >> bits, lower half; 0 < bits < 32.
+template <unsigned k_bits>
+HWY_INLINE V32 funnel_right(V32 low, V32 high) {
+#if HWY_TARGET <= HWY_AVX3_DL
+    return V32{_mm512_shrdi_epi32(low.raw, high.raw, k_bits)};
+#else
+    return hn::Or(hn::ShiftRight<k_bits>(low), hn::ShiftLeft<32 - k_bits>(high));
+#endif
+}
+
+#if HWY_TARGET <= HWY_AVX2
+/// Four vectors of words, one behind the other, as bytes; words above 255 saturate. None may be
+/// 2^31 or more.
+HWY_INLINE V8 narrow_four(V32 a, V32 b, V32 c, V32 d) {
+#if HWY_TARGET <= HWY_AVX3
+    const __m512i ab = _mm512_packs_epi32(a.raw, b.raw), cd = _mm512_packs_epi32(c.raw, d.raw);
+    // Blocks of 16 bytes hold 4 of each vector.
+    const __m512i places = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
+    return V8{_mm512_permutexvar_epi32(places, _mm512_packus_epi16(ab, cd))};
+#else
+    const __m256i ab = _mm256_packs_epi32(a.raw, b.raw), cd = _mm256_packs_epi32(c.raw, d.raw);
+    const __m256i places = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
+    return V8{_mm256_permutevar8x32_epi32(_mm256_packus_epi16(ab, cd), places)};
+#endif
+}
+#endif
 
 /// Words below 256 as bytes. Highway 1.0.3's own TruncateTo loses their order on AVX-512.
 HWY_INLINE hn::Vec<hn::Rebind<std::uint8_t, D32>> narrow_words(V32 v) {
