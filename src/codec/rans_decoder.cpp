@@ -24,6 +24,7 @@ Status RansDecoder::open(std::span<const std::byte> section, std::uint64_t n_cod
     n_codes_ = n_codes;
     n_chunks_ = chunks_of(n_codes);
     broken_ = false;
+    has_slots_ = 0;
     nonzeros_used_ = tails_used_ = 0;
     primary_ = nonzero_ = tail_ = {};
     if (section.size() < 2) return corrupt("no head");
@@ -161,7 +162,11 @@ Status RansDecoder::place_parts(std::span<const std::byte> rest) {
 
 bool RansDecoder::decode(std::uint8_t table, std::size_t n) {
     if (in_ == nullptr) return false;
-    in_ = rans_decode(state_, tables_[table], symbols_, n, stream_begin_, in_);
+    if ((has_slots_ >> table & 1) == 0) {
+        slots_[table] = make_rans_slots(tables_[table]);
+        has_slots_ |= std::uint64_t{1} << table;
+    }
+    in_ = rans_decode(state_, tables_[table], slots_[table], symbols_, n, stream_begin_, in_);
     return in_ != nullptr;
 }
 

@@ -46,6 +46,8 @@ class RansDecoder final : public EntropyDecoder {
     std::size_t n_chunks_ = 0;
     unsigned unit_chunks_log2_ = 0;
     RansTables tables_{};
+    std::array<RansSlots, k_tables> slots_;
+    std::uint64_t has_slots_ = 0;  // bitmap: slots_ are made when first asked for
     std::vector<RansUnit> units_;
     std::vector<std::uint8_t> classes_[3];
     Cursor primary_, nonzero_, tail_;

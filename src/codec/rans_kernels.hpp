@@ -67,10 +67,17 @@ std::size_t join_sparse(const std::uint8_t* symbols, std::size_t n, const std::u
 /// most n bytes.
 std::uint8_t* rans_encode(RansState& state, const RansTable& table, const std::uint8_t* symbols,
                           std::size_t n, std::uint8_t* out);
+/// The symbol of each slot (low byte of a state), for targets that look it up.
+struct alignas(64) RansSlots {
+    std::array<std::uint8_t, 256> symbol;
+};
+RansSlots make_rans_slots(const RansTable& table);
 /// Decode n symbols, first 64 first, reading backwards from `in`. Never reads below `begin`, and up
 /// to 64 bytes at and above `in`. Returns where it stopped; nullptr when the stream ran out.
-const std::uint8_t* rans_decode(RansState& state, const RansTable& table, std::uint8_t* symbols,
-                                std::size_t n, const std::uint8_t* begin, const std::uint8_t* in);
+/// @param slots  of the same table.
+const std::uint8_t* rans_decode(RansState& state, const RansTable& table, const RansSlots& slots,
+                                std::uint8_t* symbols, std::size_t n, const std::uint8_t* begin,
+                                const std::uint8_t* in);
 
 // ---- planes -------------------------------------------------------------------------------
 

@@ -1,8 +1,21 @@
 #include <algorithm>
 
-#include "codec/rans_format.hpp"
+#include "codec/rans_kernels.hpp"
 
 namespace caesura::codec {
+namespace {
+
+/// floor(65536 / f), at most 65535.
+constexpr std::array<std::uint16_t, 256> make_reciprocals() {
+    std::array<std::uint16_t, 256> table{};
+    for (unsigned f = 1; f < 256; ++f) {
+        table[f] = static_cast<std::uint16_t>(std::min(65536U / f, 65535U));
+    }
+    return table;
+}
+constexpr std::array<std::uint16_t, 256> k_reciprocals = make_reciprocals();
+
+}  // namespace
 
 bool valid_frequencies(const Frequencies& frequency) {
     unsigned sum = 0;
@@ -27,12 +40,21 @@ RansTable make_rans_table(const Frequencies& frequency) {
         ++table.alphabet;
         table.start[s] = static_cast<std::uint8_t>(start);
         table.search[s] = static_cast<std::uint8_t>((start - 1) ^ 0x80U);
-        const unsigned reciprocal = std::min(65536U / f, 65535U);
+        const unsigned reciprocal = k_reciprocals[f];
         table.reciprocal_low[s] = static_cast<std::uint8_t>(reciprocal);
         table.reciprocal_high[s] = static_cast<std::uint8_t>(reciprocal >> 8);
         start += f;
     }
     return table;
+}
+
+RansSlots make_rans_slots(const RansTable& table) {
+    RansSlots slots;
+    auto out = slots.symbol.begin();
+    for (std::size_t s = 0; s < k_symbols; ++s) {
+        out = std::fill_n(out, table.frequency[s], static_cast<std::uint8_t>(s));
+    }
+    return slots;
 }
 
 RansTables make_rans_tables(const std::array<Frequencies, k_tables>& frequencies) {

@@ -70,16 +70,17 @@ void split_any(const std::uint32_t* codes, std::size_t n, unsigned low_bits, uns
 void join_any(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
               const std::uint8_t* low, std::uint32_t* codes) {
     const D32 d;
+    for (std::size_t i = 0; i < n; i += k_words) {
+        hn::Store(hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D32>(), symbols + i)), d,
+                  codes + i);
+    }
+    if (low_bits == 0) return;
     const int k = static_cast<int>(low_bits);
     for (std::size_t lane = 0; lane < k_row; lane += k_words) {
         LaneUnpacker unpacker(reinterpret_cast<const std::uint32_t*>(low) + lane);
         for (std::size_t i = lane; i < n; i += k_row) {
-            V32 code = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D32>(), symbols + i));
-            if (low_bits != 0) {
-                code =
-                    or_and(hn::ShiftLeftSame(code, k), unpacker.take(low_bits), low_mask(low_bits));
-            }
-            hn::Store(code, d, codes + i);
+            const V32 high = hn::ShiftLeftSame(hn::Load(d, codes + i), k);
+            hn::Store(or_and(high, unpacker.take(low_bits), low_mask(low_bits)), d, codes + i);
         }
     }
 }
