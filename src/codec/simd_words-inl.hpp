@@ -76,6 +76,24 @@ HWY_INLINE V32 expand_words(M32 mask, const std::uint32_t* in) {
 #endif
 }
 
+#if HWY_TARGET <= HWY_AVX2
+/// Where a bit is set the next words of `in` and one, elsewhere 0. Reads a whole vector.
+HWY_INLINE V32 expand_nonzeros(std::uint32_t bits, const std::uint32_t* in) {
+#if HWY_TARGET <= HWY_AVX3
+    const auto mask = static_cast<__mmask16>(bits);
+    const __m512i words = _mm512_maskz_expand_epi32(mask, _mm512_loadu_si512(in));
+    return V32{_mm512_maskz_add_epi32(mask, words, _mm512_set1_epi32(1))};
+#else
+    const __m256i places = _mm256_cvtepi8_epi32(
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(k_expand_shuffles[bits])));
+    const __m256i words = _mm256_permutevar8x32_epi32(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)), places);
+    const __m256i codes = _mm256_sub_epi32(words, _mm256_set1_epi32(-1));
+    return V32{_mm256_andnot_si256(_mm256_srai_epi32(places, 31), codes)};
+#endif
+}
+#endif
+
 /// a | (b & mask)
 HWY_INLINE V32 or_and(V32 a, V32 b, V32 mask) {
 #if HWY_TARGET <= HWY_AVX3
