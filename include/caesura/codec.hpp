@@ -64,7 +64,7 @@ enum class Mode : std::uint8_t {
 
 /// How the residuals are coded (modes fast and strong).
 enum class Entropy : std::uint8_t {
-    rans = 0,     ///< 64 interleaved range coders, table chosen per 1,024 values
+    rans = 0,     ///< 128 interleaved range coders, table chosen per 1,024 values
     huffman = 1,  ///< one canonical Huffman tree for the block: the comparison of S0 section 4.3
 };
 
@@ -125,7 +125,7 @@ struct CompressOptions {
     /// Null, or where to add what this call coded. Not touched by other threads meanwhile.
     TableStatistics* statistics = nullptr;
     bool checksum = true;
-    /// Threads for arrays of more than one slab of about 8 MiB; 0: as many as the machine has.
+    /// Threads for arrays of more than one slab (16 MiB); 0: as many as the machine has.
     int threads = 1;
     /// Off: `tables` are used even where they fit badly (to measure what that costs).
     bool drift_check = true;
@@ -160,7 +160,8 @@ struct FrameInfo {
 /// Errors: invalid_argument (bound, shape, size), no_space (memory).
 /// Calls: independent, thread-safe. Memory: at most 1.5 times a slab of 16 MiB per thread, beside
 /// the result; a point-wise relative bound needs one slab more, a PSNR target too (each attempt is
-/// decoded and looked at). A thread keeps its working memory for its next call.
+/// decoded and looked at). The process keeps working memory for as many calls at once as it has
+/// cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
                                         const CompressOptions& options = {});
