@@ -1,13 +1,13 @@
 #include "codec/frame.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "codec/byte_io.hpp"
+#include "codec/checksum.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -42,7 +42,7 @@ std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& l
                   k_slab_entry_bytes * static_cast<std::size_t>(layout.slabs.count())
             : frame.size();
     const auto covered = frame.subspan(k_checksum_end, end - k_checksum_end);
-    return XXH3_64bits_withSeed(covered.data(), covered.size(), load_u64(frame, 0));
+    return checksum(covered, load_u64(frame, 0));
 }
 
 Status check_shape(const FrameHeader& header) {
@@ -136,7 +136,7 @@ Status verify_checksum(std::span<const std::byte> frame, const FrameLayout& layo
 }
 
 std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index) {
-    return XXH3_64bits_withSeed(part.data(), part.size(), index);
+    return checksum(part, index);
 }
 
 Status verify_part(const FrameLayout& layout, std::uint64_t index) {
