@@ -34,11 +34,11 @@ struct Encoding {
     CodeWriter& codes;
     ExactValues<T>& exact;
 
-    void lines(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
-        encode_line_pass(p, rows, n, codes, exact);
+    void lines(const InterpolationPass<T>& p, const InterpolationRun<T>& run) {
+        encode_line_pass(p, run, codes, exact);
     }
-    void along_x(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
-        encode_x_pass(p, rows, n, codes, exact);
+    void along_x(const InterpolationPass<T>& p, const InterpolationRun<T>& run) {
+        encode_x_pass(p, run, codes, exact);
     }
     /// One value on its own.
     T single(T p, T v, T step, T bound, std::uint64_t) {
@@ -69,11 +69,11 @@ struct Decoding {
     CodeReader& codes;
     ExactFeed<T>& exact;
 
-    void lines(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
-        decode_line_pass(p, rows, n, codes, exact);
+    void lines(const InterpolationPass<T>& p, const InterpolationRun<T>& run) {
+        decode_line_pass(p, run, codes, exact);
     }
-    void along_x(const InterpolationPass<T>& p, const InterpolationRow<T>* rows, std::size_t n) {
-        decode_x_pass(p, rows, n, codes, exact);
+    void along_x(const InterpolationPass<T>& p, const InterpolationRun<T>& run) {
+        decode_x_pass(p, run, codes, exact);
     }
     T single(T p, T, T step, T, std::uint64_t position) {
         const std::uint32_t code = *codes.take(1);

@@ -15,19 +15,32 @@
 
 namespace caesura::codec {
 
-/// One target row.
+/// Where the rows lie that a target row is predicted from, and how far on they are for the next
+/// one.
 template <class T>
-struct InterpolationRow {
-    // line_pass: reconstructed rows at distance 3 and 1 below, 1 and 3 above; null where the grid
-    // ends, but below1 always exists.
+struct InterpolationSources {
+    // Along an outer axis: reconstructed rows at distance 3 and 1 below, 1 and 3 above; null where
+    // the grid ends, but below1 always exists. Along x: the row's even values are below1, with
+    // room for one in front and two past the end.
     const T* below3 = nullptr;
     const T* below1 = nullptr;
     const T* above1 = nullptr;
     const T* above3 = nullptr;
-    T* coarse = nullptr;          ///< x_pass: the even values; [-1] and two past the end are room
+    std::size_t step = 0;  ///< values
+};
+
+/// Target rows at even distances that have the same neighbours.
+template <class T>
+struct InterpolationRun {
+    std::size_t n_rows = 0;
+    bool alternate = false;  ///< rows 0, 2, 4 ... have sources[0], rows 1, 3, 5 ... sources[1]
+    InterpolationSources<T> sources[2];
     const T* original = nullptr;  ///< encoder: the level's whole row of originals
-    T* out = nullptr;             ///< null: nobody reads this row again
-    std::uint64_t position = 0;   ///< decoder: where the first target lies in the block
+    std::size_t original_step = 0;
+    T* out = nullptr;  ///< null: nobody reads these rows again
+    std::size_t out_step = 0;
+    std::uint64_t position = 0;  ///< decoder: where the first target lies in the block
+    std::uint64_t position_step = 0;
 };
 
 /// What the rows of a pass share.
@@ -40,10 +53,10 @@ struct InterpolationPass {
     T* residuals = nullptr;  ///< the previous row's residuals, n_targets and a vector; null: unused
     bool fresh = false;      ///< the first row handed over has no previous one
     bool cubic = true;
-    std::size_t n_targets = 0;        ///< per row
-    std::size_t n_coarse = 0;         ///< x_pass: even values per row
-    std::size_t n_original = 0;       ///< values in a row of originals (and of out, in x_pass)
-    std::size_t original_stride = 1;  ///< line_pass: 2 if rows hold only the even values
+    bool compact = false;        ///< line_pass: rows hold only the even values
+    std::size_t n_targets = 0;   ///< per row
+    std::size_t n_coarse = 0;    ///< even values per row
+    std::size_t n_original = 0;  ///< values in a row of originals (and of out, in x_pass)
     std::uint64_t position_stride = 1;
     std::size_t prefetch = 0;  ///< how far ahead to ask memory for originals, or for out (decoder)
 };
@@ -66,17 +79,17 @@ struct ExactFeed {
 };
 
 template <class T>
-void encode_line_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
-                      std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact);
+void encode_line_pass(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                      CodeWriter& codes, ExactValues<T>& exact);
 template <class T>
-void encode_x_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
-                   std::size_t n_rows, CodeWriter& codes, ExactValues<T>& exact);
+void encode_x_pass(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                   CodeWriter& codes, ExactValues<T>& exact);
 template <class T>
-void decode_line_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
-                      std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact);
+void decode_line_pass(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                      CodeReader& codes, ExactFeed<T>& exact);
 template <class T>
-void decode_x_pass(const InterpolationPass<T>& pass, const InterpolationRow<T>* rows,
-                   std::size_t n_rows, CodeReader& codes, ExactFeed<T>& exact);
+void decode_x_pass(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                   CodeReader& codes, ExactFeed<T>& exact);
 /// Every second value of a row: n of them from 2n - 1 or more.
 template <class T>
 void decimate_row(const T* row, std::size_t n, T* even);

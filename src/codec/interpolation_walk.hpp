@@ -23,8 +23,6 @@ inline constexpr int k_x = 3;
 inline constexpr std::size_t k_line_values =
     16;  // of one cache line (float32); whole vectors overrun
 inline constexpr std::uint64_t k_coarsest_extent = 4;
-// Few, so that preparing rows overlaps the vector work of the ones before.
-inline constexpr std::size_t k_batch_rows = 4;
 // The block lies in memory and is met every second row: asked for this many rows ahead.
 inline constexpr std::size_t k_prefetch_rows = 4;
 
@@ -140,7 +138,9 @@ template <class T, class Codec>
 class LevelWalk {
   public:
     LevelWalk(const Geometry& geometry, const Level<T>& level, Codec& codec)
-        : g_(geometry), l_(level), codec_(codec) {}
+        : g_(geometry), l_(level), codec_(codec) {
+        for (int i = 0; i < g_.n_passes; ++i) passes_[static_cast<std::size_t>(i)] = make_pass(i);
+    }
 
     void run() {
         const int p0 = g_.first_pass_of(0);
@@ -155,75 +155,89 @@ class LevelWalk {
     }
 
   private:
+    /// Which indices of an inner axis have target rows in a pass.
+    struct Range {
+        std::size_t begin, end, step;
+        std::size_t count() const { return begin < end ? (end - begin + step - 1) / step : 0; }
+    };
+    /// One pass, and what of it does not change from plane to plane.
+    struct Pass {
+        InterpolationPass<T> kernel;
+        int axis = 0;
+        bool full = false;  ///< x is doubled already
+        bool keep = false;  ///< somebody reads the rows again
+        bool single = false;
+        bool started = false;
+        Range range1{}, range2{};
+    };
+    struct Place {
+        std::size_t i0, i1, i2;
+    };
+
     void run_odd(std::size_t i0, int p0) {
         for (int pass = p0; pass < g_.n_passes; ++pass) run_pass(pass, i0);
     }
 
     /// One pass over the rows of a plane.
     void run_pass(int pass_index, std::size_t i0) {
-        const int axis = g_.order[static_cast<std::size_t>(pass_index)];
-        const bool full = g_.first_pass_of(k_x) < pass_index;
-        InterpolationPass<T> pass = make_pass(axis, full);
-        std::array<Range, 2> ranges{range(1, axis, pass_index), range(2, axis, pass_index)};
+        Pass& pass = passes_[static_cast<std::size_t>(pass_index)];
+        const std::size_t n2 = pass.range2.count();
+        if (pass.range1.count() * n2 == 0) return;
         // Several rows start afresh in every plane; a single one carries on from the plane before.
-        const bool single = ranges[0].count() * ranges[1].count() == 1;
-        pass.fresh = !single || !started_[static_cast<std::size_t>(axis)];
-        if (ranges[0].count() * ranges[1].count() == 0) return;
-        started_[static_cast<std::size_t>(axis)] = true;
-        const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
-        pass.prefetch = k_prefetch_rows * ranges[1].step * ahead;
-        const bool keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
-        const Planes planes = find_planes(axis, full, i0);
-        std::array<InterpolationRow<T>, k_batch_rows> rows;
-        std::size_t n = 0;
-        for (std::size_t i1 = ranges[0].begin; i1 < ranges[0].end; i1 += ranges[0].step) {
-            for (std::size_t i2 = ranges[1].begin; i2 < ranges[1].end; i2 += ranges[1].step) {
-                fill_row(rows[n++], planes, axis, full, keep, i0, i1, i2);
-                if (n < k_batch_rows) continue;
-                hand_over(axis, pass, rows, n);
-                pass.fresh = false;
-                n = 0;
+        pass.kernel.fresh = !pass.single || !pass.started;
+        pass.started = true;
+        const Planes planes = find_planes(pass, i0);
+        for (std::size_t i1 = pass.range1.begin; i1 < pass.range1.end; i1 += pass.range1.step) {
+            // Along axis 2 the rows near its ends lack neighbours.
+            for (std::size_t r = 0; r < n2;) {
+                const Place place{i0, i1, pass.range2.begin + r * pass.range2.step};
+                const std::size_t n = pass.axis == 2 ? count_alike(place.i2) : n2;
+                hand_over(pass, planes, place, n);
+                pass.kernel.fresh = false;
+                r += n;
             }
         }
-        if (n > 0) hand_over(axis, pass, rows, n);
     }
 
-    void hand_over(int axis, const InterpolationPass<T>& pass,
-                   const std::array<InterpolationRow<T>, k_batch_rows>& rows, std::size_t n) {
-        if (axis == k_x) {
-            codec_.along_x(pass, rows.data(), n);
-        } else {
-            codec_.lines(pass, rows.data(), n);
-        }
+    /// Rows from i2 on that have the same neighbours in a pass along axis 2.
+    std::size_t count_alike(std::size_t i2) const {
+        const std::size_t n = l_.n[2];
+        return i2 >= 3 && i2 + 3 < n ? (n - 4 - i2) / 2 + 1 : 1;
     }
 
-    struct Range {
-        std::size_t begin, end, step;
-        std::size_t count() const { return begin < end ? (end - begin + step - 1) / step : 0; }
-    };
-    /// Which indices of an inner axis have target rows in a pass along `along`.
-    Range range(std::size_t axis, int along, int pass_index) const {
+    Range range(std::size_t axis, int pass_index) const {
         const std::size_t n = l_.n[axis];
-        if (static_cast<int>(axis) == along) return {1, n, 2};
+        if (static_cast<int>(axis) == g_.order[static_cast<std::size_t>(pass_index)]) {
+            return {1, n, 2};
+        }
         const bool doubled = g_.position[axis] < pass_index;
         return {0, n, doubled ? std::size_t{1} : std::size_t{2}};
     }
 
-    InterpolationPass<T> make_pass(int axis, bool full) const {
-        const auto index = static_cast<std::size_t>(axis);
+    Pass make_pass(int pass_index) const {
+        Pass pass;
+        pass.axis = g_.order[static_cast<std::size_t>(pass_index)];
+        pass.full = g_.first_pass_of(k_x) < pass_index;
+        pass.keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
+        pass.range1 = range(1, pass_index);
+        pass.range2 = range(2, pass_index);
+        pass.single = pass.range1.count() * pass.range2.count() == 1;
+        const auto index = static_cast<std::size_t>(pass.axis);
         const std::size_t n = l_.n[k_x];
-        InterpolationPass<T> pass;
-        pass.step = l_.step;
-        pass.inverse = T{1} / l_.step;
-        pass.bound = l_.bound;
-        pass.weight = static_cast<T>(g_.feedback[index]) / T{16};
-        pass.residuals = g_.feedback[index] == 0 ? nullptr : l_.residuals[index];
-        pass.cubic = g_.cubic[index];
-        pass.n_coarse = (n + 1) / 2;
-        pass.n_targets = axis == k_x ? n / 2 : full ? n : pass.n_coarse;
-        pass.n_original = n;
-        pass.original_stride = axis != k_x && !full ? 2 : 1;
-        pass.position_stride = (full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
+        InterpolationPass<T>& kernel = pass.kernel;
+        kernel.step = l_.step;
+        kernel.inverse = T{1} / l_.step;
+        kernel.bound = l_.bound;
+        kernel.weight = static_cast<T>(g_.feedback[index]) / T{16};
+        kernel.residuals = g_.feedback[index] == 0 ? nullptr : l_.residuals[index];
+        kernel.cubic = g_.cubic[index];
+        kernel.compact = pass.axis != k_x && !pass.full;
+        kernel.n_coarse = (n + 1) / 2;
+        kernel.n_targets = pass.axis == k_x ? n / 2 : pass.full ? n : kernel.n_coarse;
+        kernel.n_original = n;
+        kernel.position_stride = (pass.full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
+        const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
+        kernel.prefetch = k_prefetch_rows * pass.range2.step * ahead;
         return pass;
     }
 
@@ -238,13 +252,13 @@ class LevelWalk {
         std::size_t stride = 0;
     };
 
-    Planes find_planes(int axis, bool full, std::size_t i0) const {
-        const PlaneRing<T>& stage = full ? l_.full : l_.compact;
+    Planes find_planes(const Pass& pass, std::size_t i0) const {
+        const PlaneRing<T>& stage = pass.full ? l_.full : l_.compact;
         Planes planes;
         planes.stride = stage.rows.stride;
         if (stage.rows.first != nullptr) planes.own = stage.row(i0, 0, 0);
         if ((i0 & 1) == 0) planes.own_coarse = l_.coarse.row(i0 / 2, 0, 0);
-        if (axis != 0) return planes;
+        if (pass.axis != 0) return planes;
         for (std::size_t k = 0; k < 4; ++k) {
             const std::size_t i = i0 + 2 * k - 3;  // wraps below 0
             if (i >= l_.n[0]) continue;
@@ -254,53 +268,70 @@ class LevelWalk {
         return planes;
     }
 
-    std::size_t coarse_offset(std::size_t i1, std::size_t i2) const {
-        return (i1 / 2 * l_.coarse.n2 + i2 / 2) * l_.coarse.stride;
+    void hand_over(const Pass& pass, const Planes& planes, const Place& p, std::size_t n) {
+        InterpolationRun<T> run;
+        run.n_rows = n;
+        const std::size_t step = pass.range2.step;
+        if (Codec::k_encodes) run.original = l_.originals.row(p.i0, p.i1, p.i2);
+        run.original_step = step * l_.originals.stride;
+        run.position = p.i0 * g_.strides[0] + p.i1 * g_.strides[1] + p.i2 * g_.strides[2];
+        if (pass.axis == k_x) ++run.position;
+        run.position <<= l_.level;
+        run.position_step = (step * g_.strides[2]) << l_.level;
+        const bool along_x = pass.axis == k_x;
+        run.out_step = step * (along_x ? l_.full.rows.stride : planes.stride);
+        if (pass.keep) {
+            run.out = along_x ? l_.full.row(p.i0, p.i1, p.i2)
+                              : planes.own + (p.i1 * l_.n[2] + p.i2) * planes.stride;
+        }
+        // Rows with all indices even, but for the pass' own axis, are rows of the coarser grid.
+        const std::size_t others = pass.axis == 0 ? p.i1 : pass.axis == 1 ? p.i0 : p.i0 | p.i1;
+        const bool coarse = !pass.full && (others & 1) == 0;
+        run.alternate = coarse && step == 1 && n > 1;
+        const std::size_t further = run.alternate ? 2 * step : step;
+        const bool even = pass.axis == 2 || (p.i2 & 1) == 0;
+        run.sources[0] = sources(pass, planes, p, coarse && even, further);
+        if (run.alternate) {
+            run.sources[1] = sources(pass, planes, {p.i0, p.i1, p.i2 + step}, !even, further);
+        }
+        if (along_x) {
+            codec_.along_x(pass.kernel, run);
+        } else {
+            codec_.lines(pass.kernel, run);
+        }
     }
 
-    /// In place: a copy of what has just been written piece by piece would wait for its stores.
-    void fill_row(InterpolationRow<T>& row, const Planes& planes, int axis, bool full, bool keep,
-                  std::size_t i0, std::size_t i1, std::size_t i2) const {
-        if (Codec::k_encodes) row.original = l_.originals.row(i0, i1, i2);
-        row.position = (i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2]) << l_.level;
-        const std::size_t offset = (i1 * l_.n[2] + i2) * planes.stride;
-        if (axis == k_x) {
-            row.position += std::uint64_t{1} << l_.level;
-            row.coarse = ((i0 | i1 | i2) & 1) == 0 ? planes.own_coarse + coarse_offset(i1, i2)
-                                                   : planes.own + offset;
-            row.out = keep ? l_.full.row(i0, i1, i2) : nullptr;
-            return;
-        }
-        row.out = keep ? planes.own + offset : nullptr;
+    /// @param coarse  they are rows of the coarser grid.
+    InterpolationSources<T> sources(const Pass& pass, const Planes& planes, const Place& p,
+                                    bool coarse, std::size_t step) const {
+        const auto offset = [&](std::size_t i1, std::size_t i2) {
+            return coarse ? (i1 / 2 * l_.coarse.n2 + i2 / 2) * l_.coarse.stride
+                          : (i1 * l_.n[2] + i2) * planes.stride;
+        };
+        const T* own = coarse ? planes.own_coarse : planes.own;
         std::array<const T*, 4> rows{};
-        if (axis == 0) {
-            const bool coarse = !full && ((i1 | i2) & 1) == 0;
+        if (pass.axis == k_x) {
+            rows[1] = own + offset(p.i1, p.i2);
+        } else if (pass.axis == 0) {
             const auto& around = coarse ? planes.around_coarse : planes.around;
-            const std::size_t within = coarse ? coarse_offset(i1, i2) : offset;
             for (std::size_t k = 0; k < 4; ++k) {
-                rows[k] = around[k] == nullptr ? nullptr : around[k] + within;
+                if (around[k] != nullptr) rows[k] = around[k] + offset(p.i1, p.i2);
             }
         } else {
-            const bool coarse = !full && ((i0 | (axis == 1 ? i2 : i1)) & 1) == 0;
-            const std::size_t n = l_.n[static_cast<std::size_t>(axis)];
             for (std::size_t k = 0; k < 4; ++k) {
-                const std::size_t j1 = axis == 1 ? i1 + 2 * k - 3 : i1;  // wraps below 0
-                const std::size_t j2 = axis == 2 ? i2 + 2 * k - 3 : i2;
-                if ((axis == 1 ? j1 : j2) >= n) continue;
-                rows[k] = coarse ? planes.own_coarse + coarse_offset(j1, j2)
-                                 : planes.own + (j1 * l_.n[2] + j2) * planes.stride;
+                const std::size_t j1 = pass.axis == 1 ? p.i1 + 2 * k - 3 : p.i1;  // wraps below 0
+                const std::size_t j2 = pass.axis == 2 ? p.i2 + 2 * k - 3 : p.i2;
+                if (j1 < l_.n[1] && j2 < l_.n[2]) rows[k] = own + offset(j1, j2);
             }
         }
-        row.below3 = rows[0];
-        row.below1 = rows[1];
-        row.above1 = rows[2];
-        row.above3 = rows[3];
+        return {rows[0], rows[1], rows[2], rows[3],
+                coarse ? step / 2 * l_.coarse.stride : step * planes.stride};
     }
 
     const Geometry& g_;
     const Level<T>& l_;
     Codec& codec_;
-    std::array<bool, 4> started_{};
+    std::array<Pass, 4> passes_;
 };
 
 }  // namespace caesura::codec::interpolation

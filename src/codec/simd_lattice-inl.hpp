@@ -91,6 +91,56 @@ HWY_INLINE Lanes<double>::V to_values(Lanes<double>::VI q) {
     return hn::PromoteTo(Lanes<double>::D(), q);
 }
 
+/// to_values(to_lattice(t)) for what fits, but for the sign of zeros: not for decoders. Takes no
+/// longer than to_lattice() does, so that what follows need not wait for both.
+HWY_INLINE Lanes<float>::V rounded_values(Lanes<float>::V t) {
+#if HWY_TARGET <= HWY_SSE4 && HWY_ARCH_X86
+    return hn::Round(t);
+#else
+    return to_values(to_lattice(t));
+#endif
+}
+
+HWY_INLINE Lanes<double>::V rounded_values(Lanes<double>::V t) {
+    const auto shift = hn::Set(Lanes<double>::D(), 6755399441055744.0);
+    return hn::Sub(hn::Add(t, shift), shift);
+}
+
+/// Does to_values(q) equal `rounded`, and is q not -2^31, whose zigzag marks exact values?
+HWY_INLINE Lanes<float>::M fits_lattice(Lanes<float>::VI q, Lanes<float>::V) {
+    const Lanes<float>::DI di;
+    return hn::RebindMask(Lanes<float>::D(),
+                          hn::Ne(q, hn::Set(di, std::numeric_limits<std::int32_t>::min())));
+}
+
+HWY_INLINE Lanes<double>::M fits_lattice(Lanes<double>::VI, Lanes<double>::V rounded) {
+    return hn::Lt(hn::Abs(rounded), hn::Set(Lanes<double>::D(), 2147483648.0));
+}
+
+/// Lanes that are -0 or denormal, but not +0.
+template <class V>
+HWY_INLINE auto tiny_lanes(V v) {
+    using T = hn::TFromD<hn::DFromV<V>>;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    constexpr int k_denormal_or_minus_zero = 0x24;
+    if constexpr (sizeof(T) == 4) {
+        return typename Lanes<T>::M{_mm512_fpclass_ps_mask(v.raw, k_denormal_or_minus_zero)};
+    } else {
+        return typename Lanes<T>::M{_mm512_fpclass_pd_mask(v.raw, k_denormal_or_minus_zero)};
+    }
+#else
+    const typename Lanes<T>::D d;
+    const typename Lanes<T>::DBits db;
+    using Bits = hn::TFromD<typename Lanes<T>::DBits>;
+    constexpr Bits k_mantissa = (Bits{1} << (std::numeric_limits<T>::digits - 1)) - 1;
+    constexpr Bits k_exponent = std::numeric_limits<Bits>::max() - k_mantissa;
+    const auto zero = hn::Zero(db);
+    const auto bits = hn::BitCast(db, v);
+    return hn::RebindMask(
+        d, hn::AndNot(hn::Eq(bits, zero), hn::Eq(hn::And(bits, hn::Set(db, k_exponent)), zero)));
+#endif
+}
+
 // --------------------------------------------------------------------------- codes
 
 /// 0, -1, 1, -2 ... to 0, 1, 2, 3 ...
@@ -199,28 +249,67 @@ HWY_INLINE VI prefix_sum(VI v) {
 #endif
 }
 
+/// Every second lane of two vectors, from the first (k_from 0) or the second (1) on.
+template <class T, int k_from>
+HWY_INLINE typename Lanes<T>::V every_second(typename Lanes<T>::V lower,
+                                             typename Lanes<T>::V upper) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    // Highway's masked form loads its indices anew each time.
+    if constexpr (sizeof(T) == 4) {
+        const __m512i lanes = _mm512_add_epi32(
+            _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0),
+            _mm512_set1_epi32(k_from));
+        return {_mm512_permutex2var_ps(lower.raw, lanes, upper.raw)};
+    } else {
+        const __m512i lanes = _mm512_add_epi64(_mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0),
+                                               _mm512_set1_epi64(k_from));
+        return {_mm512_permutex2var_pd(lower.raw, lanes, upper.raw)};
+    }
+#else
+    const typename Lanes<T>::D d;
+    return k_from == 0 ? hn::ConcatEven(d, upper, lower) : hn::ConcatOdd(d, upper, lower);
+#endif
+}
+
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+// Highway's way to interleave takes eight operations; two-table look-ups take two.
+
+/// even[0], odd[0], even[1], odd[1], ...
+template <class T>
+HWY_INLINE typename Lanes<T>::V interleave_lower(typename Lanes<T>::V even,
+                                                 typename Lanes<T>::V odd) {
+    if constexpr (sizeof(T) == 4) {
+        const __m512i lanes =
+            _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        return {_mm512_permutex2var_ps(even.raw, lanes, odd.raw)};
+    } else {
+        const __m512i lanes = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
+        return {_mm512_permutex2var_pd(even.raw, lanes, odd.raw)};
+    }
+}
+
+/// What follows interleave_lower().
+template <class T>
+HWY_INLINE typename Lanes<T>::V interleave_upper(typename Lanes<T>::V even,
+                                                 typename Lanes<T>::V odd) {
+    if constexpr (sizeof(T) == 4) {
+        const __m512i lanes =
+            _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
+        return {_mm512_permutex2var_ps(even.raw, lanes, odd.raw)};
+    } else {
+        const __m512i lanes = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
+        return {_mm512_permutex2var_pd(even.raw, lanes, odd.raw)};
+    }
+}
+#endif
+
 /// even[0], odd[0], even[1], odd[1], ...
 template <class T>
 HWY_INLINE void store_interleaved(typename Lanes<T>::V even, typename Lanes<T>::V odd, T* out) {
     const typename Lanes<T>::D d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-    // Highway's takes eight operations; two-table look-ups take two.
-    const auto even_bits = hn::BitCast(hn::RebindToSigned<typename Lanes<T>::D>(), even).raw;
-    const auto odd_bits = hn::BitCast(hn::RebindToSigned<typename Lanes<T>::D>(), odd).raw;
-    if constexpr (sizeof(T) == 4) {
-        const __m512i lower =
-            _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-        const __m512i upper =
-            _mm512_set_epi32(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8);
-        _mm512_storeu_si512(out, _mm512_permutex2var_epi32(even_bits, lower, odd_bits));
-        _mm512_storeu_si512(out + 16, _mm512_permutex2var_epi32(even_bits, upper, odd_bits));
-    } else {
-        const __m512i lower = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
-        const __m512i upper = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
-        _mm512_storeu_si512(out, _mm512_permutex2var_epi64(even_bits, lower, odd_bits));
-        _mm512_storeu_si512(out + 8, _mm512_permutex2var_epi64(even_bits, upper, odd_bits));
-    }
-    (void)d;
+    hn::StoreU(interleave_lower<T>(even, odd), d, out);
+    hn::StoreU(interleave_upper<T>(even, odd), d, out + hn::Lanes(d));
 #else
     hn::StoreInterleaved2(even, odd, d, out);
 #endif

@@ -1,0 +1,503 @@
+// The interpolation predictor's inner loops: many rows at once, without a call.
+//
+// A loop goes over a tile of a run: some rows, or a stretch of one long row. Where a vector has
+// values that must be stored exactly, it stops before it has written anything of that vector; the
+// caller settles it with plain code (interpolation_kernels.cpp) and lets the loop go on behind it.
+// Without calls the constants stay in registers, and the originals, which may lie where the
+// reconstructions go, are still there when plain code looks at them.
+//
+// Included once per target, like Highway's own -inl.h files.
+#if defined(CAESURA_CODEC_INTERPOLATION_ROWS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef CAESURA_CODEC_INTERPOLATION_ROWS_INL
+#undef CAESURA_CODEC_INTERPOLATION_ROWS_INL
+#else
+#define CAESURA_CODEC_INTERPOLATION_ROWS_INL
+#endif
+
+#include <hwy/highway.h>
+
+#include "codec/interpolation_kernels.hpp"
+#include "codec/simd_lattice-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace caesura::codec::HWY_NAMESPACE {
+
+// ------------------------------------------------------------------------ parts of vectors
+
+/// The first lanes of a vector, where a row ends.
+template <class T>
+struct Part {
+    using D = typename Lanes<T>::D;
+    using M = typename Lanes<T>::M;
+
+    /// @param n_values  that belong to the n lanes in a row of twice as many: 2n or 2n - 1.
+    HWY_INLINE Part(std::size_t n_lanes, std::size_t n_values)
+        : n(n_lanes),
+          n_strided(n_values),
+          lanes(hn::FirstN(D(), n_lanes)),
+          lower(hn::FirstN(D(), HWY_MIN(n_values, hn::Lanes(D())))),
+          upper(hn::FirstN(D(), HWY_MAX(n_values, hn::Lanes(D())) - hn::Lanes(D()))) {}
+
+    std::size_t n;
+    std::size_t n_strided;
+    M lanes;
+    M lower;  ///< of the two vectors that hold n_strided values
+    M upper;
+};
+
+#undef CAESURA_MASKED_LOADS
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
+#define CAESURA_MASKED_LOADS 1  // that do not touch what the mask leaves out
+#else
+#define CAESURA_MASKED_LOADS 0
+#endif
+
+/// The first lanes; the rest is 0. Reads nothing past them.
+template <class T>
+HWY_INLINE typename Lanes<T>::V load_part(const T* from, const Part<T>& part) {
+    const typename Lanes<T>::D d;
+#if CAESURA_MASKED_LOADS
+    return hn::MaskedLoad(part.lanes, d, from);
+#else
+    HWY_ALIGN T values[64 / sizeof(T)] = {};
+    for (std::size_t i = 0; i < part.n; ++i) values[i] = from[i];
+    return hn::Load(d, values);
+#endif
+}
+
+/// Lane i is from[2i + k_from].
+template <class T, int k_from>
+HWY_INLINE typename Lanes<T>::V load_strided_part(const T* from, const Part<T>& part) {
+    const typename Lanes<T>::D d;
+#if CAESURA_MASKED_LOADS
+    return every_second<T, k_from>(hn::MaskedLoad(part.lower, d, from),
+                                   hn::MaskedLoad(part.upper, d, from + hn::Lanes(d)));
+#else
+    HWY_ALIGN T values[64 / sizeof(T)] = {};
+    for (std::size_t i = 0; i < part.n; ++i) values[i] = from[2 * i + k_from];
+    return hn::Load(d, values);
+#endif
+}
+
+template <class T>
+HWY_INLINE void store_part(typename Lanes<T>::V v, T* to, const Part<T>& part) {
+    const typename Lanes<T>::D d;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    hn::BlendedStore(v, part.lanes, d, to);
+#else
+    HWY_ALIGN T values[64 / sizeof(T)];
+    hn::Store(v, d, values);
+    for (std::size_t i = 0; i < part.n; ++i) to[i] = values[i];
+#endif
+}
+
+template <class T>
+HWY_INLINE void store_interleaved_part(typename Lanes<T>::V even, typename Lanes<T>::V odd, T* to,
+                                       const Part<T>& part) {
+    const typename Lanes<T>::D d;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    hn::BlendedStore(interleave_lower<T>(even, odd), part.lower, d, to);
+    hn::BlendedStore(interleave_upper<T>(even, odd), part.upper, d, to + hn::Lanes(d));
+#else
+    HWY_ALIGN T evens[64 / sizeof(T)] = {};  // GCC 12 sees loops past the lanes there are
+    HWY_ALIGN T odds[64 / sizeof(T)] = {};  // GCC 12 sees loops past the lanes there are
+    hn::Store(even, d, evens);
+    hn::Store(odd, d, odds);
+    for (std::size_t i = 0; i < part.n; ++i) {
+        to[2 * i] = evens[i];
+        to[2 * i + 1] = odds[i];
+    }
+#endif
+}
+
+/// Ask memory for what lies `ahead` values on, be it inside the array or not.
+template <bool k_to_write, class T>
+HWY_INLINE void prefetch(const T* from, std::size_t ahead) {
+    const auto address = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(T);
+    __builtin_prefetch(reinterpret_cast<const void*>(address), k_to_write ? 1 : 0);
+}
+
+// ------------------------------------------------------------------------ interpolation
+
+/// (9 (b + c) - (a + d)) / 16: the cubic through four points, in its middle.
+template <class T, class V>
+HWY_INLINE V cubic(V a, V b, V c, V e) {
+    const typename Lanes<T>::D d;
+    return hn::Sub(hn::Mul(hn::Add(b, c), hn::Set(d, static_cast<T>(0.5625))),
+                   hn::Mul(hn::Add(a, e), hn::Set(d, static_cast<T>(0.0625))));
+}
+
+template <class T, class V>
+HWY_INLINE V middle(V b, V c) {
+    return hn::Mul(hn::Add(b, c), hn::Set(typename Lanes<T>::D(), static_cast<T>(0.5)));
+}
+
+enum class Kind { cubic, linear, weighted };
+
+/// Which source rows count and how. Missing rows point at below1.
+template <class T>
+struct Sources {
+    Kind kind = Kind::cubic;
+    const T* row[2][4];
+    T weight[4];  ///< weighted: quadratic through three points, or a line through two
+};
+
+template <class T>
+void choose_sources(const InterpolationRun<T>& run, bool cubic_wanted, Sources<T>& sources) {
+    const InterpolationSources<T>& first = run.sources[0];
+    const bool a = first.below3 != nullptr;
+    const bool c = first.above1 != nullptr;
+    const bool e = first.above3 != nullptr;
+    for (int i = 0; i < (run.alternate ? 2 : 1); ++i) {
+        const InterpolationSources<T>& s = run.sources[i];
+        sources.row[i][0] = a ? s.below3 : s.below1;
+        sources.row[i][1] = s.below1;
+        sources.row[i][2] = c ? s.above1 : s.below1;
+        sources.row[i][3] = e ? s.above3 : s.below1;
+    }
+    sources.kind = Kind::weighted;
+    if (c && a && e && cubic_wanted) sources.kind = Kind::cubic;
+    if (c && (!cubic_wanted || (!a && !e))) sources.kind = Kind::linear;
+    double w[4] = {0, 1, 0, 0};  // nothing but the row below
+    if (c && e) {
+        w[1] = 0.375, w[2] = 0.75, w[3] = -0.125;
+    } else if (c) {
+        w[0] = -0.125, w[1] = 0.75, w[2] = 0.375;
+    } else if (a) {
+        w[0] = -0.5, w[1] = 1.5;
+    }
+    for (int k = 0; k < 4; ++k) sources.weight[k] = static_cast<T>(w[k]);
+}
+
+template <class T>
+struct RowWeights {
+    using V = typename Lanes<T>::V;
+    explicit HWY_INLINE RowWeights(const T* w)
+        : below3(hn::Set(typename Lanes<T>::D(), w[0])),
+          below1(hn::Set(typename Lanes<T>::D(), w[1])),
+          above1(hn::Set(typename Lanes<T>::D(), w[2])),
+          above3(hn::Set(typename Lanes<T>::D(), w[3])) {}
+    V below3, below1, above1, above3;
+};
+
+template <class T, Kind k_kind, class Load>
+HWY_INLINE typename Lanes<T>::V predict(const T* const* rows, const RowWeights<T>& w, std::size_t x,
+                                        Load load) {
+    const auto b = load(rows[1] + x);
+    const auto c = load(rows[2] + x);
+    if constexpr (k_kind == Kind::linear) {
+        return middle<T>(b, c);
+    } else {
+        const auto a = load(rows[0] + x);
+        const auto e = load(rows[3] + x);
+        if constexpr (k_kind == Kind::cubic) return cubic<T>(a, b, c, e);
+        const auto inner = hn::Add(hn::Mul(b, w.below1), hn::Mul(c, w.above1));
+        const auto outer = hn::Add(hn::Mul(a, w.below3), hn::Mul(e, w.above3));
+        return hn::Add(inner, outer);
+    }
+}
+
+// ------------------------------------------------------------------------ settling a vector
+
+/// What a pass needs in registers.
+template <class T>
+struct Constants {
+    using D = typename Lanes<T>::D;
+    using V = typename Lanes<T>::V;
+    explicit HWY_INLINE Constants(const InterpolationPass<T>& pass)
+        : step(hn::Set(D(), pass.step)),
+          inverse(hn::Set(D(), pass.inverse)),
+          bound(hn::Set(D(), pass.bound)),
+          weight(hn::Set(D(), pass.weight)) {}
+    V step;
+    V inverse;
+    V bound;
+    V weight;
+};
+
+/// Turns predictions into reconstructions where no value is stored exactly: by codes that it
+/// makes ...
+template <class T>
+struct EncodeStep {
+    static constexpr bool k_encodes = true;
+    using L = Lanes<T>;
+    using V = typename L::V;
+    using M = typename L::M;
+    using Codes = std::int32_t*;
+    using Stream = CodeWriter;
+    using Exact = ExactValues<T>;
+
+    static HWY_INLINE Codes open(CodeWriter& writer, std::size_t) {
+        return reinterpret_cast<std::int32_t*>(writer.room());
+    }
+    static HWY_INLINE void close(CodeWriter& writer, std::size_t n) { writer.advance(n); }
+
+    /// @param base  the prediction without feedback. @param part  k_all: unused.
+    /// Returns whether it could be done; if not, the results mean nothing.
+    template <bool k_all>
+    static HWY_INLINE bool settle(const Constants<T>& c, V v, V p, V base, const Part<T>& part,
+                                  Codes codes, V& reconstruction, V& residual) {
+        const typename L::D d;
+        const V t = hn::Mul(hn::Sub(v, p), c.inverse);
+        const V rounded = rounded_values(t);
+        const auto r = to_lattice(t);
+        reconstruction = hn::Add(p, hn::Mul(rounded, c.step));
+        residual = hn::Sub(reconstruction, base);
+        hn::StoreU(zigzag(r), typename L::DI(), codes);
+        const M held =
+            hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), c.bound), fits_lattice(r, rounded));
+        M usual = hn::AndNot(tiny_lanes(v), held);
+        if constexpr (!k_all) usual = hn::Or(usual, hn::Not(part.lanes));
+        return hn::AllTrue(d, usual);
+    }
+};
+
+/// ... or by codes that it is given.
+template <class T>
+struct DecodeStep {
+    static constexpr bool k_encodes = false;
+    using L = Lanes<T>;
+    using V = typename L::V;
+    using Codes = const std::int32_t*;
+    using Stream = CodeReader;
+    using Exact = ExactFeed<T>;
+
+    static HWY_INLINE Codes open(CodeReader& reader, std::size_t n) {
+        return reinterpret_cast<const std::int32_t*>(reader.take(n));
+    }
+    static HWY_INLINE void close(CodeReader&, std::size_t) {}
+
+    template <bool k_all>
+    static HWY_INLINE bool settle(const Constants<T>& c, V, V p, V base, const Part<T>& part,
+                                  Codes codes, V& reconstruction, V& residual) {
+        const typename L::DI di;
+        const auto code = hn::LoadU(di, codes);
+        reconstruction = hn::Add(p, hn::Mul(to_values(unzigzag(code)), c.step));
+        residual = hn::Sub(reconstruction, base);
+        auto marked = hn::Eq(code, hn::Set(di, -1));
+        if constexpr (!k_all) marked = hn::And(marked, hn::FirstN(di, part.n));
+        return hn::AllFalse(di, marked);
+    }
+};
+
+// ------------------------------------------------------------------------ rows
+
+/// Some rows of a run, or a stretch of one: as many values as fit a chunk of codes.
+struct Tile {
+    std::size_t row, end_row;
+    std::size_t begin, end;  ///< targets of each row
+    std::size_t width() const { return end - begin; }
+};
+
+/// Where a loop has stopped: before a vector, or behind the tile's last row.
+struct Place {
+    std::size_t row, x;
+};
+
+/// How far whole vectors go from a tile's beginning, if they must not go past `limit`.
+template <class T>
+HWY_INLINE std::size_t whole_vectors(const Tile& tile, std::size_t limit) {
+    const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
+    return tile.begin + (limit - tile.begin) / lanes * lanes;
+}
+
+/// The targets of a tile's rows that are left behind whole vectors.
+template <class T, class Step>
+HWY_INLINE std::size_t whole_line_vectors(const InterpolationPass<T>& pass, const Tile& tile) {
+    // The values of the block's last row must not be overrun.
+    const bool strided = Step::k_encodes && pass.compact;
+    return whole_vectors<T>(tile, strided ? HWY_MIN(tile.end, pass.n_original / 2) : tile.end);
+}
+
+/// What a pass along an outer axis does with a vector. Returns whether it could.
+template <class T, Kind k_kind, bool k_compact, class Step>
+struct LineVectors {
+    using D = typename Lanes<T>::D;
+    using V = typename Lanes<T>::V;
+
+    HWY_INLINE LineVectors(const InterpolationPass<T>& pass, const Sources<T>& sources)
+        : constants(pass), weights(sources.weight), ahead(pass.prefetch) {}
+
+    template <bool k_all>
+    HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, const T* feedback,
+                           T* residuals, typename Step::Codes codes, std::size_t x,
+                           const Part<T>& part) const {
+        const D d;
+        const V base = predict<T, k_kind>(rows, weights, x, [&part](const T* from) HWY_ATTR {
+            (void)part;
+            if constexpr (k_all) return hn::LoadU(D(), from);
+            if constexpr (!k_all) return load_part<T>(from, part);
+        });
+        V v = base;
+        if constexpr (Step::k_encodes) v = load_original<k_all>(original, x, part);
+        V p = base;
+        if (feedback != nullptr) {
+            p = hn::Add(base, hn::Mul(constants.weight, hn::LoadU(d, feedback + x)));
+        }
+        V reconstruction;
+        V residual;
+        if (HWY_UNLIKELY(!Step::template settle<k_all>(constants, v, p, base, part, codes + x,
+                                                       reconstruction, residual))) {
+            return false;
+        }
+        if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
+        if (out != nullptr) {
+            if constexpr (!Step::k_encodes) prefetch<true>(out + x, ahead);
+            if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
+            if constexpr (!k_all) store_part<T>(reconstruction, out + x, part);
+        }
+        return true;
+    }
+
+    template <bool k_all>
+    HWY_INLINE V load_original(const T* original, std::size_t x, const Part<T>& part) const {
+        const D d;
+        const std::size_t lanes = hn::Lanes(d);
+        const T* from = original + (k_compact ? 2 * x : x);
+        prefetch<false>(from, ahead);
+        if constexpr (k_compact) prefetch<false>(from + lanes, ahead);
+        if constexpr (!k_all) {
+            if constexpr (k_compact) return load_strided_part<T, 0>(from, part);
+            if constexpr (!k_compact) return load_part<T>(from, part);
+        }
+        if constexpr (!k_compact) return hn::LoadU(d, from);
+        return every_second<T, 0>(hn::LoadU(d, from), hn::LoadU(d, from + lanes));
+    }
+
+    Constants<T> constants;
+    RowWeights<T> weights;
+    std::size_t ahead;
+};
+
+/// The rows of a tile, from `at` on.
+template <class T, Kind k_kind, bool k_compact, class Step>
+Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                const Sources<T>& sources, const Tile& tile, Place at,
+                typename Step::Codes tile_codes) {
+    const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
+    const LineVectors<T, k_kind, k_compact, Step> vectors(pass, sources);
+    const std::size_t whole = whole_line_vectors<T, Step>(pass, tile);
+    const std::size_t n_left = tile.end - whole;
+    const Part<T> part(n_left, 2 * n_left - (n_left != 0 ? 1 : 0));
+    T* residuals = pass.residuals;
+    for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
+        const int stream = run.alternate ? static_cast<int>(at.row & 1) : 0;
+        const std::size_t along = (run.alternate ? at.row / 2 : at.row) * run.sources[stream].step;
+        const T* rows[4];
+        for (int k = 0; k < 4; ++k) rows[k] = sources.row[stream][k] + along;
+        const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
+        T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
+        const T* feedback = pass.fresh && at.row == 0 ? nullptr : residuals;
+        const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
+        for (; at.x < whole; at.x += lanes) {
+            if (!vectors.template settle<true>(rows, original, out, feedback, residuals, codes,
+                                               at.x, part)) {
+                return at;
+            }
+        }
+        if (at.x < tile.end && !vectors.template settle<false>(rows, original, out, feedback,
+                                                               residuals, codes, at.x, part)) {
+            return at;
+        }
+        // Now, and not when the x pass reads the row: a load of what two stores have just written
+        // waits until both have left the store queue.
+        if (k_compact && out != nullptr && tile.end == pass.n_targets) {
+            extend_row(out, pass.n_coarse, (pass.n_original & 1) != 0);
+        }
+    }
+    return at;
+}
+
+/// What a pass along x does with a vector. Returns whether it could.
+template <class T, bool k_cubic, class Step>
+struct XVectors {
+    using D = typename Lanes<T>::D;
+    using V = typename Lanes<T>::V;
+
+    explicit HWY_INLINE XVectors(const InterpolationPass<T>& pass)
+        : constants(pass), ahead(pass.prefetch) {}
+
+    template <bool k_all>
+    HWY_INLINE bool settle(const T* coarse, const T* original, T* out, const T* feedback,
+                           T* residuals, typename Step::Codes codes, std::size_t x,
+                           const Part<T>& part) const {
+        const D d;
+        const std::size_t lanes = hn::Lanes(d);
+        // Coarse rows have room behind them: whole vectors may be read.
+        const T* c = coarse + x;
+        const V left = hn::LoadU(d, c);
+        const V right = hn::LoadU(d, c + 1);
+        const V base = k_cubic ? cubic<T>(hn::LoadU(d, c - 1), left, right, hn::LoadU(d, c + 2))
+                               : middle<T>(left, right);
+        V v = base;
+        if constexpr (Step::k_encodes) {
+            const T* o = original + 2 * x;
+            prefetch<false>(o, ahead);
+            prefetch<false>(o + lanes, ahead);
+            if constexpr (k_all) {
+                v = every_second<T, 1>(hn::LoadU(d, o), hn::LoadU(d, o + lanes));
+            } else {
+                v = load_strided_part<T, 1>(o, part);
+            }
+        }
+        V p = base;
+        if (feedback != nullptr) {
+            p = hn::Add(base, hn::Mul(constants.weight, hn::LoadU(d, feedback + x)));
+        }
+        V reconstruction;
+        V residual;
+        if (HWY_UNLIKELY(!Step::template settle<k_all>(constants, v, p, base, part, codes + x,
+                                                       reconstruction, residual))) {
+            return false;
+        }
+        if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
+        if (out != nullptr) {
+            if constexpr (!Step::k_encodes) {
+                prefetch<true>(out + 2 * x, ahead);
+                prefetch<true>(out + 2 * x + lanes, ahead);
+            }
+            if constexpr (k_all) store_interleaved<T>(left, reconstruction, out + 2 * x);
+            if constexpr (!k_all)
+                store_interleaved_part<T>(left, reconstruction, out + 2 * x, part);
+        }
+        return true;
+    }
+
+    Constants<T> constants;
+    std::size_t ahead;
+};
+
+template <class T, bool k_cubic, class Step>
+Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, const Tile& tile,
+             Place at, typename Step::Codes tile_codes) {
+    const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
+    const XVectors<T, k_cubic, Step> vectors(pass);
+    const std::size_t whole = whole_vectors<T>(tile, tile.end);
+    const Part<T> part(tile.end - whole, 2 * (tile.end - whole));
+    const bool odd_last = (pass.n_original & 1) != 0 && tile.end == pass.n_targets;
+    T* residuals = pass.residuals;
+    for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
+        const InterpolationSources<T>& source = run.sources[run.alternate ? at.row & 1 : 0];
+        const T* coarse = source.below1 + (run.alternate ? at.row / 2 : at.row) * source.step;
+        const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
+        T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
+        const T* feedback = pass.fresh && at.row == 0 ? nullptr : residuals;
+        const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
+        for (; at.x < whole; at.x += lanes) {
+            if (!vectors.template settle<true>(coarse, original, out, feedback, residuals, codes,
+                                               at.x, part)) {
+                return at;
+            }
+        }
+        if (at.x < tile.end && !vectors.template settle<false>(coarse, original, out, feedback,
+                                                               residuals, codes, at.x, part)) {
+            return at;
+        }
+        if (odd_last && out != nullptr) out[pass.n_original - 1] = coarse[pass.n_coarse - 1];
+    }
+    return at;
+}
+
+}  // namespace caesura::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
