@@ -149,27 +149,34 @@ class Pass {
         : pass_(pass), run_(run), stream_(stream), exact_(exact) {}
 
     void lines() {
-        choose_sources(run_, pass_.cubic, sources_);
-        const auto rows = [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
-            return pass_.compact ? line_tile<true>(tile, at, codes)
-                                 : line_tile<false>(tile, at, codes);
-        };
-        over_tiles(rows, [this](const Tile& tile, const Place& at, Codes codes)
-                             HWY_ATTR { line_vector(tile, at, codes); });
+        over_tiles(
+            [this](const Tile& tile, std::size_t row) HWY_ATTR {
+                sources_ = choose_sources(run_, row, tile.end_row, pass_.cubic);
+                return sources_.end_row;
+            },
+            [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
+                return pass_.compact ? line_tile<true>(tile, at, codes)
+                                     : line_tile<false>(tile, at, codes);
+            },
+            [this](const Tile& tile, const Place& at, Codes codes)
+                HWY_ATTR { line_vector(tile, at, codes); });
     }
 
     void along_x() {
-        const auto rows = [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
-            return pass_.cubic ? x_rows<T, true, Step>(pass_, run_, tile, at, codes)
-                               : x_rows<T, false, Step>(pass_, run_, tile, at, codes);
-        };
-        over_tiles(rows, [this](const Tile& tile, const Place& at, Codes codes)
-                             HWY_ATTR { x_vector(tile, at, codes); });
+        over_tiles([](const Tile& tile, std::size_t) HWY_ATTR { return tile.end_row; },
+                   [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
+                       return pass_.cubic ? x_rows<T, true, Step>(pass_, run_, tile, at, codes)
+                                          : x_rows<T, false, Step>(pass_, run_, tile, at, codes);
+                   },
+                   [this](const Tile& tile, const Place& at, Codes codes)
+                       HWY_ATTR { x_vector(tile, at, codes); });
     }
 
   private:
-    template <class Rows, class Vector>
-    HWY_INLINE void over_tiles(const Rows& rows, const Vector& vector) {
+    /// @param alike  up to which row those from a given one on are alike. @param rows  the loop
+    /// over them. @param vector  what it leaves over.
+    template <class Alike, class Rows, class Vector>
+    HWY_INLINE void over_tiles(const Alike& alike, const Rows& rows, const Vector& vector) {
         const std::size_t n = pass_.n_targets;
         if (n == 0) {  // nothing but last values to copy
             rows({0, run_.n_rows, 0, 0}, {0, 0}, nullptr);
@@ -180,14 +187,20 @@ class Pass {
         const std::size_t lanes = hn::Lanes(D());
         for (std::size_t row = 0; row < run_.n_rows; row += height) {
             for (std::size_t begin = 0; begin < n; begin += width) {
-                const Tile tile{row, HWY_MIN(row + height, run_.n_rows), begin,
-                                HWY_MIN(begin + width, n)};
-                const std::size_t n_codes = (tile.end_row - tile.row) * tile.width();
+                Tile tile{row, HWY_MIN(row + height, run_.n_rows), begin,
+                          HWY_MIN(begin + width, n)};
+                const std::size_t n_codes = (tile.end_row - row) * tile.width();
+                const std::size_t end_row = tile.end_row;
                 const Codes codes = Step::open(stream_, n_codes);
-                for (Place at{row, begin};; at.x = HWY_MIN(at.x + lanes, tile.end)) {
-                    at = rows(tile, at, codes);
-                    if (at.row == tile.end_row) break;
-                    vector(tile, at, codes);
+                for (Place at{row, begin}; at.row < end_row;) {
+                    tile.end_row = end_row;
+                    tile.end_row = alike(tile, at.row);
+                    for (;;) {
+                        at = rows(tile, at, codes);
+                        if (at.row == tile.end_row) break;
+                        vector(tile, at, codes);
+                        at.x = HWY_MIN(at.x + lanes, tile.end);
+                    }
                 }
                 Step::close(stream_, n_codes);
             }
@@ -195,7 +208,7 @@ class Pass {
     }
 
     template <bool k_compact>
-    Place line_tile(const Tile& tile, Place at, Codes codes) const {
+    HWY_INLINE Place line_tile(const Tile& tile, Place at, Codes codes) const {
         switch (sources_.kind) {
             case Kind::cubic:
                 return line_rows<T, Kind::cubic, k_compact, Step>(pass_, run_, sources_, tile, at,
@@ -230,12 +243,9 @@ class Pass {
         const std::size_t whole = whole_line_vectors<T, Step>(pass_, tile);
         const std::size_t n = at.x < whole ? hn::Lanes(D()) : tile.end - at.x;
         const Part<T> part(n, 2 * n - 1);
-        const int stream = run_.alternate ? static_cast<int>(at.row & 1) : 0;
-        const std::size_t along =
-            (run_.alternate ? at.row / 2 : at.row) * run_.sources[stream].step;
         const T* rows[4];
-        for (int k = 0; k < 4; ++k) rows[k] = sources_.row[stream][k] + along;
-        const RowWeights<T> weights(sources_.weight);
+        sources_.find(run_, at.row, rows);
+        const RowWeights<T> weights(sources_.weights);
         const auto load = [&part](const T* from) HWY_ATTR { return load_part<T>(from, part); };
         const V base =
             sources_.kind == Kind::cubic    ? predict<T, Kind::cubic>(rows, weights, at.x, load)

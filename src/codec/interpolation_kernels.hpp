@@ -5,6 +5,9 @@
 // even ones (x_pass).
 #pragma once
 
+#include <hwy/base.h>
+
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,22 +22,26 @@ namespace caesura::codec {
 /// one.
 template <class T>
 struct InterpolationSources {
-    // Along an outer axis: reconstructed rows at distance 3 and 1 below, 1 and 3 above; null where
-    // the grid ends, but below1 always exists. Along x: the row's even values are below1, with
-    // room for one in front and two past the end.
-    const T* below3 = nullptr;
+    // Along an outer axis: the reconstructed row at distance 1 below, and from there to those at
+    // distance 3 below, 1 and 3 above (in values). Along x: the row's even values, with room for
+    // one in front and two past the end.
     const T* below1 = nullptr;
-    const T* above1 = nullptr;
-    const T* above3 = nullptr;
-    std::size_t step = 0;  ///< values
+    std::ptrdiff_t below3 = 0;
+    std::ptrdiff_t above1 = 0;
+    std::ptrdiff_t above3 = 0;
+    std::size_t step = 0;
 };
 
-/// Target rows at even distances that have the same neighbours.
+/// Target rows at even distances.
 template <class T>
 struct InterpolationRun {
     std::size_t n_rows = 0;
     bool alternate = false;  ///< rows 0, 2, 4 ... have sources[0], rows 1, 3, 5 ... sources[1]
-    InterpolationSources<T> sources[2];
+    std::array<InterpolationSources<T>, 2> sources;
+    // Near the grid's ends source rows are missing, but below1 always exists.
+    std::size_t below3_begin = 0;  ///< rows from here on have one at distance 3 below
+    std::size_t above1_end = 0;    ///< rows up to here have one at distance 1 above
+    std::size_t above3_end = 0;
     const T* original = nullptr;  ///< encoder: the level's whole row of originals
     std::size_t original_step = 0;
     T* out = nullptr;  ///< null: nobody reads these rows again
@@ -112,7 +119,7 @@ T stand_in(T v, T p, T inverse) {
 /// @param c  n values, with room for one in front and two behind. `odd_count`: does the whole row
 /// have an odd number of values?
 template <class T>
-void extend_row(T* c, std::size_t n, bool odd_count) {
+HWY_INLINE void extend_row(T* c, std::size_t n, bool odd_count) {
     const T first = c[0];
     const T last = c[n - 1];
     const T before = n > 1 ? c[n - 2] : last;

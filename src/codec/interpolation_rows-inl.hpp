@@ -100,7 +100,7 @@ HWY_INLINE void store_interleaved_part(typename Lanes<T>::V even, typename Lanes
     hn::BlendedStore(interleave_upper<T>(even, odd), part.upper, d, to + hn::Lanes(d));
 #else
     HWY_ALIGN T evens[64 / sizeof(T)] = {};  // GCC 12 sees loops past the lanes there are
-    HWY_ALIGN T odds[64 / sizeof(T)] = {};  // GCC 12 sees loops past the lanes there are
+    HWY_ALIGN T odds[64 / sizeof(T)] = {};   // GCC 12 sees loops past the lanes there are
     hn::Store(even, d, evens);
     hn::Store(odd, d, odds);
     for (std::size_t i = 0; i < part.n; ++i) {
@@ -134,45 +134,64 @@ HWY_INLINE V middle(V b, V c) {
 
 enum class Kind { cubic, linear, weighted };
 
-/// Which source rows count and how. Missing rows point at below1.
+/// Which source rows count and how, for rows that have the same ones.
 template <class T>
 struct Sources {
+    std::size_t end_row = 0;  ///< of the rows this holds for
     Kind kind = Kind::cubic;
-    const T* row[2][4];
-    T weight[4];  ///< weighted: quadratic through three points, or a line through two
+    bool below3 = false;
+    bool above1 = false;
+    bool above3 = false;
+    std::array<T, 4>
+        weights{};  ///< weighted: quadratic through three points, or a line through two
+
+    /// Missing rows are taken to be below1.
+    HWY_INLINE void find(const InterpolationRun<T>& run, std::size_t row, const T* rows[4]) const {
+        const InterpolationSources<T>& s = run.sources[run.alternate ? row & 1 : 0];
+        rows[1] = s.below1 + (run.alternate ? row / 2 : row) * s.step;
+        rows[0] = rows[1] + (below3 ? s.below3 : 0);
+        rows[2] = rows[1] + (above1 ? s.above1 : 0);
+        rows[3] = rows[1] + (above3 ? s.above3 : 0);
+    }
 };
 
+/// For rows from `row` on.
 template <class T>
-void choose_sources(const InterpolationRun<T>& run, bool cubic_wanted, Sources<T>& sources) {
-    const InterpolationSources<T>& first = run.sources[0];
-    const bool a = first.below3 != nullptr;
-    const bool c = first.above1 != nullptr;
-    const bool e = first.above3 != nullptr;
-    for (int i = 0; i < (run.alternate ? 2 : 1); ++i) {
-        const InterpolationSources<T>& s = run.sources[i];
-        sources.row[i][0] = a ? s.below3 : s.below1;
-        sources.row[i][1] = s.below1;
-        sources.row[i][2] = c ? s.above1 : s.below1;
-        sources.row[i][3] = e ? s.above3 : s.below1;
+HWY_INLINE Sources<T> choose_sources(const InterpolationRun<T>& run, std::size_t row,
+                                     std::size_t end_row, bool cubic_wanted) {
+    Sources<T> s;
+    const bool a = row >= run.below3_begin;
+    const bool c = row < run.above1_end;
+    const bool e = row < run.above3_end;
+    s.below3 = a;
+    s.above1 = c;
+    s.above3 = e;
+    if (!a) end_row = HWY_MIN(end_row, run.below3_begin);
+    if (c) end_row = HWY_MIN(end_row, run.above1_end);
+    if (e) end_row = HWY_MIN(end_row, run.above3_end);
+    s.end_row = end_row;
+    if (c && a && e && cubic_wanted) return s;
+    if (c && (!cubic_wanted || (!a && !e))) {
+        s.kind = Kind::linear;
+        return s;
     }
-    sources.kind = Kind::weighted;
-    if (c && a && e && cubic_wanted) sources.kind = Kind::cubic;
-    if (c && (!cubic_wanted || (!a && !e))) sources.kind = Kind::linear;
-    double w[4] = {0, 1, 0, 0};  // nothing but the row below
+    s.kind = Kind::weighted;
     if (c && e) {
-        w[1] = 0.375, w[2] = 0.75, w[3] = -0.125;
+        s.weights = {T{0}, static_cast<T>(0.375), static_cast<T>(0.75), static_cast<T>(-0.125)};
     } else if (c) {
-        w[0] = -0.125, w[1] = 0.75, w[2] = 0.375;
+        s.weights = {static_cast<T>(-0.125), static_cast<T>(0.75), static_cast<T>(0.375), T{0}};
     } else if (a) {
-        w[0] = -0.5, w[1] = 1.5;
+        s.weights = {static_cast<T>(-0.5), static_cast<T>(1.5), T{0}, T{0}};
+    } else {
+        s.weights = {T{0}, T{1}, T{0}, T{0}};  // nothing but the row below
     }
-    for (int k = 0; k < 4; ++k) sources.weight[k] = static_cast<T>(w[k]);
+    return s;
 }
 
 template <class T>
 struct RowWeights {
     using V = typename Lanes<T>::V;
-    explicit HWY_INLINE RowWeights(const T* w)
+    explicit HWY_INLINE RowWeights(const std::array<T, 4>& w)
         : below3(hn::Set(typename Lanes<T>::D(), w[0])),
           below1(hn::Set(typename Lanes<T>::D(), w[1])),
           above1(hn::Set(typename Lanes<T>::D(), w[2])),
@@ -316,12 +335,12 @@ struct LineVectors {
     using V = typename Lanes<T>::V;
 
     HWY_INLINE LineVectors(const InterpolationPass<T>& pass, const Sources<T>& sources)
-        : constants(pass), weights(sources.weight), ahead(pass.prefetch) {}
+        : constants(pass), weights(sources.weights), ahead(pass.prefetch) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, const T* feedback,
                            T* residuals, typename Step::Codes codes, std::size_t x,
-                           const Part<T>& part) const {
+                           const Part<T>& part, bool single, V& carried) const {
         const D d;
         const V base = predict<T, k_kind>(rows, weights, x, [&part](const T* from) HWY_ATTR {
             (void)part;
@@ -332,7 +351,8 @@ struct LineVectors {
         if constexpr (Step::k_encodes) v = load_original<k_all>(original, x, part);
         V p = base;
         if (feedback != nullptr) {
-            p = hn::Add(base, hn::Mul(constants.weight, hn::LoadU(d, feedback + x)));
+            if (!single) carried = hn::LoadU(d, feedback + x);
+            p = hn::Add(base, hn::Mul(constants.weight, carried));
         }
         V reconstruction;
         V residual;
@@ -341,6 +361,7 @@ struct LineVectors {
             return false;
         }
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
+        carried = residual;
         if (out != nullptr) {
             if constexpr (!Step::k_encodes) prefetch<true>(out + x, ahead);
             if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
@@ -364,6 +385,10 @@ struct LineVectors {
         return every_second<T, 0>(hn::LoadU(d, from), hn::LoadU(d, from + lanes));
     }
 
+    static HWY_INLINE V load_residual(const T* residuals) {
+        return residuals == nullptr ? hn::Zero(D()) : hn::LoadU(D(), residuals);
+    }
+
     Constants<T> constants;
     RowWeights<T> weights;
     std::size_t ahead;
@@ -380,23 +405,24 @@ Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run
     const std::size_t n_left = tile.end - whole;
     const Part<T> part(n_left, 2 * n_left - (n_left != 0 ? 1 : 0));
     T* residuals = pass.residuals;
+    const bool single = pass.n_targets <= lanes;
+    auto carried = vectors.load_residual(residuals);
     for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
-        const int stream = run.alternate ? static_cast<int>(at.row & 1) : 0;
-        const std::size_t along = (run.alternate ? at.row / 2 : at.row) * run.sources[stream].step;
         const T* rows[4];
-        for (int k = 0; k < 4; ++k) rows[k] = sources.row[stream][k] + along;
+        sources.find(run, at.row, rows);
         const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
         T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
         const T* feedback = pass.fresh && at.row == 0 ? nullptr : residuals;
         const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
         for (; at.x < whole; at.x += lanes) {
             if (!vectors.template settle<true>(rows, original, out, feedback, residuals, codes,
-                                               at.x, part)) {
+                                               at.x, part, single, carried)) {
                 return at;
             }
         }
-        if (at.x < tile.end && !vectors.template settle<false>(rows, original, out, feedback,
-                                                               residuals, codes, at.x, part)) {
+        if (at.x < tile.end &&
+            !vectors.template settle<false>(rows, original, out, feedback, residuals, codes, at.x,
+                                            part, single, carried)) {
             return at;
         }
         // Now, and not when the x pass reads the row: a load of what two stores have just written
@@ -420,7 +446,7 @@ struct XVectors {
     template <bool k_all>
     HWY_INLINE bool settle(const T* coarse, const T* original, T* out, const T* feedback,
                            T* residuals, typename Step::Codes codes, std::size_t x,
-                           const Part<T>& part) const {
+                           const Part<T>& part, bool single, V& carried) const {
         const D d;
         const std::size_t lanes = hn::Lanes(d);
         // Coarse rows have room behind them: whole vectors may be read.
@@ -442,7 +468,8 @@ struct XVectors {
         }
         V p = base;
         if (feedback != nullptr) {
-            p = hn::Add(base, hn::Mul(constants.weight, hn::LoadU(d, feedback + x)));
+            if (!single) carried = hn::LoadU(d, feedback + x);
+            p = hn::Add(base, hn::Mul(constants.weight, carried));
         }
         V reconstruction;
         V residual;
@@ -451,6 +478,7 @@ struct XVectors {
             return false;
         }
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
+        carried = residual;
         if (out != nullptr) {
             if constexpr (!Step::k_encodes) {
                 prefetch<true>(out + 2 * x, ahead);
@@ -461,6 +489,10 @@ struct XVectors {
                 store_interleaved_part<T>(left, reconstruction, out + 2 * x, part);
         }
         return true;
+    }
+
+    static HWY_INLINE V load_residual(const T* residuals) {
+        return residuals == nullptr ? hn::Zero(D()) : hn::LoadU(D(), residuals);
     }
 
     Constants<T> constants;
@@ -476,6 +508,8 @@ Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, c
     const Part<T> part(tile.end - whole, 2 * (tile.end - whole));
     const bool odd_last = (pass.n_original & 1) != 0 && tile.end == pass.n_targets;
     T* residuals = pass.residuals;
+    const bool single = pass.n_targets <= lanes;
+    auto carried = vectors.load_residual(residuals);
     for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
         const InterpolationSources<T>& source = run.sources[run.alternate ? at.row & 1 : 0];
         const T* coarse = source.below1 + (run.alternate ? at.row / 2 : at.row) * source.step;
@@ -485,12 +519,13 @@ Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, c
         const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
         for (; at.x < whole; at.x += lanes) {
             if (!vectors.template settle<true>(coarse, original, out, feedback, residuals, codes,
-                                               at.x, part)) {
+                                               at.x, part, single, carried)) {
                 return at;
             }
         }
-        if (at.x < tile.end && !vectors.template settle<false>(coarse, original, out, feedback,
-                                                               residuals, codes, at.x, part)) {
+        if (at.x < tile.end &&
+            !vectors.template settle<false>(coarse, original, out, feedback, residuals, codes, at.x,
+                                            part, single, carried)) {
             return at;
         }
         if (odd_last && out != nullptr) out[pass.n_original - 1] = coarse[pass.n_coarse - 1];

@@ -34,7 +34,7 @@ inline std::size_t round_up_row(std::size_t n) {
 
 /// Values between compact rows: one before and two after each are room for extrapolation. Long
 /// rows start on cache lines.
-inline std::size_t compact_stride(std::size_t n) { return n >= 48 ? round_up_row(n + 3) : n + 3; }
+inline std::size_t compact_stride(std::size_t n) { return n >= 24 ? round_up_row(n + 3) : n + 3; }
 
 /// The block with axes of extent 1 dropped, and what the settings say of the others.
 struct Geometry {
@@ -169,9 +169,7 @@ class LevelWalk {
         bool single = false;
         bool started = false;
         Range range1{}, range2{};
-    };
-    struct Place {
-        std::size_t i0, i1, i2;
+        InterpolationRun<T> run;  ///< all but pointers, positions and what axis 0 and 1 lack
     };
 
     void run_odd(std::size_t i0, int p0) {
@@ -181,28 +179,15 @@ class LevelWalk {
     /// One pass over the rows of a plane.
     void run_pass(int pass_index, std::size_t i0) {
         Pass& pass = passes_[static_cast<std::size_t>(pass_index)];
-        const std::size_t n2 = pass.range2.count();
-        if (pass.range1.count() * n2 == 0) return;
+        if (pass.run.n_rows == 0) return;
         // Several rows start afresh in every plane; a single one carries on from the plane before.
         pass.kernel.fresh = !pass.single || !pass.started;
         pass.started = true;
         const Planes planes = find_planes(pass, i0);
         for (std::size_t i1 = pass.range1.begin; i1 < pass.range1.end; i1 += pass.range1.step) {
-            // Along axis 2 the rows near its ends lack neighbours.
-            for (std::size_t r = 0; r < n2;) {
-                const Place place{i0, i1, pass.range2.begin + r * pass.range2.step};
-                const std::size_t n = pass.axis == 2 ? count_alike(place.i2) : n2;
-                hand_over(pass, planes, place, n);
-                pass.kernel.fresh = false;
-                r += n;
-            }
+            hand_over(pass, planes, i0, i1);
+            pass.kernel.fresh = false;
         }
-    }
-
-    /// Rows from i2 on that have the same neighbours in a pass along axis 2.
-    std::size_t count_alike(std::size_t i2) const {
-        const std::size_t n = l_.n[2];
-        return i2 >= 3 && i2 + 3 < n ? (n - 4 - i2) / 2 + 1 : 1;
     }
 
     Range range(std::size_t axis, int pass_index) const {
@@ -238,7 +223,24 @@ class LevelWalk {
         kernel.position_stride = (pass.full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
         const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
         kernel.prefetch = k_prefetch_rows * pass.range2.step * ahead;
+        pass.run = make_run(pass);
         return pass;
+    }
+
+    InterpolationRun<T> make_run(const Pass& pass) const {
+        const std::size_t step = pass.range2.step;
+        InterpolationRun<T> run;
+        run.n_rows = pass.range1.count() == 0 ? 0 : pass.range2.count();
+        run.original_step = step * l_.originals.stride;
+        run.position_step = (step * g_.strides[2]) << l_.level;
+        const PlaneRing<T>& stage = pass.full || pass.axis == k_x ? l_.full : l_.compact;
+        run.out_step = step * stage.rows.stride;
+        if (pass.axis == 2) {  // row r has index 2r + 1
+            run.below3_begin = 1;
+            run.above1_end = (l_.n[2] - 1) / 2;
+            run.above3_end = l_.n[2] < 3 ? 0 : (l_.n[2] - 3) / 2;
+        }
+        return run;
     }
 
     /// Where the planes lie that a pass over plane i0 meets: found once per pass, not per row.
@@ -268,64 +270,68 @@ class LevelWalk {
         return planes;
     }
 
-    void hand_over(const Pass& pass, const Planes& planes, const Place& p, std::size_t n) {
-        InterpolationRun<T> run;
-        run.n_rows = n;
-        const std::size_t step = pass.range2.step;
-        if (Codec::k_encodes) run.original = l_.originals.row(p.i0, p.i1, p.i2);
-        run.original_step = step * l_.originals.stride;
-        run.position = p.i0 * g_.strides[0] + p.i1 * g_.strides[1] + p.i2 * g_.strides[2];
-        if (pass.axis == k_x) ++run.position;
-        run.position <<= l_.level;
-        run.position_step = (step * g_.strides[2]) << l_.level;
+    void hand_over(Pass& pass, const Planes& planes, std::size_t i0, std::size_t i1) {
+        InterpolationRun<T>& run = pass.run;
         const bool along_x = pass.axis == k_x;
-        run.out_step = step * (along_x ? l_.full.rows.stride : planes.stride);
+        const std::size_t i2 = pass.range2.begin;
+        if (Codec::k_encodes) run.original = l_.originals.row(i0, i1, i2);
+        run.position = i0 * g_.strides[0] + i1 * g_.strides[1] + i2 * g_.strides[2];
+        if (along_x) ++run.position;
+        run.position <<= l_.level;
         if (pass.keep) {
-            run.out = along_x ? l_.full.row(p.i0, p.i1, p.i2)
-                              : planes.own + (p.i1 * l_.n[2] + p.i2) * planes.stride;
+            run.out = along_x ? l_.full.row(i0, i1, i2)
+                              : planes.own + (i1 * l_.n[2] + i2) * planes.stride;
         }
         // Rows with all indices even, but for the pass' own axis, are rows of the coarser grid.
-        const std::size_t others = pass.axis == 0 ? p.i1 : pass.axis == 1 ? p.i0 : p.i0 | p.i1;
+        const std::size_t others = pass.axis == 0 ? i1 : pass.axis == 1 ? i0 : i0 | i1;
         const bool coarse = !pass.full && (others & 1) == 0;
-        run.alternate = coarse && step == 1 && n > 1;
-        const std::size_t further = run.alternate ? 2 * step : step;
-        const bool even = pass.axis == 2 || (p.i2 & 1) == 0;
-        run.sources[0] = sources(pass, planes, p, coarse && even, further);
-        if (run.alternate) {
-            run.sources[1] = sources(pass, planes, {p.i0, p.i1, p.i2 + step}, !even, further);
-        }
+        run.alternate = coarse && pass.range2.step == 1 && run.n_rows > 1;
+        set_sources(pass, planes, i1, i2, coarse, run.sources[0]);
+        if (run.alternate) set_sources(pass, planes, i1, i2 + 1, false, run.sources[1]);
         if (along_x) {
             codec_.along_x(pass.kernel, run);
         } else {
+            if (pass.axis == 0) set_ends(run, i0, l_.n[0]);
+            if (pass.axis == 1) set_ends(run, i1, l_.n[1]);
             codec_.lines(pass.kernel, run);
         }
     }
 
+    /// Which neighbours the row or plane with index i of n has.
+    static void set_ends(InterpolationRun<T>& run, std::size_t i, std::size_t n) {
+        run.below3_begin = i >= 3 ? 0 : run.n_rows;
+        run.above1_end = i + 1 < n ? run.n_rows : 0;
+        run.above3_end = i + 3 < n ? run.n_rows : 0;
+    }
+
     /// @param coarse  they are rows of the coarser grid.
-    InterpolationSources<T> sources(const Pass& pass, const Planes& planes, const Place& p,
-                                    bool coarse, std::size_t step) const {
-        const auto offset = [&](std::size_t i1, std::size_t i2) {
-            return coarse ? (i1 / 2 * l_.coarse.n2 + i2 / 2) * l_.coarse.stride
-                          : (i1 * l_.n[2] + i2) * planes.stride;
+    void set_sources(const Pass& pass, const Planes& planes, std::size_t i1, std::size_t i2,
+                     bool coarse, InterpolationSources<T>& s) const {
+        // Between rows of even indices along axis 2, and along axis 1.
+        const std::size_t next2 = coarse ? l_.coarse.stride : 2 * planes.stride;
+        const std::size_t next1 = next2 * (coarse ? l_.coarse.n2 : l_.n[2]);
+        s.step = pass.range2.step == 2 || pass.run.alternate ? next2 : planes.stride;
+        const auto row = [&](T* plane, std::size_t j1, std::size_t j2) {
+            return coarse ? plane + j1 / 2 * next1 + j2 / 2 * next2
+                          : plane + (j1 * l_.n[2] + j2) * planes.stride;
         };
-        const T* own = coarse ? planes.own_coarse : planes.own;
-        std::array<const T*, 4> rows{};
+        T* own = coarse ? planes.own_coarse : planes.own;
         if (pass.axis == k_x) {
-            rows[1] = own + offset(p.i1, p.i2);
+            s.below1 = row(own, i1, i2);
         } else if (pass.axis == 0) {
             const auto& around = coarse ? planes.around_coarse : planes.around;
-            for (std::size_t k = 0; k < 4; ++k) {
-                if (around[k] != nullptr) rows[k] = around[k] + offset(p.i1, p.i2);
-            }
+            const T* below1 = around[1];
+            s.below1 = row(around[1], i1, i2);
+            s.below3 = around[0] == nullptr ? 0 : around[0] - below1;
+            s.above1 = around[2] == nullptr ? 0 : around[2] - below1;
+            s.above3 = around[3] == nullptr ? 0 : around[3] - below1;
         } else {
-            for (std::size_t k = 0; k < 4; ++k) {
-                const std::size_t j1 = pass.axis == 1 ? p.i1 + 2 * k - 3 : p.i1;  // wraps below 0
-                const std::size_t j2 = pass.axis == 2 ? p.i2 + 2 * k - 3 : p.i2;
-                if (j1 < l_.n[1] && j2 < l_.n[2]) rows[k] = own + offset(j1, j2);
-            }
+            s.below1 = pass.axis == 1 ? row(own, i1 - 1, i2) : row(own, i1, i2 - 1);
+            const auto next = static_cast<std::ptrdiff_t>(pass.axis == 1 ? next1 : next2);
+            s.below3 = -next;
+            s.above1 = next;
+            s.above3 = 2 * next;
         }
-        return {rows[0], rows[1], rows[2], rows[3],
-                coarse ? step / 2 * l_.coarse.stride : step * planes.stride};
     }
 
     const Geometry& g_;
