@@ -103,19 +103,16 @@ Settled<T> settle_exactly(EncodeStep<T>, const InterpolationPass<T>& pass, typen
                           std::int32_t* codes, std::uint64_t, ExactValues<T>& exact) {
     const typename Lanes<T>::D d;
     const Constants<T> c(pass);
-    Settled<T> s;
     const auto r = to_lattice(hn::Mul(hn::Sub(v, p), c.inverse));
-    s.code = zigzag(r);
-    s.reconstruction = hn::Add(p, hn::Mul(to_values(r), c.step));
-    s.residual = hn::Sub(s.reconstruction, base);
+    const auto reconstruction = hn::Add(p, hn::Mul(to_values(r), c.step));
     InterpolationLanes<T> lanes;
     hn::StoreU(v, d, lanes.values);
     hn::StoreU(p, d, lanes.predictions);
-    spill(s, lanes);
+    spill(Settled<T>{reconstruction, hn::Sub(reconstruction, base), zigzag(r)}, lanes);
     store_lanes(lanes, n, pass, exact);
-    s = fill(lanes);
-    hn::StoreU(s.code, typename Lanes<T>::DI(), codes);
-    return s;
+    const Settled<T> settled = fill(lanes);
+    hn::StoreU(settled.code, typename Lanes<T>::DI(), codes);
+    return settled;
 }
 
 /// ... and the decoder's.
@@ -125,13 +122,11 @@ Settled<T> settle_exactly(DecodeStep<T>, const InterpolationPass<T>& pass, typen
                           const std::int32_t* codes, std::uint64_t position, ExactFeed<T>& exact) {
     const typename Lanes<T>::D d;
     const Constants<T> c(pass);
-    Settled<T> s;
-    s.code = hn::LoadU(typename Lanes<T>::DI(), codes);
-    s.reconstruction = hn::Add(p, hn::Mul(to_values(unzigzag(s.code)), c.step));
-    s.residual = hn::Sub(s.reconstruction, base);
+    const auto code = hn::LoadU(typename Lanes<T>::DI(), codes);
+    const auto reconstruction = hn::Add(p, hn::Mul(to_values(unzigzag(code)), c.step));
     InterpolationLanes<T> lanes;
     hn::StoreU(p, d, lanes.predictions);
-    spill(s, lanes);
+    spill(Settled<T>{reconstruction, hn::Sub(reconstruction, base), code}, lanes);
     fetch_lanes(lanes, n, pass, position, exact);
     return fill(lanes);
 }
