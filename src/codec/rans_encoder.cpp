@@ -161,34 +161,36 @@ void RansEncoder::count_symbols() {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += counts_[i];
 }
 
-/// Do the shared tables fit? Where the block's own would save more than 1 % and their bytes, all
-/// that pay for themselves are taken; the alphabets stay, since symbols are split by them.
+/// Do the shared tables fit? Where an inline set would save more than 1 % and its bytes, each table
+/// gets what is cheapest; the alphabets stay, since symbols are split by them.
 bool RansEncoder::choose_tables() {
-    std::uint64_t shared_bits = 0, own_bits = 0, chosen = 0;
-    std::array<Frequencies, k_tables> own = frequencies_;
+    constexpr std::uint64_t k_price_q16 = std::uint64_t{8 * k_symbols} << 16;
+    std::uint64_t shared_bits = 0, inline_bits = 0;
+    std::array<Frequencies, k_tables> own;
+    std::uint64_t own_tables = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
         const std::span counts(counts_.data() + t * k_symbols, k_symbols);
         const std::uint64_t bits = coded_bits_q16(counts, frequencies_[t]);
-        if (bits == 0) continue;
-        own[t] = train_frequencies(counts, t, tables_[t].alphabet);
-        constexpr std::uint64_t k_price_q16 = std::uint64_t{8 * k_symbols} << 16;
-        const std::uint64_t own_cost = coded_bits_q16(counts, own[t]) + k_price_q16;
+        // An inline set stands on the built-in one, so that the block needs no other: what differs
+        // from that is written. Tables that were not counted may be in use all the same.
+        own[t] = builtin_frequencies(t);
+        const bool fits = make_rans_table(own[t]).alphabet == tables_[t].alphabet;
+        std::uint64_t least = fits ? coded_bits_q16(counts, own[t]) : ~std::uint64_t{0};
+        const auto offer = [&](const Frequencies& frequency) {
+            const std::uint64_t cost = coded_bits_q16(counts, frequency) + k_price_q16;
+            if (cost >= least) return;
+            least = cost;
+            own[t] = frequency;
+            own_tables |= std::uint64_t{1} << t;
+        };
+        offer(frequencies_[t]);
+        if (bits != 0) offer(train_frequencies(counts, t, tables_[t].alphabet));
         shared_bits += bits;
-        if (own_cost < bits) {
-            chosen |= std::uint64_t{1} << t;
-            own_bits += own_cost;
-        } else {
-            own_bits += bits;
-            own[t] = frequencies_[t];
-        }
+        inline_bits += least;
     }
     const std::uint64_t low_bits = (low_[0].size() + low_[1].size()) * std::uint64_t{8} << 16;
-    if (chosen == 0 || shared_bits - own_bits <= (shared_bits + low_bits) / 100) return false;
-    // Inline sets stand on the built-in one, so that the block needs no other.
-    own_tables_ = 0;
-    for (unsigned t = 0; t < k_tables; ++t) {
-        if (own[t] != builtin_frequencies(t)) own_tables_ |= std::uint64_t{1} << t;
-    }
+    if (inline_bits + (shared_bits + low_bits) / 100 >= shared_bits) return false;
+    own_tables_ = own_tables;
     frequencies_ = own;
     tables_ = make_rans_tables(own);
     return true;
