@@ -35,29 +35,91 @@ HWY_INLINE V16 upper16(V8 low, V8 high) {
     return hn::BitCast(D16(), hn::InterleaveUpper(D8(), low, high));
 }
 
-/// (x / f) * 256 + x % f + start, for x < 256 f. The quotient from a reciprocal rounded down may be
-/// one too small; the remainder tells.
-HWY_INLINE V16 push(V16 x, V16 reciprocal, V16 complement, V16 start) {
+/// Bytes as numbers of 16 bits, those at even places and those at odd ones: cheaper to make and to
+/// put together again than halves of blocks, which shuffles make, and Zen 4 has few units for them.
+struct EvenOdd {
+    V16 even, odd;
+};
+HWY_INLINE V16 words(V8 bytes) { return hn::BitCast(D16(), bytes); }
+HWY_INLINE hn::Mask<D8> even_bytes() {
+    return hn::MaskFromVec(hn::BitCast(D8(), hn::Set(D16(), 255)));
+}
+HWY_INLINE EvenOdd split(V8 bytes) {
+    return {hn::And(words(bytes), hn::Set(D16(), 255)), hn::ShiftRight<8>(words(bytes))};
+}
+HWY_INLINE EvenOdd split(V8 low, V8 high) {
+    const V8 up = hn::BitCast(D8(), hn::ShiftLeft<8>(words(high)));
+    const V8 down = hn::BitCast(D8(), hn::ShiftRight<8>(words(low)));
+    return {words(hn::IfThenElse(even_bytes(), low, up)),
+            words(hn::IfThenElse(even_bytes(), down, high))};
+}
+/// Inverse of split(bytes).
+HWY_INLINE V8 join(EvenOdd words) {
+    return hn::BitCast(D8(), hn::Or(words.even, hn::ShiftLeft<8>(words.odd)));
+}
+
+/// Reciprocals of symbols' frequencies, rounded down.
+class Reciprocals {
+  public:
+#if HWY_TARGET <= HWY_AVX3
+    explicit HWY_INLINE Reciprocals(const RansTable& table) {
+        const auto extend = [](const std::array<std::uint8_t, k_symbols>& bytes) {
+            return _mm256_cvtepu8_epi16(
+                _mm_load_si128(reinterpret_cast<const __m128i*>(bytes.data())));
+        };
+        table_ = _mm512_castsi256_si512(_mm256_or_si256(
+            extend(table.reciprocal_low), _mm256_slli_epi16(extend(table.reciprocal_high), 8)));
+    }
+    HWY_INLINE EvenOdd of(V8 symbol) const {
+        // Of an index the lowest 5 bits count, which are the even symbol.
+        return {V16{_mm512_permutexvar_epi16(symbol.raw, table_)},
+                V16{_mm512_permutexvar_epi16(_mm512_srli_epi16(symbol.raw, 8), table_)}};
+    }
+
+  private:
+    __m512i table_;
+#else
+    explicit HWY_INLINE Reciprocals(const RansTable& table)
+        : low_(row(table.reciprocal_low)), high_(row(table.reciprocal_high)) {}
+    HWY_INLINE EvenOdd of(V8 symbol) const {
+        return split(hn::TableLookupBytes(low_, symbol), hn::TableLookupBytes(high_, symbol));
+    }
+
+  private:
+    V8 low_, high_;
+#endif
+};
+
+/// x / f and x % f for x < 256 f. The quotient from a reciprocal rounded down may be one too small;
+/// the remainder tells.
+HWY_INLINE void divide(V16 x, V16 reciprocal, V16 f, V16& quotient, V16& rest) {
     const D16 d;
-    const hn::RebindToSigned<D16> di;
-    const V16 quotient = hn::MulHigh(x, reciprocal);
-    const V16 sum = hn::Add(x, hn::Mul(quotient, complement));  // x + q (256 - f)
-    const V16 rest = hn::Sub(sum, hn::ShiftLeft<8>(quotient));  // x - q f, below 2 f
-    const V16 last = hn::Sub(hn::Set(d, 255), complement);      // f - 1
-    const auto again = hn::Gt(hn::BitCast(di, rest), hn::BitCast(di, last));
-    const V16 more = hn::BitCast(d, hn::IfThenElseZero(again, hn::BitCast(di, complement)));
-    return hn::Add(hn::Add(sum, start), more);
+    const V16 q = hn::MulHigh(x, reciprocal);
+    const V16 r = hn::Sub(x, hn::Mul(q, f));
+#if HWY_TARGET <= HWY_AVX3
+    const __mmask32 again = _mm512_cmpge_epu16_mask(r.raw, f.raw);
+    rest = V16{_mm512_mask_sub_epi16(r.raw, again, r.raw, f.raw)};
+    quotient = V16{_mm512_mask_add_epi16(q.raw, again, q.raw, hn::Set(d, 1).raw)};
+#else
+    rest = hn::Min(r, hn::Sub(r, f));  // what is below 0 wraps
+    quotient = hn::Add(hn::Add(q, hn::Set(d, 1)), hn::VecFromMask(d, hn::Eq(r, rest)));
+#endif
+}
+
+HWY_INLINE hn::Mask<D8> at_least(V8 a, V8 b) {
+#if HWY_TARGET <= HWY_AVX3
+    return hn::Mask<D8>{_mm512_cmpge_epu8_mask(a.raw, b.raw)};
+#else
+    return hn::Eq(hn::Max(a, b), a);
+#endif
 }
 
 std::uint8_t* RansEncode(RansState& state, const RansTable& table, const std::uint8_t* symbols,
                          std::size_t n, std::uint8_t* out) {
     const D8 d;
     constexpr std::size_t k_parts = k_lanes / hn::MaxLanes(D8());
-    const V8 zero = hn::Zero(d);
     const V8 frequency = row(table.frequency), start = row(table.start);
-    const V8 reciprocal_low = row(table.reciprocal_low),
-             reciprocal_high = row(table.reciprocal_high);
-    const V16 mask = hn::Set(D16(), 255);
+    const Reciprocals reciprocals(table);
     constexpr std::size_t N = hn::MaxLanes(D8());
     V8 low[k_parts], high[k_parts];
     for (std::size_t p = 0; p < k_parts; ++p) {
@@ -69,20 +131,17 @@ std::uint8_t* RansEncode(RansState& state, const RansTable& table, const std::ui
             const V8 symbol = hn::LoadU(d, symbols + i - k_lanes + p * N);
             const V8 f = hn::TableLookupBytes(frequency, symbol);
             // Renormalise: the new state stays below 65536 if the high byte is below f.
-            const auto full = hn::Eq(hn::Max(high[p], f), high[p]);
+            const auto full = at_least(high[p], f);
             out = compress_bytes(low[p], full, out);
-            low[p] = hn::IfThenElse(full, high[p], low[p]);
-            high[p] = hn::IfThenZeroElse(full, high[p]);
-            const V8 complement = hn::Sub(zero, f);  // 256 - f
-            const V8 s = hn::TableLookupBytes(start, symbol);
-            const V8 r0 = hn::TableLookupBytes(reciprocal_low, symbol);
-            const V8 r1 = hn::TableLookupBytes(reciprocal_high, symbol);
-            const V16 a = push(lower16(low[p], high[p]), lower16(r0, r1), lower16(complement, zero),
-                               lower16(s, zero));
-            const V16 b = push(upper16(low[p], high[p]), upper16(r0, r1), upper16(complement, zero),
-                               upper16(s, zero));
-            low[p] = pack_bytes(hn::And(a, mask), hn::And(b, mask));
-            high[p] = pack_bytes(hn::ShiftRight<8>(a), hn::ShiftRight<8>(b));
+            const EvenOdd x =
+                split(hn::IfThenElse(full, high[p], low[p]), hn::IfThenZeroElse(full, high[p]));
+            const EvenOdd reciprocal = reciprocals.of(symbol), divisor = split(f);
+            // The new state is (x / f) * 256 + x % f + start.
+            EvenOdd quotient, rest;
+            divide(x.even, reciprocal.even, divisor.even, quotient.even, rest.even);
+            divide(x.odd, reciprocal.odd, divisor.odd, quotient.odd, rest.odd);
+            low[p] = hn::Add(join(rest), hn::TableLookupBytes(start, symbol));
+            high[p] = join(quotient);
         }
     }
     for (std::size_t p = 0; p < k_parts; ++p) {
