@@ -189,6 +189,14 @@ class SymbolFinder {
 #endif
 };
 
+#if HWY_TARGET <= HWY_AVX3
+/// How many states have lost their high byte: known some cycles before they are bytes again.
+HWY_INLINE std::size_t below_256(V16 x) {
+    return static_cast<std::size_t>(
+        std::popcount(_mm512_cmplt_epu16_mask(x.raw, hn::Set(D16(), 256).raw)));
+}
+#endif
+
 const std::uint8_t* RansDecode(RansState& state, const RansTable& table, const RansSlots& slots,
                                std::uint8_t* symbols, std::size_t n, const std::uint8_t* begin,
                                const std::uint8_t* in) {
@@ -198,35 +206,51 @@ const std::uint8_t* RansDecode(RansState& state, const RansTable& table, const R
     const V8 zero = hn::Zero(d);
     const V8 frequency = row(table.frequency), start = row(table.start);
     const SymbolFinder finder(table, slots);
-    const V16 mask = hn::Set(D16(), 255);
     V8 low[k_parts], high[k_parts];
     for (std::size_t p = 0; p < k_parts; ++p) {
         low[p] = hn::Load(d, state.low.data() + p * N);
         high[p] = hn::Load(d, state.high.data() + p * N);
     }
+    // A step but for the new bytes; how many states want one.
+    const auto decode = [&](V8& lower, V8& upper, V8& symbol) {
+        symbol = finder.find(lower);
+        const V8 f = hn::TableLookupBytes(frequency, symbol);
+        const V8 rest = hn::Sub(lower, hn::TableLookupBytes(start, symbol));
+#if HWY_TARGET <= HWY_AVX3
+        const EvenOdd fs = split(f), highs = split(upper), rests = split(rest);
+        const V16 even = hn::Add(hn::Mul(fs.even, highs.even), rests.even);
+        const V16 odd = hn::Add(hn::Mul(fs.odd, highs.odd), rests.odd);
+        lower = hn::IfThenElse(even_bytes(), hn::BitCast(d, even),
+                               hn::BitCast(d, hn::ShiftLeft<8>(odd)));
+        upper = hn::IfThenElse(even_bytes(), hn::BitCast(d, hn::ShiftRight<8>(even)),
+                               hn::BitCast(d, odd));
+        return below_256(even) + below_256(odd);
+#else
+        const V16 mask = hn::Set(D16(), 255);
+        const V16 a = hn::Add(hn::Mul(lower16(f, zero), lower16(upper, zero)), lower16(rest, zero));
+        const V16 b = hn::Add(hn::Mul(upper16(f, zero), upper16(upper, zero)), upper16(rest, zero));
+        lower = pack_bytes(hn::And(a, mask), hn::And(b, mask));
+        upper = pack_bytes(hn::ShiftRight<8>(a), hn::ShiftRight<8>(b));
+        return hn::CountTrue(d, hn::Eq(upper, zero));
+#endif
+    };
     for (std::size_t i = 0; i < n; i += k_lanes) {
         std::size_t wanted = 0;
+        std::size_t empty[k_parts];
         for (std::size_t p = 0; p < k_parts; ++p) {
-            const V8 symbol = finder.find(low[p]);
+            V8 symbol;
+            empty[p] = decode(low[p], high[p], symbol);
             hn::StoreU(symbol, d, symbols + i + p * N);
-            const V8 f = hn::TableLookupBytes(frequency, symbol);
-            const V8 rest = hn::Sub(low[p], hn::TableLookupBytes(start, symbol));
-            const V16 a =
-                hn::Add(hn::Mul(lower16(f, zero), lower16(high[p], zero)), lower16(rest, zero));
-            const V16 b =
-                hn::Add(hn::Mul(upper16(f, zero), upper16(high[p], zero)), upper16(rest, zero));
-            low[p] = pack_bytes(hn::And(a, mask), hn::And(b, mask));
-            high[p] = pack_bytes(hn::ShiftRight<8>(a), hn::ShiftRight<8>(b));
-            wanted += hn::CountTrue(d, hn::Eq(high[p], zero));
+            wanted += empty[p];
         }
         if (HWY_UNLIKELY(wanted > static_cast<std::size_t>(in - begin))) return nullptr;
         in -= wanted;
         const std::uint8_t* next = in;
         for (std::size_t p = 0; p < k_parts; ++p) {
-            const auto empty = hn::Eq(high[p], zero);
-            high[p] = hn::IfThenElse(empty, low[p], high[p]);
-            low[p] = expand_bytes(low[p], empty, next);
-            if (k_parts > 1) next += hn::CountTrue(d, empty);
+            const auto refill = hn::Eq(high[p], zero);
+            high[p] = hn::IfThenElse(refill, low[p], high[p]);
+            low[p] = expand_bytes(low[p], refill, next);
+            next += empty[p];
         }
     }
     for (std::size_t p = 0; p < k_parts; ++p) {

@@ -278,11 +278,49 @@ HWY_INLINE void for_escapes(const Escapes& escapes, std::size_t n, std::size_t c
     }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL
+/// The places of all escapes, with room for k_group more.
+HWY_INLINE void list_escapes(const Escapes& escapes, std::size_t n, std::uint16_t* places) {
+    constexpr std::size_t k_most = 16;  // of a group without a branch
+    alignas(64) static constexpr std::array<std::uint8_t, 64> k_numbers = [] {
+        std::array<std::uint8_t, 64> numbers{};
+        for (std::size_t i = 0; i < 64; ++i) numbers[i] = static_cast<std::uint8_t>(i);
+        return numbers;
+    }();
+    const __m512i numbers = _mm512_load_si512(k_numbers.data());
+    std::size_t found = 0;
+    for (std::size_t g = 0; g < n / k_group; ++g) {
+        const std::uint64_t mask = escapes[g];
+        const __m512i bytes = _mm512_maskz_compress_epi8(mask, numbers);
+        const __m256i base = _mm256_set1_epi16(static_cast<std::int16_t>(g * k_group));
+        const auto put = [&](__m128i some, std::size_t at) {
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(places + found + at),
+                                _mm256_add_epi16(_mm256_cvtepu8_epi16(some), base));
+        };
+        put(_mm512_castsi512_si128(bytes), 0);
+        const auto in_group = static_cast<std::size_t>(std::popcount(mask));
+        if (HWY_UNLIKELY(in_group > k_most)) {
+            put(_mm512_extracti32x4_epi32(bytes, 1), k_most);
+            put(_mm512_extracti32x4_epi32(bytes, 2), 2 * k_most);
+            put(_mm512_extracti32x4_epi32(bytes, 3), 3 * k_most);
+        }
+        found += in_group;
+    }
+}
+#endif
+
 void TakeTails(const std::uint32_t* codes, std::size_t n, unsigned low_bits, unsigned alphabet,
                const Escapes& escapes, std::size_t count, std::uint32_t* tail) {
-    for_escapes(escapes, n, count, [&](std::size_t code, std::size_t i, bool) {
+    const auto take = [&](std::size_t code, std::size_t i, bool) {
         tail[i] = (codes[code] >> low_bits) - (alphabet - 1);
-    });
+    };
+#if HWY_TARGET == HWY_AVX3_DL
+    std::uint16_t places[k_chunk_values + k_group];
+    list_escapes(escapes, n, places);
+    for (std::size_t i = 0; i < count; ++i) take(places[i], i, true);
+#else
+    for_escapes(escapes, n, count, take);
+#endif
 }
 
 std::size_t JoinChunk(const std::uint8_t* symbols, std::size_t n, unsigned low_bits,
