@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "codec/rans_classes.hpp"
+#include "codec/sample_kernels.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -20,29 +20,54 @@ std::size_t pad(std::uint32_t* codes, std::size_t n) {
 /// A class byte before zstd; what it becomes depends on its neighbours.
 constexpr double k_class_bits = 4.5;
 
+/// 128 n log2(n), rounded down.
+constexpr std::array<std::uint32_t, k_chunk_values + 1> make_n_log2_n() {
+    std::array<std::uint32_t, k_chunk_values + 1> table{};
+    for (std::uint64_t n = 1; n <= k_chunk_values; ++n) {
+        const auto whole = static_cast<unsigned>(std::bit_width(n)) - 1;
+        std::uint64_t log2_q16 = std::uint64_t{whole} << 16;
+        std::uint64_t mantissa = (n << 31) >> whole;  // in [2^31, 2^32)
+        for (int bit = 15; bit >= 0; --bit) {
+            mantissa = (mantissa * mantissa) >> 31;
+            if ((mantissa >> 32) == 0) continue;
+            mantissa >>= 1;
+            log2_q16 |= std::uint64_t{1} << bit;
+        }
+        table[static_cast<std::size_t>(n)] = static_cast<std::uint32_t>((n * log2_q16) >> 9);
+    }
+    return table;
+}
+constexpr auto k_n_log2_n = make_n_log2_n();
+
 }  // namespace
 
-double rough_bits(const ChunkSummary& summary, std::size_t n) {
-    if (summary.nonzeros == 0) return 0;
-    const double values = static_cast<double>(n);
-    const double nonzeros = summary.nonzeros;
-    const double levels = summary.log_sum / 128.0 - 126.0 * nonzeros;
-    const double share = nonzeros / values;
-    if (share >= 0.6) return levels + 0.97 * values;
-    const double masks = -values * (share * std::log2(share) + (1 - share) * std::log2(1 - share));
-    return masks + levels;
+std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n) {
+    const std::uint64_t nonzeros = summary.nonzeros;
+    if (nonzeros == 0) return 0;
+    const std::uint64_t offset = 126 * 128 * nonzeros;
+    const std::uint64_t levels = summary.log_sum > offset ? summary.log_sum - offset : 0;
+    if (5 * nonzeros >= 3 * n) return levels + 124 * n;
+    const std::uint64_t masks = k_n_log2_n[n] - k_n_log2_n[static_cast<std::size_t>(nonzeros)] -
+                                k_n_log2_n[n - static_cast<std::size_t>(nonzeros)];
+    return levels + masks;
 }
 
-CodeCost::CodeCost(const TableSet& tables) : frequencies_(frequencies_of(tables)) {
+CodeCost::CodeCost(const TableSet& tables, bool drift_check)
+    : frequencies_(frequencies_of(tables)), drift_check_(drift_check) {
     for (unsigned t = 0; t < k_tables; ++t) {
-        alphabets_[t] = make_rans_table(frequencies_[t]).alphabet;
+        const Frequencies& f = frequencies_[t];
+        alphabets_[t] = static_cast<std::uint8_t>(std::find(f.begin(), f.end(), 0) - f.begin());
     }
 }
 
-void CodeCost::count(std::uint8_t table, const std::uint8_t* symbols, std::size_t n,
+void CodeCost::count(std::uint8_t table, std::uint8_t* symbols, std::size_t n,
                      std::uint64_t weight) {
-    std::uint32_t counts[k_symbols] = {};
-    for (std::size_t i = 0; i < n; ++i) ++counts[symbols[i]];
+    // Zeros fill the last step, and are taken off again.
+    const std::size_t whole = (n + k_step - 1) / k_step * k_step;
+    std::fill(symbols + n, symbols + whole, std::uint8_t{0});
+    std::uint32_t counts[k_symbols];
+    sample_symbols(symbols, whole, counts);
+    counts[0] -= static_cast<std::uint32_t>(whole - n);
     std::uint64_t* sums = counts_.data() + table * k_symbols;
     const std::size_t escape = alphabets_[table] - std::size_t{1};
     for (std::size_t s = 0; s <= escape; ++s) {
@@ -70,8 +95,20 @@ void CodeCost::add_dense(const std::uint32_t* codes, std::size_t n, const ChunkS
 
 void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
     const std::size_t whole = pad(codes, n);
-    const ChunkSummary summary = summarise_chunk(codes, whole);
+    all_codes_ += weight * n;
+    const std::size_t half = n / 2 / k_step * k_step;
+    const ChunkSummary first = summarise_chunk(codes, half);
+    const ChunkSummary second = summarise_chunk(codes + half, whole - half);
+    const ChunkSummary summary{first.log_sum + second.log_sum, first.nonzeros + second.nonzeros};
     if (summary.nonzeros == 0) return;
+    const std::uint64_t whole_cost = rough_cost(summary, n);
+    const std::uint64_t halves =
+        (half > 0 ? rough_cost(first, half) : 0) + rough_cost(second, n - half);
+    if (half > 0 && whole_cost > halves) {
+        // One gain per doubling up to a chunk, in quarters.
+        const auto doublings = static_cast<std::uint64_t>(std::bit_width(k_chunk_values / n)) - 1;
+        adaptation_ += weight * (whole_cost - halves) * doublings;
+    }
     class_codes_ += weight * n;
     if (!is_sparse(summary, n)) {
         add_dense(codes, n, summary, Sequence::primary, weight);
@@ -81,9 +118,14 @@ void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
     const std::uint8_t index =
         sparse_index(std::max<std::size_t>(nonzeros * k_chunk_values / n, 1));
     const auto byte = static_cast<std::uint8_t>(k_sparse_class + index);
-    count(chunk_class(byte, Sequence::primary).table, symbols_, n / 4, weight);
+    count(chunk_class(byte, Sequence::primary).table, symbols_, (n + 3) / 4, weight);
     const std::size_t padded = pad(rest_, nonzeros);
     add_dense(rest_, nonzeros, summarise_chunk(rest_, padded), Sequence::nonzero, weight);
+}
+
+void CodeCost::add_exact(std::size_t n, std::size_t value_bytes, std::uint64_t weight) {
+    constexpr std::uint64_t k_position_bits = 10;
+    raw_bits_ += weight * n * (8 * value_bytes + k_position_bits);
 }
 
 void CodeCost::add_planes(const std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
@@ -93,26 +135,40 @@ void CodeCost::add_planes(const std::uint32_t* codes, std::size_t n, std::uint64
         for (std::size_t i = g; i < end; ++i) all |= codes[i];
         raw_bits_ += weight * static_cast<unsigned>(std::bit_width(all)) * (end - g);
     }
+    // Each of a chunk's 16 lanes ends with a whole word: 12 bits more, on average.
+    raw_bits_ += weight * (n * 16 * 12 / k_chunk_values);
     class_codes_ += weight * n * 4;
 }
 
-double CodeCost::bits() const {
+double CodeCost::bytes(double scale) const {
     double shared = 0, own = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
-        const std::span counts(counts_.data() + t * k_symbols, k_symbols);
+        std::array<std::uint64_t, k_symbols> counts;
+        std::uint64_t any = 0;
+        for (std::size_t s = 0; s < k_symbols; ++s) {
+            counts[s] =
+                static_cast<std::uint64_t>(static_cast<double>(counts_[t * k_symbols + s]) / scale);
+            any |= counts[s];
+        }
+        if (any == 0) continue;
         const auto bits = static_cast<double>(coded_bits_q16(counts, frequencies_[t])) / 65536;
-        if (bits == 0) continue;
-        const Frequencies trained = train_frequencies(counts, t, alphabets_[t]);
-        const double price = 8.0 * k_symbols;
-        const double trained_bits =
-            static_cast<double>(coded_bits_q16(counts, trained)) / 65536 + price;
         shared += bits;
+        if (!drift_check_) continue;
+        const Frequencies trained = train_frequencies(counts, t, alphabets_[t]);
+        constexpr double k_price = 8.0 * k_symbols;
+        const double trained_bits =
+            static_cast<double>(coded_bits_q16(counts, trained)) / 65536 + k_price;
         own += std::min(bits, trained_bits);
     }
-    const double rest = static_cast<double>(raw_bits_) +
-                        k_class_bits * static_cast<double>(class_codes_) / k_chunk_values;
-    const bool drifted = shared - own > (shared + rest) / 100;
-    return (drifted ? own : shared) + rest;
+    const double rest = (static_cast<double>(raw_bits_) + static_cast<double>(adaptation_) / 128 +
+                         k_class_bits * static_cast<double>(class_codes_) / k_chunk_values) /
+                        scale;
+    const bool drifted = drift_check_ && shared - own > (shared + rest) / 100;
+    const double bytes = ((drifted ? own : shared) + rest) / 8;
+    if (all_codes_ == 0) return bytes;
+    // Units of 262,144 codes, or of 64 KiB where those are shorter, each with its states and head.
+    const double units = std::min(static_cast<double>(all_codes_) / scale / 262144, bytes / 65536);
+    return bytes + std::max(units, 1.0) * (k_state_bytes + 10) + 16;
 }
 
 }  // namespace caesura::codec

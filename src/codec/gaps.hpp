@@ -20,7 +20,7 @@ namespace caesura::codec {
 /// Are gaps more than 1 in 256 of a sample? A gap is what is not finite or so large that its own
 /// rounding exceeds the bound.
 template <class T>
-bool has_many_gaps(std::span<const T> values, T bound);
+bool has_many_gaps(std::span<const T> sample, T bound);
 
 /// A slab without its gaps. Keeps its memory from slab to slab.
 template <class T>

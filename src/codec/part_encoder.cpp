@@ -6,6 +6,7 @@
 
 #include "codec/gaps.hpp"
 #include "codec/logarithm.hpp"
+#include "codec/measure.hpp"
 #include "codec/typed_view.hpp"
 
 namespace caesura::codec {
@@ -38,6 +39,7 @@ struct Typed {
     ExactValues<T> exact;
     LogarithmOfSlab<T> logarithm;
     FilledSlab<T> filled;
+    Spots<T> spots;          // of what is predicted
     std::vector<T> aligned;  // where the caller's values do not lie where a T may
 };
 
@@ -79,8 +81,8 @@ struct PartEncoder::Work {
     bool lossless_is_smaller(std::span<const std::byte> values, std::size_t value_bytes,
                              std::size_t lossy_bytes, std::vector<std::byte>& lossless);
     template <class T>
-    Prepared<T> prepare(std::span<const T> values, const ResolvedBound& resolved,
-                        PartHeader& header);
+    Prepared<T> prepare(std::span<const T> values, const Shape& shape,
+                        const ResolvedBound& resolved, PartHeader& header);
     template <class T>
     bool encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
                       const EncodeRequest& request, std::uint64_t expected_bytes,
@@ -89,6 +91,10 @@ struct PartEncoder::Work {
     Status finish_overrides(std::span<const T> values, const Shape& shape,
                             const EncodeRequest& request, PartHeader& header, PartWriter& part,
                             std::size_t begin, std::vector<std::byte>& out);
+    Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
+    template <class T>
+    Choice predict_lossy(std::span<const T> values, const Shape& shape,
+                         const EncodeRequest& request, bool& possible);
     template <class T>
     Status encode_lossy(std::span<const T> values, const Shape& shape, const EncodeRequest& request,
                         TableStatistics* statistics, std::vector<std::byte>& out, bool& possible);
@@ -147,25 +153,29 @@ bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& s
 /// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
 /// slab without its gaps.
 template <class T>
-Prepared<T> PartEncoder::Work::prepare(std::span<const T> values, const ResolvedBound& resolved,
-                                       PartHeader& header) {
+Prepared<T> PartEncoder::Work::prepare(std::span<const T> values, const Shape& shape,
+                                       const ResolvedBound& resolved, PartHeader& header) {
     Typed<T>& work = typed<T>();
-    Prepared<T> prepared;
-    prepared.coded = values;
+    Prepared<T> prepared{values, {}, false};
+    work.spots.look(values, shape);
     double bound = resolved.bound;
+    const auto take = [&](std::span<const T> coded) {
+        header.overrides = true;
+        prepared.coded = coded;
+        work.spots.look(coded, shape);
+    };
     if (resolved.how == ResolvedBound::How::logarithm) {
         if (!work.logarithm.transform(values, bound)) return prepared;
-        prepared.coded = work.logarithm.logarithms();
+        take(work.logarithm.logarithms());
         header.logarithm = true;
-        header.overrides = true;
         header.centre = work.logarithm.centre();
-    } else if (has_many_gaps(values, static_cast<T>(bound))) {
+    } else if (has_many_gaps(work.spots.sample(), static_cast<T>(bound))) {
         work.filled.fill(values, static_cast<T>(bound));
-        prepared.coded = work.filled.values();
-        header.overrides = true;
+        take(work.filled.values());
     }
-    prepared.quantiser = choose_quantiser(prepared.coded, bound);
+    prepared.quantiser = choose_quantiser(work.spots.sample(), bound);
     prepared.possible = prepared.quantiser.bound > 0;
+    if (prepared.possible) work.spots.rate(prepared.quantiser);
     header.step = static_cast<double>(prepared.quantiser.step);
     header.bound = static_cast<double>(prepared.quantiser.bound);
     return prepared;
@@ -203,16 +213,17 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
                                        std::vector<std::byte>& out, bool& possible) {
     const std::size_t begin = out.size();
     PartHeader header;
-    const Prepared<T> prepared = prepare(values, request.bound, header);
+    const Prepared<T> prepared = prepare(values, shape, request.bound, header);
     possible = prepared.possible;
     if (!possible) return {};
     header.coding = coding_of(request);
-    const Choice choice = choose(prepared.coded, shape, prepared.quantiser, request.mode,
-                                 header.coding, *request.tables);
+    Rehearsal<T> rehearsal(typed<T>().spots, shape, prepared.quantiser);
+    const Choice choice =
+        choose(typed<T>().spots, shape, prepared.quantiser, request.mode, rehearsal);
     header.kind = choice.kind;
     header.lorenzo = choice.lorenzo;
     header.interpolation = choice.interpolation;
-    out.reserve(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 16 + 256));
+    out.reserve(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 4 + 256));
 
     PartWriter part(header, out);
     // A block that the shared tables do not fit brings its own, whatever they are.
@@ -274,37 +285,64 @@ Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape
     return counting != nullptr ? statistics->add(counts) : Status();
 }
 
+Choice PartEncoder::Work::predict_exactly(std::span<const std::byte> values,
+                                          std::size_t value_bytes) {
+    Choice choice;
+    choice.kind = PartKind::lossless;
+    choice.bytes = 1 + packer.estimate(values, value_bytes);
+    if (choice.bytes > values.size()) {
+        choice.kind = PartKind::raw;
+        choice.bytes = 1 + values.size();
+    }
+    return choice;
+}
+
+template <class T>
+Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& shape,
+                                        const EncodeRequest& request, bool& possible) {
+    PartHeader header;
+    const Prepared<T> prepared = prepare(values, shape, request.bound, header);
+    possible = prepared.possible;
+    if (!possible) return {};
+    const Coding coding = coding_of(request);
+    const Spots<T>& spots = typed<T>().spots;
+    Rehearsal<T> rehearsal(spots, shape, prepared.quantiser);
+    Choice choice = choose(spots, shape, prepared.quantiser, request.mode, rehearsal);
+    choice.bytes = measure(spots, prepared.quantiser, rehearsal, choice, coding, *request.tables,
+                           request.drift_check);
+    // Its bytes are those of rANS; a Huffman code has at least one bit.
+    if (coding == Coding::huffman) {
+        choice.bytes = std::max<std::uint64_t>(choice.bytes, values.size() / 8);
+    }
+    return choice;
+}
+
 Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shape,
                             const EncodeRequest& request) {
     const std::size_t value_bytes = request.header.value_bytes();
-    Choice exact;
     if (is_constant(values, value_bytes)) {
-        exact.kind = PartKind::constant;
-        exact.bytes = 1 + value_bytes;
-        return exact;
+        Choice constant;
+        constant.kind = PartKind::constant;
+        constant.bytes = 1 + value_bytes;
+        return constant;
     }
-    exact.kind = PartKind::lossless;
-    exact.bytes = 1 + work_->packer.estimate(values, value_bytes);
-    if (exact.bytes > values.size()) {
-        exact.kind = PartKind::raw;
-        exact.bytes = 1 + values.size();
+    bool possible = request.bound.how != ResolvedBound::How::exact;
+    Choice lossy;
+    if (possible) {
+        const auto predict_as = [&]<class T>(Typed<T>& typed) {
+            const auto view = typed_view<T>(values, typed.aligned);
+            return work_->predict_lossy(view, shape, request, possible);
+        };
+        lossy = request.header.dtype == DType::float32 ? predict_as(work_->float_values)
+                                                       : predict_as(work_->double_values);
     }
-    if (request.bound.how == ResolvedBound::How::exact) return exact;
-    const auto lossy = [&]<class T>(Typed<T>& typed) {
-        const auto view = typed_view<T>(values, typed.aligned);
-        PartHeader header;
-        const Prepared<T> prepared = work_->prepare(view, request.bound, header);
-        if (!prepared.possible) return exact;
-        Choice choice = choose(prepared.coded, shape, prepared.quantiser, request.mode,
-                               coding_of(request), *request.tables);
-        // Its bytes are those of rANS; a Huffman code has at least one bit.
-        if (coding_of(request) == Coding::huffman)
-            choice.bytes = std::max<std::uint64_t>(choice.bytes, view.size() / 8);
-        return choice;
-    };
-    const Choice choice = request.header.dtype == DType::float32 ? lossy(work_->float_values)
-                                                                 : lossy(work_->double_values);
-    return choice.bytes < exact.bytes ? choice : exact;
+    // Only where encode() would compare the two.
+    if (possible && (lossy.bytes * k_compare_below_ratio < values.size() ||
+                     lossy.bytes < least_packed_bytes(values, value_bytes))) {
+        return lossy;
+    }
+    const Choice exact = work_->predict_exactly(values, value_bytes);
+    return possible && lossy.bytes <= exact.bytes ? lossy : exact;
 }
 
 }  // namespace caesura::codec

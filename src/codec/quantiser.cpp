@@ -4,31 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "codec/sample_kernels.hpp"
+
 namespace caesura::codec {
-namespace {
-
-constexpr std::size_t k_line_values = 16;
-constexpr std::size_t k_most_lines = 512;  // each is a wait for memory
-
 template <class T>
-double largest_sampled_magnitude(std::span<const T> values, double limit) {
-    double largest = 0.0;
-    // Odd, so that no axis' period is sampled twice.
-    const std::size_t lines = (values.size() / k_line_values / k_most_lines) | 1;
-    for (std::size_t i = 0; i < values.size(); i += k_line_values * lines) {
-        const std::size_t end = std::min(values.size(), i + k_line_values);
-        for (std::size_t j = i; j < end; ++j) {
-            const double magnitude = std::abs(static_cast<double>(values[j]));
-            if (magnitude < limit) largest = std::max(largest, magnitude);  // false for NaN
-        }
-    }
-    return largest;
-}
-
-}  // namespace
-
-template <class T>
-Quantiser<T> choose_quantiser(std::span<const T> values, double bound) {
+Quantiser<T> choose_quantiser(std::span<const T> sample, double bound) {
     using Limits = std::numeric_limits<T>;
     Quantiser<T> quantiser;
     const double capped = std::min(bound, static_cast<double>(Limits::max()));
@@ -40,9 +20,9 @@ Quantiser<T> choose_quantiser(std::span<const T> values, double bound) {
     // half step: q's product with 1/step, that reciprocal, and q * step are each rounded. An ulp of
     // room leaves about one value in 10,000 outside where this matters at all. Fill values that no
     // 32-bit lattice integer reaches are stored exactly anyway and must not spoil the step.
-    const double reach = 2147483648.0 * capped;
-    const double rounding =
-        largest_sampled_magnitude(values, reach) * static_cast<double>(Limits::epsilon());
+    const double reach = std::min(2147483648.0 * capped, static_cast<double>(Limits::max()));
+    const T largest = sample_largest(sample.data(), sample.size(), static_cast<T>(reach));
+    const double rounding = static_cast<double>(largest) * static_cast<double>(Limits::epsilon());
     const double share = capped > 0 ? rounding / capped : 1.0;
     const double shrink = std::min(0.125, std::max(1.0 / 65536, share));
     const double step = 2.0 * static_cast<double>(quantiser.bound) * (1.0 - shrink);

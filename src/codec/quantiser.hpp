@@ -21,8 +21,9 @@ struct Quantiser {
 /// step = 2 * bound, shrunk so that rounding the block's largest finite magnitude to T still fits
 /// (by an eighth of the bound at most: past that, values are simply stored exactly).
 /// bound may be so small that no lattice is possible; the step is then the smallest usable one.
-/// Looks at one cache line in 61: a magnitude it misses costs a few exact values, not the bound.
+/// @param sample  of the block's values: a magnitude it misses costs a few exact values, not the
+///                bound.
 template <class T>
-Quantiser<T> choose_quantiser(std::span<const T> values, double bound);
+Quantiser<T> choose_quantiser(std::span<const T> sample, double bound);
 
 }  // namespace caesura::codec

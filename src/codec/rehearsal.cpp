@@ -2,126 +2,251 @@
 
 #include <algorithm>
 
-#include "codec/code_cost.hpp"
-#include "codec/sampler.hpp"
+#include "codec/sample_kernels.hpp"
 
 namespace caesura::codec {
 namespace {
 
-constexpr std::uint64_t k_piece_values = 8192;
+constexpr std::uint64_t k_piece_values = 4096;
+constexpr std::uint64_t k_even_quarters = 2;
 
-/// Sums rough bits of the codes it is given.
-class RoughSink final : public CodeSink {
-  public:
-    void put_chunk(const std::uint32_t* codes, std::size_t n) override {
-        bits_ += rough_bits(summarise_chunk(codes, k_chunk_values), n);
-    }
-    double bits() const { return bits_; }
-
-  private:
-    double bits_ = 0;
-};
-
-/// Alike along all axes, but longer along x, as far as the block goes.
-Shape piece_shape(const Shape& shape) {
+/// Rows that keep vectors busy, and alike along the other axes, as far as the block goes.
+Shape choose_piece(const Shape& shape) {
+    if (shape.count() <= k_piece_values) return shape;
+    constexpr std::uint64_t k_row_values = 64;
+    const int x = shape.rank() - 1;
     Shape piece = Shape::filled(shape.rank(), 1);
-    for (bool grown = true; grown && piece.count() * 2 <= k_piece_values;) {
+    const auto grow = [&](int axis) {
+        if (piece[axis] * 2 > shape[axis] || piece.count() * 2 > k_piece_values) return false;
+        piece[axis] *= 2;
+        return true;
+    };
+    while (piece[x] < k_row_values && grow(x)) {
+    }
+    for (bool grown = true; grown;) {
         grown = false;
-        for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-            if (piece[axis] * 2 > shape[axis] || piece.count() * 2 > k_piece_values) continue;
-            piece[axis] *= 2;
-            grown = true;
-        }
+        for (int axis = x - 1; axis >= 0; --axis) grown = grow(axis) || grown;
+    }
+    while (grow(x)) {
+    }
+    for (int axis = 0; axis < x; ++axis) {
+        if (piece[axis] > 1) piece[axis] = std::min(piece[axis] + 1, shape[axis]);
     }
     return piece;
 }
 
-/// Rough bits of differences along x of a few rows inside a piece: is anything going on here?
-template <class T>
-double activity(const T* values, const Shape& shape, const Box& piece, T step) {
-    constexpr std::size_t k_most = 64;
-    constexpr std::uint64_t k_rows = 4;
-    const int x = shape.rank() - 1;
-    const std::size_t n =
-        static_cast<std::size_t>(std::min<std::uint64_t>(piece.extent[x], k_most));
-    alignas(64) std::uint32_t codes[k_most] = {};
-    std::int32_t indices[k_most];
-    double bits = 0;
-    for (std::uint64_t r = 0; r < k_rows; ++r) {
-        std::uint64_t at = 0;
-        for (int axis = 0; axis < shape.rank(); ++axis) {
-            const std::uint64_t inside = axis == x ? 0 : piece.extent[axis] * (2 * r + 1) / 8;
-            at = at * shape[axis] + piece.offset[axis] + inside;
+/// Values on the grid of a level.
+std::uint64_t count_at(const Shape& shape, int level) {
+    std::uint64_t count = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis) count *= ((shape[axis] - 1) >> level) + 1;
+    return count;
+}
+
+/// The share of rows without a previous one, of the finest level's passes with feedback.
+double fresh_share(const Shape& shape, const InterpolationSettings& settings) {
+    const FourAxes axes(shape);
+    const auto n_axes = static_cast<std::size_t>(
+        std::count_if(axes.axis.begin(), axes.axis.end(), [](int axis) { return axis >= 0; }));
+    if (n_axes < 3) return 0;  // rows are planes of their own, and carry on
+    const auto place_of = [&](int axis) {
+        return std::find(settings.order.begin(), settings.order.begin() + shape.rank(), axis) -
+               settings.order.begin();
+    };
+    double fresh = 0, all = 0;
+    for (std::size_t a = 4 - n_axes; a < 4; ++a) {
+        const int along = axes.axis[a];
+        if (settings.feedback[static_cast<std::size_t>(along)] == 0) continue;
+        double rows = 1;  // of a plane
+        for (std::size_t b = 4 - n_axes + 1; b < 3; ++b) {
+            const auto extent = static_cast<double>(axes.extent[b]);
+            rows *= b != a && place_of(axes.axis[b]) < place_of(along) ? extent : extent / 2;
         }
-        sample_indices(values + at, n, step, indices);
-        sample_zigzag_differences(indices, n - 1, codes);
-        bits += rough_bits(summarise_chunk(codes, k_most), n);
+        const auto values = static_cast<double>(1U << place_of(along));
+        fresh += values / rows;
+        all += values;
     }
-    return bits;
+    return all > 0 ? std::min(fresh / all, 1.0) : 0.0;
 }
 
 }  // namespace
 
 template <class T>
-Rehearsal<T>::Rehearsal(const T* values, const Shape& shape, const Quantiser<T>& quantiser)
-    : quantiser_(quantiser), piece_(piece_shape(shape)), values_(k_pieces * piece_.count()) {
-    // Where the bits are: of places all over the block, sorted by what goes on there, those at a
-    // quarter and three quarters of the sum. In a field that is alike everywhere, any two.
-    constexpr std::size_t k_places = 32;
-    std::vector<std::pair<double, Box>> places;
-    Places spread(23);
-    double sum = 0;
-    for (std::size_t p = 0; p < k_places; ++p) {
-        Box box{Shape::filled(shape.rank(), 0), piece_};
-        for (int axis = 0; axis < shape.rank(); ++axis) {
-            const std::uint64_t n = shape[axis] - piece_[axis] + 1;
-            box.offset[axis] = axis == 0 ? (p * n + spread.below(n)) / k_places : spread.below(n);
+Rehearsal<T>::Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser)
+    : values_(spots.values()),
+      shape_(shape),
+      axes_(spots.axes()),
+      quantiser_(quantiser),
+      piece_shape_(choose_piece(shape)) {
+    // Each of the picks stands for as many bits as any other. Sorted by how much goes on, those in
+    // the middle of each sixth; settings are chosen on those at a quarter and at three quarters.
+    constexpr std::array<std::size_t, k_pieces> k_sixths{1, 4, 2, 0, 3, 5};
+    std::vector<Pick> picks = spots.pick(4 * k_pieces, k_even_quarters);
+    std::stable_sort(picks.begin(), picks.end(),
+                     [](const Pick& a, const Pick& b) { return a.weight > b.weight; });
+    for (std::size_t p = 0; p < k_pieces; ++p) {
+        picks_[p] = picks[(2 * k_sixths[p] + 1) * picks.size() / (2 * k_pieces)];
+    }
+    pieces_.reserve(k_pieces);
+    for (std::size_t group = 0; group < k_groups; ++group) {
+        const int level = static_cast<int>(group);
+        const bool last = group + 1 == k_groups;
+        begins_[group] = static_cast<std::size_t>(count_at(piece_shape_, level));
+        const std::uint64_t coarser = last ? 0 : count_at(shape, level + 1);
+        shares_[group] = static_cast<double>(count_at(shape, level) - coarser) /
+                         static_cast<double>(shape.count());
+    }
+    begins_[k_groups] = 0;
+}
+
+template <class T>
+auto Rehearsal<T>::piece(std::size_t index) -> const Piece& {
+    while (pieces_.size() <= index) {
+        const Pick& pick = picks_[pieces_.size()];
+        Box box{Shape::filled(shape_.rank(), 0), piece_shape_};
+        for (std::size_t a = 0; a < 4; ++a) {
+            const int axis = axes_.axis[a];
+            if (axis < 0) continue;
+            const std::uint64_t half = piece_shape_[axis] / 2;
+            box.offset[axis] =
+                std::min(std::max(pick.at[a], half) - half, shape_[axis] - piece_shape_[axis]);
         }
-        places.emplace_back(activity(values, shape, box, quantiser.step), box);
-        sum += places.back().first;
+        Piece piece{std::vector<T>(static_cast<std::size_t>(piece_shape_.count())), pick.weight};
+        const Box whole{Shape::filled(shape_.rank(), 0), shape_};
+        copy_box(box, whole, reinterpret_cast<const std::byte*>(values_), box,
+                 reinterpret_cast<std::byte*>(piece.values.data()), sizeof(T));
+        pieces_.push_back(std::move(piece));
     }
-    std::stable_sort(places.begin(), places.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    double passed = 0;
-    int piece = 0;
-    for (const auto& [bits, box] : places) {
-        passed += bits;
-        while (piece < k_pieces && passed * 2 * k_pieces >= sum * (2 * piece + 1)) {
-            copy_piece(values, shape, box, piece++);
+    return pieces_[index];
+}
+
+template <class T>
+void Rehearsal<T>::encode(const Piece& piece, const InterpolationSettings& settings) {
+    collector_.clear();
+    exact_.values.clear();
+    exact_.positions.clear();
+    CodeWriter writer(collector_);
+    encode_interpolation(piece.values.data(), piece_shape_, quantiser_, settings, scratch_, writer,
+                         exact_);
+    writer.finish();
+}
+
+template <class T>
+template <class Use>
+void Rehearsal<T>::for_each_chunk(std::size_t group, Use use) {
+    const std::size_t end = begins_[group];
+    for (std::size_t i = begins_[group + 1]; i < end; i += k_chunk_values) {
+        const std::size_t n = std::min(k_chunk_values, end - i);
+        std::copy_n(collector_.codes().data() + i, n, chunk_);
+        std::fill(chunk_ + n, chunk_ + (n + 63) / 64 * 64, 0U);
+        use(n);
+    }
+}
+
+template <class T>
+double Rehearsal<T>::cost(const InterpolationSettings& settings, std::size_t first,
+                          std::size_t last) {
+    double cost = 0;
+    for (std::size_t p = first; p < last; ++p) {
+        const Piece& one = piece(p);
+        encode(one, settings);
+        for (std::size_t group = 0; group < k_groups; ++group) {
+            std::uint64_t bits = 0;
+            for_each_chunk(group, [&](std::size_t n) {
+                bits += rough_cost(summarise_chunk(chunk_, (n + 63) / 64 * 64), n);
+            });
+            const std::size_t n = begins_[group] - begins_[group + 1];
+            if (n == 0) continue;
+            cost += one.weight * shares_[group] * static_cast<double>(bits) / 128 /
+                    static_cast<double>(n);
         }
     }
+    return cost;
 }
 
 template <class T>
-void Rehearsal<T>::copy_piece(const T* values, const Shape& shape, const Box& box, int piece) {
-    const Box whole{Shape::filled(shape.rank(), 0), shape};
-    copy_box(box, whole, reinterpret_cast<const std::byte*>(values), box,
-             reinterpret_cast<std::byte*>(piece_values(piece)), sizeof(T));
-}
-
-template <class T>
-double Rehearsal<T>::bits(const InterpolationSettings& settings, int first, int last) {
-    RoughSink sink;
-    for (int piece = first; piece < last; ++piece) {
-        CodeWriter writer(sink);
-        exact_ = {};
-        encode_interpolation(piece_values(piece), piece_, quantiser_, settings, scratch_, writer,
-                             exact_);
-        writer.finish();
+double Rehearsal<T>::cost(const LorenzoSettings& settings, std::size_t first, std::size_t last) {
+    // The piece as four axes, like the block.
+    const FourAxes axes(piece_shape_);
+    const std::size_t n = static_cast<std::size_t>(piece_shape_.count());
+    double cost = 0;
+    for (std::size_t p = first; p < last; ++p) {
+        const Piece& one = piece(p);
+        indices_.resize(n);
+        sample_indices(one.values.data(), n, quantiser_, indices_.data());
+        // After each difference, what lies at an index belongs one slice further on.
+        std::int32_t* sum = indices_.data();
+        std::size_t left = n;
+        for (std::size_t a = 0; a < 3; ++a) {
+            if (axes.extent[a] == 1) continue;
+            const auto stride = static_cast<std::size_t>(axes.stride[a]);
+            left -= stride;
+            if ((settings.axes >> axes.axis[a] & 1) != 0) {
+                sample_difference(sum + stride, sum, left, sum);
+            } else {
+                sum += stride;
+            }
+        }
+        const bool along_x = axes.axis[3] >= 0 && (settings.axes >> axes.axis[3] & 1) != 0;
+        const auto rows_from = [](std::uint64_t extent) {
+            return static_cast<std::size_t>(extent > 1 ? extent - 1 : 1);
+        };
+        const auto columns = static_cast<std::size_t>(axes.extent[3]) - 1;
+        const std::size_t rows = rows_from(axes.extent[2]);
+        const std::size_t at_once =
+            std::max<std::size_t>(1, k_chunk_values / std::max<std::size_t>(columns, 1));
+        std::uint64_t bits = 0, counted = 0;
+        for (std::size_t i0 = 0; i0 < rows_from(axes.extent[0]); ++i0) {
+            for (std::size_t i1 = 0; i1 < rows_from(axes.extent[1]); ++i1) {
+                const std::int32_t* plane = sum + i0 * axes.stride[0] + i1 * axes.stride[1];
+                for (std::size_t r = 0; r < rows; r += at_once) {
+                    const std::size_t some = std::min(at_once, rows - r);
+                    for (std::size_t x = 0; x < columns; x += k_chunk_values) {
+                        const std::size_t width = std::min(columns - x, k_chunk_values);
+                        sample_codes(plane + r * axes.stride[2] + x, some, width, along_x, chunk_);
+                        const std::size_t count = some * width;
+                        std::fill(chunk_ + count, chunk_ + (count + 63) / 64 * 64, 0U);
+                        bits += rough_cost(summarise_chunk(chunk_, (count + 63) / 64 * 64), count);
+                        counted += count;
+                    }
+                }
+            }
+        }
+        cost += one.weight * static_cast<double>(bits) / 128 /
+                static_cast<double>(std::max<std::uint64_t>(counted, 1));
     }
-    return sink.bits();
+    return cost;
 }
 
 template <class T>
-double Rehearsal<T>::bits(const LorenzoSettings& settings, int first, int last) {
-    RoughSink sink;
-    for (int piece = first; piece < last; ++piece) {
-        CodeWriter writer(sink);
-        exact_ = {};
-        encode_lorenzo(piece_values(piece), piece_, quantiser_, settings, scratch_, writer, exact_);
-        writer.finish();
+double Rehearsal<T>::without_warm_up(const InterpolationSettings& settings) {
+    const double here = fresh_share(piece_shape_, settings);
+    const double there = fresh_share(shape_, settings);
+    if (here <= there || here >= 1) return 1;
+    InterpolationSettings none = settings;
+    none.feedback = {};
+    const double with = cost(settings, 0, k_tuning_pieces);
+    const double without = cost(none, 0, k_tuning_pieces);
+    if (!(with > 0)) return 1;
+    const double settled = (with - here * without) / (1 - here);
+    return std::clamp(((1 - there) * settled + there * without) / with, 0.8, 1.2);
+}
+
+template <class T>
+void Rehearsal<T>::measure(const InterpolationSettings& settings, double scale, CodeCost& cost) {
+    for (std::size_t p = 0; p < k_pieces; ++p) {
+        const Piece& one = piece(p);
+        encode(one, settings);
+        for (std::size_t group = 0; group < k_groups; ++group) {
+            const std::size_t n = begins_[group] - begins_[group + 1];
+            if (n == 0) continue;
+            const double weight = scale * one.weight * shares_[group] *
+                                  static_cast<double>(shape_.count()) / static_cast<double>(n) /
+                                  static_cast<double>(k_pieces);
+            const auto whole = static_cast<std::uint64_t>(std::max(1.0, weight));
+            for_each_chunk(group, [&](std::size_t count) { cost.add(chunk_, count, whole); });
+            if (group == 0) cost.add_exact(exact_.values.size(), sizeof(T), whole);
+        }
     }
-    return sink.bits();
 }
 
 template class Rehearsal<float>;

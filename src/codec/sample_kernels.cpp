@@ -71,32 +71,22 @@ void LatticeDouble(double* values, std::size_t n, double step) {
     for (std::size_t i = 0; i < n; ++i) values[i] = round_within(values[i] * inverse) * step;
 }
 
-void IndicesFloat(const float* values, std::size_t n, float step, std::int32_t* indices) {
-    const float inverse = 1 / step;
-    for (std::size_t i = 0; i < n; ++i) {
-        indices[i] = static_cast<std::int32_t>(round_within(values[i] * inverse));
-    }
-}
-void IndicesDouble(const double* values, std::size_t n, double step, std::int32_t* indices) {
-    const double inverse = 1 / step;
-    for (std::size_t i = 0; i < n; ++i) {
-        indices[i] = static_cast<std::int32_t>(round_within(values[i] * inverse));
-    }
-}
-
 HWY_INLINE std::int32_t minus(std::int32_t a, std::int32_t b) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
 }
 void Difference(const std::int32_t* a, const std::int32_t* b, std::size_t n, std::int32_t* out) {
     for (std::size_t i = 0; i < n; ++i) out[i] = minus(a[i], b[i]);
 }
-void Zigzag(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
-    for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(values[i]);
+void Codes(const std::int32_t* values, std::size_t rows, std::size_t n, bool along_x,
+           std::uint32_t* codes) {
+    for (std::size_t r = 0; r < rows; ++r, values += n + 1, codes += n) {
+        if (along_x) {
+            for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(minus(values[i + 1], values[i]));
+        } else {
+            for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(values[i + 1]);
+        }
+    }
 }
-void ZigzagDifferences(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
-    for (std::size_t i = 0; i < n; ++i) codes[i] = zigzag(minus(values[i + 1], values[i]));
-}
-
 }  // namespace caesura::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -106,11 +96,8 @@ HWY_EXPORT(InterpolateFloat);
 HWY_EXPORT(InterpolateDouble);
 HWY_EXPORT(LatticeFloat);
 HWY_EXPORT(LatticeDouble);
-HWY_EXPORT(IndicesFloat);
-HWY_EXPORT(IndicesDouble);
 HWY_EXPORT(Difference);
-HWY_EXPORT(Zigzag);
-HWY_EXPORT(ZigzagDifferences);
+HWY_EXPORT(Codes);
 
 template <>
 void sample_interpolation(const SampledRow<float>& row, float step, bool cubic, float feedback,
@@ -130,23 +117,13 @@ template <>
 void sample_lattice(double* values, std::size_t n, double step) {
     HWY_DYNAMIC_DISPATCH(LatticeDouble)(values, n, step);
 }
-template <>
-void sample_indices(const float* values, std::size_t n, float step, std::int32_t* indices) {
-    HWY_DYNAMIC_DISPATCH(IndicesFloat)(values, n, step, indices);
-}
-template <>
-void sample_indices(const double* values, std::size_t n, double step, std::int32_t* indices) {
-    HWY_DYNAMIC_DISPATCH(IndicesDouble)(values, n, step, indices);
-}
 void sample_difference(const std::int32_t* a, const std::int32_t* b, std::size_t n,
                        std::int32_t* out) {
     HWY_DYNAMIC_DISPATCH(Difference)(a, b, n, out);
 }
-void sample_zigzag(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
-    HWY_DYNAMIC_DISPATCH(Zigzag)(values, n, codes);
-}
-void sample_zigzag_differences(const std::int32_t* values, std::size_t n, std::uint32_t* codes) {
-    HWY_DYNAMIC_DISPATCH(ZigzagDifferences)(values, n, codes);
+void sample_codes(const std::int32_t* values, std::size_t rows, std::size_t n, bool along_x,
+                  std::uint32_t* codes) {
+    HWY_DYNAMIC_DISPATCH(Codes)(values, rows, n, along_x, codes);
 }
 }  // namespace caesura::codec
 #endif

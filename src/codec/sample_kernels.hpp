@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "codec/quantiser.hpp"
+
 namespace caesura::codec {
 
 /// How a row of values is predicted from rows at distances 1 and 3 on either side.
@@ -29,15 +31,27 @@ void sample_interpolation(const SampledRow<T>& row, T step, bool cubic, T feedba
 template <class T>
 void sample_lattice(T* values, std::size_t n, T step);
 
-/// values -> lattice indices, out of range ones clamped.
+/// The largest magnitude below `limit`; 0 if there is none.
 template <class T>
-void sample_indices(const T* values, std::size_t n, T step, std::int32_t* indices);
+T sample_largest(const T* values, std::size_t n, T limit);
 
-/// a - b, wrapping; `out` may be `a`.
+/// values -> lattice indices; one that must be stored exactly repeats the index before it. Returns
+/// how many those are.
+template <class T>
+std::size_t sample_indices(const T* values, std::size_t n, const Quantiser<T>& quantiser,
+                           std::int32_t* indices);
+
+/// a - b, wrapping, one after the other; `out` may be `a` or `b`.
 void sample_difference(const std::int32_t* a, const std::int32_t* b, std::size_t n,
                        std::int32_t* out);
-/// Zigzag codes of n integers, or of n differences of n + 1 neighbours.
-void sample_zigzag(const std::int32_t* values, std::size_t n, std::uint32_t* codes);
-void sample_zigzag_differences(const std::int32_t* values, std::size_t n, std::uint32_t* codes);
+/// Zigzag codes of the last n of each row's n + 1 integers, or of their differences along x.
+void sample_codes(const std::int32_t* values, std::size_t rows, std::size_t n, bool along_x,
+                  std::uint32_t* codes);
+/// Of each run of n integers: the lengths in bits of its differences, summed up.
+/// @param values  k_code_slack more may be read.
+void sample_activity(const std::int32_t* values, std::size_t runs, std::size_t n,
+                     std::uint32_t* activity);
+/// How many of n symbols (a multiple of 64, each below 16) are 0, 1, ... 15.
+void sample_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts);
 
 }  // namespace caesura::codec

@@ -1,42 +1,47 @@
-// The choice is made from a sample of about 1 % of the values. First every setting that stands on
-// its own is ranked by a rough measure over sampled rows (which axis is best interpolated last, how
-// much feedback; along which axes to difference). What depends on other settings is rehearsed on
-// two small pieces with the real predictors. The size is what the encoder's own classes and tables
-// give for the sampled rows.
+// First every setting that stands on its own is ranked by a rough measure over sampled rows (which
+// axis is best interpolated last, how much feedback; along which axes to difference). What depends
+// on other settings is rehearsed on two small pieces with the real predictors.
 #include "codec/tune.hpp"
 
 #include <algorithm>
 
+#include "codec/code_cost.hpp"
+#include "codec/lorenzo_sample.hpp"
+#include "codec/pass_sample.hpp"
 #include "codec/rehearsal.hpp"
-#include "codec/sampler.hpp"
 
 namespace caesura::codec {
 namespace {
 
-constexpr int k_explored_places = 6;
-constexpr int k_measured_places = 48;
-constexpr double k_weight_scale = 16;  // weights are sixteenths of a value
-constexpr std::uint64_t k_head_bytes = 64;
+constexpr std::size_t k_explored_places = 12;
+constexpr std::uint64_t k_even_quarters = 2;
 
 /// The pass along one axis at its best.
 struct AxisChoice {
+    int axis = 0;  ///< of the block's
     PassSettings pass;
     double rough = 0;
 };
 
+/// What a little more or less of something costs changes one way only on either side of the best:
+/// start in the middle and go on where it gets better.
 template <class T>
-AxisChoice explore_axis(Sampler<T>& sampler, int axis) {
-    std::vector<PassSettings> choices;
-    for (const bool cubic : {true, false}) {
-        for (const unsigned feedback : {0U, 4U, 8U, 12U}) {
-            if (!cubic && feedback == 12) continue;
-            choices.push_back({axis, cubic, feedback});
-        }
+AxisChoice explore_axis(PassSample<T>& sample, int axis) {
+    AxisChoice best{axis, {true, 4}, sample.cost({true, 4})};
+    const auto consider = [&](const PassSettings& pass) {
+        const double rough = sample.cost(pass);
+        if (!(rough < best.rough)) return false;
+        best.pass = pass;
+        best.rough = rough;
+        return true;
+    };
+    if (consider({true, 8})) {
+        consider({true, 12});
+    } else {
+        consider({true, 0});
     }
-    std::vector<double> rough;
-    sampler.explore_pass(axis, k_explored_places, choices, rough);
-    const auto best = std::min_element(rough.begin(), rough.end()) - rough.begin();
-    return {choices[static_cast<std::size_t>(best)], rough[static_cast<std::size_t>(best)]};
+    consider({false, best.pass.feedback / 2});
+    return best;
 }
 
 /// Orders to try: each axis last, where half of the values are, the others as they were ranked.
@@ -55,7 +60,7 @@ std::vector<std::array<std::uint8_t, k_max_rank>> orders_of(
 /// all pieces with what came out.
 template <class T>
 double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settings) {
-    constexpr int k_pieces = Rehearsal<T>::k_pieces;
+    constexpr std::size_t k_pieces = Rehearsal<T>::k_tuning_pieces;
     struct Tried {
         InterpolationSettings settings;
         double bits;
@@ -66,111 +71,135 @@ double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settin
     for (const auto& order : orders_of(settings.order, rank)) {
         Tried one{settings, 0};
         one.settings.order = order;
-        one.bits = rehearsal.bits(one.settings, 0, 1);
+        one.bits = rehearsal.cost(one.settings, 0, 1);
         tried.push_back(one);
     }
     std::stable_sort(tried.begin(), tried.end(),
                      [](const Tried& a, const Tried& b) { return a.bits < b.bits; });
     // The two best meet on the other pieces too.
     tried.resize(std::min<std::size_t>(tried.size(), 2));
-    for (Tried& one : tried) one.bits += rehearsal.bits(one.settings, 1, k_pieces);
+    for (Tried& one : tried) one.bits += rehearsal.cost(one.settings, 1, k_pieces);
     Tried best = tried.size() > 1 && tried[1].bits < tried[0].bits ? tried[1] : tried[0];
     const auto consider = [&](auto change) {
         InterpolationSettings other = best.settings;
         change(other);
         if (other == best.settings) return;
-        const double bits = rehearsal.bits(other, 0, k_pieces);
+        const double bits = rehearsal.cost(other, 0, k_pieces);
         if (bits < best.bits) best = {other, bits};
     };
-    // Sampled rows overrate noise, against which cubic and feedback are worse: ask the encoder.
+    // Sampled rows overrate noise, against which cubic is worse: ask the encoder.
     using Settings = InterpolationSettings;
     consider([&](Settings& other) { other.cubic = linear_where_sampled; });
-    consider([](Settings& other) {
-        for (auto& feedback : other.feedback) feedback /= 2;
-    });
-    consider([&](Settings& other) {
-        other.feedback[other.order[static_cast<std::size_t>(rank) - 1]] /= 2;
-    });
     consider([](Settings& other) { other.alpha = other.beta = 16; });
     settings = best.settings;
     return best.bits;
 }
 
 template <class T>
-InterpolationSettings explore_interpolation(Sampler<T>& sampler) {
-    const int first = sampler.shape().first_axis;
+InterpolationSettings explore_interpolation(const Spots<T>& spots, int rank,
+                                            const Quantiser<T>& quantiser,
+                                            const std::vector<Pick>& picks) {
     std::vector<AxisChoice> axes;
-    for (int axis = first; axis < 4; ++axis) {
-        if (sampler.has_pass(axis)) {
-            axes.push_back(explore_axis(sampler, axis));
-        } else {
-            axes.push_back({{axis, true, 0}, 1e30});  // no pass: its place does not matter
-        }
+    std::vector<bool> has_pass(static_cast<std::size_t>(rank), false);
+    PassSample<T> sample(spots, quantiser);
+    for (std::size_t a = 0; a < 4; ++a) {
+        const int axis = spots.axes().axis[a];
+        if (axis < 0) continue;
+        has_pass[static_cast<std::size_t>(axis)] = true;
+        sample.load(a, picks);
+        axes.push_back(explore_axis(sample, axis));
     }
     // The axis that is predicted best comes last, where half of the values are. Of equals, x comes
-    // first: its rows then lie whole.
+    // first: its rows then lie whole. An axis without a pass may come anywhere.
+    for (int axis = 0; axis < rank; ++axis) {
+        if (!has_pass[static_cast<std::size_t>(axis)]) axes.push_back({axis, {true, 0}, 1e30});
+    }
     std::stable_sort(axes.begin(), axes.end(), [](const AxisChoice& a, const AxisChoice& b) {
-        return a.rough != b.rough ? a.rough > b.rough : a.pass.axis > b.pass.axis;
+        return a.rough != b.rough ? a.rough > b.rough : a.axis > b.axis;
     });
     InterpolationSettings settings;
     settings.cubic = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
-        const PassSettings& pass = axes[i].pass;
-        const auto axis = static_cast<std::size_t>(pass.axis - first);
+        const auto axis = static_cast<std::size_t>(axes[i].axis);
         settings.order[i] = static_cast<std::uint8_t>(axis);
-        settings.feedback[axis] = static_cast<std::uint8_t>(pass.feedback);
-        if (pass.cubic) settings.cubic |= static_cast<std::uint8_t>(1U << axis);
+        settings.feedback[axis] = static_cast<std::uint8_t>(axes[i].pass.feedback);
+        if (axes[i].pass.cubic) settings.cubic |= static_cast<std::uint8_t>(1U << axis);
     }
     return settings;
 }
 
-template <class T>
-LorenzoSettings explore_lorenzo(Sampler<T>& sampler) {
-    const auto rough = sampler.explore_lorenzo(k_explored_places);
-    // Of equals the one along more axes: zeros that hang together cost nothing.
-    unsigned best = 0;
-    for (unsigned axes = 1; axes < 16; ++axes) {
-        if (rough[axes] <= rough[best]) best = axes;
-    }
+struct LorenzoChoice {
     LorenzoSettings settings;
-    settings.axes = static_cast<std::uint8_t>(best >> sampler.shape().first_axis);
-    return settings;
+    double bits = 0;  ///< rough, of the block
+};
+
+template <class T>
+LorenzoChoice explore_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantiser,
+                              const std::vector<Pick>& picks) {
+    const FourAxes& axes = spots.axes();
+    unsigned possible = 0;
+    for (unsigned a = 0; a < 4; ++a) possible |= (axes.axis[a] < 0 ? 0U : 1U) << a;
+    LorenzoSample<T> sample(spots, quantiser);
+    alignas(64) std::uint32_t codes[LorenzoSample<T>::k_most_codes + k_code_slack];
+    std::array<double, 16> rough{};
+    for (std::size_t p = 0; p < picks.size(); ++p) {
+        if (p == 0) sample.prefetch(picks[0].at);
+        if (p + 1 < picks.size()) sample.prefetch(picks[p + 1].at);
+        sample.load(picks[p].at);
+        for (unsigned subset = 1; subset < 16; ++subset) {
+            if ((subset & ~possible) != 0) continue;
+            const std::size_t n = sample.codes(subset, codes);
+            const std::size_t whole = (n + 63) / 64 * 64;
+            std::fill(codes + n, codes + whole, 0U);
+            rough[subset] += picks[p].weight / static_cast<double>(n) *
+                             static_cast<double>(rough_cost(summarise_chunk(codes, whole), n));
+        }
+    }
+    // Of equals the one along more axes: zeros that hang together cost nothing.
+    unsigned best = 8;
+    for (unsigned subset = 1; subset < 16; ++subset) {
+        if ((subset & ~possible) == 0 && rough[subset] <= rough[best]) best = subset;
+    }
+    LorenzoChoice choice;
+    choice.settings.axes = 0;
+    for (unsigned a = 0; a < 4; ++a) {
+        if ((best >> a & 1U) == 0 || axes.axis[a] < 0) continue;
+        choice.settings.axes |= static_cast<std::uint8_t>(1U << axes.axis[a]);
+    }
+    choice.bits =
+        rough[best] / 128 / static_cast<double>(picks.size()) * static_cast<double>(axes.count());
+    return choice;
 }
 
 }  // namespace
 
 template <class T>
-Choice choose(std::span<const T> values, const Shape& shape, const Quantiser<T>& quantiser,
-              Mode mode, Coding coding, const TableSet& tables) {
+Choice choose(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser, Mode mode,
+              Rehearsal<T>& rehearsal) {
+    const std::vector<Pick> picks = spots.pick(k_explored_places, k_even_quarters);
+    const LorenzoChoice lorenzo = explore_lorenzo(spots, quantiser, picks);
     Choice choice;
-    Sampler<T> sampler(values.data(), shape, quantiser);
-    choice.lorenzo = explore_lorenzo(sampler);
     choice.kind = PartKind::lorenzo;
-    double share = 1.0;
+    choice.lorenzo = lorenzo.settings;
+    double bits = lorenzo.bits;
     if (mode == Mode::strong || mode == Mode::automatic) {
-        constexpr int k_pieces = Rehearsal<T>::k_pieces;
-        Rehearsal<T> rehearsal(values.data(), shape, quantiser);
-        choice.interpolation = explore_interpolation(sampler);
-        const double bits = rehearse(rehearsal, shape.rank(), choice.interpolation);
-        const double lorenzo_bits = rehearsal.bits(choice.lorenzo, 0, k_pieces);
-        if (mode == Mode::strong || bits < lorenzo_bits) {
+        constexpr std::size_t k_pieces = Rehearsal<T>::k_tuning_pieces;
+        choice.interpolation = explore_interpolation(spots, shape.rank(), quantiser, picks);
+        const double interpolation_bits = rehearse(rehearsal, shape.rank(), choice.interpolation);
+        const double lorenzo_bits = rehearsal.cost(choice.lorenzo, 0, k_pieces);
+        if (mode == Mode::strong || interpolation_bits < lorenzo_bits) {
             choice.kind = PartKind::interpolation;
-            if (lorenzo_bits > 0) share = bits / lorenzo_bits;
+            if (lorenzo_bits > 0) bits *= interpolation_bits / lorenzo_bits;
         }
     }
-    // What Lorenzo costs can be told exactly from single rows; interpolation costs, of that, the
-    // share that it cost of the pieces.
-    CodeCost cost(tables);
-    const unsigned axes = static_cast<unsigned>(choice.lorenzo.axes) << sampler.shape().first_axis;
-    sampler.measure_lorenzo(axes, k_measured_places, coding == Coding::planes, cost);
-    const double bits = cost.bits() / k_weight_scale * share;
+    constexpr std::uint64_t k_head_bytes = 512;
     choice.bytes = k_head_bytes + static_cast<std::uint64_t>(bits / 8);
     return choice;
 }
 
-template Choice choose(std::span<const float>, const Shape&, const Quantiser<float>&, Mode, Coding,
-                       const TableSet&);
-template Choice choose(std::span<const double>, const Shape&, const Quantiser<double>&, Mode,
-                       Coding, const TableSet&);
+template Choice choose(const Spots<float>&, const Shape&, const Quantiser<float>&, Mode,
+                       Rehearsal<float>&);
+template Choice choose(const Spots<double>&, const Shape&, const Quantiser<double>&, Mode,
+                       Rehearsal<double>&);
 
 }  // namespace caesura::codec

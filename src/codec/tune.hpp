@@ -1,15 +1,15 @@
 // The choice of predictor and settings for one slab, and what they will cost.
 //
 // Invariants:
-//  - A choice depends on the values, the quantiser and the tables alone: the same everywhere.
+//  - A choice depends on the values and the quantiser alone: the same everywhere.
 #pragma once
-
-#include <span>
 
 #include "caesura/codec.hpp"
 #include "codec/entropy.hpp"
 #include "codec/frame.hpp"
 #include "codec/predictors.hpp"
+#include "codec/rehearsal.hpp"
+#include "codec/spots.hpp"
 
 namespace caesura::codec {
 
@@ -20,9 +20,10 @@ struct Choice {
     std::uint64_t bytes = 0;  ///< predicted size of the part
 };
 
+/// Settings, and a rough size.
 /// @param mode  automatic: the better of both predictors; else settings of that mode's predictor.
 template <class T>
-Choice choose(std::span<const T> values, const Shape& shape, const Quantiser<T>& quantiser,
-              Mode mode, Coding coding, const TableSet& tables);
+Choice choose(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser, Mode mode,
+              Rehearsal<T>& rehearsal);
 
 }  // namespace caesura::codec

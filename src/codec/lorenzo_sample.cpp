@@ -1,0 +1,131 @@
+#include "codec/lorenzo_sample.hpp"
+
+#include <algorithm>
+
+#include "codec/sample_kernels.hpp"
+
+namespace caesura::codec {
+namespace {
+
+constexpr std::size_t k_x = 3;
+constexpr std::size_t k_y = 2;
+constexpr std::size_t k_line_bytes = 64;
+
+}  // namespace
+
+template <class T>
+LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser, bool inside)
+    : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser), inside_(inside) {
+    corners_ = axes_.extent[0] > 1 ? 4 : axes_.extent[1] > 1 ? 2 : 1;
+    constexpr std::size_t k_most = 3 * (k_most_codes + 1);  // (rows + 1) * (columns + 1)
+    for (auto& corner : corner_) corner.resize(k_most);
+    difference_.resize(k_most);
+    below_.resize(k_most);
+}
+
+template <class T>
+auto LorenzoSample<T>::tile_of(const Place& place) const -> Tile {
+    const std::uint64_t columns = axes_.extent[k_y] == 1
+                                      ? k_most_codes
+                                      : std::min<std::uint64_t>(k_most_columns, axes_.extent[k_x]);
+    const std::uint64_t rows = std::max<std::uint64_t>(1, k_most_codes / columns);
+    Tile tile{place, 0, 0};
+    tile.first[k_x] = place[k_x] / columns * columns;
+    tile.first[k_y] = place[k_y] / rows * rows;
+    if (inside_) {
+        for (std::size_t a = 0; a < 4; ++a) {
+            if (tile.first[a] == 0 && axes_.extent[a] > 1) tile.first[a] = 1;
+        }
+    }
+    tile.columns = static_cast<std::size_t>(std::min(columns, axes_.extent[k_x] - tile.first[k_x]));
+    tile.rows = static_cast<std::size_t>(std::min(rows, axes_.extent[k_y] - tile.first[k_y]));
+    return tile;
+}
+
+template <class T>
+void LorenzoSample<T>::prefetch(const Place& place) const {
+    const Tile tile = tile_of(place);
+    const T* first = values_ + tile.first[0] * axes_.stride[0] + tile.first[1] * axes_.stride[1] +
+                     tile.first[k_y] * axes_.stride[k_y] + tile.first[k_x];
+    for (std::size_t corner = 0; corner < corners_; ++corner) {
+        if (((corner & 1U) != 0 && tile.first[1] == 0) ||
+            ((corner & 2U) != 0 && tile.first[0] == 0))
+            continue;
+        const T* row = first - (corner & 1U) * axes_.stride[1] - (corner >> 1) * axes_.stride[0];
+        for (std::size_t r = tile.first[k_y] > 0 ? 0 : 1; r <= tile.rows; ++r) {
+            const auto* begin = reinterpret_cast<const std::byte*>(row + r * axes_.stride[k_y]) -
+                                axes_.stride[k_y] * sizeof(T) - sizeof(T);
+            const std::size_t bytes = (tile.columns + 1) * sizeof(T);
+            for (std::size_t b = 0; b < bytes + k_line_bytes - 1; b += k_line_bytes) {
+                __builtin_prefetch(begin + std::min(b, bytes - 1));
+            }
+        }
+    }
+}
+
+template <class T>
+void LorenzoSample<T>::load(const Place& place) {
+    tile_ = tile_of(place);
+    exact_ = 0;
+    const std::size_t pitch = tile_.columns + 1;
+    const bool left = tile_.first[k_x] > 0;
+    const T* first = values_ + tile_.first[0] * axes_.stride[0] + tile_.first[1] * axes_.stride[1] +
+                     tile_.first[k_y] * axes_.stride[k_y] + tile_.first[k_x];
+    for (std::size_t corner = 0; corner < corners_; ++corner) {
+        std::int32_t* out = corner_[corner].data();
+        // Before the first slice there is nothing: zeros.
+        if (((corner & 1U) != 0 && tile_.first[1] == 0) ||
+            ((corner & 2U) != 0 && tile_.first[0] == 0)) {
+            std::fill_n(out, (tile_.rows + 1) * pitch, 0);
+            continue;
+        }
+        const T* row = first - (corner & 1U) * axes_.stride[1] - (corner >> 1) * axes_.stride[0];
+        for (std::size_t r = 0; r <= tile_.rows; ++r, out += pitch) {
+            if (r == 0 && tile_.first[k_y] == 0) {
+                std::fill_n(out, pitch, 0);
+                continue;
+            }
+            const T* values = row + r * axes_.stride[k_y] - axes_.stride[k_y];
+            out[0] = 0;
+            const std::size_t exact = sample_indices(values - (left ? 1 : 0), tile_.columns + left,
+                                                     quantiser_, out + (left ? 0 : 1));
+            if (corner == 0 && r > 0) exact_ += exact;
+        }
+    }
+}
+
+template <class T>
+std::size_t LorenzoSample<T>::codes(unsigned axes, std::uint32_t* codes) {
+    const std::size_t pitch = tile_.columns + 1;
+    const std::size_t n = (tile_.rows + 1) * pitch;
+    const std::int32_t* sum = corner_[0].data();
+    std::int32_t* const out = difference_.data();
+    const bool along_0 = (axes & 1U) != 0 && axes_.extent[0] > 1;
+    const bool along_1 = (axes & 2U) != 0 && axes_.extent[1] > 1;
+    if (along_1) {
+        sample_difference(sum, corner_[1].data(), n, out);
+        sum = out;
+    }
+    if (along_0) {
+        const std::int32_t* below = corner_[2].data();
+        if (along_1) {
+            sample_difference(below, corner_[3].data(), n, below_.data());
+            below = below_.data();
+        }
+        sample_difference(sum, below, n, out);
+        sum = out;
+    }
+    if ((axes & 4U) != 0 && axes_.extent[k_y] > 1) {
+        sample_difference(sum + pitch, sum, n - pitch, out);
+        sum = out;
+    } else {
+        sum += pitch;
+    }
+    sample_codes(sum, tile_.rows, tile_.columns, (axes & 8U) != 0, codes);
+    return tile_.rows * tile_.columns;
+}
+
+template class LorenzoSample<float>;
+template class LorenzoSample<double>;
+
+}  // namespace caesura::codec
