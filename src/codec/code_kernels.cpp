@@ -3,7 +3,7 @@
 //
 // Limit per 16 codes: summarise 5.2 operations, sparse masks 4.5 and a compression per 64, back 2.5
 // and a store: at two 512-bit operations a cycle 0.16, 0.2 and 0.15 cycles per code. Measured on
-// Zen 4 in L1: 0.11, 0.25 and 0.23.
+// Zen 4 in L1: 0.18, 0.34 and 0.36.
 #include "codec/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -65,6 +65,29 @@ ChunkSummary SummariseChunk(const std::uint32_t* codes, std::size_t n) {
 }
 #endif
 
+/// Of any codes, a vector of words at a time.
+std::size_t split_sparse_words(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
+                               std::uint32_t* nonzeros) {
+    const D32 d;
+    std::uint32_t* const begin = nonzeros;
+    for (std::size_t i = 0; i < n; i += 16) {
+        std::uint32_t bits = 0;
+        for (std::size_t j = 0; j < 16; j += k_words) {
+            const V32 code = hn::Load(d, codes + i + j);
+            const M32 mask = hn::Ne(code, hn::Zero(d));
+            std::uint8_t bytes[8] = {};
+            hn::StoreMaskBits(d, mask, bytes);
+            bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << j;
+            nonzeros = compress_words(hn::Sub(code, hn::Set(d, 1)), mask, nonzeros);
+        }
+        // A nibble to each byte.
+        bits = (bits | bits << 8) & 0x00ff00ffU;
+        bits = (bits | bits << 4) & 0x0f0f0f0fU;
+        std::memcpy(symbols + i / 4, &bits, 4);
+    }
+    return static_cast<std::size_t>(nonzeros - begin);
+}
+
 #if HWY_TARGET <= HWY_AVX2
 /// A nibble of the mask to each byte.
 HWY_INLINE void store_nibbles(std::uint64_t mask, std::uint8_t* out) {
@@ -86,23 +109,6 @@ HWY_INLINE std::uint64_t load_nibbles(const std::uint8_t* in) {
     return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_packus_epi16(bytes, bytes)));
 }
 
-/// Codes of 255 and more, which do not fit the bytes that SplitSparse gathers.
-struct LargeCodes {
-    std::uint32_t code[k_chunk_values];
-    std::uint16_t place[k_chunk_values];  // among the nonzeros
-    std::size_t n = 0;
-
-    HWY_NOINLINE void note(const std::uint32_t* codes, std::uint64_t large, std::uint64_t nonzero,
-                           std::size_t before) {
-        for (; large != 0; large &= large - 1) {
-            const std::uint64_t below = (large & -large) - 1;
-            code[n] = codes[std::countr_zero(large)];
-            place[n++] = static_cast<std::uint16_t>(
-                before + static_cast<std::size_t>(std::popcount(nonzero & below)));
-        }
-    }
-};
-
 /// As bytes, because that is what nearly all are: four vectors are gathered at once.
 std::size_t SplitSparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
                         std::uint32_t* nonzeros) {
@@ -110,8 +116,8 @@ std::size_t SplitSparse(const std::uint32_t* codes, std::size_t n, std::uint8_t*
     const D8 d8;
     constexpr std::size_t N = hn::MaxLanes(D8());
     alignas(64) std::uint8_t bytes[k_chunk_values + 64];
-    LargeCodes large;
     const V32 most = hn::Set(d, 255);
+    V8 largest = hn::Zero(d8);
     std::uint8_t* out = bytes;
     for (std::size_t i = 0; i < n; i += N) {
         const auto load = [&](std::size_t v) {
@@ -119,20 +125,18 @@ std::size_t SplitSparse(const std::uint32_t* codes, std::size_t n, std::uint8_t*
         };
         const V8 code = narrow_four(load(0), load(1), load(2), load(3));
         const auto nonzero = hn::Ne(code, hn::Zero(d8));
-        const std::uint64_t mask = mask_bits(nonzero);
-        const std::uint64_t too_large = mask_bits(hn::Eq(code, hn::Set(d8, 255)));
-        if (HWY_UNLIKELY(too_large != 0)) {
-            large.note(codes + i, too_large, mask, static_cast<std::size_t>(out - bytes));
-        }
+        largest = hn::Max(largest, code);
         out = compress_bytes(hn::Sub(code, hn::Set(d8, 1)), nonzero, out);
-        store_nibbles(mask, symbols + i / 4);
+        store_nibbles(mask_bits(nonzero), symbols + i / 4);
+    }
+    if (HWY_UNLIKELY(!hn::AllFalse(d8, hn::Eq(largest, hn::Set(d8, 255))))) {
+        return split_sparse_words(codes, n, symbols, nonzeros);
     }
     const auto count = static_cast<std::size_t>(out - bytes);
     for (std::size_t i = 0; i < count; i += k_words) {
         const auto some = hn::LoadU(hn::Rebind<std::uint8_t, D32>(), bytes + i);
         hn::StoreU(hn::PromoteTo(d, some), d, nonzeros + i);
     }
-    for (std::size_t i = 0; i < large.n; ++i) nonzeros[large.place[i]] = large.code[i] - 1;
     return count;
 }
 
@@ -162,24 +166,7 @@ std::size_t JoinSparse(const std::uint8_t* symbols, std::size_t n, const std::ui
 #else
 std::size_t SplitSparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,
                         std::uint32_t* nonzeros) {
-    const D32 d;
-    std::uint32_t* const begin = nonzeros;
-    for (std::size_t i = 0; i < n; i += 16) {
-        std::uint32_t bits = 0;
-        for (std::size_t j = 0; j < 16; j += k_words) {
-            const V32 code = hn::Load(d, codes + i + j);
-            const M32 mask = hn::Ne(code, hn::Zero(d));
-            std::uint8_t bytes[8] = {};
-            hn::StoreMaskBits(d, mask, bytes);
-            bits |= (bytes[0] | static_cast<std::uint32_t>(bytes[1]) << 8) << j;
-            nonzeros = compress_words(hn::Sub(code, hn::Set(d, 1)), mask, nonzeros);
-        }
-        // A nibble to each byte.
-        bits = (bits | bits << 8) & 0x00ff00ffU;
-        bits = (bits | bits << 4) & 0x0f0f0f0fU;
-        std::memcpy(symbols + i / 4, &bits, 4);
-    }
-    return static_cast<std::size_t>(nonzeros - begin);
+    return split_sparse_words(codes, n, symbols, nonzeros);
 }
 
 std::size_t JoinSparse(const std::uint8_t* symbols, std::size_t n, const std::uint32_t* nonzeros,

@@ -7,10 +7,11 @@
 // Why 128 lanes: a step's operations hang on each other for some 30 cycles, and two vectors of 64
 // fill each other's waits.
 //
-// Limit per 64 symbols on a core that retires two 512-bit operations a cycle: encoding about 42
-// operations, 21 cycles, 0.33 cycles/symbol; decoding about 30, 0.23. Measured on Zen 4 (some
-// operations go faster than two a cycle): 0.27 and 0.29; the decoder waits for the way from masks
-// over the stream's next address to the states, 40 cycles per 128 symbols.
+// Limit per 64 symbols on a core that retires two 512-bit operations a cycle: encoding about 36
+// operations, 18 cycles, 0.28 cycles/symbol; decoding about 30, 0.23. Zen 4 shuffles, multiplies,
+// compares into masks, compresses and expands once a cycle, though, and there are 24 and 22 of
+// those: 0.37 and 0.34. Measured: 0.39 and 0.48; the decoder waits for the way from masks over the
+// stream's next address to the states, some 45 cycles per 128 symbols.
 #include "codec/rans_kernels.hpp"
 
 #include "codec/simd_targets.hpp"

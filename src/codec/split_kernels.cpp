@@ -9,8 +9,8 @@
 //
 // Limit per 16 codes: splitting takes 4.6 operations (shift, 2 for the low bits, 1.6 for symbols
 // and masks) and joining 3, with a store of 64 bytes: at two 512-bit operations a cycle and half
-// such a store, 0.145 and 0.125 cycles per code. Measured on Zen 4 in L1: 0.13 to 0.15 and 0.11 to
-// 0.13; escapes add 0.06 where they are rare and up to 0.15, to either.
+// such a store, 0.145 and 0.125 cycles per code. Measured on Zen 4 in L1: 0.21 to 0.23 and 0.18 to
+// 0.20 (shuffles of 512 bits go once a cycle); escapes add 0.1, to either.
 #include "codec/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
