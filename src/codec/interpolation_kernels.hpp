@@ -18,6 +18,9 @@
 
 namespace caesura::codec {
 
+/// How many rows ahead memory is asked for what a pass reads or writes.
+inline constexpr std::size_t k_prefetch_rows = 4;
+
 /// Where the rows lie that a target row is predicted from, and how far on they are for the next
 /// one.
 template <class T>
@@ -65,7 +68,6 @@ struct InterpolationPass {
     std::size_t n_coarse = 0;    ///< even values per row
     std::size_t n_original = 0;  ///< values in a row of originals (and of out, in x_pass)
     std::uint64_t position_stride = 1;
-    std::size_t prefetch = 0;  ///< how far ahead to ask memory for originals, or for out (decoder)
 };
 
 /// Hands a decoder the exact values in coding order and notes where they belong.

@@ -110,6 +110,10 @@ HWY_INLINE void store_interleaved_part(typename Lanes<T>::V even, typename Lanes
 #endif
 }
 
+// The block lies in memory and is met every second row; what the loops write has left the first
+// cache since it was used last. Asked for this much ahead, be it inside an array or not.
+inline constexpr std::size_t k_prefetch_codes = 256;
+
 /// Ask memory for what lies `ahead` values on, be it inside the array or not.
 template <bool k_to_write, class T>
 HWY_INLINE void prefetch(const T* from, std::size_t ahead) {
@@ -262,6 +266,7 @@ struct EncodeStep {
         const auto r = to_lattice(t);
         reconstruction = hn::Add(p, hn::Mul(rounded, c.step));
         residual = hn::Sub(reconstruction, base);
+        prefetch<true>(codes, k_prefetch_codes);
         hn::StoreU(zigzag(r), typename L::DI(), codes);
         const M held =
             hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), c.bound), fits_lattice(r, rounded));
@@ -334,8 +339,12 @@ struct LineVectors {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
 
-    HWY_INLINE LineVectors(const InterpolationPass<T>& pass, const Sources<T>& sources)
-        : constants(pass), weights(sources.weights), ahead(pass.prefetch) {}
+    HWY_INLINE LineVectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
+                           const Sources<T>& sources)
+        : constants(pass),
+          weights(sources.weights),
+          original_ahead(k_prefetch_rows * run.original_step),
+          out_ahead(k_prefetch_rows * run.out_step) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, const T* feedback,
@@ -363,7 +372,7 @@ struct LineVectors {
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
         carried = residual;
         if (out != nullptr) {
-            if constexpr (!Step::k_encodes) prefetch<true>(out + x, ahead);
+            prefetch<true>(out + x, out_ahead);
             if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
             if constexpr (!k_all) store_part<T>(reconstruction, out + x, part);
         }
@@ -375,8 +384,8 @@ struct LineVectors {
         const D d;
         const std::size_t lanes = hn::Lanes(d);
         const T* from = original + (k_compact ? 2 * x : x);
-        prefetch<false>(from, ahead);
-        if constexpr (k_compact) prefetch<false>(from + lanes, ahead);
+        prefetch<false>(from, original_ahead);
+        if constexpr (k_compact) prefetch<false>(from + lanes, original_ahead);
         if constexpr (!k_all) {
             if constexpr (k_compact) return load_strided_part<T, 0>(from, part);
             if constexpr (!k_compact) return load_part<T>(from, part);
@@ -391,7 +400,8 @@ struct LineVectors {
 
     Constants<T> constants;
     RowWeights<T> weights;
-    std::size_t ahead;
+    std::size_t original_ahead;
+    std::size_t out_ahead;
 };
 
 /// The rows of a tile, from `at` on.
@@ -400,7 +410,7 @@ Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run
                 const Sources<T>& sources, const Tile& tile, Place at,
                 typename Step::Codes tile_codes) {
     const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
-    const LineVectors<T, k_kind, k_compact, Step> vectors(pass, sources);
+    const LineVectors<T, k_kind, k_compact, Step> vectors(pass, run, sources);
     const std::size_t whole = whole_line_vectors<T, Step>(pass, tile);
     const std::size_t n_left = tile.end - whole;
     const Part<T> part(n_left, 2 * n_left - (n_left != 0 ? 1 : 0));
@@ -440,8 +450,10 @@ struct XVectors {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
 
-    explicit HWY_INLINE XVectors(const InterpolationPass<T>& pass)
-        : constants(pass), ahead(pass.prefetch) {}
+    HWY_INLINE XVectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run)
+        : constants(pass),
+          original_ahead(k_prefetch_rows * run.original_step),
+          out_ahead(k_prefetch_rows * run.out_step) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* coarse, const T* original, T* out, const T* feedback,
@@ -458,8 +470,8 @@ struct XVectors {
         V v = base;
         if constexpr (Step::k_encodes) {
             const T* o = original + 2 * x;
-            prefetch<false>(o, ahead);
-            prefetch<false>(o + lanes, ahead);
+            prefetch<false>(o, original_ahead);
+            prefetch<false>(o + lanes, original_ahead);
             if constexpr (k_all) {
                 v = every_second<T, 1>(hn::LoadU(d, o), hn::LoadU(d, o + lanes));
             } else {
@@ -480,10 +492,8 @@ struct XVectors {
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
         carried = residual;
         if (out != nullptr) {
-            if constexpr (!Step::k_encodes) {
-                prefetch<true>(out + 2 * x, ahead);
-                prefetch<true>(out + 2 * x + lanes, ahead);
-            }
+            prefetch<true>(out + 2 * x, out_ahead);
+            prefetch<true>(out + 2 * x + lanes, out_ahead);
             if constexpr (k_all) store_interleaved<T>(left, reconstruction, out + 2 * x);
             if constexpr (!k_all)
                 store_interleaved_part<T>(left, reconstruction, out + 2 * x, part);
@@ -496,14 +506,15 @@ struct XVectors {
     }
 
     Constants<T> constants;
-    std::size_t ahead;
+    std::size_t original_ahead;
+    std::size_t out_ahead;
 };
 
 template <class T, bool k_cubic, class Step>
 Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, const Tile& tile,
              Place at, typename Step::Codes tile_codes) {
     const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
-    const XVectors<T, k_cubic, Step> vectors(pass);
+    const XVectors<T, k_cubic, Step> vectors(pass, run);
     const std::size_t whole = whole_vectors<T>(tile, tile.end);
     const Part<T> part(tile.end - whole, 2 * (tile.end - whole));
     const bool odd_last = (pass.n_original & 1) != 0 && tile.end == pass.n_targets;

@@ -23,8 +23,6 @@ inline constexpr int k_x = 3;
 inline constexpr std::size_t k_line_values =
     16;  // of one cache line (float32); whole vectors overrun
 inline constexpr std::uint64_t k_coarsest_extent = 4;
-// The block lies in memory and is met every second row: asked for this many rows ahead.
-inline constexpr std::size_t k_prefetch_rows = 4;
 
 using Extents = std::array<std::size_t, 4>;
 
@@ -221,8 +219,6 @@ class LevelWalk {
         kernel.n_targets = pass.axis == k_x ? n / 2 : pass.full ? n : kernel.n_coarse;
         kernel.n_original = n;
         kernel.position_stride = (pass.full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
-        const std::size_t ahead = Codec::k_encodes ? l_.originals.stride : l_.full.rows.stride;
-        kernel.prefetch = k_prefetch_rows * pass.range2.step * ahead;
         pass.run = make_run(pass);
         return pass;
     }
