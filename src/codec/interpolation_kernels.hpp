@@ -18,9 +18,6 @@
 
 namespace caesura::codec {
 
-/// How many rows ahead memory is asked for what a pass reads or writes.
-inline constexpr std::size_t k_prefetch_rows = 4;
-
 /// Where the rows lie that a target row is predicted from, and how far on they are for the next
 /// one.
 template <class T>
@@ -47,8 +44,10 @@ struct InterpolationRun {
     std::size_t above3_end = 0;
     const T* original = nullptr;  ///< encoder: the level's whole row of originals
     std::size_t original_step = 0;
-    T* out = nullptr;  ///< null: nobody reads these rows again
+    std::size_t original_ahead = 0;  ///< where to ask memory for originals that follow (in values)
+    T* out = nullptr;                ///< null: nobody reads these rows again
     std::size_t out_step = 0;
+    std::size_t out_ahead = 0;   ///< where to ask memory for rows that will be written
     std::uint64_t position = 0;  ///< decoder: where the first target lies in the block
     std::uint64_t position_step = 0;
 };

@@ -114,11 +114,18 @@ HWY_INLINE void store_interleaved_part(typename Lanes<T>::V even, typename Lanes
 // cache since it was used last. Asked for this much ahead, be it inside an array or not.
 inline constexpr std::size_t k_prefetch_codes = 256;
 
+enum class For { reading_soon, reading_later, writing };
+
 /// Ask memory for what lies `ahead` values on, be it inside the array or not.
-template <bool k_to_write, class T>
-HWY_INLINE void prefetch(const T* from, std::size_t ahead) {
+template <For k_for, class T>
+HWY_INLINE void ask(const T* from, std::size_t ahead) {
     const auto address = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(T);
-    __builtin_prefetch(reinterpret_cast<const void*>(address), k_to_write ? 1 : 0);
+    const auto* place = reinterpret_cast<const void*>(address);
+    if constexpr (k_for == For::writing) {
+        __builtin_prefetch(place, 1);
+    } else {
+        __builtin_prefetch(place, 0, k_for == For::reading_soon ? 3 : 2);  // the second cache: 2
+    }
 }
 
 // ------------------------------------------------------------------------ interpolation
@@ -266,7 +273,7 @@ struct EncodeStep {
         const auto r = to_lattice(t);
         reconstruction = hn::Add(p, hn::Mul(rounded, c.step));
         residual = hn::Sub(reconstruction, base);
-        prefetch<true>(codes, k_prefetch_codes);
+        ask<For::writing>(codes, k_prefetch_codes);
         hn::StoreU(zigzag(r), typename L::DI(), codes);
         const M held =
             hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), c.bound), fits_lattice(r, rounded));
@@ -343,8 +350,8 @@ struct LineVectors {
                            const Sources<T>& sources)
         : constants(pass),
           weights(sources.weights),
-          original_ahead(k_prefetch_rows * run.original_step),
-          out_ahead(k_prefetch_rows * run.out_step) {}
+          original_ahead(run.original_ahead),
+          out_ahead(run.out_ahead) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, const T* feedback,
@@ -372,7 +379,7 @@ struct LineVectors {
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
         carried = residual;
         if (out != nullptr) {
-            prefetch<true>(out + x, out_ahead);
+            ask<For::writing>(out + x, out_ahead);
             if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
             if constexpr (!k_all) store_part<T>(reconstruction, out + x, part);
         }
@@ -384,8 +391,8 @@ struct LineVectors {
         const D d;
         const std::size_t lanes = hn::Lanes(d);
         const T* from = original + (k_compact ? 2 * x : x);
-        prefetch<false>(from, original_ahead);
-        if constexpr (k_compact) prefetch<false>(from + lanes, original_ahead);
+        ask<k_compact ? For::reading_soon : For::reading_later>(from, original_ahead);
+        if constexpr (k_compact) ask<For::reading_soon>(from + lanes, original_ahead);
         if constexpr (!k_all) {
             if constexpr (k_compact) return load_strided_part<T, 0>(from, part);
             if constexpr (!k_compact) return load_part<T>(from, part);
@@ -451,9 +458,7 @@ struct XVectors {
     using V = typename Lanes<T>::V;
 
     HWY_INLINE XVectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run)
-        : constants(pass),
-          original_ahead(k_prefetch_rows * run.original_step),
-          out_ahead(k_prefetch_rows * run.out_step) {}
+        : constants(pass), original_ahead(run.original_ahead), out_ahead(run.out_ahead) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* coarse, const T* original, T* out, const T* feedback,
@@ -470,8 +475,8 @@ struct XVectors {
         V v = base;
         if constexpr (Step::k_encodes) {
             const T* o = original + 2 * x;
-            prefetch<false>(o, original_ahead);
-            prefetch<false>(o + lanes, original_ahead);
+            ask<For::reading_later>(o, original_ahead);
+            ask<For::reading_later>(o + lanes, original_ahead);
             if constexpr (k_all) {
                 v = every_second<T, 1>(hn::LoadU(d, o), hn::LoadU(d, o + lanes));
             } else {
@@ -492,8 +497,8 @@ struct XVectors {
         if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
         carried = residual;
         if (out != nullptr) {
-            prefetch<true>(out + 2 * x, out_ahead);
-            prefetch<true>(out + 2 * x + lanes, out_ahead);
+            ask<For::writing>(out + 2 * x, out_ahead);
+            ask<For::writing>(out + 2 * x + lanes, out_ahead);
             if constexpr (k_all) store_interleaved<T>(left, reconstruction, out + 2 * x);
             if constexpr (!k_all)
                 store_interleaved_part<T>(left, reconstruction, out + 2 * x, part);

@@ -23,6 +23,10 @@ inline constexpr int k_x = 3;
 inline constexpr std::size_t k_line_values =
     16;  // of one cache line (float32); whole vectors overrun
 inline constexpr std::uint64_t k_coarsest_extent = 4;
+// The block lies in memory and is met every second row: asked for this many rows ahead.
+inline constexpr std::size_t k_prefetch_rows = 4;
+// Planes up to this size are brought into the second cache long before they are read.
+inline constexpr std::size_t k_prefetch_plane_bytes = 128 << 10;
 
 using Extents = std::array<std::size_t, 4>;
 
@@ -231,6 +235,14 @@ class LevelWalk {
         run.position_step = (step * g_.strides[2]) << l_.level;
         const PlaneRing<T>& stage = pass.full || pass.axis == k_x ? l_.full : l_.compact;
         run.out_step = step * stage.rows.stride;
+        run.out_ahead = k_prefetch_rows * run.out_step;
+        run.original_ahead = k_prefetch_rows * run.original_step;
+        // Passes over whole rows meet each of the block's rows once. While they compute, memory
+        // has time to bring the plane after the next, and compact passes need not wait for it.
+        const std::size_t plane = l_.originals.stride * l_.n[1] * l_.n[2];
+        if (!pass.kernel.compact && plane * sizeof(T) <= k_prefetch_plane_bytes) {
+            run.original_ahead = 2 * plane;
+        }
         if (pass.axis == 2) {  // row r has index 2r + 1
             run.below3_begin = 1;
             run.above1_end = (l_.n[2] - 1) / 2;
