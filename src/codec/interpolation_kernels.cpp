@@ -10,6 +10,7 @@
 // LIMIT-COMMENT
 #include "codec/interpolation_kernels.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "codec/simd_targets.hpp"
@@ -144,24 +145,33 @@ class Pass {
         : pass_(pass), run_(run), stream_(stream), exact_(exact) {}
 
     void lines() {
+        begin();
         over_tiles(
             [this](const Tile& tile, std::size_t row) HWY_ATTR {
                 sources_ = choose_sources(run_, row, tile.end_row, pass_.cubic);
                 return sources_.end_row;
             },
             [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
-                return pass_.compact ? line_tile<true>(tile, at, codes)
-                                     : line_tile<false>(tile, at, codes);
+                switch (sources_.kind) {
+                    case Kind::cubic:
+                        return line_tile<Kind::cubic>(tile, at, codes);
+                    case Kind::linear:
+                        return line_tile<Kind::linear>(tile, at, codes);
+                    case Kind::weighted:
+                        break;
+                }
+                return line_tile<Kind::weighted>(tile, at, codes);
             },
             [this](const Tile& tile, const Place& at, Codes codes)
                 HWY_ATTR { line_vector(tile, at, codes); });
     }
 
     void along_x() {
+        begin();
         over_tiles([](const Tile& tile, std::size_t) HWY_ATTR { return tile.end_row; },
                    [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {
-                       return pass_.cubic ? x_rows<T, true, Step>(pass_, run_, tile, at, codes)
-                                          : x_rows<T, false, Step>(pass_, run_, tile, at, codes);
+                       return pass_.cubic ? x_tile<true>(tile, at, codes)
+                                          : x_tile<false>(tile, at, codes);
                    },
                    [this](const Tile& tile, const Place& at, Codes codes)
                        HWY_ATTR { x_vector(tile, at, codes); });
@@ -202,27 +212,38 @@ class Pass {
         }
     }
 
-    template <bool k_compact>
+    /// Feedback of zeros is none: it changes no prediction but for the sign of zeros, which no
+    /// reconstruction depends on (a zero that is added to a prediction is +0).
+    void begin() const {
+        if (pass_.residuals == nullptr || !pass_.fresh) return;
+        std::fill_n(pass_.residuals, pass_.n_targets, T{0});
+    }
+
+    template <Kind k_kind>
     HWY_INLINE Place line_tile(const Tile& tile, Place at, Codes codes) const {
-        switch (sources_.kind) {
-            case Kind::cubic:
-                return line_rows<T, Kind::cubic, k_compact, Step>(pass_, run_, sources_, tile, at,
-                                                                  codes);
-            case Kind::linear:
-                return line_rows<T, Kind::linear, k_compact, Step>(pass_, run_, sources_, tile, at,
-                                                                   codes);
-            case Kind::weighted:
-                break;
-        }
-        return line_rows<T, Kind::weighted, k_compact, Step>(pass_, run_, sources_, tile, at,
-                                                             codes);
+        return pass_.compact ? line_tile<k_kind, true>(tile, at, codes)
+                             : line_tile<k_kind, false>(tile, at, codes);
+    }
+    template <Kind k_kind, bool k_compact>
+    HWY_INLINE Place line_tile(const Tile& tile, Place at, Codes codes) const {
+        return pass_.residuals != nullptr ? line_rows<T, k_kind, k_compact, true, Step>(
+                                                pass_, run_, sources_, tile, at, codes)
+                                          : line_rows<T, k_kind, k_compact, false, Step>(
+                                                pass_, run_, sources_, tile, at, codes);
+    }
+
+    template <bool k_cubic>
+    HWY_INLINE Place x_tile(const Tile& tile, Place at, Codes codes) const {
+        return pass_.residuals != nullptr
+                   ? x_rows<T, k_cubic, true, Step>(pass_, run_, tile, at, codes)
+                   : x_rows<T, k_cubic, false, Step>(pass_, run_, tile, at, codes);
     }
 
     /// The vector at a place, given its prediction without feedback and the originals.
     V settle(const Tile& tile, const Place& at, Codes codes, V v, V base, std::size_t n) {
         const D d;
         V p = base;
-        if (pass_.residuals != nullptr && !(pass_.fresh && at.row == 0)) {
+        if (pass_.residuals != nullptr) {
             p = hn::Add(base,
                         hn::Mul(hn::Set(d, pass_.weight), hn::LoadU(d, pass_.residuals + at.x)));
         }

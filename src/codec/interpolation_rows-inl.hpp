@@ -267,7 +267,6 @@ struct EncodeStep {
     template <bool k_all>
     static HWY_INLINE bool settle(const Constants<T>& c, V v, V p, V base, const Part<T>& part,
                                   Codes codes, V& reconstruction, V& residual) {
-        const typename L::D d;
         const V t = hn::Mul(hn::Sub(v, p), c.inverse);
         const V rounded = rounded_values(t);
         const auto r = to_lattice(t);
@@ -275,11 +274,14 @@ struct EncodeStep {
         residual = hn::Sub(reconstruction, base);
         ask<For::writing>(codes, k_prefetch_codes);
         hn::StoreU(zigzag(r), typename L::DI(), codes);
-        const M held =
-            hn::And(hn::Lt(hn::Abs(hn::Sub(v, reconstruction)), c.bound), fits_lattice(r, rounded));
-        M usual = hn::AndNot(tiny_lanes(v), held);
-        if constexpr (!k_all) usual = hn::Or(usual, hn::Not(part.lanes));
-        return hn::AllTrue(d, usual);
+        // Known early, so that the branch waits for one comparison only.
+        M unusual = hn::Or(outside_lattice(r, rounded), tiny_lanes(v));
+        M far = not_less(hn::Abs(hn::Sub(v, reconstruction)), c.bound);
+        if constexpr (!k_all) {
+            unusual = hn::And(unusual, part.lanes);
+            far = hn::And(far, part.lanes);
+        }
+        return !any_lane<T>(unusual, far);
     }
 };
 
@@ -341,7 +343,7 @@ HWY_INLINE std::size_t whole_line_vectors(const InterpolationPass<T>& pass, cons
 }
 
 /// What a pass along an outer axis does with a vector. Returns whether it could.
-template <class T, Kind k_kind, bool k_compact, class Step>
+template <class T, Kind k_kind, bool k_compact, bool k_feedback, class Step>
 struct LineVectors {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
@@ -354,9 +356,9 @@ struct LineVectors {
           out_ahead(run.out_ahead) {}
 
     template <bool k_all>
-    HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, const T* feedback,
-                           T* residuals, typename Step::Codes codes, std::size_t x,
-                           const Part<T>& part, bool single, V& carried) const {
+    HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, T* residuals,
+                           typename Step::Codes codes, std::size_t x, const Part<T>& part,
+                           bool single, V& carried) const {
         const D d;
         const V base = predict<T, k_kind>(rows, weights, x, [&part](const T* from) HWY_ATTR {
             (void)part;
@@ -366,8 +368,8 @@ struct LineVectors {
         V v = base;
         if constexpr (Step::k_encodes) v = load_original<k_all>(original, x, part);
         V p = base;
-        if (feedback != nullptr) {
-            if (!single) carried = hn::LoadU(d, feedback + x);
+        if constexpr (k_feedback) {
+            if (!single) carried = hn::LoadU(d, residuals + x);
             p = hn::Add(base, hn::Mul(constants.weight, carried));
         }
         V reconstruction;
@@ -376,8 +378,10 @@ struct LineVectors {
                                                        reconstruction, residual))) {
             return false;
         }
-        if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
-        carried = residual;
+        if constexpr (k_feedback) {
+            hn::StoreU(residual, d, residuals + x);
+            carried = residual;
+        }
         if (out != nullptr) {
             ask<For::writing>(out + x, out_ahead);
             if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
@@ -402,7 +406,7 @@ struct LineVectors {
     }
 
     static HWY_INLINE V load_residual(const T* residuals) {
-        return residuals == nullptr ? hn::Zero(D()) : hn::LoadU(D(), residuals);
+        return k_feedback ? hn::LoadU(D(), residuals) : hn::Zero(D());
     }
 
     Constants<T> constants;
@@ -412,16 +416,18 @@ struct LineVectors {
 };
 
 /// The rows of a tile, from `at` on.
-template <class T, Kind k_kind, bool k_compact, class Step>
+template <class T, Kind k_kind, bool k_compact, bool k_feedback, class Step>
 Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
                 const Sources<T>& sources, const Tile& tile, Place at,
                 typename Step::Codes tile_codes) {
     const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
-    const LineVectors<T, k_kind, k_compact, Step> vectors(pass, run, sources);
+    const LineVectors<T, k_kind, k_compact, k_feedback, Step> vectors(pass, run, sources);
     const std::size_t whole = whole_line_vectors<T, Step>(pass, tile);
     const std::size_t n_left = tile.end - whole;
     const Part<T> part(n_left, 2 * n_left - (n_left != 0 ? 1 : 0));
     T* residuals = pass.residuals;
+    // Rows of one vector: waiting for the previous row's residual takes as long as all the rest,
+    // and longer by way of memory.
     const bool single = pass.n_targets <= lanes;
     auto carried = vectors.load_residual(residuals);
     for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
@@ -429,17 +435,16 @@ Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run
         sources.find(run, at.row, rows);
         const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
         T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
-        const T* feedback = pass.fresh && at.row == 0 ? nullptr : residuals;
         const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
         for (; at.x < whole; at.x += lanes) {
-            if (!vectors.template settle<true>(rows, original, out, feedback, residuals, codes,
-                                               at.x, part, single, carried)) {
+            if (!vectors.template settle<true>(rows, original, out, residuals, codes, at.x, part,
+                                               single, carried)) {
                 return at;
             }
         }
         if (at.x < tile.end &&
-            !vectors.template settle<false>(rows, original, out, feedback, residuals, codes, at.x,
-                                            part, single, carried)) {
+            !vectors.template settle<false>(rows, original, out, residuals, codes, at.x, part,
+                                            single, carried)) {
             return at;
         }
         // Now, and not when the x pass reads the row: a load of what two stores have just written
@@ -452,7 +457,7 @@ Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run
 }
 
 /// What a pass along x does with a vector. Returns whether it could.
-template <class T, bool k_cubic, class Step>
+template <class T, bool k_cubic, bool k_feedback, class Step>
 struct XVectors {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
@@ -461,9 +466,9 @@ struct XVectors {
         : constants(pass), original_ahead(run.original_ahead), out_ahead(run.out_ahead) {}
 
     template <bool k_all>
-    HWY_INLINE bool settle(const T* coarse, const T* original, T* out, const T* feedback,
-                           T* residuals, typename Step::Codes codes, std::size_t x,
-                           const Part<T>& part, bool single, V& carried) const {
+    HWY_INLINE bool settle(const T* coarse, const T* original, T* out, T* residuals,
+                           typename Step::Codes codes, std::size_t x, const Part<T>& part,
+                           bool single, V& carried) const {
         const D d;
         const std::size_t lanes = hn::Lanes(d);
         // Coarse rows have room behind them: whole vectors may be read.
@@ -484,8 +489,8 @@ struct XVectors {
             }
         }
         V p = base;
-        if (feedback != nullptr) {
-            if (!single) carried = hn::LoadU(d, feedback + x);
+        if constexpr (k_feedback) {
+            if (!single) carried = hn::LoadU(d, residuals + x);
             p = hn::Add(base, hn::Mul(constants.weight, carried));
         }
         V reconstruction;
@@ -494,8 +499,10 @@ struct XVectors {
                                                        reconstruction, residual))) {
             return false;
         }
-        if (residuals != nullptr) hn::StoreU(residual, d, residuals + x);
-        carried = residual;
+        if constexpr (k_feedback) {
+            hn::StoreU(residual, d, residuals + x);
+            carried = residual;
+        }
         if (out != nullptr) {
             ask<For::writing>(out + 2 * x, out_ahead);
             ask<For::writing>(out + 2 * x + lanes, out_ahead);
@@ -507,7 +514,7 @@ struct XVectors {
     }
 
     static HWY_INLINE V load_residual(const T* residuals) {
-        return residuals == nullptr ? hn::Zero(D()) : hn::LoadU(D(), residuals);
+        return k_feedback ? hn::LoadU(D(), residuals) : hn::Zero(D());
     }
 
     Constants<T> constants;
@@ -515,11 +522,11 @@ struct XVectors {
     std::size_t out_ahead;
 };
 
-template <class T, bool k_cubic, class Step>
+template <class T, bool k_cubic, bool k_feedback, class Step>
 Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, const Tile& tile,
              Place at, typename Step::Codes tile_codes) {
     const std::size_t lanes = hn::Lanes(typename Lanes<T>::D());
-    const XVectors<T, k_cubic, Step> vectors(pass, run);
+    const XVectors<T, k_cubic, k_feedback, Step> vectors(pass, run);
     const std::size_t whole = whole_vectors<T>(tile, tile.end);
     const Part<T> part(tile.end - whole, 2 * (tile.end - whole));
     const bool odd_last = (pass.n_original & 1) != 0 && tile.end == pass.n_targets;
@@ -531,17 +538,16 @@ Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, c
         const T* coarse = source.below1 + (run.alternate ? at.row / 2 : at.row) * source.step;
         const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
         T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
-        const T* feedback = pass.fresh && at.row == 0 ? nullptr : residuals;
         const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
         for (; at.x < whole; at.x += lanes) {
-            if (!vectors.template settle<true>(coarse, original, out, feedback, residuals, codes,
-                                               at.x, part, single, carried)) {
+            if (!vectors.template settle<true>(coarse, original, out, residuals, codes, at.x, part,
+                                               single, carried)) {
                 return at;
             }
         }
         if (at.x < tile.end &&
-            !vectors.template settle<false>(coarse, original, out, feedback, residuals, codes, at.x,
-                                            part, single, carried)) {
+            !vectors.template settle<false>(coarse, original, out, residuals, codes, at.x, part,
+                                            single, carried)) {
             return at;
         }
         if (odd_last && out != nullptr) out[pass.n_original - 1] = coarse[pass.n_coarse - 1];

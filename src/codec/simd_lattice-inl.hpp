@@ -106,15 +106,44 @@ HWY_INLINE Lanes<double>::V rounded_values(Lanes<double>::V t) {
     return hn::Sub(hn::Add(t, shift), shift);
 }
 
-/// Does to_values(q) equal `rounded`, and is q not -2^31, whose zigzag marks exact values?
-HWY_INLINE Lanes<float>::M fits_lattice(Lanes<float>::VI q, Lanes<float>::V) {
-    const Lanes<float>::DI di;
-    return hn::RebindMask(Lanes<float>::D(),
-                          hn::Ne(q, hn::Set(di, std::numeric_limits<std::int32_t>::min())));
+/// Lanes where a is not less than b, or either is NaN.
+template <class V>
+HWY_INLINE auto not_less(V a, V b) {
+    using T = hn::TFromD<hn::DFromV<V>>;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    if constexpr (sizeof(T) == 4) {
+        return typename Lanes<T>::M{_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_NLT_UQ)};
+    } else {
+        return typename Lanes<T>::M{_mm512_cmp_pd_mask(a.raw, b.raw, _CMP_NLT_UQ)};
+    }
+#else
+    return hn::RebindMask(typename Lanes<T>::D(), hn::Not(hn::Lt(a, b)));
+#endif
 }
 
-HWY_INLINE Lanes<double>::M fits_lattice(Lanes<double>::VI, Lanes<double>::V rounded) {
-    return hn::Lt(hn::Abs(rounded), hn::Set(Lanes<double>::D(), 2147483648.0));
+/// Lanes where to_values(q) is not `rounded`, or q is -2^31, whose zigzag marks exact values.
+HWY_INLINE Lanes<float>::M outside_lattice(Lanes<float>::VI q, Lanes<float>::V) {
+    const Lanes<float>::DI di;
+    return hn::RebindMask(Lanes<float>::D(),
+                          hn::Eq(q, hn::Set(di, std::numeric_limits<std::int32_t>::min())));
+}
+
+HWY_INLINE Lanes<double>::M outside_lattice(Lanes<double>::VI, Lanes<double>::V rounded) {
+    return not_less(hn::Abs(rounded), hn::Set(Lanes<double>::D(), 2147483648.0));
+}
+
+/// Is a lane of either mask set?
+template <class T>
+HWY_INLINE bool any_lane(typename Lanes<T>::M a, typename Lanes<T>::M b) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    if constexpr (sizeof(T) == 4) {
+        return _kortestz_mask16_u8(a.raw, b.raw) == 0;
+    } else {
+        return _kortestz_mask8_u8(a.raw, b.raw) == 0;
+    }
+#else
+    return !hn::AllFalse(typename Lanes<T>::D(), hn::Or(a, b));
+#endif
 }
 
 /// Lanes that are -0 or denormal, but not +0.
