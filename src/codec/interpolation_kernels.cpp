@@ -148,7 +148,7 @@ class Pass {
         begin();
         over_tiles(
             [this](const Tile& tile, std::size_t row) HWY_ATTR {
-                sources_ = choose_sources(run_, row, tile.end_row, pass_.cubic);
+                choose_sources(run_, row, tile.end_row, pass_.cubic, sources_);
                 return sources_.end_row;
             },
             [this](const Tile& tile, Place at, Codes codes) HWY_ATTR {

@@ -166,11 +166,11 @@ struct Sources {
     }
 };
 
-/// For rows from `row` on.
+/// For rows from `row` on. In place: a copy of what has just been written piece by piece would wait
+/// for its stores.
 template <class T>
-HWY_INLINE Sources<T> choose_sources(const InterpolationRun<T>& run, std::size_t row,
-                                     std::size_t end_row, bool cubic_wanted) {
-    Sources<T> s;
+HWY_INLINE void choose_sources(const InterpolationRun<T>& run, std::size_t row, std::size_t end_row,
+                               bool cubic_wanted, Sources<T>& s) {
     const bool a = row >= run.below3_begin;
     const bool c = row < run.above1_end;
     const bool e = row < run.above3_end;
@@ -181,12 +181,10 @@ HWY_INLINE Sources<T> choose_sources(const InterpolationRun<T>& run, std::size_t
     if (c) end_row = HWY_MIN(end_row, run.above1_end);
     if (e) end_row = HWY_MIN(end_row, run.above3_end);
     s.end_row = end_row;
-    if (c && a && e && cubic_wanted) return s;
-    if (c && (!cubic_wanted || (!a && !e))) {
-        s.kind = Kind::linear;
-        return s;
-    }
     s.kind = Kind::weighted;
+    if (c && a && e && cubic_wanted) s.kind = Kind::cubic;
+    if (c && (!cubic_wanted || (!a && !e))) s.kind = Kind::linear;
+    if (s.kind != Kind::weighted) return;
     if (c && e) {
         s.weights = {T{0}, static_cast<T>(0.375), static_cast<T>(0.75), static_cast<T>(-0.125)};
     } else if (c) {
@@ -196,7 +194,6 @@ HWY_INLINE Sources<T> choose_sources(const InterpolationRun<T>& run, std::size_t
     } else {
         s.weights = {T{0}, T{1}, T{0}, T{0}};  // nothing but the row below
     }
-    return s;
 }
 
 template <class T>

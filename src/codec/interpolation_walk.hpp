@@ -141,7 +141,7 @@ class LevelWalk {
   public:
     LevelWalk(const Geometry& geometry, const Level<T>& level, Codec& codec)
         : g_(geometry), l_(level), codec_(codec) {
-        for (int i = 0; i < g_.n_passes; ++i) passes_[static_cast<std::size_t>(i)] = make_pass(i);
+        for (int i = 0; i < g_.n_passes; ++i) set_up(passes_[static_cast<std::size_t>(i)], i);
     }
 
     void run() {
@@ -201,8 +201,7 @@ class LevelWalk {
         return {0, n, doubled ? std::size_t{1} : std::size_t{2}};
     }
 
-    Pass make_pass(int pass_index) const {
-        Pass pass;
+    void set_up(Pass& pass, int pass_index) const {
         pass.axis = g_.order[static_cast<std::size_t>(pass_index)];
         pass.full = g_.first_pass_of(k_x) < pass_index;
         pass.keep = l_.keeps_all || pass_index + 1 < g_.n_passes;
@@ -223,13 +222,12 @@ class LevelWalk {
         kernel.n_targets = pass.axis == k_x ? n / 2 : pass.full ? n : kernel.n_coarse;
         kernel.n_original = n;
         kernel.position_stride = (pass.full ? std::uint64_t{1} : std::uint64_t{2}) << l_.level;
-        pass.run = make_run(pass);
-        return pass;
+        set_up_run(pass);
     }
 
-    InterpolationRun<T> make_run(const Pass& pass) const {
+    void set_up_run(Pass& pass) const {
         const std::size_t step = pass.range2.step;
-        InterpolationRun<T> run;
+        InterpolationRun<T>& run = pass.run;
         run.n_rows = pass.range1.count() == 0 ? 0 : pass.range2.count();
         run.original_step = step * l_.originals.stride;
         run.position_step = (step * g_.strides[2]) << l_.level;
@@ -248,7 +246,6 @@ class LevelWalk {
             run.above1_end = (l_.n[2] - 1) / 2;
             run.above3_end = l_.n[2] < 3 ? 0 : (l_.n[2] - 3) / 2;
         }
-        return run;
     }
 
     /// Where the planes lie that a pass over plane i0 meets: found once per pass, not per row.

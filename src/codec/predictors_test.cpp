@@ -325,6 +325,51 @@ TYPED_TEST(Predictors, give_the_same_bits_on_every_instruction_set) {
     }
 }
 
+// Loops over whole vectors stop where one value needs care; whichever it is, wherever rows end.
+TYPED_TEST(Predictors, store_one_value_exactly_wherever_it_lies) {
+    using T = TypeParam;
+    using Limits = std::numeric_limits<T>;
+    const T peculiar_values[] = {Limits::quiet_NaN(),  Limits::infinity(),    T{-0.0},
+                                 Limits::denorm_min(), -Limits::denorm_min(), static_cast<T>(1e20)};
+    Random random(99);
+    std::int64_t targets = hwy::SupportedTargets();
+    while (targets != 0) {
+        const std::int64_t target = targets & -targets;
+        targets ^= target;
+        hwy::SetSupportedTargetsForTest(target);
+        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        // Rows around one and two vectors of every length there is, also doubled along x; planes
+        // of one row, and of too few for a cubic.
+        for (const std::uint64_t n : {3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 34, 63, 65}) {
+            for (const Shape& shape : {Shape{n}, Shape{3, n}, Shape{6, n}, Shape{2, 2, n},
+                                       Shape{5, 1, n}, Shape{4, 9, n}}) {
+                for (int round = 0; round < 4; ++round) {
+                    Settings settings = random_settings(shape.rank(), random);
+                    settings.lorenzo = false;
+                    // Zeros of the usual sign are nothing peculiar.
+                    std::vector<T> values(shape.count());
+                    for (std::size_t i = 0; i < values.size(); ++i) {
+                        if (i % 3 != 0)
+                            values[i] = static_cast<T>(std::sin(0.1 * static_cast<double>(i)));
+                    }
+                    const std::size_t at = random() % values.size();
+                    values[at] = peculiar_values[random() % std::size(peculiar_values)];
+                    const auto quantiser = choose_quantiser<T>(values, 1e-3);
+                    const auto coded = encode(values, shape, quantiser, settings);
+                    ASSERT_EQ(coded.exact.values.size(), 1U) << to_string(shape) << " at " << at;
+                    EXPECT_EQ(bits(coded.exact.values[0]), bits(values[at]));
+                    std::vector<T> decoded;
+                    ASSERT_TRUE(decode(coded, shape, quantiser, settings, decoded).ok());
+                    ASSERT_EQ(broken(values, decoded, 1e-3), 0U)
+                        << to_string(shape) << " at " << at << " " << hwy::TargetName(target);
+                }
+            }
+        }
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
 TYPED_TEST(Predictors, survive_any_codes_and_exact_values) {
     using T = TypeParam;
     for (std::uint64_t seed = 9001; seed <= 9600; ++seed) {
