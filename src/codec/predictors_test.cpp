@@ -356,8 +356,13 @@ TYPED_TEST(Predictors, store_one_value_exactly_wherever_it_lies) {
                     values[at] = peculiar_values[random() % std::size(peculiar_values)];
                     const auto quantiser = choose_quantiser<T>(values, 1e-3);
                     const auto coded = encode(values, shape, quantiser, settings);
-                    ASSERT_EQ(coded.exact.values.size(), 1U) << to_string(shape) << " at " << at;
-                    EXPECT_EQ(bits(coded.exact.values[0]), bits(values[at]));
+                    // Rounding to T may push another one over the bound.
+                    const auto& exact = coded.exact.values;
+                    ASSERT_LE(exact.size(), 2U) << to_string(shape) << " at " << at;
+                    EXPECT_EQ(std::count_if(exact.begin(), exact.end(),
+                                            [&](T v) { return bits(v) == bits(values[at]); }),
+                              1)
+                        << to_string(shape) << " at " << at << " " << hwy::TargetName(target);
                     std::vector<T> decoded;
                     ASSERT_TRUE(decode(coded, shape, quantiser, settings, decoded).ok());
                     ASSERT_EQ(broken(values, decoded, 1e-3), 0U)
