@@ -39,6 +39,10 @@ constexpr std::array<std::uint32_t, k_chunk_values + 1> make_n_log2_n() {
 }
 constexpr auto k_n_log2_n = make_n_log2_n();
 
+std::uint8_t alphabet_of(const Frequencies& f) {
+    return static_cast<std::uint8_t>(std::find(f.begin(), f.end(), 0) - f.begin());
+}
+
 }  // namespace
 
 std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n) {
@@ -55,8 +59,7 @@ std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n) {
 CodeCost::CodeCost(const TableSet& tables, bool drift_check)
     : frequencies_(frequencies_of(tables)), drift_check_(drift_check) {
     for (unsigned t = 0; t < k_tables; ++t) {
-        const Frequencies& f = frequencies_[t];
-        alphabets_[t] = static_cast<std::uint8_t>(std::find(f.begin(), f.end(), 0) - f.begin());
+        alphabets_[t] = alphabet_of(frequencies_[t]);
     }
 }
 
@@ -144,21 +147,28 @@ double CodeCost::bytes(double scale) const {
     double shared = 0, own = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
         std::array<std::uint64_t, k_symbols> counts;
-        std::uint64_t any = 0;
         for (std::size_t s = 0; s < k_symbols; ++s) {
             counts[s] =
                 static_cast<std::uint64_t>(static_cast<double>(counts_[t * k_symbols + s]) / scale);
-            any |= counts[s];
         }
-        if (any == 0) continue;
-        const auto bits = static_cast<double>(coded_bits_q16(counts, frequencies_[t])) / 65536;
+        const auto bits_with = [&](const Frequencies& frequency) {
+            return static_cast<double>(coded_bits_q16(counts, frequency)) / 65536;
+        };
+        const bool used = std::any_of(counts.begin(), counts.end(), [](auto n) { return n != 0; });
+        const double bits = used ? bits_with(frequencies_[t]) : 0;
         shared += bits;
         if (!drift_check_) continue;
-        const Frequencies trained = train_frequencies(counts, t, alphabets_[t]);
+        // An inline set holds what differs from the built-in one.
         constexpr double k_price = 8.0 * k_symbols;
-        const double trained_bits =
-            static_cast<double>(coded_bits_q16(counts, trained)) / 65536 + k_price;
-        own += std::min(bits, trained_bits);
+        double least = bits + k_price;
+        if (alphabet_of(builtin_frequencies(t)) == alphabets_[t]) {
+            least = std::min(least, used ? bits_with(builtin_frequencies(t)) : 0.0);
+        }
+        if (used) {
+            least =
+                std::min(least, bits_with(train_frequencies(counts, t, alphabets_[t])) + k_price);
+        }
+        own += least;
     }
     const double rest = (static_cast<double>(raw_bits_) + static_cast<double>(adaptation_) / 128 +
                          k_class_bits * static_cast<double>(class_codes_) / k_chunk_values) /

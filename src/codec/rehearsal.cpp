@@ -3,21 +3,24 @@
 #include <algorithm>
 
 #include "codec/sample_kernels.hpp"
+#include "codec/typical_codes.hpp"
 
 namespace caesura::codec {
 namespace {
 
-constexpr std::uint64_t k_piece_values = 4096;
+/// Four axes need more for a few values along each.
+std::uint64_t piece_values(const Shape& shape) { return shape.rank() == 4 ? 16384 : 4096; }
 constexpr std::uint64_t k_even_quarters = 2;
 
 /// Rows that keep vectors busy, and alike along the other axes, as far as the block goes.
 Shape choose_piece(const Shape& shape) {
-    if (shape.count() <= k_piece_values) return shape;
+    const std::uint64_t most = piece_values(shape);
+    if (shape.count() <= most) return shape;
     constexpr std::uint64_t k_row_values = 64;
     const int x = shape.rank() - 1;
     Shape piece = Shape::filled(shape.rank(), 1);
     const auto grow = [&](int axis) {
-        if (piece[axis] * 2 > shape[axis] || piece.count() * 2 > k_piece_values) return false;
+        if (piece[axis] * 2 > shape[axis] || piece.count() * 2 > most) return false;
         piece[axis] *= 2;
         return true;
     };
@@ -33,13 +36,6 @@ Shape choose_piece(const Shape& shape) {
         if (piece[axis] > 1) piece[axis] = std::min(piece[axis] + 1, shape[axis]);
     }
     return piece;
-}
-
-/// Values on the grid of a level.
-std::uint64_t count_at(const Shape& shape, int level) {
-    std::uint64_t count = 1;
-    for (int axis = 0; axis < shape.rank(); ++axis) count *= ((shape[axis] - 1) >> level) + 1;
-    return count;
 }
 
 /// The share of rows without a previous one, of the finest level's passes with feedback.
@@ -68,6 +64,15 @@ double fresh_share(const Shape& shape, const InterpolationSettings& settings) {
     return all > 0 ? std::min(fresh / all, 1.0) : 0.0;
 }
 
+/// The share of targets along an axis that lack one of four sources: the first, and the last one or
+/// two. In a row of even length the very last has sources on one side only, and costs as much more
+/// than a typical one as five of the others do (which fits 31 fields best).
+double edge_share(std::uint64_t extent, int level) {
+    const std::uint64_t n = ((extent - 1) >> level) + 1;
+    const double lacking = n % 2 == 0 ? 2 + 5 : 2;
+    return std::min(1.0, lacking / static_cast<double>(std::max<std::uint64_t>(n / 2, 1)));
+}
+
 }  // namespace
 
 template <class T>
@@ -78,7 +83,7 @@ Rehearsal<T>::Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantis
       quantiser_(quantiser),
       piece_shape_(choose_piece(shape)) {
     // Each of the picks stands for as many bits as any other. Sorted by how much goes on, those in
-    // the middle of each sixth; settings are chosen on those at a quarter and at three quarters.
+    // the middle of each sixth; settings are chosen on the first four.
     constexpr std::array<std::size_t, k_pieces> k_sixths{1, 4, 2, 0, 3, 5};
     std::vector<Pick> picks = spots.pick(4 * k_pieces, k_even_quarters);
     std::stable_sort(picks.begin(), picks.end(),
@@ -224,28 +229,71 @@ double Rehearsal<T>::without_warm_up(const InterpolationSettings& settings) {
     if (here <= there || here >= 1) return 1;
     InterpolationSettings none = settings;
     none.feedback = {};
-    const double with = cost(settings, 0, k_tuning_pieces);
-    const double without = cost(none, 0, k_tuning_pieces);
+    constexpr std::size_t k_enough = 2;
+    const double with = cost(settings, 0, k_enough);
+    const double without = cost(none, 0, k_enough);
     if (!(with > 0)) return 1;
     const double settled = (with - here * without) / (1 - here);
     return std::clamp(((1 - there) * settled + there * without) / with, 0.8, 1.2);
 }
 
 template <class T>
+void Rehearsal<T>::measure_class(std::span<const std::uint32_t> codes, double weight,
+                                 CodeCost& cost) {
+    const auto whole = static_cast<std::uint64_t>(std::max(1.0, weight));
+    for (std::size_t i = 0; i < codes.size(); i += k_chunk_values) {
+        const std::size_t n = std::min(k_chunk_values, codes.size() - i);
+        std::copy_n(codes.data() + i, n, chunk_);
+        cost.add(chunk_, n, whole);
+    }
+}
+
+template <class T>
 void Rehearsal<T>::measure(const InterpolationSettings& settings, double scale, CodeCost& cost) {
+    constexpr std::size_t k_fewest = 64;  // codes that can speak for a class
+    const std::vector<std::uint8_t> classes = classify_codes(piece_shape_, settings, scratch_);
+    std::array<std::vector<std::uint32_t>, k_code_classes + 1> sorted;
+    std::vector<std::uint32_t> others;
     for (std::size_t p = 0; p < k_pieces; ++p) {
         const Piece& one = piece(p);
         encode(one, settings);
-        for (std::size_t group = 0; group < k_groups; ++group) {
-            const std::size_t n = begins_[group] - begins_[group + 1];
-            if (n == 0) continue;
-            const double weight = scale * one.weight * shares_[group] *
-                                  static_cast<double>(shape_.count()) / static_cast<double>(n) /
-                                  static_cast<double>(k_pieces);
-            const auto whole = static_cast<std::uint64_t>(std::max(1.0, weight));
-            for_each_chunk(group, [&](std::size_t count) { cost.add(chunk_, count, whole); });
-            if (group == 0) cost.add_exact(exact_.values.size(), sizeof(T), whole);
+        const std::vector<std::uint32_t>& codes = collector_.codes();
+        for (auto& of_class : sorted) of_class.clear();
+        for (std::size_t i = 0; i < codes.size(); ++i) sorted[classes[i]].push_back(codes[i]);
+        const double unit = scale * one.weight / static_cast<double>(k_pieces);
+        for (std::size_t level = 0; level < k_groups; ++level) {
+            const std::span all(codes.data() + begins_[level + 1],
+                                begins_[level] - begins_[level + 1]);
+            double left = shares_[level] * static_cast<double>(shape_.count());
+            double at_edges = 0;
+            for (int axis = 0; axis < shape_.rank() && level < k_code_levels; ++axis) {
+                const auto& of_class = sorted[level * k_max_rank + static_cast<std::size_t>(axis)];
+                if (of_class.size() < k_fewest) continue;
+                const auto targets = static_cast<double>(
+                    count_targets(shape_, settings, static_cast<int>(level), axis));
+                const double near = targets * edge_share(shape_[axis], static_cast<int>(level));
+                measure_class(of_class,
+                              unit * (targets - near) / static_cast<double>(of_class.size()), cost);
+                left -= targets;
+                at_edges += near;
+            }
+            // Those near an edge cost what they do in the piece, if not along the same axes. Where
+            // an axis has no typical codes, all of the level stand in.
+            others.clear();
+            for (std::size_t i = begins_[level + 1]; i < begins_[level]; ++i) {
+                if (classes[i] == k_other_codes) others.push_back(codes[i]);
+            }
+            if (others.empty()) left += at_edges;
+            if (!others.empty() && at_edges > 0) {
+                measure_class(others, unit * at_edges / static_cast<double>(others.size()), cost);
+            }
+            if (left < 0.5 || all.empty()) continue;
+            measure_class(all, unit * left / static_cast<double>(all.size()), cost);
         }
+        cost.add_exact(exact_.values.size(), sizeof(T),
+                       static_cast<std::uint64_t>(
+                           std::max(1.0, unit * static_cast<double>(shape_.count()) /
+                                             static_cast<double>(piece_shape_.count()))));
     }
 }
 

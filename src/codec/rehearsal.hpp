@@ -1,36 +1,27 @@
 // Small pieces of a block, coded by the real encoder.
 //
 // What a pass costs depends on the errors that earlier passes left in its neighbours, and nothing
-// but the encoder tells. Two pieces serve to choose settings, all of them to say what those cost.
+// but the encoder tells. Some pieces serve to choose settings, all of them to say what those cost.
 //
 // Invariants:
 //  - Extents are a power of two and one where the block allows, so that no target lacks the source
 //    above it on any level: in a piece many would, in a block few.
 //  - Levels count by their share of the block, and Lorenzo's codes where all lower neighbours lie
 //    inside.
+//  - When sizes are measured, codes near a piece's edges count as seldom as there are such in the
+//    block (typical_codes.hpp).
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
+#include "codec/code_collector.hpp"
 #include "codec/code_cost.hpp"
 #include "codec/predictors.hpp"
 #include "codec/spots.hpp"
 
 namespace caesura::codec {
-
-/// Collects a piece's codes.
-class CodeCollector final : public CodeSink {
-  public:
-    void clear() { codes_.clear(); }
-    void put_chunk(const std::uint32_t* codes, std::size_t n) override {
-        codes_.insert(codes_.end(), codes, codes + n);
-    }
-    const std::vector<std::uint32_t>& codes() const { return codes_; }
-
-  private:
-    std::vector<std::uint32_t> codes_;
-};
 
 template <class T>
 class Rehearsal {
@@ -63,6 +54,7 @@ class Rehearsal {
     void encode(const Piece& piece, const InterpolationSettings& settings);
     template <class Use>
     void for_each_chunk(std::size_t group, Use use);
+    void measure_class(std::span<const std::uint32_t> codes, double weight, CodeCost& cost);
 
     const T* values_;
     Shape shape_;

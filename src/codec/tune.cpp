@@ -1,6 +1,6 @@
 // First every setting that stands on its own is ranked by a rough measure over sampled rows (which
 // axis is best interpolated last, how much feedback; along which axes to difference). What depends
-// on other settings is rehearsed on two small pieces with the real predictors.
+// on other settings is rehearsed on a few small pieces with the real predictors.
 #include "codec/tune.hpp"
 
 #include <algorithm>

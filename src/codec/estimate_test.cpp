@@ -1,0 +1,154 @@
+// Predicted sizes beside real ones: small pieces of real fields, every number of axes, values that
+// are stored exactly; and the same prediction on every instruction set.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "caesura/codec.hpp"
+#include "codec/test_arrays.hpp"
+#include "codec/test_targets.hpp"
+
+namespace caesura::codec {
+namespace {
+
+const char* const k_fields[] = {"nyx_z2.5_baryon_density",
+                                "nyx_z2.5_dark_matter_density",
+                                "nyx_z2.5_temperature",
+                                "nyx_z50_velocity_x",
+                                "lwfa_Ey",
+                                "lwfa_rho"};
+const Mode k_modes[] = {Mode::fast, Mode::strong, Mode::planes};
+
+std::vector<float> read_field(const std::string& name) {
+    std::ifstream in(std::string(CAESURA_DATA_DIR) + "/" + name + ".f32", std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return values;
+}
+
+/// predicted / real - 1; no value where the frame is so small that nothing is promised.
+template <class T>
+double error_of(const std::vector<T>& values, const Shape& shape, const ErrorBound& bound,
+                const CompressOptions& options) {
+    const auto bytes = std::as_bytes(std::span(values));
+    const auto frame = compress(bytes, dtype_of<T>(), shape, bound, options);
+    const auto estimated = estimate(bytes, dtype_of<T>(), shape, bound, options);
+    EXPECT_TRUE(frame.ok() && estimated.ok());
+    if (!frame.ok() || !estimated.ok()) return 0;
+    if (frame->size() * 60 < bytes.size()) return std::numeric_limits<double>::quiet_NaN();
+    return static_cast<double>(estimated->bytes) / static_cast<double>(frame->size()) - 1;
+}
+
+TEST(Estimate, is_close_on_pieces_of_real_fields) {
+    const Shape shape{32, 32, 32};
+    std::vector<double> errors;
+    for (const char* name : k_fields) {
+        const auto values = read_field(name);
+        ASSERT_EQ(values.size(), shape.count()) << name;
+        for (const double share : {1e-2, 1e-3, 1e-4}) {
+            for (const Mode mode : k_modes) {
+                CompressOptions options;
+                options.mode = mode;
+                const double error = error_of(values, shape, relative(share), options);
+                if (std::isnan(error)) continue;
+                EXPECT_LT(std::abs(error), 0.25)
+                    << name << " " << share << " mode " << static_cast<int>(mode);
+                errors.push_back(std::abs(error));
+            }
+        }
+    }
+    ASSERT_GT(errors.size(), 30u);
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[errors.size() / 2], 0.02);
+    EXPECT_LT(errors[errors.size() * 9 / 10], 0.10);
+}
+
+TEST(Estimate, is_close_for_every_number_of_axes_and_for_several_slabs) {
+    const Shape shapes[] = {Shape{100000}, Shape{300, 400}, Shape{60, 1, 70, 50},
+                            Shape{9, 20, 30, 40}, Shape{40, 300, 400}};
+    for (const Shape& shape : shapes) {
+        const auto values = smooth_array<double>(shape, 31);
+        for (const Mode mode : k_modes) {
+            CompressOptions options;
+            options.mode = mode;
+            const double error = error_of(values, shape, absolute(1e-4), options);
+            if (std::isnan(error)) continue;
+            // So smooth that interpolation's bytes are at the edges, which a piece has more of.
+            const double most = mode == Mode::strong ? 0.25 : 0.05;
+            EXPECT_LT(std::abs(error), most)
+                << to_string(shape) << " mode " << static_cast<int>(mode);
+        }
+    }
+}
+
+TEST(Estimate, counts_values_that_are_stored_exactly) {
+    const Shape shape{64, 64, 64};
+    auto values = smooth_array<float>(shape, 33);
+    std::mt19937 random(34);
+    // Fewer than would be taken out as gaps.
+    for (int i = 0; i < 700; ++i) {
+        values[random() % values.size()] = i % 2 == 0 ? std::numeric_limits<float>::quiet_NaN()
+                                                      : std::numeric_limits<float>::denorm_min();
+    }
+    for (const Mode mode : {Mode::fast, Mode::strong}) {
+        CompressOptions options;
+        options.mode = mode;
+        EXPECT_LT(std::abs(error_of(values, shape, absolute(1e-3), options)), 0.15)
+            << static_cast<int>(mode);
+    }
+}
+
+TEST(Estimate, is_right_for_arrays_smaller_than_its_samples) {
+    for (const Shape& shape : {Shape{1}, Shape{2}, Shape{17}, Shape{3, 5}, Shape{2, 3, 4},
+                               Shape{1, 1, 9}, Shape{2, 1, 2, 3}, Shape{300}}) {
+        const auto values = smooth_array<float>(shape, 35);
+        const auto bytes = std::as_bytes(std::span(values));
+        for (const Mode mode : k_modes) {
+            CompressOptions options;
+            options.mode = mode;
+            const auto frame = compress(bytes, float32, shape, absolute(1e-3), options);
+            const auto estimated = estimate(bytes, float32, shape, absolute(1e-3), options);
+            ASSERT_TRUE(frame.ok() && estimated.ok());
+            EXPECT_NEAR(static_cast<double>(estimated->bytes), static_cast<double>(frame->size()),
+                        200)
+                << to_string(shape) << " mode " << static_cast<int>(mode);
+        }
+    }
+}
+
+TEST(Estimate, is_the_same_on_every_instruction_set) {
+    const Shape shape{32, 32, 32};
+    std::vector<std::uint64_t> expected;
+    for_each_target([&](const char* target) {
+        SCOPED_TRACE(target);
+        std::vector<std::uint64_t> found;
+        for (const char* name : k_fields) {
+            const auto values = read_field(name);
+            const std::vector<double> wide(values.begin(), values.end());
+            for (const Mode mode : k_modes) {
+                CompressOptions options;
+                options.mode = mode;
+                const auto narrow_estimate = estimate(std::as_bytes(std::span(values)), float32,
+                                                      shape, relative(1e-3), options);
+                const auto wide_estimate = estimate(std::as_bytes(std::span(wide)), float64, shape,
+                                                    relative(1e-3), options);
+                ASSERT_TRUE(narrow_estimate.ok() && wide_estimate.ok());
+                found.push_back(narrow_estimate->bytes);
+                found.push_back(wide_estimate->bytes);
+            }
+        }
+        if (expected.empty()) expected = found;
+        EXPECT_EQ(found, expected);
+    });
+}
+
+}  // namespace
+}  // namespace caesura::codec
