@@ -12,11 +12,11 @@
 // originals), 6 loads and 3 stores. Zen 4 issues 4 vector operations of 256 bits per cycle, so
 // 512-bit vectors take 11 cycles: 0.69 cycles per float32 value. Decoding takes 17 operations: 0.53
 // cycles. Measured from the first cache: 11 to 12 cycles per vector in long rows, 15 in rows of
-// four vectors, of which a row's own pointers and the loop's end take a quarter. Whole fields, all
-// orders, in cycles per value on a busy machine: 128^3 (from memory) 1.2 to 1.5 encoding, 1.0
-// to 1.3 decoding; 64^3 (from the second cache) 1.3 to 1.8 and 1.1 to 1.5; pieces of 16 x 16 x 32
-// (rows of one vector: each waits for the residuals of the one before) 2.4 to 3.9 and 2.1 to 3.0.
-// AVX2 takes 1.1 to 1.4 times as long.
+// four vectors, where a row's own pointers and the loop's end take a quarter. Whole fields, all
+// orders, in cycles per value on a busy machine: 128^3 (from memory) 1.1 to 1.7 encoding, 1.0 to
+// 1.4 decoding; 64^3 (from the second cache) 1.3 to 2.2 and 1.1 to 1.8; pieces of 16 x 16 x 32,
+// where every run and row costs more than its one or two vectors, 2.4 to 4.6 and 2.1 to 3.5. AVX2
+// takes 1.1 to 1.4 times as long.
 #include "codec/interpolation_kernels.hpp"
 
 #include <algorithm>
