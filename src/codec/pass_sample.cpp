@@ -21,7 +21,6 @@ auto PassSample<T>::rows_at(std::size_t axis, const Place& place) const -> Rows 
     Rows rows;
     Place at = place;
     const std::uint64_t extent = axes_.extent[axis];
-    const std::uint64_t along = axis == k_x ? 2 : 1;  // between the values of a row
     const std::uint64_t most =
         axis == k_x ? (extent < 8 ? extent / 2 : (extent - 6) / 2) : axes_.extent[k_x];
     rows.n = static_cast<std::size_t>(std::min<std::uint64_t>(k_row_values, most));
@@ -55,7 +54,6 @@ auto PassSample<T>::rows_at(std::size_t axis, const Place& place) const -> Rows 
                                                static_cast<std::ptrdiff_t>(extent);
         rows.around[k] = (exists ? offsets[k] : -1) * distance;
     }
-    (void)along;
     return rows;
 }
 
