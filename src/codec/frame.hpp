@@ -92,6 +92,9 @@ enum class Section : std::uint8_t {
 };
 inline constexpr std::size_t k_sections = 7;
 
+/// A predicted slab has fewer values: positions are of 32 bits.
+inline constexpr std::uint64_t k_most_predicted_values = std::uint64_t{1} << 31;
+
 /// The head of a lorenzo or interpolation part.
 struct PartHeader {
     PartKind kind = PartKind::lorenzo;

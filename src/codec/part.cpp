@@ -76,6 +76,8 @@ void write_head(const PartHeader& header, std::span<const std::uint64_t> section
 
 /// Do the numbers of a head fit together and the slab?
 Status check_head(const PartHeader& header, int flags, std::uint8_t coding, std::uint64_t count) {
+    if (count >= k_most_predicted_values)
+        return corrupt(fmt::format("{} predicted values; positions are of 32 bits", count));
     if ((flags & ~k_flags) != 0 || (header.logarithm && !header.overrides))
         return corrupt(fmt::format("unknown flags {:#x}", flags));
     if (coding > static_cast<std::uint8_t>(Coding::planes))

@@ -118,6 +118,15 @@ TEST(Part, wrong_numbers_in_a_head_are_corrupt) {
         EXPECT_FALSE(read_part(std::span(good).first(length), shape).ok());
 }
 
+TEST(Part, slabs_with_more_values_than_positions_reach_are_corrupt) {
+    PartHeader header = some_header(PartKind::interpolation, true);
+    header.interpolation.order = {0, 1, 0, 0};
+    const Bytes part = some_part(header);
+    EXPECT_TRUE(read_part(part, Shape{2, (1U << 30) - 1}).ok());
+    for (const Shape& shape : {Shape{2, 1U << 30}, Shape{1, std::uint64_t{1} << 60}})
+        EXPECT_EQ(read_part(part, shape).status().code(), StatusCode::corrupt);
+}
+
 TEST(ExactValues, positions_come_back_and_runs_cost_nothing) {
     std::mt19937 random(1);
     LosslessPacker packer;

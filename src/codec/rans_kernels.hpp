@@ -15,7 +15,7 @@ namespace caesura::codec {
 
 inline constexpr std::size_t k_kernel_slack = 128;
 
-/// 64 states of 16 bits as bytes, in [256, 65536) between calls.
+/// k_lanes states of 16 bits as bytes, in [256, 65536) between calls.
 struct alignas(64) RansState {
     std::array<std::uint8_t, k_lanes> low;
     std::array<std::uint8_t, k_lanes> high;
@@ -63,8 +63,8 @@ std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t
 std::size_t join_sparse(const std::uint8_t* symbols, std::size_t n, const std::uint32_t* nonzeros,
                         std::size_t n_nonzeros, std::uint32_t* codes);
 
-/// Code n symbols (multiple of 64), last 64 first. Returns the end of what it wrote to `out`; at
-/// most n bytes.
+/// Code n symbols (multiple of k_lanes), last k_lanes first. Returns the end of what it wrote to
+/// `out`; at most n bytes.
 std::uint8_t* rans_encode(RansState& state, const RansTable& table, const std::uint8_t* symbols,
                           std::size_t n, std::uint8_t* out);
 /// The symbol of each slot (low byte of a state), for targets that look it up.
@@ -72,8 +72,9 @@ struct alignas(64) RansSlots {
     std::array<std::uint8_t, 256> symbol;
 };
 RansSlots make_rans_slots(const RansTable& table);
-/// Decode n symbols, first 64 first, reading backwards from `in`. Never reads below `begin`, and up
-/// to 64 bytes at and above `in`. Returns where it stopped; nullptr when the stream ran out.
+/// Decode n symbols (multiple of k_lanes), first k_lanes first, reading backwards from `in`. Never
+/// reads below `begin`, and up to 64 bytes at and above `in`. Returns where it stopped; nullptr
+/// when the stream ran out.
 /// @param slots  of the same table.
 const std::uint8_t* rans_decode(RansState& state, const RansTable& table, const RansSlots& slots,
                                 std::uint8_t* symbols, std::size_t n, const std::uint8_t* begin,

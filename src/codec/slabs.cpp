@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -76,6 +77,8 @@ Status for_each_parallel(std::uint64_t n, int threads,
                 status = work(worker, index);
             } catch (const std::bad_alloc&) {
                 status = Status(StatusCode::no_space, "not enough memory for a slab's buffers");
+            } catch (const std::length_error&) {  // or it would end the process in another thread
+                status = Status(StatusCode::no_space, "a slab's buffers cannot be addressed");
             }
             if (status.ok()) continue;
             failed.store(true, std::memory_order_relaxed);

@@ -57,7 +57,7 @@ Slabs choose_slabs(const Shape& shape, std::size_t value_bytes);
 /// Call work(worker, index) for index = 0 .. n-1, each once, in up to `threads` threads (0: as many
 /// as the machine has), worker < the number of threads. Indices start in ascending order. After an
 /// error no further index starts; the result is the error of the lowest index that has one.
-/// std::bad_alloc in a worker is no_space.
+/// std::bad_alloc and std::length_error in a worker are no_space.
 Status for_each_parallel(std::uint64_t n, int threads,
                          const std::function<Status(int worker, std::uint64_t index)>& work);
 /// How many workers for_each_parallel would use.

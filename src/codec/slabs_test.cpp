@@ -6,6 +6,7 @@
 #include <atomic>
 #include <new>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace caesura::codec {
@@ -93,6 +94,12 @@ TEST(ForEachParallel, the_lowest_failing_index_gives_the_error_and_memory_is_no_
                                     [](int, std::uint64_t index) -> Status {
                                         if (index == 3) throw std::bad_alloc();
                                         return {};
+                                    })
+                      .code(),
+                  StatusCode::no_space);
+        EXPECT_EQ(for_each_parallel(20, threads,
+                                    [](int, std::uint64_t) -> Status {
+                                        throw std::length_error("in every thread");
                                     })
                       .code(),
                   StatusCode::no_space);

@@ -30,8 +30,10 @@ class IdleWorkspaces {
     std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
+/// Never destroyed: a process that ends with a file open compresses the file's last chunks in a
+/// handler of exit(), which may run after objects made later than it was registered are gone.
 IdleWorkspaces& idle_workspaces() {
-    static IdleWorkspaces workspaces;
+    static IdleWorkspaces& workspaces = *new IdleWorkspaces;
     return workspaces;
 }
 
