@@ -91,19 +91,24 @@ class Reciprocals {
 #endif
 };
 
+/// What divide() gives. Never without initial values: GCC cannot inline the constructors of NEON
+/// vectors into one that a struct gets by itself.
+struct Division {
+    V16 quotient, rest;
+};
 /// x / f and x % f for x < 256 f. The quotient from a reciprocal rounded down may be one too small;
 /// the remainder tells.
-HWY_INLINE void divide(V16 x, V16 reciprocal, V16 f, V16& quotient, V16& rest) {
+HWY_INLINE Division divide(V16 x, V16 reciprocal, V16 f) {
     const D16 d;
     const V16 q = hn::MulHigh(x, reciprocal);
     const V16 r = hn::Sub(x, hn::Mul(q, f));
 #if HWY_TARGET <= HWY_AVX3
     const __mmask32 again = _mm512_cmpge_epu16_mask(r.raw, f.raw);
-    rest = V16{_mm512_mask_sub_epi16(r.raw, again, r.raw, f.raw)};
-    quotient = V16{_mm512_mask_add_epi16(q.raw, again, q.raw, hn::Set(d, 1).raw)};
+    return {V16{_mm512_mask_add_epi16(q.raw, again, q.raw, hn::Set(d, 1).raw)},
+            V16{_mm512_mask_sub_epi16(r.raw, again, r.raw, f.raw)}};
 #else
-    rest = hn::Min(r, hn::Sub(r, f));  // what is below 0 wraps
-    quotient = hn::Add(hn::Add(q, hn::Set(d, 1)), hn::VecFromMask(d, hn::Eq(r, rest)));
+    const V16 rest = hn::Min(r, hn::Sub(r, f));  // what is below 0 wraps
+    return {hn::Add(hn::Add(q, hn::Set(d, 1)), hn::VecFromMask(d, hn::Eq(r, rest))), rest};
 #endif
 }
 
@@ -138,11 +143,10 @@ std::uint8_t* RansEncode(RansState& state, const RansTable& table, const std::ui
                 split(hn::IfThenElse(full, high[p], low[p]), hn::IfThenZeroElse(full, high[p]));
             const EvenOdd reciprocal = reciprocals.of(symbol), divisor = split(f);
             // The new state is (x / f) * 256 + x % f + start.
-            EvenOdd quotient, rest;
-            divide(x.even, reciprocal.even, divisor.even, quotient.even, rest.even);
-            divide(x.odd, reciprocal.odd, divisor.odd, quotient.odd, rest.odd);
-            low[p] = hn::Add(join(rest), hn::TableLookupBytes(start, symbol));
-            high[p] = join(quotient);
+            const Division even = divide(x.even, reciprocal.even, divisor.even);
+            const Division odd = divide(x.odd, reciprocal.odd, divisor.odd);
+            low[p] = hn::Add(join({even.rest, odd.rest}), hn::TableLookupBytes(start, symbol));
+            high[p] = join({even.quotient, odd.quotient});
         }
     }
     for (std::size_t p = 0; p < k_parts; ++p) {
