@@ -59,8 +59,8 @@ std::vector<std::array<std::uint8_t, k_max_rank>> orders_of(
 /// Improve on settings that were made pass by pass, by rehearsing them. Returns the rough bits of
 /// all pieces with what came out.
 template <class T>
-double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settings) {
-    constexpr std::size_t k_pieces = Rehearsal<T>::k_tuning_pieces;
+double rehearse(Rehearsal<T>& rehearsal, int rank, std::size_t n_pieces,
+                InterpolationSettings& settings) {
     struct Tried {
         InterpolationSettings settings;
         double bits;
@@ -78,13 +78,13 @@ double rehearse(Rehearsal<T>& rehearsal, int rank, InterpolationSettings& settin
                      [](const Tried& a, const Tried& b) { return a.bits < b.bits; });
     // The two best meet on the other pieces too.
     tried.resize(std::min<std::size_t>(tried.size(), 2));
-    for (Tried& one : tried) one.bits += rehearsal.cost(one.settings, 1, k_pieces);
+    for (Tried& one : tried) one.bits += rehearsal.cost(one.settings, 1, n_pieces);
     Tried best = tried.size() > 1 && tried[1].bits < tried[0].bits ? tried[1] : tried[0];
     const auto consider = [&](auto change) {
         InterpolationSettings other = best.settings;
         change(other);
         if (other == best.settings) return;
-        const double bits = rehearsal.cost(other, 0, k_pieces);
+        const double bits = rehearsal.cost(other, 0, n_pieces);
         if (bits < best.bits) best = {other, bits};
     };
     // Sampled rows overrate noise, against which cubic is worse: ask the encoder.
@@ -126,6 +126,15 @@ InterpolationSettings explore_interpolation(const Spots<T>& spots, int rank,
         if (axes[i].pass.cubic) settings.cubic |= static_cast<std::uint8_t>(1U << axis);
     }
     return settings;
+}
+
+/// As many as the block is worth: a dozen encodings of four pieces would be as long as that of a
+/// block of 64^3 itself.
+template <class T>
+std::size_t tuning_pieces(const Shape& shape) {
+    constexpr std::uint64_t k_values_per_piece = 1U << 18;
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(shape.count() / k_values_per_piece, 2,
+                                                              Rehearsal<T>::k_tuning_pieces));
 }
 
 struct LorenzoChoice {
@@ -183,10 +192,11 @@ Choice choose(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& qua
     choice.lorenzo = lorenzo.settings;
     double bits = lorenzo.bits;
     if (mode == Mode::strong || mode == Mode::automatic) {
-        constexpr std::size_t k_pieces = Rehearsal<T>::k_tuning_pieces;
+        const std::size_t n_pieces = tuning_pieces<T>(shape);
         choice.interpolation = explore_interpolation(spots, shape.rank(), quantiser, picks);
-        const double interpolation_bits = rehearse(rehearsal, shape.rank(), choice.interpolation);
-        const double lorenzo_bits = rehearsal.cost(choice.lorenzo, 0, k_pieces);
+        const double interpolation_bits =
+            rehearse(rehearsal, shape.rank(), n_pieces, choice.interpolation);
+        const double lorenzo_bits = rehearsal.cost(choice.lorenzo, 0, n_pieces);
         if (mode == Mode::strong || interpolation_bits < lorenzo_bits) {
             choice.kind = PartKind::interpolation;
             if (lorenzo_bits > 0) bits *= interpolation_bits / lorenzo_bits;
