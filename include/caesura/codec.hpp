@@ -158,10 +158,12 @@ struct FrameInfo {
 /// @param bound   relative and psnr take the range of this very array.
 /// @return the frame; at most the raw bytes + k_frame_overhead_bytes.
 /// Errors: invalid_argument (bound, shape, size), no_space (memory).
-/// Calls: independent, thread-safe. Memory: at most 1.5 times a slab of 16 MiB per thread, beside
-/// the result; a point-wise relative bound needs one slab more, a PSNR target too (each attempt is
-/// decoded and looked at). The process keeps working memory for as many calls at once as it has
-/// cores.
+/// Calls: independent, thread-safe. Memory per thread, beside the result: at most 1.5 times a slab
+/// of 16 MiB where the slab comes to less than half its bytes. More slabs are needed for a
+/// point-wise relative bound, a PSNR target (each attempt is decoded and looked at) and values that
+/// are not aligned (one each); for gaps of NaN or fill values (one to four); and for a bound below
+/// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six). The
+/// process keeps working memory for as many calls at once as it has cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
                                         const CompressOptions& options = {});

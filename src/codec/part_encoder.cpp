@@ -34,6 +34,14 @@ void append(PartKind kind, std::span<const std::byte> content, std::vector<std::
     out.insert(out.end(), content.begin(), content.end());
 }
 
+/// What was left out is in its section now. Its memory serves the next slab, unless it is large:
+/// where the bound lies below the values' own rounding, nearly all of them are left out.
+template <class V>
+void let_go(std::vector<V>& left_out, std::size_t slab_bytes) {
+    left_out.clear();
+    if (left_out.capacity() * sizeof(V) > slab_bytes / 4) left_out.shrink_to_fit();
+}
+
 template <class T>
 struct Typed {
     ExactValues<T> exact;
@@ -233,12 +241,14 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
         header.table_set_id = request.tables->id();
     part.end_section(Section::codes);
 
-    const ExactValues<T>& exact = typed<T>().exact;
+    ExactValues<T>& exact = typed<T>().exact;
     header.exact_count = static_cast<std::uint32_t>(exact.values.size());
     pack_values<T>(exact.values, packer, out);
     part.end_section(Section::exact_values);
+    let_go(exact.values, values.size_bytes());
     if (header.kind == PartKind::lorenzo) pack_positions(exact.positions, packer, out);
     part.end_section(Section::exact_positions);
+    let_go(exact.positions, values.size_bytes());
     Status status;
     if (header.overrides)
         status = finish_overrides(values, shape, request, header, part, begin, out);
