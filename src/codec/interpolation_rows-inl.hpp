@@ -99,8 +99,8 @@ HWY_INLINE void store_interleaved_part(typename Lanes<T>::V even, typename Lanes
     hn::BlendedStore(interleave_lower<T>(even, odd), part.lower, d, to);
     hn::BlendedStore(interleave_upper<T>(even, odd), part.upper, d, to + hn::Lanes(d));
 #else
-    HWY_ALIGN T evens[64 / sizeof(T)] = {};  // GCC 12 sees loops past the lanes there are
-    HWY_ALIGN T odds[64 / sizeof(T)] = {};   // GCC 12 sees loops past the lanes there are
+    HWY_ALIGN T evens[64 / sizeof(T)] = {};  // whole: GCC 12 sees loops past the lanes there are
+    HWY_ALIGN T odds[64 / sizeof(T)] = {};
     hn::Store(even, d, evens);
     hn::Store(odd, d, odds);
     for (std::size_t i = 0; i < part.n; ++i) {
