@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -148,6 +149,47 @@ TEST(MemoryEdges, float32_arrays_and_frames_beside_forbidden_pages) {
 
 TEST(MemoryEdges, float64_arrays_and_frames_beside_forbidden_pages) {
     go_and_return_everywhere<double>();
+}
+
+/// Frames without checksum, a few bytes of which are anything: whatever decoding them says.
+template <class T>
+void break_frames(const Case& wanted, const Shape& shape) {
+    constexpr int k_times = 150;
+    auto values = smooth_array<T>(shape, 7);
+    if (wanted.specials) sprinkle_specials(values, 11);
+    CompressOptions options;
+    options.mode = wanted.mode;
+    options.entropy = wanted.entropy;
+    options.checksum = false;
+    const auto made =
+        compress(std::as_bytes(std::span(values)), dtype_of<T>(), shape, wanted.bound, options);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    const Fenced frame(*made, Edge::end);
+    const Fenced output(values.size() * sizeof(T), Edge::end);
+    ASSERT_TRUE(decompress(frame.bytes(), output.bytes()).ok());
+    std::mt19937 random(5);
+    for (int i = 0; i < k_times; ++i) {
+        std::memcpy(frame.bytes().data(), made->data(), made->size());
+        for (unsigned n = 1 + random() % 3; n > 0; --n) {
+            // The header is the same for all; what follows it is what kernels meet.
+            const std::size_t at = 40 + random() % (made->size() - 40);
+            frame.bytes()[at] = static_cast<std::byte>(random());
+        }
+        const Status status = decompress(frame.bytes(), output.bytes());
+        EXPECT_NE(status.code(), StatusCode::internal) << status.message();
+    }
+}
+
+TEST(MemoryEdges, broken_frames_beside_forbidden_pages) {
+    for_each_target([](const char* target) {
+        for (const Case& wanted : cases()) {
+            SCOPED_TRACE(testing::Message() << target << ", " << wanted.name);
+            for (const Shape& shape : {Shape{1500}, Shape{9, 7, 41}}) {
+                break_frames<float>(wanted, shape);
+                break_frames<double>(wanted, shape);
+            }
+        }
+    });
 }
 
 TEST(MemoryEdges, bytes_of_any_length_and_value_beside_forbidden_pages) {
