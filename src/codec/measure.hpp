@@ -10,8 +10,8 @@ namespace caesura::codec {
 /// @param tables       those that its codes will be coded with.
 /// @param drift_check  may it bring its own where those do not fit?
 template <class T>
-std::uint64_t measure(const Spots<T>& spots, const Quantiser<T>& quantiser, Rehearsal<T>& rehearsal,
-                      const Choice& choice, Coding coding, const TableSet& tables,
-                      bool drift_check);
+std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
+                      Rehearsal<T>& rehearsal, const Choice& choice, Coding coding,
+                      const TableSet& tables, bool drift_check);
 
 }  // namespace caesura::codec

@@ -66,7 +66,7 @@ double fresh_share(const Shape& shape, const InterpolationSettings& settings) {
 
 /// The share of targets along an axis that lack one of four sources: the first, and the last one or
 /// two. In a row of even length the very last has sources on one side only, and costs as much more
-/// than a typical one as five of the others do (which fits 31 fields best).
+/// than a typical one as five of the others do (which fits 34 fields best).
 double edge_share(std::uint64_t extent, int level) {
     const std::uint64_t n = ((extent - 1) >> level) + 1;
     const double lacking = n % 2 == 0 ? 2 + 5 : 2;
@@ -83,15 +83,18 @@ Rehearsal<T>::Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantis
       quantiser_(quantiser),
       piece_shape_(choose_piece(shape)) {
     // Each of the picks stands for as many bits as any other. Sorted by how much goes on, those in
-    // the middle of each sixth; settings are chosen on the first four.
-    constexpr std::array<std::size_t, k_pieces> k_sixths{1, 4, 2, 0, 3, 5};
-    std::vector<Pick> picks = spots.pick(4 * k_pieces, k_even_quarters);
+    // the middle of each sixth come first, then so that twice as many are spread as evenly, then
+    // the rest; settings are chosen on the first four.
+    std::vector<Pick> picks = spots.pick(k_most_pieces, k_even_quarters);
     std::stable_sort(picks.begin(), picks.end(),
                      [](const Pick& a, const Pick& b) { return a.weight > b.weight; });
-    for (std::size_t p = 0; p < k_pieces; ++p) {
-        picks_[p] = picks[(2 * k_sixths[p] + 1) * picks.size() / (2 * k_pieces)];
+    constexpr std::array<std::size_t, k_most_pieces> k_order{
+        6, 18, 10, 2, 14, 22, 0, 12, 4, 16, 8, 20, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23};
+    picks_.reserve(k_most_pieces);
+    for (const std::size_t twenty_fourth : k_order) {
+        picks_.push_back(picks[twenty_fourth * picks.size() / k_most_pieces]);
     }
-    pieces_.reserve(k_pieces);
+    pieces_.reserve(k_most_pieces);
     for (std::size_t group = 0; group < k_groups; ++group) {
         const int level = static_cast<int>(group);
         const bool last = group + 1 == k_groups;
@@ -249,18 +252,19 @@ void Rehearsal<T>::measure_class(std::span<const std::uint32_t> codes, double we
 }
 
 template <class T>
-void Rehearsal<T>::measure(const InterpolationSettings& settings, double scale, CodeCost& cost) {
+void Rehearsal<T>::measure(const InterpolationSettings& settings, std::size_t pieces, double scale,
+                           CodeCost& cost) {
     constexpr std::size_t k_fewest = 64;  // codes that can speak for a class
     const std::vector<std::uint8_t> classes = classify_codes(piece_shape_, settings, scratch_);
     std::array<std::vector<std::uint32_t>, k_code_classes + 1> sorted;
     std::vector<std::uint32_t> others;
-    for (std::size_t p = 0; p < k_pieces; ++p) {
+    for (std::size_t p = 0; p < pieces; ++p) {
         const Piece& one = piece(p);
         encode(one, settings);
         const std::vector<std::uint32_t>& codes = collector_.codes();
         for (auto& of_class : sorted) of_class.clear();
         for (std::size_t i = 0; i < codes.size(); ++i) sorted[classes[i]].push_back(codes[i]);
-        const double unit = scale * one.weight / static_cast<double>(k_pieces);
+        const double unit = scale * one.weight / static_cast<double>(pieces);
         for (std::size_t level = 0; level < k_groups; ++level) {
             const std::span all(codes.data() + begins_[level + 1],
                                 begins_[level] - begins_[level + 1]);

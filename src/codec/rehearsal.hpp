@@ -26,8 +26,9 @@ namespace caesura::codec {
 template <class T>
 class Rehearsal {
   public:
-    static constexpr std::size_t k_pieces = 6;
     static constexpr std::size_t k_tuning_pieces = 4;  // the first ones
+    static constexpr std::size_t k_fewest_pieces = 6;  // that tell sizes
+    static constexpr std::size_t k_most_pieces = 24;
 
     Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser);
 
@@ -39,7 +40,8 @@ class Rehearsal {
     double without_warm_up(const InterpolationSettings& settings);
     /// Let `cost` know the codes of the pieces, each standing for as many of the block's as it
     /// does, times `scale`.
-    void measure(const InterpolationSettings& settings, double scale, CodeCost& cost);
+    void measure(const InterpolationSettings& settings, std::size_t pieces, double scale,
+                 CodeCost& cost);
 
   private:
     /// Finest level, the next one, the rest.
@@ -60,7 +62,7 @@ class Rehearsal {
     Shape shape_;
     FourAxes axes_;
     Quantiser<T> quantiser_;
-    std::array<Pick, k_pieces> picks_;
+    std::vector<Pick> picks_;  // as many as there may be pieces
     Shape piece_shape_;
     std::vector<Piece> pieces_;
     std::array<std::size_t, k_groups + 1> begins_{};  // of the groups' codes in a piece, backwards

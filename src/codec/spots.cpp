@@ -55,8 +55,22 @@ template <class T>
 void Spots<T>::look(std::span<const T> values, const Shape& shape) {
     values_ = values.data();
     axes_ = FourAxes(shape);
+    read(k_most);
+}
+
+template <class T>
+Spots<T> Spots<T>::closer() const {
+    Spots spots;
+    spots.values_ = values_;
+    spots.axes_ = axes_;
+    spots.read(k_most_closer);
+    return spots;
+}
+
+template <class T>
+void Spots<T>::read(std::size_t most) {
     run_ = static_cast<std::size_t>(std::min<std::uint64_t>(k_run, axes_.extent[k_x]));
-    const std::size_t n = std::clamp<std::size_t>(values.size() / (4 * run_), 1, k_most);
+    const std::size_t n = std::clamp<std::size_t>(axes_.count() / (4 * run_), 1, most);
     places_ = spread(axes_, n);
     std::vector<const T*> runs(n), neighbours(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -119,6 +133,15 @@ std::vector<Pick> Spots<T>::pick(std::size_t n, std::uint64_t quarters) const {
         }
     }
     return picks;
+}
+
+template <class T>
+double Spots<T>::unevenness() const {
+    if (sum_ == 0) return 0;
+    std::uint64_t squares = 0;
+    for (const std::uint64_t activity : activity_) squares += activity * activity;
+    const auto sum = static_cast<double>(sum_);
+    return static_cast<double>(squares) * static_cast<double>(places_.size()) / (sum * sum) - 1;
 }
 
 template class Spots<float>;

@@ -44,6 +44,8 @@ class Spots {
   public:
     /// Look into a block. `values` must outlive what follows.
     void look(std::span<const T> values, const Shape& shape);
+    /// The same block at more spots, for what is rare; to be rated anew.
+    Spots closer() const;
     const T* values() const { return values_; }
     const FourAxes& axes() const { return axes_; }
     /// The values of all spots.
@@ -54,9 +56,14 @@ class Spots {
     /// @param quarters  how even: the activity that every spot is granted beside its own, in
     ///                  quarters of the mean. 0: none; many: places are picked without regard.
     std::vector<Pick> pick(std::size_t n, std::uint64_t quarters) const;
+    /// The variance of the spots' activity, in squares of its mean; 0 where nothing goes on.
+    double unevenness() const;
 
   private:
+    void read(std::size_t most);
+
     static constexpr std::size_t k_most = 512;
+    static constexpr std::size_t k_most_closer = 4096;
     static constexpr std::size_t k_run = 16;  // a cache line of float32
 
     const T* values_ = nullptr;
