@@ -74,11 +74,10 @@ def speed_goal(rows: Rows, name: str, codec: str, key: str, least: float) -> Goa
     text = " / ".join(gigabytes(v) for v in measured.values())
     clocked = {b: [at_goal_clock(r, key) for r in some] for b, some in by_bound.items() if some}
     if all(all(some) for some in clocked.values()):
-        judged = {b: mean(some) for b, some in clocked.items()}
-        text += f"; at {GOAL_GHZ} GHz " + " / ".join(gigabytes(v) for v in judged.values())
-    return Goal(
-        name, goal, f"{text} ({' / '.join(measured)})", min(judged.values()) >= 1000 * least
-    )
+        at_clock = " / ".join(gigabytes(mean(some)) for some in clocked.values())
+        text += f"; at {GOAL_GHZ} GHz {at_clock}"
+    text += f" ({' / '.join(measured)})"
+    return Goal(name, goal, text, min(measured.values()) >= 1000 * least)
 
 
 def bounds(rows: Rows) -> list[str]:
