@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "codec/rans_classes.hpp"
-#include "codec/sample_kernels.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -39,10 +38,6 @@ constexpr std::array<std::uint32_t, k_chunk_values + 1> make_n_log2_n() {
 }
 constexpr auto k_n_log2_n = make_n_log2_n();
 
-std::uint8_t alphabet_of(const Frequencies& f) {
-    return static_cast<std::uint8_t>(std::find(f.begin(), f.end(), 0) - f.begin());
-}
-
 }  // namespace
 
 std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n) {
@@ -54,6 +49,10 @@ std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n) {
     const std::uint64_t masks = k_n_log2_n[n] - k_n_log2_n[static_cast<std::size_t>(nonzeros)] -
                                 k_n_log2_n[n - static_cast<std::size_t>(nonzeros)];
     return levels + masks;
+}
+
+std::uint64_t rough_cost(std::uint32_t* codes, std::size_t n) {
+    return rough_cost(summarise_chunk(codes, pad(codes, n)), n);
 }
 
 CodeCost::CodeCost(const TableSet& tables, bool drift_check)
@@ -69,7 +68,7 @@ void CodeCost::count(std::uint8_t table, std::uint8_t* symbols, std::size_t n,
     const std::size_t whole = (n + k_step - 1) / k_step * k_step;
     std::fill(symbols + n, symbols + whole, std::uint8_t{0});
     std::uint32_t counts[k_symbols];
-    sample_symbols(symbols, whole, counts);
+    count_symbols(symbols, whole, counts);
     counts[0] -= static_cast<std::uint32_t>(whole - n);
     std::uint64_t* sums = counts_.data() + table * k_symbols;
     const std::size_t escape = alphabets_[table] - std::size_t{1};

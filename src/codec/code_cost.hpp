@@ -20,6 +20,8 @@ namespace caesura::codec {
 /// A measure to rank settings by, from a chunk's summary alone: about 128 times its bits.
 /// @param n  1 .. k_chunk_values.
 std::uint64_t rough_cost(const ChunkSummary& summary, std::size_t n);
+/// Of codes as CodeCost::add takes them.
+std::uint64_t rough_cost(std::uint32_t* codes, std::size_t n);
 
 class CodeCost {
   public:

@@ -241,17 +241,33 @@ void UnpackGroups(const std::uint8_t* in, const std::uint8_t* widths, std::uint3
     }
 }
 
+void CountSymbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts) {
+    const hn::CappedTag<std::uint8_t, 64> d;
+    for (unsigned s = 0; s < k_symbols; ++s) {
+        const auto symbol = hn::Set(d, static_cast<std::uint8_t>(s));
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
+            count += hn::CountTrue(d, hn::Eq(hn::LoadU(d, symbols + i), symbol));
+        }
+        counts[s] = static_cast<std::uint32_t>(count);
+    }
+}
+
 }  // namespace caesura::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace caesura::codec {
 HWY_EXPORT(SummariseChunk);
+HWY_EXPORT(CountSymbols);
 HWY_EXPORT(SplitSparse);
 HWY_EXPORT(JoinSparse);
 HWY_EXPORT(PackGroups);
 HWY_EXPORT(UnpackGroups);
 
+void count_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts) {
+    HWY_DYNAMIC_DISPATCH(CountSymbols)(symbols, n, counts);
+}
 ChunkSummary summarise_chunk(const std::uint32_t* codes, std::size_t n) {
     return HWY_DYNAMIC_DISPATCH(SummariseChunk)(codes, n);
 }

@@ -12,6 +12,7 @@
 
 #include "codec/aligned_buffer.hpp"
 #include "codec/rans_format.hpp"
+#include "codec/test_targets.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -112,19 +113,14 @@ TEST_P(EntropyOf, every_instruction_set_writes_the_same_bytes_and_reads_them) {
     for (int round = 0; round < 24; ++round) {
         const Codes codes = make_codes(random, 1 + random() % 20000);
         std::vector<std::byte> reference;
-        for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
-            hwy::SetSupportedTargetsForTest(targets & -targets);
-            hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        for_each_target([&](const char* name) {
             const auto section = encode(GetParam(), codes, {});
             if (reference.empty()) reference = section;
             const Result<Codes> back = decode(GetParam(), reference, codes.size(), {});
-            const char* name = hwy::TargetName(targets & -targets);
             EXPECT_EQ(section, reference) << name << ", round " << round;
             ASSERT_TRUE(back.ok()) << name << ": " << back.status().message();
             EXPECT_EQ(*back, codes) << name << ", round " << round;
-        }
-        hwy::SetSupportedTargetsForTest(0);
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        });
     }
 }
 

@@ -84,11 +84,8 @@ double measure_interpolation(const Spots<T>& spots, const Quantiser<T>& quantise
     double everywhere = 0;  // bits per value of Lorenzo
     for_each_tile(spots, quantiser, choice.lorenzo.axes, effort.tiles, true,
                   [&](std::uint32_t* codes, std::size_t n, std::size_t, double share) {
-                      const std::size_t whole = (n + 63) / 64 * 64;
-                      std::fill(codes + n, codes + whole, 0U);
-                      everywhere +=
-                          share / 128 / static_cast<double>(n) *
-                          static_cast<double>(rough_cost(summarise_chunk(codes, whole), n));
+                      everywhere += share / 128 / static_cast<double>(n) *
+                                    static_cast<double>(rough_cost(codes, n));
                   });
     const double in_pieces =
         rehearsal.cost(choice.lorenzo, 0, effort.pieces) / static_cast<double>(effort.pieces);

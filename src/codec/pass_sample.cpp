@@ -125,10 +125,7 @@ double PassSample<T>::cost(const PassSettings& settings) {
                                  codes_ + used);
             if (!warms_up) used += rows.n;
         }
-        const std::size_t whole = (used + 63) / 64 * 64;
-        std::fill(codes_ + used, codes_ + whole, 0U);
-        bits += rows.weight *
-                static_cast<double>(rough_cost(summarise_chunk(codes_, whole), used)) / 128 /
+        bits += rows.weight * static_cast<double>(rough_cost(codes_, used)) / 128 /
                 static_cast<double>(used);
         counted += 1;
     }

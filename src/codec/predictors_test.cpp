@@ -15,6 +15,7 @@
 #include <string>
 
 #include "codec/float_environment.hpp"
+#include "codec/test_targets.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -299,29 +300,21 @@ TYPED_TEST(Predictors, give_the_same_bits_on_every_instruction_set) {
         const Case<TypeParam> c(seed, 4'000);
         Coded<TypeParam> first;
         std::vector<TypeParam> first_decoded;
-        std::int64_t targets = hwy::SupportedTargets();
-        while (targets != 0) {
-            const std::int64_t target = targets & -targets;
-            targets ^= target;
-            hwy::SetSupportedTargetsForTest(target);
-            hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        for_each_target([&](const char* target) {
             const auto coded = encode(c.values, c.shape, c.quantiser, c.settings);
             std::vector<TypeParam> decoded;
             const Status status = decode(coded, c.shape, c.quantiser, c.settings, decoded);
-            hwy::SetSupportedTargetsForTest(0);
-            hwy::GetChosenTarget().Update(hwy::SupportedTargets());
             ASSERT_TRUE(status.ok()) << status.message() << " " << c.text;
             if (first.codes.empty()) {
                 first = coded;
                 first_decoded = decoded;
-                continue;
+                return;
             }
-            ASSERT_EQ(first.codes, coded.codes) << hwy::TargetName(target) << " " << c.text;
+            ASSERT_EQ(first.codes, coded.codes) << target << " " << c.text;
             ASSERT_EQ(first.exact.positions, coded.exact.positions) << c.text;
             ASSERT_TRUE(same_bits(first.exact.values, coded.exact.values)) << c.text;
-            ASSERT_TRUE(same_bits(first_decoded, decoded))
-                << hwy::TargetName(target) << " " << c.text;
-        }
+            ASSERT_TRUE(same_bits(first_decoded, decoded)) << target << " " << c.text;
+        });
     }
 }
 
@@ -332,12 +325,7 @@ TYPED_TEST(Predictors, store_one_value_exactly_wherever_it_lies) {
     const T peculiar_values[] = {Limits::quiet_NaN(),  Limits::infinity(),    T{-0.0},
                                  Limits::denorm_min(), -Limits::denorm_min(), static_cast<T>(1e20)};
     Random random(99);
-    std::int64_t targets = hwy::SupportedTargets();
-    while (targets != 0) {
-        const std::int64_t target = targets & -targets;
-        targets ^= target;
-        hwy::SetSupportedTargetsForTest(target);
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    for_each_target([&](const char* target) {
         // Rows around one and two vectors of every length there is, also doubled along x; planes
         // of one row, and of too few for a cubic.
         for (const std::uint64_t n : {3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 34, 63, 65}) {
@@ -362,17 +350,15 @@ TYPED_TEST(Predictors, store_one_value_exactly_wherever_it_lies) {
                     EXPECT_EQ(std::count_if(exact.begin(), exact.end(),
                                             [&](T v) { return bits(v) == bits(values[at]); }),
                               1)
-                        << to_string(shape) << " at " << at << " " << hwy::TargetName(target);
+                        << to_string(shape) << " at " << at << " " << target;
                     std::vector<T> decoded;
                     ASSERT_TRUE(decode(coded, shape, quantiser, settings, decoded).ok());
                     ASSERT_EQ(broken(values, decoded, 1e-3), 0U)
-                        << to_string(shape) << " at " << at << " " << hwy::TargetName(target);
+                        << to_string(shape) << " at " << at << " " << target;
                 }
             }
         }
-    }
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    });
 }
 
 TYPED_TEST(Predictors, survive_any_codes_and_exact_values) {

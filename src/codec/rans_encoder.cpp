@@ -143,17 +143,12 @@ void RansEncoder::count_symbols() {
     const std::size_t stride = std::clamp<std::size_t>(runs_.size() / 64, 1, 32);
     for (std::size_t r = stride / 2; r < runs_.size(); r += stride) {
         const Run& run = runs_[r];
-        const std::uint8_t* symbols = symbols_.data() + run.first;
-        std::uint32_t four[4][k_symbols] = {};  // neighbours are often equal: no waiting on stores
-        for (std::size_t i = 0; i < run.n; i += 4) {
-            for (std::size_t j = 0; j < 4; ++j) ++four[j][symbols[i + j]];
-        }
+        std::uint32_t found[k_symbols];
+        codec::count_symbols(symbols_.data() + run.first, run.n, found);
         std::uint64_t* counts = counts_.data() + run.table * k_symbols;
         const std::size_t escape = tables_[run.table].alphabet - std::size_t{1};
         for (std::size_t s = 0; s <= escape; ++s) {
-            const std::uint64_t n =
-                std::uint64_t{four[0][s]} + four[1][s] + four[2][s] + four[3][s];
-            counts[s == escape ? k_symbols - 1 : s] += n * stride;
+            counts[s == escape ? k_symbols - 1 : s] += std::uint64_t{found[s]} * stride;
         }
     }
     if (statistics_ == nullptr) return;
@@ -174,7 +169,7 @@ bool RansEncoder::choose_tables() {
         // An inline set stands on the built-in one, so that the block needs no other: what differs
         // from that is written. Tables that were not counted may be in use all the same.
         own[t] = builtin_frequencies(t);
-        const bool fits = make_rans_table(own[t]).alphabet == tables_[t].alphabet;
+        const bool fits = alphabet_of(own[t]) == tables_[t].alphabet;
         std::uint64_t least = fits ? coded_bits_q16(counts, own[t]) : ~std::uint64_t{0};
         const auto offer = [&](const Frequencies& frequency) {
             const std::uint64_t cost = coded_bits_q16(counts, frequency) + k_price_q16;

@@ -123,5 +123,7 @@ RansTable make_rans_table(const Frequencies& frequency);
 RansTables make_rans_tables(const std::array<Frequencies, k_tables>& frequencies);
 /// Sum 256, at least two symbols, no gap.
 bool valid_frequencies(const Frequencies& frequency);
+/// How many symbols have a frequency: the first ones.
+std::uint8_t alphabet_of(const Frequencies& frequency);
 
 }  // namespace caesura::codec

@@ -55,6 +55,9 @@ constexpr std::size_t low_bytes(std::size_t n, unsigned low_bits) {
     return 64 * ((n / 16 * low_bits + 31) / 32);
 }
 
+/// How many of n symbols (a multiple of 64) are 0, 1, ... k_symbols - 1.
+void count_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts);
+
 /// A sparse chunk: one symbol per 4 codes, bit j set where code j is not 0; each nonzero - 1 goes
 /// to `nonzeros`. Returns how many.
 std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "codec/rans_kernels.hpp"
 
@@ -17,12 +18,16 @@ constexpr std::array<std::uint16_t, 256> k_reciprocals = make_reciprocals();
 
 }  // namespace
 
+std::uint8_t alphabet_of(const Frequencies& frequency) {
+    return static_cast<std::uint8_t>(std::find(frequency.begin(), frequency.end(), 0) -
+                                     frequency.begin());
+}
+
 bool valid_frequencies(const Frequencies& frequency) {
-    unsigned sum = 0;
-    std::size_t alphabet = 0;
-    while (alphabet < k_symbols && frequency[alphabet] != 0) sum += frequency[alphabet++];
-    const bool no_gap = std::all_of(frequency.begin() + static_cast<std::ptrdiff_t>(alphabet),
-                                    frequency.end(), [](std::uint8_t f) { return f == 0; });
+    const std::uint8_t alphabet = alphabet_of(frequency);
+    const unsigned sum = std::accumulate(frequency.begin(), frequency.begin() + alphabet, 0U);
+    const bool no_gap = std::all_of(frequency.begin() + alphabet, frequency.end(),
+                                    [](std::uint8_t f) { return f == 0; });
     return sum == 256 && alphabet >= 2 && no_gap;
 }
 

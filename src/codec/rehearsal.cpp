@@ -140,12 +140,10 @@ void Rehearsal<T>::encode(const Piece& piece, const InterpolationSettings& setti
 
 template <class T>
 template <class Use>
-void Rehearsal<T>::for_each_chunk(std::size_t group, Use use) {
-    const std::size_t end = begins_[group];
-    for (std::size_t i = begins_[group + 1]; i < end; i += k_chunk_values) {
-        const std::size_t n = std::min(k_chunk_values, end - i);
-        std::copy_n(collector_.codes().data() + i, n, chunk_);
-        std::fill(chunk_ + n, chunk_ + (n + 63) / 64 * 64, 0U);
+void Rehearsal<T>::for_each_chunk(std::span<const std::uint32_t> codes, Use use) {
+    for (std::size_t i = 0; i < codes.size(); i += k_chunk_values) {
+        const std::size_t n = std::min(k_chunk_values, codes.size() - i);
+        std::copy_n(codes.data() + i, n, chunk_);
         use(n);
     }
 }
@@ -158,12 +156,11 @@ double Rehearsal<T>::cost(const InterpolationSettings& settings, std::size_t fir
         const Piece& one = piece(p);
         encode(one, settings);
         for (std::size_t group = 0; group < k_groups; ++group) {
-            std::uint64_t bits = 0;
-            for_each_chunk(group, [&](std::size_t n) {
-                bits += rough_cost(summarise_chunk(chunk_, (n + 63) / 64 * 64), n);
-            });
             const std::size_t n = begins_[group] - begins_[group + 1];
             if (n == 0) continue;
+            std::uint64_t bits = 0;
+            for_each_chunk({collector_.codes().data() + begins_[group + 1], n},
+                           [&](std::size_t count) { bits += rough_cost(chunk_, count); });
             cost += one.weight * shares_[group] * static_cast<double>(bits) / 128 /
                     static_cast<double>(n);
         }
@@ -212,8 +209,7 @@ double Rehearsal<T>::cost(const LorenzoSettings& settings, std::size_t first, st
                         const std::size_t width = std::min(columns - x, k_chunk_values);
                         sample_codes(plane + r * axes.stride[2] + x, some, width, along_x, chunk_);
                         const std::size_t count = some * width;
-                        std::fill(chunk_ + count, chunk_ + (count + 63) / 64 * 64, 0U);
-                        bits += rough_cost(summarise_chunk(chunk_, (count + 63) / 64 * 64), count);
+                        bits += rough_cost(chunk_, count);
                         counted += count;
                     }
                 }
@@ -244,11 +240,7 @@ template <class T>
 void Rehearsal<T>::measure_class(std::span<const std::uint32_t> codes, double weight,
                                  CodeCost& cost) {
     const auto whole = static_cast<std::uint64_t>(std::max(1.0, weight));
-    for (std::size_t i = 0; i < codes.size(); i += k_chunk_values) {
-        const std::size_t n = std::min(k_chunk_values, codes.size() - i);
-        std::copy_n(codes.data() + i, n, chunk_);
-        cost.add(chunk_, n, whole);
-    }
+    for_each_chunk(codes, [&](std::size_t n) { cost.add(chunk_, n, whole); });
 }
 
 template <class T>

@@ -55,7 +55,7 @@ class Rehearsal {
     /// Codes of a piece; those of group g end where those of g - 1 begin.
     void encode(const Piece& piece, const InterpolationSettings& settings);
     template <class Use>
-    void for_each_chunk(std::size_t group, Use use);
+    void for_each_chunk(std::span<const std::uint32_t> codes, Use use);
     void measure_class(std::span<const std::uint32_t> codes, double weight, CodeCost& cost);
 
     const T* values_;

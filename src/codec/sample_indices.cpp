@@ -118,18 +118,6 @@ double LargestDouble(const double* values, std::size_t n, double limit) {
     return Largest(values, n, limit);
 }
 
-void CountSymbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts) {
-    const hn::CappedTag<std::uint8_t, 64> d;
-    for (unsigned s = 0; s < 16; ++s) {
-        const auto symbol = hn::Set(d, static_cast<std::uint8_t>(s));
-        std::size_t count = 0;
-        for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
-            count += hn::CountTrue(d, hn::Eq(hn::LoadU(d, symbols + i), symbol));
-        }
-        counts[s] = static_cast<std::uint32_t>(count);
-    }
-}
-
 }  // namespace caesura::codec::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -140,7 +128,6 @@ HWY_EXPORT(IndicesDouble);
 HWY_EXPORT(Activity);
 HWY_EXPORT(LargestFloat);
 HWY_EXPORT(LargestDouble);
-HWY_EXPORT(CountSymbols);
 
 template <>
 std::size_t sample_indices(const float* values, std::size_t n, const Quantiser<float>& quantiser,
@@ -159,9 +146,6 @@ float sample_largest(const float* values, std::size_t n, float limit) {
 template <>
 double sample_largest(const double* values, std::size_t n, double limit) {
     return HWY_DYNAMIC_DISPATCH(LargestDouble)(values, n, limit);
-}
-void sample_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts) {
-    HWY_DYNAMIC_DISPATCH(CountSymbols)(symbols, n, counts);
 }
 void sample_activity(const std::int32_t* values, std::size_t runs, std::size_t n,
                      std::uint32_t* activity) {

@@ -51,7 +51,5 @@ void sample_codes(const std::int32_t* values, std::size_t rows, std::size_t n, b
 /// @param values  k_code_slack more may be read.
 void sample_activity(const std::int32_t* values, std::size_t runs, std::size_t n,
                      std::uint32_t* activity);
-/// How many of n symbols (a multiple of 64, each below 16) are 0, 1, ... 15.
-void sample_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts);
 
 }  // namespace caesura::codec

@@ -95,8 +95,7 @@ std::uint64_t tail_bits_q16(std::size_t distance) {
 Counts16 with_prior(std::span<const std::uint64_t> counts, unsigned table) {
     const Frequencies& prior = builtin_frequencies(table);
     Counts16 sum{};
-    std::size_t alphabet = 0;
-    while (alphabet < k_symbols && prior[alphabet] != 0) ++alphabet;
+    const std::size_t alphabet = alphabet_of(prior);
     // Scaled so that products with the logarithms stay in 64 bits.
     std::uint64_t total = 0;
     for (const std::uint64_t count : counts) total += count;
@@ -128,8 +127,7 @@ void spread_escapes(Counts16& counts) {
 }  // namespace
 
 std::uint64_t coded_bits_q16(std::span<const std::uint64_t> counts, const Frequencies& frequency) {
-    std::size_t alphabet = 0;
-    while (alphabet < k_symbols && frequency[alphabet] != 0) ++alphabet;
+    const std::size_t alphabet = alphabet_of(frequency);
     Counts16 all{};
     std::copy(counts.begin(), counts.end(), all.begin());
     std::uint64_t bits = bits_q16(fold(all, alphabet), frequency);

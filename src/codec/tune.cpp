@@ -158,10 +158,8 @@ LorenzoChoice explore_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantis
         for (unsigned subset = 1; subset < 16; ++subset) {
             if ((subset & ~possible) != 0) continue;
             const std::size_t n = sample.codes(subset, codes);
-            const std::size_t whole = (n + 63) / 64 * 64;
-            std::fill(codes + n, codes + whole, 0U);
             rough[subset] += picks[p].weight / static_cast<double>(n) *
-                             static_cast<double>(rough_cost(summarise_chunk(codes, whole), n));
+                             static_cast<double>(rough_cost(codes, n));
         }
     }
     // Of equals the one along more axes: zeros that hang together cost nothing.
