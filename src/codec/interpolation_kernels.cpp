@@ -292,8 +292,7 @@ class Pass {
         const D d;
         const std::size_t n = HWY_MIN(hn::Lanes(d), tile.end - at.x);
         const Part<T> part(n, 2 * n);
-        const InterpolationSources<T>& source = run_.sources[run_.alternate ? at.row & 1 : 0];
-        const T* c = source.below1 + (run_.alternate ? at.row / 2 : at.row) * source.step + at.x;
+        const T* c = run_.below1(at.row) + at.x;
         const V left = hn::LoadU(d, c);
         const V right = hn::LoadU(d, c + 1);
         const V base = pass_.cubic ? cubic<T>(hn::LoadU(d, c - 1), left, right, hn::LoadU(d, c + 2))

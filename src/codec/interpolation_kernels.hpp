@@ -50,6 +50,14 @@ struct InterpolationRun {
     std::size_t out_ahead = 0;   ///< where to ask memory for rows that will be written
     std::uint64_t position = 0;  ///< decoder: where the first target lies in the block
     std::uint64_t position_step = 0;
+
+    const InterpolationSources<T>& sources_of(std::size_t row) const {
+        return sources[alternate ? row & 1 : 0];
+    }
+    const T* below1(std::size_t row) const {
+        const InterpolationSources<T>& s = sources_of(row);
+        return s.below1 + (alternate ? row / 2 : row) * s.step;
+    }
 };
 
 /// What the rows of a pass share.

@@ -158,8 +158,8 @@ struct Sources {
 
     /// Missing rows are taken to be below1.
     HWY_INLINE void find(const InterpolationRun<T>& run, std::size_t row, const T* rows[4]) const {
-        const InterpolationSources<T>& s = run.sources[run.alternate ? row & 1 : 0];
-        rows[1] = s.below1 + (run.alternate ? row / 2 : row) * s.step;
+        const InterpolationSources<T>& s = run.sources_of(row);
+        rows[1] = run.below1(row);
         rows[0] = rows[1] + (below3 ? s.below3 : 0);
         rows[2] = rows[1] + (above1 ? s.above1 : 0);
         rows[3] = rows[1] + (above3 ? s.above3 : 0);
@@ -339,18 +339,56 @@ HWY_INLINE std::size_t whole_line_vectors(const InterpolationPass<T>& pass, cons
     return whole_vectors<T>(tile, strided ? HWY_MIN(tile.end, pass.n_original / 2) : tile.end);
 }
 
+/// What every pass does with a vector once it is interpolated.
+template <class T, bool k_feedback, class Step>
+struct Vectors {
+    using D = typename Lanes<T>::D;
+    using V = typename Lanes<T>::V;
+
+    HWY_INLINE Vectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run)
+        : constants(pass), original_ahead(run.original_ahead), out_ahead(run.out_ahead) {}
+
+    /// Predict by `base` and the previous row's residual, and settle. Returns whether it could.
+    template <bool k_all>
+    HWY_INLINE bool settle_residual(V v, V base, T* residuals, typename Step::Codes codes,
+                                    std::size_t x, const Part<T>& part, bool single, V& carried,
+                                    V& reconstruction) const {
+        const D d;
+        V p = base;
+        if constexpr (k_feedback) {
+            if (!single) carried = hn::LoadU(d, residuals + x);
+            p = hn::Add(base, hn::Mul(constants.weight, carried));
+        }
+        V residual;
+        if (HWY_UNLIKELY(!Step::template settle<k_all>(constants, v, p, base, part, codes + x,
+                                                       reconstruction, residual))) {
+            return false;
+        }
+        if constexpr (k_feedback) {
+            hn::StoreU(residual, d, residuals + x);
+            carried = residual;
+        }
+        return true;
+    }
+
+    static HWY_INLINE V load_residual(const T* residuals) {
+        return k_feedback ? hn::LoadU(D(), residuals) : hn::Zero(D());
+    }
+
+    Constants<T> constants;
+    std::size_t original_ahead;
+    std::size_t out_ahead;
+};
+
 /// What a pass along an outer axis does with a vector. Returns whether it could.
 template <class T, Kind k_kind, bool k_compact, bool k_feedback, class Step>
-struct LineVectors {
+struct LineVectors : Vectors<T, k_feedback, Step> {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
 
     HWY_INLINE LineVectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run,
                            const Sources<T>& sources)
-        : constants(pass),
-          weights(sources.weights),
-          original_ahead(run.original_ahead),
-          out_ahead(run.out_ahead) {}
+        : Vectors<T, k_feedback, Step>(pass, run), weights(sources.weights) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* const* rows, const T* original, T* out, T* residuals,
@@ -364,23 +402,13 @@ struct LineVectors {
         });
         V v = base;
         if constexpr (Step::k_encodes) v = load_original<k_all>(original, x, part);
-        V p = base;
-        if constexpr (k_feedback) {
-            if (!single) carried = hn::LoadU(d, residuals + x);
-            p = hn::Add(base, hn::Mul(constants.weight, carried));
-        }
         V reconstruction;
-        V residual;
-        if (HWY_UNLIKELY(!Step::template settle<k_all>(constants, v, p, base, part, codes + x,
-                                                       reconstruction, residual))) {
+        if (HWY_UNLIKELY(!this->template settle_residual<k_all>(v, base, residuals, codes, x, part,
+                                                                single, carried, reconstruction))) {
             return false;
         }
-        if constexpr (k_feedback) {
-            hn::StoreU(residual, d, residuals + x);
-            carried = residual;
-        }
         if (out != nullptr) {
-            ask<For::writing>(out + x, out_ahead);
+            ask<For::writing>(out + x, this->out_ahead);
             if constexpr (k_all) hn::StoreU(reconstruction, d, out + x);
             if constexpr (!k_all) store_part<T>(reconstruction, out + x, part);
         }
@@ -392,8 +420,8 @@ struct LineVectors {
         const D d;
         const std::size_t lanes = hn::Lanes(d);
         const T* from = original + (k_compact ? 2 * x : x);
-        ask<k_compact ? For::reading_soon : For::reading_later>(from, original_ahead);
-        if constexpr (k_compact) ask<For::reading_soon>(from + lanes, original_ahead);
+        ask<k_compact ? For::reading_soon : For::reading_later>(from, this->original_ahead);
+        if constexpr (k_compact) ask<For::reading_soon>(from + lanes, this->original_ahead);
         if constexpr (!k_all) {
             if constexpr (k_compact) return load_strided_part<T, 0>(from, part);
             if constexpr (!k_compact) return load_part<T>(from, part);
@@ -402,14 +430,7 @@ struct LineVectors {
         return every_second<T, 0>(hn::LoadU(d, from), hn::LoadU(d, from + lanes));
     }
 
-    static HWY_INLINE V load_residual(const T* residuals) {
-        return k_feedback ? hn::LoadU(D(), residuals) : hn::Zero(D());
-    }
-
-    Constants<T> constants;
     RowWeights<T> weights;
-    std::size_t original_ahead;
-    std::size_t out_ahead;
 };
 
 /// The rows of a tile, from `at` on.
@@ -455,12 +476,12 @@ Place line_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run
 
 /// What a pass along x does with a vector. Returns whether it could.
 template <class T, bool k_cubic, bool k_feedback, class Step>
-struct XVectors {
+struct XVectors : Vectors<T, k_feedback, Step> {
     using D = typename Lanes<T>::D;
     using V = typename Lanes<T>::V;
 
     HWY_INLINE XVectors(const InterpolationPass<T>& pass, const InterpolationRun<T>& run)
-        : constants(pass), original_ahead(run.original_ahead), out_ahead(run.out_ahead) {}
+        : Vectors<T, k_feedback, Step>(pass, run) {}
 
     template <bool k_all>
     HWY_INLINE bool settle(const T* coarse, const T* original, T* out, T* residuals,
@@ -477,46 +498,28 @@ struct XVectors {
         V v = base;
         if constexpr (Step::k_encodes) {
             const T* o = original + 2 * x;
-            ask<For::reading_later>(o, original_ahead);
-            ask<For::reading_later>(o + lanes, original_ahead);
+            ask<For::reading_later>(o, this->original_ahead);
+            ask<For::reading_later>(o + lanes, this->original_ahead);
             if constexpr (k_all) {
                 v = every_second<T, 1>(hn::LoadU(d, o), hn::LoadU(d, o + lanes));
             } else {
                 v = load_strided_part<T, 1>(o, part);
             }
         }
-        V p = base;
-        if constexpr (k_feedback) {
-            if (!single) carried = hn::LoadU(d, residuals + x);
-            p = hn::Add(base, hn::Mul(constants.weight, carried));
-        }
         V reconstruction;
-        V residual;
-        if (HWY_UNLIKELY(!Step::template settle<k_all>(constants, v, p, base, part, codes + x,
-                                                       reconstruction, residual))) {
+        if (HWY_UNLIKELY(!this->template settle_residual<k_all>(v, base, residuals, codes, x, part,
+                                                                single, carried, reconstruction))) {
             return false;
         }
-        if constexpr (k_feedback) {
-            hn::StoreU(residual, d, residuals + x);
-            carried = residual;
-        }
         if (out != nullptr) {
-            ask<For::writing>(out + 2 * x, out_ahead);
-            ask<For::writing>(out + 2 * x + lanes, out_ahead);
+            ask<For::writing>(out + 2 * x, this->out_ahead);
+            ask<For::writing>(out + 2 * x + lanes, this->out_ahead);
             if constexpr (k_all) store_interleaved<T>(left, reconstruction, out + 2 * x);
             if constexpr (!k_all)
                 store_interleaved_part<T>(left, reconstruction, out + 2 * x, part);
         }
         return true;
     }
-
-    static HWY_INLINE V load_residual(const T* residuals) {
-        return k_feedback ? hn::LoadU(D(), residuals) : hn::Zero(D());
-    }
-
-    Constants<T> constants;
-    std::size_t original_ahead;
-    std::size_t out_ahead;
 };
 
 template <class T, bool k_cubic, bool k_feedback, class Step>
@@ -531,8 +534,7 @@ Place x_rows(const InterpolationPass<T>& pass, const InterpolationRun<T>& run, c
     const bool single = pass.n_targets <= lanes;
     auto carried = vectors.load_residual(residuals);
     for (; at.row < tile.end_row; ++at.row, at.x = tile.begin) {
-        const InterpolationSources<T>& source = run.sources[run.alternate ? at.row & 1 : 0];
-        const T* coarse = source.below1 + (run.alternate ? at.row / 2 : at.row) * source.step;
+        const T* coarse = run.below1(at.row);
         const T* original = Step::k_encodes ? run.original + at.row * run.original_step : nullptr;
         T* out = run.out == nullptr ? nullptr : run.out + at.row * run.out_step;
         const auto codes = tile_codes + (at.row - tile.row) * tile.width() - tile.begin;
