@@ -33,8 +33,17 @@ enum class Algorithm {
     ext_johnson_backfill,      ///< same order, a task may fill an earlier gap
     generation_list,           ///< order of generation
     generation_list_backfill,  ///< order of generation, filling earlier gaps
+    insertion,                 ///< S1's order, each task after those placed before
+    insertion_backfill,        ///< S1's order, filling earlier gaps
+};
+inline constexpr Algorithm k_algorithms[] = {
+    Algorithm::ext_johnson,     Algorithm::ext_johnson_backfill,
+    Algorithm::generation_list, Algorithm::generation_list_backfill,
+    Algorithm::insertion,       Algorithm::insertion_backfill,
 };
 std::string_view to_string(Algorithm algorithm);
+/// The algorithm of that name. Errors: invalid_argument, listing the names there are.
+Result<Algorithm> algorithm_named(std::string_view name);
 
 struct Schedule {
     std::vector<double> compress_begin_s;  ///< [n_jobs]
@@ -49,10 +58,19 @@ struct Schedule {
 /// @return  begin of every task. Errors: invalid_argument (negative or non-finite duration,
 ///          unsorted or overlapping obstacles), naming the index and the value.
 /// Calls: independent, pure, thread-safe.
-/// Source: S0 §3.3.1–3.3.2. Differs: ties broken by job index.
+/// Source: S0 §3.3.1–3.3.2; S1-Alg1 for the insertion orders. Differs: ties broken by job index.
 /// Assumes: durations are exact and tasks are never preempted.
 Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,
                           const Obstacles& obstacles);
+
+/// The jobs' order by repeated insertion: each job, in order of generation, goes to the position of
+/// the list that ends soonest were there no obstacles; of equal positions to the first.
+///
+/// @param jobs  [n_jobs] durations in s, finite and >= 0.
+/// Calls: independent, pure, thread-safe. O(n^2) time, O(n) memory.
+/// Source: S1-Alg1. Differs: corrected, and the time of a position is had in O(1); see
+/// insertion.cpp. Assumes: no obstacles. Not optimal: Johnson's order is, and costs O(n log n).
+std::vector<std::size_t> insertion_order(std::span<const Job> jobs);
 
 /// Is the schedule legal: nothing overlaps in a lane, no task crosses an obstacle, every write
 /// begins at or after the end of its compression, end_s is right? Errors: invalid_argument naming

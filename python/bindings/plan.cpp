@@ -35,16 +35,7 @@ nb::dict schedule(const std::vector<Pair>& jobs, const std::vector<Pair>& compre
 }  // namespace
 
 plan::Algorithm to_algorithm(const std::string& name) {
-    using plan::Algorithm;
-    std::string known;
-    for (Algorithm algorithm : {Algorithm::ext_johnson, Algorithm::ext_johnson_backfill,
-                                Algorithm::generation_list, Algorithm::generation_list_backfill}) {
-        if (name == plan::to_string(algorithm)) return algorithm;
-        known += (known.empty() ? "" : ", ") + std::string(plan::to_string(algorithm));
-    }
-    raise_if_error(
-        {StatusCode::invalid_argument, "algorithm is '" + name + "'; use one of " + known});
-    return {};
+    return value_or_raise(plan::algorithm_named(name));
 }
 
 void bind_plan(nb::module_& module) {

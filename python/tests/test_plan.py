@@ -17,7 +17,14 @@ def overlaps(begin_s, length_s, intervals):
 
 @pytest.mark.parametrize(
     "algorithm",
-    ["ext_johnson", "ext_johnson_backfill", "generation_list", "generation_list_backfill"],
+    [
+        "ext_johnson",
+        "ext_johnson_backfill",
+        "generation_list",
+        "generation_list_backfill",
+        "insertion",
+        "insertion_backfill",
+    ],
 )
 def test_no_task_meets_an_obstacle_and_writes_follow_compression(algorithm):
     result = plan.schedule(JOBS, COMPRESS, WRITE, algorithm)

@@ -30,6 +30,8 @@ BENCHMARK_CAPTURE(plan, ext_johnson_backfill, Algorithm::ext_johnson_backfill) C
 BENCHMARK_CAPTURE(plan, generation_list, Algorithm::generation_list) CAESURA_SIZES;
 BENCHMARK_CAPTURE(plan, generation_list_backfill, Algorithm::generation_list_backfill)
 CAESURA_SIZES;
+BENCHMARK_CAPTURE(plan, insertion, Algorithm::insertion) CAESURA_SIZES;
+BENCHMARK_CAPTURE(plan, insertion_backfill, Algorithm::insertion_backfill) CAESURA_SIZES;
 BENCHMARK(verify) CAESURA_SIZES;
 
 }  // namespace

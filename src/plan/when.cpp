@@ -90,8 +90,22 @@ std::string_view to_string(Algorithm algorithm) {
             return "generation_list";
         case Algorithm::generation_list_backfill:
             return "generation_list_backfill";
+        case Algorithm::insertion:
+            return "insertion";
+        case Algorithm::insertion_backfill:
+            return "insertion_backfill";
     }
     return "unknown";
+}
+
+Result<Algorithm> algorithm_named(std::string_view name) {
+    std::string known;
+    for (const Algorithm algorithm : k_algorithms) {
+        if (name == to_string(algorithm)) return algorithm;
+        known += (known.empty() ? "" : ", ") + std::string(to_string(algorithm));
+    }
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("algorithm is '{}'; use one of {}", name, known));
 }
 
 Status validate(std::span<const Job> jobs, const Obstacles& obstacles) {
@@ -122,15 +136,32 @@ Status validate(std::span<const Job> jobs, const Obstacles& obstacles) {
 Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,
                           const Obstacles& obstacles) {
     if (Status status = validate(jobs, obstacles); !status.ok()) return status;
-    const bool by_johnson =
-        algorithm == Algorithm::ext_johnson || algorithm == Algorithm::ext_johnson_backfill;
-    const bool backfill = algorithm == Algorithm::ext_johnson_backfill ||
-                          algorithm == Algorithm::generation_list_backfill;
-    if (!by_johnson && !backfill && algorithm != Algorithm::generation_list)
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("no planning algorithm has the number {}", static_cast<int>(algorithm)));
-    const auto order = by_johnson ? johnson_order(jobs) : generation_order(jobs.size());
+    std::vector<std::size_t> order;
+    bool backfill = false;
+    switch (algorithm) {
+        case Algorithm::ext_johnson_backfill:
+            backfill = true;
+            [[fallthrough]];
+        case Algorithm::ext_johnson:
+            order = johnson_order(jobs);
+            break;
+        case Algorithm::generation_list_backfill:
+            backfill = true;
+            [[fallthrough]];
+        case Algorithm::generation_list:
+            order = generation_order(jobs.size());
+            break;
+        case Algorithm::insertion_backfill:
+            backfill = true;
+            [[fallthrough]];
+        case Algorithm::insertion:
+            order = insertion_order(jobs);
+            break;
+        default:
+            return Status(StatusCode::invalid_argument,
+                          fmt::format("no planning algorithm has the number {}",
+                                      static_cast<int>(algorithm)));
+    }
     if (backfill)
         return place_all(order, jobs, Gaps(obstacles.compress, jobs.size()),
                          Gaps(obstacles.write, jobs.size()));

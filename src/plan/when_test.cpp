@@ -9,12 +9,12 @@
 namespace caesura::plan {
 namespace {
 
-constexpr Algorithm k_all[] = {Algorithm::ext_johnson, Algorithm::ext_johnson_backfill,
-                               Algorithm::generation_list, Algorithm::generation_list_backfill};
+constexpr const auto& k_all = k_algorithms;
 constexpr unsigned k_seed = 20240422;
 
 bool backfills(Algorithm a) {
-    return a == Algorithm::ext_johnson_backfill || a == Algorithm::generation_list_backfill;
+    return a == Algorithm::ext_johnson_backfill || a == Algorithm::generation_list_backfill ||
+           a == Algorithm::insertion_backfill;
 }
 
 std::vector<std::size_t> generation_order(std::size_t n) {
@@ -27,6 +27,8 @@ std::vector<std::size_t> generation_order(std::size_t n) {
 std::vector<std::size_t> reference_order(Algorithm algorithm, std::span<const Job> jobs) {
     if (algorithm == Algorithm::generation_list || algorithm == Algorithm::generation_list_backfill)
         return generation_order(jobs.size());
+    if (algorithm == Algorithm::insertion || algorithm == Algorithm::insertion_backfill)
+        return insertion_order(jobs);  // held to the paper in insertion_test.cpp
     std::vector<std::pair<double, std::size_t>> first, second;
     for (std::size_t j = 0; j < jobs.size(); ++j)
         if (jobs[j].compress_s <= jobs[j].write_s)
@@ -242,6 +244,8 @@ TEST(Schedule, handles_zero_lengths) {
         const auto edge = schedule(a, std::vector<Job>{{0, 0}, {1, 0}, {0, 1}}, wall);
         ASSERT_TRUE(edge.ok());
         EXPECT_TRUE(check(*edge, std::vector<Job>{{0, 0}, {1, 0}, {0, 1}}, wall).ok());
+        // These places are those of an order that begins with job 0.
+        if (a == Algorithm::insertion || a == Algorithm::insertion_backfill) continue;
         EXPECT_EQ(edge->compress_begin_s[0], 0.0);  // the begin of the obstacle at 0
         EXPECT_EQ(edge->compress_begin_s[1], 3.0);
         EXPECT_EQ(edge->write_begin_s[1], 4.0);
@@ -253,6 +257,13 @@ TEST(Schedule, names_every_algorithm) {
     EXPECT_EQ(to_string(Algorithm::ext_johnson_backfill), "ext_johnson_backfill");
     EXPECT_EQ(to_string(Algorithm::generation_list), "generation_list");
     EXPECT_EQ(to_string(Algorithm::generation_list_backfill), "generation_list_backfill");
+    EXPECT_EQ(to_string(Algorithm::insertion), "insertion");
+    EXPECT_EQ(to_string(Algorithm::insertion_backfill), "insertion_backfill");
+    for (const Algorithm a : k_all) EXPECT_EQ(*algorithm_named(to_string(a)), a);
+    const auto unknown = algorithm_named("magic");
+    ASSERT_FALSE(unknown.ok());
+    EXPECT_NE(unknown.status().message().find("'magic'"), std::string::npos);
+    EXPECT_NE(unknown.status().message().find("insertion_backfill"), std::string::npos);
     const auto bad = schedule(static_cast<Algorithm>(99), {}, {});
     ASSERT_FALSE(bad.ok());
     EXPECT_NE(bad.status().message().find("99"), std::string::npos);
