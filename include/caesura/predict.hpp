@@ -49,20 +49,17 @@ struct Bytes {
     double shared_sigma = 0.0;
 };
 
-/// What one field's blocks have taught so far: correction of the sampled size, and throughput.
+/// What one field's blocks have taught about their sizes: a correction of the sampled size.
 ///
 /// Calls: not thread-safe; one thread at a time per model.
-class FieldModel {
+class SizeModel {
   public:
     /// @param codec_name  selects the initial guess (CodecSpec::name).
-    FieldModel(std::string_view codec_name, DType dtype);
+    SizeModel(std::string_view codec_name, DType dtype);
     /// Never more than the raw bytes; exactly these for codec "none".
-    Bytes predict_bytes(const Features& features) const;
-    /// Source: S1-Eq1 with the clamp, refined by finished tasks.
-    double predict_compress_s(const Features& features) const;
-    /// @param compress_s  duration of the finished compression. A value that cannot be right (not
-    ///                    finite, <= 0; stored_bytes 0) is passed over.
-    void learn(const Features& features, std::uint64_t stored_bytes, double compress_s);
+    Bytes predict(const Features& features) const;
+    /// A size that cannot be right (0) is passed over.
+    void learn(const Features& features, std::uint64_t stored_bytes);
 
   private:
     enum class Kind : std::uint8_t {
@@ -74,15 +71,11 @@ class FieldModel {
         lossless,
         unknown
     };
-    struct Curve {  // S1-Eq1: compression throughput over bits per value, bytes/s
-        double low, high, exponent;
-    };
     double raw_bytes(const Features& features) const;
     double guessed_bytes(const Features& features) const;
     double shared_var(const Features& features) const;
 
     Kind kind_;
-    Curve curve_;
     double value_bits_;
     // ln(stored / guessed) of a block is mean + noise: a scalar Kalman filter with learned noise.
     double log_ratio_mean_ = 0.0;
@@ -91,9 +84,31 @@ class FieldModel {
     // ln(guessed bits) of the blocks learned from: outside them the factor is an extrapolation.
     double log_bits_mean_ = 0.0;
     double log_bits_var_ = 0.0;
+    std::uint64_t learned_ = 0;
+};
+
+/// Seconds that one codec takes to compress a block, over the bits per value it makes of it.
+///
+/// Calls: not thread-safe; one thread at a time per model.
+class CompressModel {
+  public:
+    /// @param codec_name  selects the initial curve (CodecSpec::name).
+    CompressModel(std::string_view codec_name, DType dtype);
+    /// @param bits_per_value  of the compressed block, predicted.
+    /// Source: S1-Eq1 with the clamp, refined by finished tasks.
+    double predict_s(std::uint64_t raw_bytes, double bits_per_value) const;
+    /// @param compress_s  duration of the finished compression. A value that cannot be right (not
+    ///                    finite, <= 0; no bytes) is passed over.
+    void learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s);
+
+  private:
+    struct Curve {  // S1-Eq1: compression throughput over bits per value, bytes/s
+        double low, high, exponent;
+    };
+    Curve curve_;
+    double value_bits_;
     double log_speed_ = 0.0;  // ln(measured / curve throughput)
-    std::uint64_t sizes_learned_ = 0;
-    std::uint64_t speeds_learned_ = 0;
+    std::uint64_t learned_ = 0;
 };
 
 /// Seconds of one write of so many bytes, learned from finished writes.

@@ -51,8 +51,8 @@ TEST(EstimateBlock, is_close_to_what_the_codec_makes_of_the_block) {
                                                          part, bound, Mode::automatic, TableSet());
                 ASSERT_TRUE(features.estimated);
                 ASSERT_EQ(features.values, part.extent.count());
-                const FieldModel model("caesura", DType::float32);
-                const Bytes predicted = model.predict_bytes(features);
+                const SizeModel model("caesura", DType::float32);
+                const Bytes predicted = model.predict(features);
                 const double actual = compressed_bytes(field, part, bound);
                 EXPECT_NEAR(predicted.mean, actual, 0.12 * actual)
                     << field.name << " bound " << bound.value << " part " << to_string(part);
@@ -81,20 +81,7 @@ TEST(EstimateBlock, of_nothing_is_nothing) {
         estimate_block(nullptr, DType::float32, k_array, {{0, 0, 0}, {0, 4, 4}}, absolute(1.0),
                        Mode::automatic, TableSet());
     EXPECT_EQ(features.values, 0u);
-    EXPECT_EQ(FieldModel("caesura", DType::float32).predict_bytes(features).mean, 0.0);
-}
-
-TEST(FieldModel, of_our_codec_expects_gigabytes_a_second_in_every_mode) {
-    Features features;
-    features.bits_per_value = features.smooth_bits_per_value = 2.0;
-    features.values = 1u << 21;
-    features.estimated = true;
-    for (const char* name : {"caesura", "caesura:fast", "caesura:strong"}) {
-        const FieldModel model(name, DType::float32);
-        const double bytes_per_s = 4.0 * (1u << 21) / model.predict_compress_s(features);
-        EXPECT_GT(bytes_per_s, 2e9) << name;
-        EXPECT_LT(bytes_per_s, 6e9) << name;
-    }
+    EXPECT_EQ(SizeModel("caesura", DType::float32).predict(features).mean, 0.0);
 }
 
 }  // namespace

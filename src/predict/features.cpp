@@ -4,7 +4,7 @@
 //  - A residual is computed exactly as over the whole block: every value it needs lies in the tile,
 //    which is read with one value of margin on each axis.
 //  - Values on the block's lower faces (no neighbour to predict from; 2 % of 128^3) are never
-//    sampled; what they cost is part of the factor that FieldModel learns.
+//    sampled; what they cost is part of the factor that SizeModel learns.
 //  - The same block gives the same features everywhere: the tiles' places are a fixed
 //    low-discrepancy sequence, which (unlike a grid) does not resonate with periodic data.
 #include <algorithm>

@@ -41,7 +41,7 @@ TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
         int dumps = 0, held = 0;
         double reserved = 0.0, needed = 0.0;
         for (int field = 0; field < 100; ++field) {
-            FieldModel model("sz3", float32);
+            SizeModel model("sz3", float32);
             const double factor = std::exp(std::normal_distribution<double>(0.0, 0.3)(random));
             for (int dump = 0; dump < 32; ++dump) {
                 std::vector<Features> blocks(8);
@@ -51,7 +51,7 @@ TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
                 for (Features& f : blocks) {
                     const double bits = 1.5 + 4.0 * std::generate_canonical<double, 32>(random);
                     f = {bits, bits, 0.1, 1u << 20};
-                    predicted.push_back(model.predict_bytes(f));
+                    predicted.push_back(model.predict(f));
                     actual.push_back(static_cast<std::uint64_t>(factor * std::exp(noise(random)) *
                                                                 bits / 8.0 * (1u << 20)));
                     sum += actual.back();
@@ -63,8 +63,7 @@ TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
                     reserved += static_cast<double>(reserve);
                     needed += static_cast<double>(sum);
                 }
-                for (std::size_t b = 0; b < blocks.size(); ++b)
-                    model.learn(blocks[b], actual[b], 0.1);
+                for (std::size_t b = 0; b < blocks.size(); ++b) model.learn(blocks[b], actual[b]);
             }
         }
         EXPECT_GE(held, 0.99 * dumps) << "spread " << spread;
@@ -79,9 +78,9 @@ TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
 // Goal: nothing learned yet, one common unknown factor per field: a region of many blocks must not
 // pretend that this averages out.
 TEST(Reserve, keeps_a_wide_margin_before_anything_is_learned) {
-    const FieldModel model("sz3", float32);
+    const SizeModel model("sz3", float32);
     const Features f{3.0, 3.0, 0.1, 1u << 20};
-    const std::vector<Bytes> blocks(32, model.predict_bytes(f));
+    const std::vector<Bytes> blocks(32, model.predict(f));
     EXPECT_GT(static_cast<double>(reserve_bytes(blocks, 32u << 22)), 1.5 * 32 * blocks[0].mean);
 }
 

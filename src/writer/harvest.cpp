@@ -51,8 +51,13 @@ void Writer::Impl::harvest_task(writer::InFlight& dump) {
 
 void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {
     const run::Job& job = dump.task->jobs[index];
-    fields[dump.job_fields[index]].model.learn(dump.features[index], job.stored_bytes,
-                                               job.compress_s);
+    const predict::Features& features = dump.features[index];
+    writer::FieldState& field = fields[dump.job_fields[index]];
+    const double values = static_cast<double>(features.values);
+    field.times.learn(features.values * size_of(job.dtype),
+                      values > 0.0 ? 8.0 * field.sizes.predict(features).mean / values : 0.0,
+                      job.compress_s);
+    field.sizes.learn(features, job.stored_bytes);
     ++totals.blocks;
     totals.raw_bytes += job.valid.count() * size_of(job.dtype);
     totals.fallback_blocks += job.fell_back;

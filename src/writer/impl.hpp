@@ -50,7 +50,8 @@ struct FieldState {
           bound(asked),
           codec(std::move(codec_spec)),
           options(std::move(field_options)),
-          model(codec.name, type) {}
+          sizes(codec.name, type),
+          times(codec.name, type) {}
 
     std::string name;
     DType dtype = float32;
@@ -58,7 +59,8 @@ struct FieldState {
     ErrorBound bound;
     CodecSpec codec;
     FieldOptions options;
-    predict::FieldModel model;
+    predict::SizeModel sizes;      ///< learned from this rank's finished blocks
+    predict::CompressModel times;  ///< the same for durations
     std::optional<Layout> layout;  ///< of the last dump it was in
     bool in_last_dump = false;
     // Codec "caesura" only; see tables.cpp.

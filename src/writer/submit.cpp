@@ -86,10 +86,12 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
                                              bound);
         // Our frames hold what lies inside the array; others' blocks are padded.
         features.values = own_mode ? job.valid.count() : job.chunk_box.extent.count();
-        const predict::FieldModel& model = field.model;
+        const predict::Bytes bytes = field.sizes.predict(features);
+        const auto values = std::max<double>(1.0, static_cast<double>(features.values));
         assembly.features.push_back(features);
-        assembly.predicted.push_back(model.predict_bytes(features));
-        assembly.compress_s.push_back(model.predict_compress_s(features));
+        assembly.predicted.push_back(bytes);
+        assembly.compress_s.push_back(
+            field.times.predict_s(features.values * size_of(job.dtype), 8.0 * bytes.mean / values));
     }
 }
 

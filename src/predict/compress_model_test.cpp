@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "caesura/predict.hpp"
+
+namespace caesura::predict {
+namespace {
+
+constexpr unsigned k_seed = 20221116;
+constexpr std::uint64_t k_raw = 1u << 23;
+constexpr const char* k_codecs[] = {"none", "sz3", "zfp", "zstd", "blosc2", "filter:32015"};
+
+// Goal: S1-Eq1: slower with more bits, between the curve's ends, in proportion to the data.
+TEST(CompressModel, time_follows_the_clamped_curve) {
+    for (const char* codec : k_codecs) {
+        const CompressModel model(codec, float32);
+        double before_s = 0.0;
+        for (const double bits : {0.0, 0.01, 0.5, 1.0, 3.0, 8.0, 16.0, 32.0, 1e6}) {
+            const double now_s = model.predict_s(k_raw, bits);
+            ASSERT_TRUE(std::isfinite(now_s) && now_s > 0.0) << codec << " " << bits;
+            ASSERT_GE(now_s, before_s) << codec << " " << bits;
+            before_s = now_s;
+        }
+        EXPECT_NEAR(model.predict_s(2 * k_raw, 6.0), 2.0 * model.predict_s(k_raw, 6.0), 1e-9)
+            << codec;
+    }
+    // The clamp, on SZ3's own curve: 8.39 MB at 170 MB/s at the fastest, 80 MB/s at the slowest.
+    const CompressModel sz3("sz3", float32);
+    EXPECT_NEAR(sz3.predict_s(k_raw, 0.1), 8.388608 / 170.0, 1e-9);
+    EXPECT_GT(sz3.predict_s(k_raw, 32.0), 0.95 * 8.388608 / 80.0);
+    EXPECT_LE(sz3.predict_s(k_raw, 32.0), 8.388608 / 80.0);
+    EXPECT_LT(CompressModel("none", float32).predict_s(k_raw, 32.0), 0.01);
+}
+
+TEST(CompressModel, of_our_codec_expects_gigabytes_a_second_in_every_mode) {
+    for (const char* name : {"caesura", "caesura:fast", "caesura:strong"}) {
+        const double bytes_per_s =
+            static_cast<double>(k_raw) / CompressModel(name, float32).predict_s(k_raw, 2.0);
+        EXPECT_GT(bytes_per_s, 2e9) << name;
+        EXPECT_LT(bytes_per_s, 6e9) << name;
+    }
+}
+
+// Goal: a machine five times slower or faster is known after a few blocks.
+TEST(CompressModel, learns_the_machines_speed) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    std::mt19937 random(k_seed);
+    std::normal_distribution<double> noise(0.0, 0.05);
+    for (const double slow_down : {0.2, 1.0, 5.0}) {
+        CompressModel model("sz3", float32);
+        const CompressModel fresh("sz3", float32);
+        for (int i = 0; i < 20; ++i) {
+            const double bits = 2.0 + static_cast<double>(random() % 5);
+            model.learn(k_raw, bits,
+                        slow_down * fresh.predict_s(k_raw, bits) * std::exp(noise(random)));
+        }
+        EXPECT_NEAR(model.predict_s(k_raw, 4.0) / (slow_down * fresh.predict_s(k_raw, 4.0)), 1.0,
+                    0.1);
+    }
+}
+
+// Goal: nothing that is learned makes a prediction that is negative, zero or infinite.
+TEST(CompressModel, stays_sane_whatever_it_is_told) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    std::mt19937 random(k_seed + 1);
+    const double inf = std::numeric_limits<double>::infinity();
+    const double strange_s[] = {0.0, -1.0, std::nan(""), inf, 1e-300, 1e300, 0.1};
+    const double strange_bits[] = {0.0, 1e-12, 0.1, 5.0, 32.0, 64.0, 1e300, -1.0};
+    for (const char* codec : k_codecs) {
+        CompressModel model(codec, float64);
+        for (int i = 0; i < 2000; ++i) {
+            model.learn(random() % 4 == 0 ? random() % 3 : k_raw, strange_bits[random() % 8],
+                        strange_s[random() % 7]);
+            const double time_s = model.predict_s(k_raw, strange_bits[random() % 8]);
+            ASSERT_TRUE(std::isfinite(time_s) && time_s > 0.0) << codec << " " << i;
+        }
+        EXPECT_EQ(model.predict_s(0, 1.0), 0.0);
+    }
+}
+
+}  // namespace
+}  // namespace caesura::predict
