@@ -244,11 +244,13 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words, and bench/codec.
+    """Every *_bench program whose name contains one of the given words, and two more groups.
 
-    JSON results and pictures in out/bench.
+    bench/codec is the group "codec", bench/prediction "prediction". JSON results and pictures in
+    out/bench.
     """
     with_codec = not options.names or any(n in "codec_peers" for n in options.names)
+    with_prediction = not options.names or "prediction" in options.names
     if options.arguments and not with_codec:
         fail(f"Only the benchmark 'codec' knows {' '.join(options.arguments)}.")
     build(target="benches")
@@ -259,7 +261,7 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    if not programs and not with_codec:
+    if not programs and not with_codec and not with_prediction:
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -271,7 +273,8 @@ def bench(options: argparse.Namespace) -> int:
             "--benchmark_out_format=json",
         ]
         code |= run_open(program.name, command, log=program.name, env=environment())
-    return code | (bench_codec(options.arguments) if with_codec else 0)
+    code |= bench_codec(options.arguments) if with_codec else 0
+    return code | (bench_prediction() if with_prediction else 0)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -285,6 +288,27 @@ def bench_codec(arguments: list[str]) -> int:
         command = [python, str(place / f"{script}.py")]
         command += arguments if script == "measure" else []
         code |= run_open(f"codec: {script}", command, log=f"codec-{script}", env=environment())
+    return code
+
+
+def bench_prediction() -> int:
+    """Predicted against real sizes, times and regions: bench/prediction."""
+    place = Path("bench", "prediction")
+    python = str(machine.ensure_bench())
+    for target in ("caesura_python", "cosmology"):
+        build(target=target)
+    code = run_open(
+        "prediction: dumps",
+        [python, str(Path("bench", "codec", "dumps.py"))],
+        log="prediction-dumps",
+        env=environment(),
+    )
+    for script in ("sizes", "times", "space", "order"):
+        path = place / f"{script}.py"
+        if (ROOT / path).exists():
+            name = f"prediction-{script}"
+            command = [python, str(path)]
+            code |= run_open(f"prediction: {script}", command, log=name, env=environment())
     return code
 
 
@@ -351,8 +375,8 @@ def parser() -> argparse.ArgumentParser:
     which = add(
         "bench",
         bench,
-        "run micro-benchmarks and the codec beside its peers; results in out/bench; further "
-        "arguments (--full, ...) go to bench/codec/measure.py",
+        "run micro-benchmarks, the codec beside its peers, predictions beside what came; results "
+        "in out/bench; further arguments (--full, ...) go to bench/codec/measure.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")

@@ -1,0 +1,204 @@
+// Prediction of a block's size, and the block's codec to compare it with: what
+// caesura/prediction.py makes arrays of.
+//
+// Invariants:
+//  - Sampling, encoding and decoding release the GIL; models are small and are touched with it.
+//  - Seconds are those of the call alone: the array is there already, the result is not yet copied.
+#include "caesura/predict.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "caesura/block.hpp"
+
+namespace caesura::python {
+
+namespace {
+
+using Extents = std::vector<std::uint64_t>;
+
+struct Timer {
+    static double thread_now_s() {
+        timespec now{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    }
+    double cpu_s() const { return thread_now_s() - cpu_begin_s; }
+    double wall_s() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_begin).count();
+    }
+    double cpu_begin_s = thread_now_s();
+    std::chrono::steady_clock::time_point wall_begin = std::chrono::steady_clock::now();
+};
+
+// The box [offset, offset + extent) of an array of that shape. ValueError if it is not inside.
+Box to_part(const Shape& shape, const Extents& offset, const Extents& extent) {
+    const Box part{to_shape(offset), to_shape(extent)};
+    bool inside = part.offset.rank() == shape.rank() && part.extent.rank() == shape.rank();
+    for (int axis = 0; inside && axis < shape.rank(); ++axis)
+        inside = part.extent[axis] >= 1 && part.offset[axis] <= shape[axis] &&
+                 part.extent[axis] <= shape[axis] - part.offset[axis];
+    if (!inside)
+        raise_if_error({StatusCode::invalid_argument,
+                        "the box " + to_string(part) + " does not lie inside the array"});
+    return part;
+}
+
+Box whole(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
+
+void check_bytes(const Input& values, DType dtype, const Shape& shape) {
+    if (values.size() != shape.count() * size_of(dtype))
+        raise_if_error({StatusCode::invalid_argument,
+                        "the array has " + std::to_string(values.size()) + " bytes, its shape " +
+                            std::to_string(shape.count() * size_of(dtype))});
+}
+
+// -------------------------------------------------------------------------------- features, models
+
+predict::Features sample_block(const Input& values, const std::string& dtype, const Extents& shape,
+                               const Extents& offset, const Extents& extent, const Bound& bound) {
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const Box part = to_part(extents, offset, extent);
+    const ErrorBound limit = to_bound(bound);
+    check_bytes(values, type, extents);
+    nb::gil_scoped_release release;
+    return predict::sample_block(bytes_of(values).data(), type, whole(extents), part, limit);
+}
+
+predict::Features estimate_block(const Input& values, const std::string& dtype,
+                                 const Extents& shape, const Extents& offset, const Extents& extent,
+                                 const Bound& bound, const std::string& mode,
+                                 const TableSet* tables) {
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const Box part = to_part(extents, offset, extent);
+    const ErrorBound limit = to_bound(bound);
+    const Mode how = by_name("mode", mode, k_modes);
+    check_bytes(values, type, extents);
+    nb::gil_scoped_release release;
+    return predict::estimate_block(bytes_of(values).data(), type, whole(extents), part, limit, how,
+                                   tables != nullptr ? *tables : TableSet());
+}
+
+void bind_models(nb::module_& module) {
+    nb::class_<predict::Features>(module, "Features",
+                                  "What a small sample of a block tells: see caesura/predict.hpp.")
+        .def(nb::init<>())
+        .def_rw("bits_per_value", &predict::Features::bits_per_value)
+        .def_rw("smooth_bits_per_value", &predict::Features::smooth_bits_per_value)
+        .def_rw("zero_share", &predict::Features::zero_share)
+        .def_rw("values", &predict::Features::values)
+        .def_rw("estimated", &predict::Features::estimated);
+    nb::class_<predict::FieldModel>(
+        module, "SizeModel",
+        "What the finished blocks of one field have taught about the sizes of the next.\n\n"
+        "predict_bytes(features) -> (mean, sigma, shared sigma) in bytes; learn(features, "
+        "stored_bytes).")
+        .def(
+            "__init__",
+            [](predict::FieldModel* self, const std::string& codec, const std::string& dtype) {
+                new (self) predict::FieldModel(codec, by_name("dtype", dtype, k_dtypes));
+            },
+            nb::arg("codec"), nb::arg("dtype") = "float32")
+        .def(
+            "predict_bytes",
+            [](const predict::FieldModel& self, const predict::Features& features) {
+                const predict::Bytes bytes = self.predict_bytes(features);
+                return nb::make_tuple(bytes.mean, bytes.sigma, bytes.shared_sigma);
+            },
+            nb::arg("features"))
+        .def(
+            "learn",
+            [](predict::FieldModel& self, const predict::Features& features,
+               std::uint64_t stored_bytes) { self.learn(features, stored_bytes, 0.0); },
+            nb::arg("features"), nb::arg("stored_bytes"));
+    module.def("sample_block", &sample_block, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
+               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
+    module.def("estimate_block", &estimate_block, nb::arg("values"), nb::arg("dtype"),
+               nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"),
+               nb::arg("mode"), nb::arg("tables").none());
+}
+
+// ------------------------------------------------------------------------------ the block's codec
+
+struct Codec {
+    std::unique_ptr<BlockCodec> codec;
+    DType dtype;
+    Shape chunk;
+};
+
+std::unique_ptr<Codec> make_codec(const std::string& name, const std::string& dtype,
+                                  const Extents& chunk, const Bound& bound,
+                                  const std::vector<unsigned>& cd_values,
+                                  std::optional<bool> verify, const TableSet* tables) {
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape shape = to_shape(chunk);
+    const ErrorBound limit = to_bound(bound);
+    const CodecSpec spec{.name = name, .cd_values = cd_values, .verify = verify};
+    SharedTables shared;
+    if (tables != nullptr) shared.set = *tables;
+    // With the GIL: the plugin search is HDF5's, which one thread at a time may ask.
+    auto codec = value_or_raise(make_block_codec(spec, type, shape, limit, shared));
+    return std::make_unique<Codec>(Codec{std::move(codec), type, shape});
+}
+
+nb::dict encode(const Codec& self, const Input& values, const Extents& valid) {
+    const Shape inside = to_shape(valid);
+    Result<EncodedBlock> made = Status();
+    double cpu_s = 0.0;
+    double wall_s = 0.0;
+    {
+        nb::gil_scoped_release release;
+        const Timer timer;
+        made = self.codec->encode(bytes_of(values), inside);
+        cpu_s = timer.cpu_s();
+        wall_s = timer.wall_s();
+    }
+    const EncodedBlock block = value_or_raise(std::move(made));
+    nb::dict out;
+    out["data"] = to_python(block.bytes);
+    out["filter_mask"] = block.filter_mask;
+    out["max_error"] = block.max_error;
+    out["fell_back"] = block.fell_back;
+    out["cpu_s"] = cpu_s;
+    out["wall_s"] = wall_s;
+    return out;
+}
+
+void decode(const Codec& self, const Input& stored, std::uint32_t filter_mask,
+            const Output& chunk) {
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        status = self.codec->decode(bytes_of(stored), filter_mask,
+                                    std::as_writable_bytes(std::span(chunk.data(), chunk.size())));
+    }
+    raise_if_error(status);
+}
+
+void bind_block_codec(nb::module_& module) {
+    nb::class_<Codec>(module, "BlockCodec", "A dataset's codec: see caesura/block.hpp.")
+        .def_prop_ro("reentrant", [](const Codec& self) { return self.codec->reentrant(); })
+        .def_prop_ro("wants_padding", [](const Codec& self) { return self.codec->wants_padding(); })
+        .def("encode", &encode, nb::arg("values"), nb::arg("valid"))
+        .def("decode", &decode, nb::arg("stored"), nb::arg("filter_mask"), nb::arg("chunk"));
+    module.def("make_block_codec", &make_codec, nb::arg("codec"), nb::arg("dtype"),
+               nb::arg("chunk"), nb::arg("bound"), nb::arg("cd_values"), nb::arg("verify").none(),
+               nb::arg("tables").none());
+}
+
+}  // namespace
+
+void bind_predict(nb::module_& module) {
+    bind_models(module);
+    bind_block_codec(module);
+}
+
+}  // namespace caesura::python

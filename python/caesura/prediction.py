@@ -1,0 +1,194 @@
+"""What a block will cost, before it is compressed: the library's models, for looking at them.
+
+    from caesura import prediction
+    model = prediction.SizeModel("sz3")                     # one for each field
+    seen = prediction.sample(array, 1e-3, codec="sz3")      # a look at about 1 % of the values
+    expected = model.predict(seen)                          # .mean and .sigma, in bytes
+    block = prediction.BlockCodec("sz3", array.dtype, array.shape, 1e-3).encode(array)
+    model.learn(seen, block.stored_bytes)                   # the next prediction is closer
+
+A block is an array or a box of one (`box=(slice(0, 64), slice(0, 64), slice(64, 128))`), which is
+neither copied nor compressed to be predicted. Bounds are absolute (a number), or what
+caesura.lossless() and pointwise_relative() give; a bound relative to a field's range is resolved by
+whoever knows the field. Sampling, encoding and decoding release the GIL.
+
+The same calls are in caesura/predict.hpp and caesura/block.hpp; a Writer makes them by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from caesura import _core
+from caesura._core import Features
+from caesura.bounds import as_bound, lossless
+from caesura.writing import find_plugins, host_array
+
+__all__ = [
+    "BlockCodec",
+    "EncodedBlock",
+    "Features",
+    "Prediction",
+    "SizeModel",
+    "estimate_block",
+    "sample",
+    "sample_block",
+]
+
+Box = tuple[slice, ...]
+
+_OWN_MODES = {
+    "caesura": "auto",
+    "caesura:fast": "fast",
+    "caesura:strong": "strong",
+    "caesura:planes": "planes",
+}
+_LOSSLESS_CODECS = ("zstd", "blosc2")
+
+
+class Prediction(NamedTuple):
+    """A size that is not known yet, in bytes: mean and standard deviation.
+
+    shared_sigma is the part of sigma that all blocks of the field have in common: it does not
+    average out over the blocks of a region.
+    """
+
+    mean: float
+    sigma: float
+    shared_sigma: float
+
+
+class SizeModel:
+    """What the finished blocks of one field have taught about the sizes of the next ones."""
+
+    def __init__(self, codec: str, dtype: Any = "float32") -> None:
+        self._model = _core.SizeModel(codec, np.dtype(dtype).name)
+
+    def predict(self, features: Features) -> Prediction:
+        """The stored size of the block that `features` were sampled from."""
+        return Prediction(*self._model.predict_bytes(features))
+
+    def learn(self, features: Features, stored_bytes: int) -> None:
+        """What the block came to. 0 is passed over."""
+        self._model.learn(features, stored_bytes)
+
+
+@dataclass(frozen=True)
+class EncodedBlock:
+    """A block as it would lie in the file, and the seconds that encode() took."""
+
+    data: bytes
+    filter_mask: int  # bit i set: stage i of the pipeline was skipped
+    fell_back: bool  # the codec broke the bound or failed, so the block is lossless
+    max_error: float  # of the finite values; NaN: not verified
+    cpu_s: float  # of the calling thread
+    wall_s: float
+
+    @property
+    def stored_bytes(self) -> int:
+        """What it takes in the file."""
+        return len(self.data)
+
+
+class BlockCodec:
+    """A field's codec: how blocks of one shape, type and bound become bytes, and come back.
+
+    codec: as for a Writer: caesura, caesura:fast, caesura:strong, caesura:planes, none, sz3, zfp,
+    zstd, blosc2, round+zstd, round+blosc2, filter:<number>.
+    verify: decode every block again and hold it to its bound, as a Writer does for filters (None).
+    Make it in the thread that uses HDF5. Raises ValueError (bound, codec), RuntimeError (the
+    filter's plugin is not installed; the message says where it was looked for).
+    """
+
+    def __init__(
+        self,
+        codec: str,
+        dtype: Any,
+        shape: tuple[int, ...],
+        bound: Any,
+        *,
+        cd_values: tuple[int, ...] = (),
+        verify: bool | None = None,
+        tables: _core.TableSet | None = None,
+    ) -> None:
+        find_plugins()
+        self.dtype = np.dtype(dtype)
+        self.shape = tuple(int(n) for n in shape)
+        self._codec = _core.make_block_codec(
+            codec,
+            self.dtype.name,
+            list(self.shape),
+            tuple(as_bound(bound)),
+            list(cd_values),
+            verify,
+            tables,
+        )
+
+    def encode(self, array: np.ndarray, valid: tuple[int, ...] | None = None) -> EncodedBlock:
+        """Compress a whole chunk, of which `valid` (None: all) lies inside the field."""
+        values = np.ascontiguousarray(array, self.dtype)
+        if values.shape != self.shape:
+            raise ValueError(f"the block's shape is {values.shape}, the codec's {self.shape}")
+        made = self._codec.encode(values.reshape(-1).view(np.uint8), list(valid or self.shape))
+        return EncodedBlock(**made)
+
+    def decode(self, block: EncodedBlock) -> np.ndarray:
+        """The chunk again. Raises CorruptError."""
+        values = np.empty(self.shape, self.dtype)
+        data = np.frombuffer(block.data, np.uint8)
+        self._codec.decode(data, block.filter_mask, values.reshape(-1).view(np.uint8))
+        return values
+
+
+def _block(array: Any, box: Box | None) -> tuple:
+    """The array as flat bytes with type and shape, and the box's offset and extent."""
+    values = np.ascontiguousarray(host_array(array))
+    if values.dtype not in (np.float32, np.float64):
+        raise ValueError(f"the array is {values.dtype}; sizes are predicted of float32 and float64")
+    box = box or ()
+    if len(box) > values.ndim:
+        raise ValueError(f"the box has {len(box)} axes, the array {values.ndim}")
+    offset, extent = list[int](), list[int]()
+    for axis, length in enumerate(values.shape):
+        part = box[axis] if axis < len(box) else slice(None)
+        begin, end, step = part.indices(length)
+        if step != 1 or end <= begin:
+            raise ValueError(f"axis {axis} of the box is {part}; give a range that is not empty")
+        offset.append(begin)
+        extent.append(end - begin)
+    return values.reshape(-1).view(np.uint8), values.dtype.name, list(values.shape), offset, extent
+
+
+def sample_block(array: Any, bound: Any, box: Box | None = None) -> Features:
+    """Features of a block for any codec, from contiguous sub-blocks (S1 III-A): about 1 % of it.
+
+    bound: absolute or lossless, as the codec will use it.
+    """
+    return _core.sample_block(*_block(array, box), tuple(as_bound(bound)))
+
+
+def estimate_block(
+    array: Any,
+    bound: Any,
+    mode: str = "auto",
+    tables: _core.TableSet | None = None,
+    box: Box | None = None,
+) -> Features:
+    """Features of a block for Caesura's codec, which is asked itself: about 0.1 ms for 8 MiB."""
+    return _core.estimate_block(*_block(array, box), tuple(as_bound(bound)), mode, tables)
+
+
+def sample(
+    array: Any,
+    bound: Any,
+    codec: str = "caesura",
+    box: Box | None = None,
+    tables: _core.TableSet | None = None,
+) -> Features:
+    """The features that a Writer would take of a block for this codec."""
+    if codec in _OWN_MODES:
+        return estimate_block(array, bound, _OWN_MODES[codec], tables, box)
+    return sample_block(array, lossless() if codec in _LOSSLESS_CODECS else bound, box)
