@@ -96,28 +96,28 @@ void bind_models(nb::module_& module) {
         .def_rw("zero_share", &predict::Features::zero_share)
         .def_rw("values", &predict::Features::values)
         .def_rw("estimated", &predict::Features::estimated);
-    nb::class_<predict::FieldModel>(
+    nb::class_<predict::SizeModel>(
         module, "SizeModel",
         "What the finished blocks of one field have taught about the sizes of the next.\n\n"
-        "predict_bytes(features) -> (mean, sigma, shared sigma) in bytes; learn(features, "
+        "predict(features) -> (mean, sigma, shared sigma) in bytes; learn(features, "
         "stored_bytes).")
         .def(
             "__init__",
-            [](predict::FieldModel* self, const std::string& codec, const std::string& dtype) {
-                new (self) predict::FieldModel(codec, by_name("dtype", dtype, k_dtypes));
+            [](predict::SizeModel* self, const std::string& codec, const std::string& dtype) {
+                new (self) predict::SizeModel(codec, by_name("dtype", dtype, k_dtypes));
             },
             nb::arg("codec"), nb::arg("dtype") = "float32")
         .def(
-            "predict_bytes",
-            [](const predict::FieldModel& self, const predict::Features& features) {
-                const predict::Bytes bytes = self.predict_bytes(features);
+            "predict",
+            [](const predict::SizeModel& self, const predict::Features& features) {
+                const predict::Bytes bytes = self.predict(features);
                 return nb::make_tuple(bytes.mean, bytes.sigma, bytes.shared_sigma);
             },
             nb::arg("features"))
         .def(
             "learn",
-            [](predict::FieldModel& self, const predict::Features& features,
-               std::uint64_t stored_bytes) { self.learn(features, stored_bytes, 0.0); },
+            [](predict::SizeModel& self, const predict::Features& features,
+               std::uint64_t stored_bytes) { self.learn(features, stored_bytes); },
             nb::arg("features"), nb::arg("stored_bytes"));
     module.def("sample_block", &sample_block, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
                nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));

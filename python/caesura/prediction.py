@@ -69,7 +69,7 @@ class SizeModel:
 
     def predict(self, features: Features) -> Prediction:
         """The stored size of the block that `features` were sampled from."""
-        return Prediction(*self._model.predict_bytes(features))
+        return Prediction(*self._model.predict(features))
 
     def learn(self, features: Features, stored_bytes: int) -> None:
         """What the block came to. 0 is passed over."""

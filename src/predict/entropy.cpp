@@ -104,6 +104,20 @@ double huffman_length(std::span<const std::uint32_t> counts) {
     return bits;
 }
 
+// Codes that occur at all among `values`, of which the sample is a part: in a bucket of m codes
+// with share p each is missed with probability exp(-values p / m).
+double expected_symbols(const Counts& sample, double n, double values) {
+    double symbols = 0.0;
+    for (std::size_t i = 0; i < k_outlier_bucket; ++i) {
+        if (sample.counts[i] == 0) continue;
+        const auto index = static_cast<int>(i % k_buckets);
+        const int octave_of_16 = std::max(0, (index - k_exact_codes) / k_octave_buckets + 1);
+        const double codes = index < k_exact_codes ? 1.0 : std::ldexp(1.0, octave_of_16);
+        symbols += codes * -std::expm1(-values * (sample.counts[i] / n) / codes);
+    }
+    return symbols;
+}
+
 // Only codes with a bucket of their own can be the mode of a run.
 std::int32_t code_of_exact_bucket(std::size_t index) {
     const auto i = static_cast<std::int32_t>(index);
@@ -112,7 +126,8 @@ std::int32_t code_of_exact_bucket(std::size_t index) {
 
 }  // namespace
 
-CodeCost code_cost(std::span<const std::int32_t> rows, std::size_t row_length, double value_bits) {
+CodeCost code_cost(std::span<const std::int32_t> rows, std::size_t row_length, double value_bits,
+                   std::uint64_t values) {
     CodeCost cost;
     if (rows.empty()) return cost;
     const auto n = static_cast<double>(rows.size());
@@ -129,6 +144,7 @@ CodeCost code_cost(std::span<const std::int32_t> rows, std::size_t row_length, d
     cost.entropy_bits += beside;
     cost.zero_share = sample.counts[0] / n;
     cost.huffman_bits = huffman_length(sample.counts) / n + beside;
+    cost.symbols = expected_symbols(sample, n, std::max(n, static_cast<double>(values)));
     cost.coded_bits = cost.huffman_bits;
     const bool mode_is_exact = mode_bucket % k_buckets < k_exact_codes;
     if (mode_share <= 0.5 || !mode_is_exact || mode_bucket == k_outlier_bucket) return cost;

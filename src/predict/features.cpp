@@ -5,15 +5,18 @@
 //    which is read with one value of margin on each axis.
 //  - Values on the block's lower faces (no neighbour to predict from; 2 % of 128^3) are never
 //    sampled; what they cost is part of the factor that SizeModel learns.
-//  - The same block gives the same features everywhere: the tiles' places are a fixed
-//    low-discrepancy sequence, which (unlike a grid) does not resonate with periodic data.
+//  - The same block gives the same features everywhere, and looks at the same places in every dump.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "caesura/predict.hpp"
+#include "codec/round_to_grid.hpp"
 #include "predict/entropy.hpp"
+#include "predict/family.hpp"
+#include "predict/places.hpp"
+#include "predict/zfp_bits.hpp"
 
 namespace caesura::predict {
 namespace {
@@ -26,10 +29,6 @@ constexpr double k_max_quantised = 0x1p40;            // sums of 16 of these sta
 // cache line holds 16 neighbours of a row.
 constexpr std::uint64_t k_tile[k_max_rank][k_max_rank] = {
     {512}, {16, 32}, {6, 6, 14}, {4, 4, 4, 8}};
-
-// The generalised golden ratio of d dimensions: the root of x^(d+1) = x + 1.
-constexpr double k_golden[k_max_rank] = {1.6180339887498949, 1.3247179572447461, 1.2207440846057596,
-                                         1.1673039782614187};
 
 // Where the tiles lie in the array that holds the block.
 struct Tiling {
@@ -68,13 +67,9 @@ Tiling make_tiling(const Box& array_box, const Box& part) {
 // Index in the array of the first value of tile i.
 std::uint64_t tile_begin(const Tiling& t, std::uint64_t i) {
     std::uint64_t index = 0;
-    double alpha = 1.0;
-    for (std::size_t a = 0; a < static_cast<std::size_t>(t.rank); ++a) {
-        alpha /= k_golden[t.rank - 1];
-        const double turn = 0.5 + alpha * static_cast<double>(i + 1);
-        const double place = (turn - std::floor(turn)) * static_cast<double>(t.room[a] + 1);
-        index +=
-            (t.first[a] + std::min(t.room[a], static_cast<std::uint64_t>(place))) * t.stride[a];
+    for (int axis = 0; axis < t.rank; ++axis) {
+        const auto a = static_cast<std::size_t>(axis);
+        index += (t.first[a] + place(i, axis, t.rank, t.room[a] + 1)) * t.stride[a];
     }
     return index;
 }
@@ -161,8 +156,8 @@ class InterpolationAxis {
         }
     }
     std::size_t size() const { return codes_.size(); }
-    double bits(double value_bits) const {
-        return code_cost(codes_, row_length_, value_bits).coded_bits;
+    CodeCost cost(double value_bits, std::uint64_t values) const {
+        return code_cost(codes_, row_length_, value_bits, values);
     }
 
   private:
@@ -186,28 +181,37 @@ class InterpolationCost {
         for (auto* level : {&fine_, &coarse_})
             for (InterpolationAxis& axis : *level) axis.add(exact, decoded);
     }
-    /// Infinite where the tiles are too thin to interpolate in.
-    double bits(double value_bits) const {
-        return fine_share_ * mean(fine_, value_bits) +
-               (1.0 - fine_share_) * mean(coarse_, value_bits);
+    struct Total {
+        double bits = std::numeric_limits<double>::infinity();  // per value; tiles may be too thin
+        double symbols = 0.0;
+    };
+    Total total(double value_bits, std::uint64_t values) const {
+        const Total fine = mean(fine_, value_bits, values);
+        const Total coarse = mean(coarse_, value_bits, values);
+        return {fine_share_ * fine.bits + (1.0 - fine_share_) * coarse.bits, fine.symbols};
     }
 
   private:
-    static double mean(const std::vector<InterpolationAxis>& level, double value_bits) {
-        double sum = 0.0, n = 0.0;
+    static Total mean(const std::vector<InterpolationAxis>& level, double value_bits,
+                      std::uint64_t values) {
+        Total sum{0.0, 0.0};
+        double n = 0.0;
         for (const InterpolationAxis& axis : level) {
             if (axis.size() == 0) continue;
-            sum += axis.bits(value_bits);
+            const CodeCost cost = axis.cost(value_bits, values);
+            sum.bits += cost.coded_bits;
+            sum.symbols = std::max(sum.symbols, cost.symbols);
             n += 1.0;
         }
-        return n > 0.0 ? sum / n : std::numeric_limits<double>::infinity();
+        return n > 0.0 ? Total{sum.bits / n, sum.symbols} : Total{};
     }
     double fine_share_;
     std::vector<InterpolationAxis> fine_, coarse_;
 };
 
 template <class T>
-Features sample_lossy(const std::byte* data, const Tiling& t, double bound) {
+Features sample_lossy(const std::byte* data, const Tiling& t, double bound,
+                      std::uint64_t values_in_all) {
     const double scale = 0.5 / bound;
     std::vector<T> values(t.read_values);
     std::vector<std::int64_t> tile(t.read_values);
@@ -218,6 +222,7 @@ Features sample_lossy(const std::byte* data, const Tiling& t, double bound) {
     std::vector<std::int32_t> codes;
     codes.reserve(t.tiles * inner.size());
     InterpolationCost interpolation(t);
+    bool finite = true;
     std::vector<double> scaled(t.read_values), rounded(t.read_values);
     for (std::uint64_t i = 0; i < t.tiles; ++i) {
         read_tile(data, t, tile_begin(t, i), values.data());
@@ -227,6 +232,7 @@ Features sample_lossy(const std::byte* data, const Tiling& t, double bound) {
             scaled[at] = v;
             rounded[at] = std::fabs(v) < k_max_quantised ? static_cast<double>(nearest(v)) : v;
             outlier[at] = !(std::fabs(v) < k_max_quantised);  // also NaN and Inf
+            finite = finite && std::isfinite(v);
             // An outlier is kept apart; for its neighbours' residuals its predecessor stands in.
             if (!outlier[at]) before = nearest(v);
             tile[at] = before;
@@ -238,19 +244,29 @@ Features sample_lossy(const std::byte* data, const Tiling& t, double bound) {
             codes.push_back(fits ? static_cast<std::int32_t>(tile[at]) : k_outlier);
         }
     }
-    const CodeCost cost = code_cost(codes, row_length(t), 8.0 * sizeof(T));
+    constexpr double k_value_bits = 8.0 * sizeof(T);
+    const CodeCost cost = code_cost(codes, row_length(t), k_value_bits, values_in_all);
+    const auto smooth = interpolation.total(k_value_bits, values_in_all);
     Features features;
-    features.bits_per_value = std::min(cost.coded_bits, 8.0 * sizeof(T));
+    features.bits_per_value = std::min(cost.coded_bits, k_value_bits);
+    features.symbols = cost.symbols;
+    features.finite = finite;
+    const bool thin = !std::isfinite(smooth.bits);
+    features.interpolated_bits_per_value =
+        thin ? features.bits_per_value : std::min(smooth.bits, k_value_bits);
+    features.interpolated_symbols = thin ? cost.symbols : smooth.symbols;
     features.smooth_bits_per_value =
-        std::min(features.bits_per_value, interpolation.bits(8.0 * sizeof(T)));
+        std::min(features.bits_per_value, features.interpolated_bits_per_value);
     features.zero_share = cost.zero_share;
     return features;
 }
 
 // Without a bound: per byte plane the smaller entropy of the bytes themselves (shuffle) and of
 // the bytes XORed with the value before (repeats and slow change).
+//
+// @param step  > 0: values are first rounded to multiples of it (codecs "round+..."); 0: not.
 template <class T, class Word>
-Features sample_lossless(const std::byte* data, const Tiling& t) {
+Features sample_lossless(const std::byte* data, const Tiling& t, double step) {
     static_assert(sizeof(T) == sizeof(Word));
     using Histogram = std::array<std::uint32_t, 256>;
     std::array<Histogram, sizeof(T)> plain{}, changed{};
@@ -259,6 +275,9 @@ Features sample_lossless(const std::byte* data, const Tiling& t) {
     std::uint64_t seen = 0, repeated = 0;
     for (std::uint64_t i = 0; i < t.tiles; ++i) {
         read_tile(data, t, tile_begin(t, i), tile.data());
+        if (step > 0.0)
+            codec::round_to_grid(std::as_writable_bytes(std::span(tile)),
+                                 sizeof(T) == 8 ? DType::float64 : DType::float32, step);
         for (std::uint64_t at = 0; at < t.read_values; ++at) {
             if (row > 1 && at % row == 0) continue;
             const Word change = at == 0 ? tile[at] : tile[at] ^ tile[at - 1];
@@ -279,21 +298,41 @@ Features sample_lossless(const std::byte* data, const Tiling& t) {
 
 }  // namespace
 
-// Source: S1 §III-A. Differs: sampled before anything is compressed, in tiles with exact residuals.
+// Source: S1 §III-A. Differs: sampled before anything is compressed, in tiles with exact residuals;
+// ZFP, which is no predicting codec, by its own steps.
 Features sample_block(const std::byte* data, DType dtype, const Box& array_box, const Box& part,
-                      const ErrorBound& bound) {
+                      const ErrorBound& bound, std::string_view codec_name) {
     Features features;
     const std::uint64_t values = part.extent.rank() == 0 ? 0 : part.extent.count();
     if (values == 0) return features;
-    const Tiling tiling = make_tiling(array_box, part);
+    const Family family = family_of(codec_name);
     const bool wide = dtype == DType::float64;
-    const bool usable = std::isfinite(bound.value) && std::isfinite(0.5 / bound.value);
-    if (bound.kind == ErrorBound::Kind::absolute && bound.value > 0.0 && usable)
-        features = wide ? sample_lossy<double>(data, tiling, bound.value)
-                        : sample_lossy<float>(data, tiling, bound.value);
-    else  // a relative bound means nothing before its range is known: take the safe side
-        features = wide ? sample_lossless<double, std::uint64_t>(data, tiling)
-                        : sample_lossless<float, std::uint32_t>(data, tiling);
+    // A relative bound means nothing before its range is known: lossless is the safe side.
+    const bool bounded = bound.kind == ErrorBound::Kind::absolute && bound.value > 0.0 &&
+                         std::isfinite(bound.value) && std::isfinite(0.5 / bound.value);
+    const Tiling tiling = make_tiling(array_box, part);
+    const auto exactly = [&](double step) {
+        return wide ? sample_lossless<double, std::uint64_t>(data, tiling, step)
+                    : sample_lossless<float, std::uint32_t>(data, tiling, step);
+    };
+    if (!bounded || family == Family::lossless || family == Family::shuffled) {
+        features = exactly(0.0);
+    } else if (family == Family::rounded || family == Family::rounded_shuffled) {
+        features = exactly(codec::grid_step(bound.value, dtype));
+    } else if (family == Family::transform) {
+        const ZfpSample sample = zfp_sample(data, dtype, array_box, part, bound.value);
+        features.bits_per_value = std::min(sample.bits_per_value, wide ? 64.0 : 32.0);
+        features.smooth_bits_per_value = features.bits_per_value;
+        features.interpolated_bits_per_value = features.bits_per_value;
+        features.finite = sample.finite;
+    } else {
+        features = wide ? sample_lossy<double>(data, tiling, bound.value, values)
+                        : sample_lossy<float>(data, tiling, bound.value, values);
+    }
+    if (!features.finite && (family == Family::transform || family == Family::interpolating)) {
+        features = exactly(0.0);  // the codec may not have such a block: it goes lossless
+        features.finite = false;
+    }
     features.values = values;
     return features;
 }
