@@ -21,6 +21,16 @@ void expect_refused(const Schedule& plan, const Instance& in, const char* kind,
             << kind << ": '" << word << "' is missing in: " << status.message();
 }
 
+// A schedule of compressions that nothing suspends.
+Schedule schedule_of(const Instance& in, std::vector<double> compress_begin_s,
+                     std::vector<double> write_begin_s, double end_s) {
+    std::vector<double> compress_end_s;
+    for (std::size_t j = 0; j < compress_begin_s.size(); ++j)
+        compress_end_s.push_back(compress_begin_s[j] + in.jobs[j].compress_s);
+    return {std::move(compress_begin_s), std::move(compress_end_s), std::move(write_begin_s),
+            end_s};
+}
+
 double below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
 double above(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
 
@@ -73,6 +83,8 @@ TEST(Check, catches_every_kind_of_mutation) {
                [&](Schedule& s) { s.write_begin_s[a] = std::numeric_limits<double>::infinity(); });
         mutate("an end too early", {"ends at"}, [&](Schedule& s) { s.end_s = below(s.end_s); });
         mutate("an end too late", {"ends at"}, [&](Schedule& s) { s.end_s = above(s.end_s); });
+        mutate("a compression that ends when it does not", {"compression of job", "ends at"},
+               [&](Schedule& s) { s.compress_end_s[a] = above(s.compress_end_s[a]); });
         mutate("a missing compression", {"compressions"},
                [&](Schedule& s) { s.compress_begin_s.pop_back(); });
         mutate("a write too many", {"writes"},
@@ -83,21 +95,24 @@ TEST(Check, catches_every_kind_of_mutation) {
 // Goal: the message names both parties and their times.
 TEST(Check, names_the_two_parties) {
     const Instance in{{{1, 1}, {1, 1}}, {{{5, 6}}, {}}};
-    expect_refused({{0, 0.5}, {1, 2}, 3}, in, "overlap",
+    expect_refused(schedule_of(in, {0, 0.5}, {1, 2}, 3), in, "overlap",
                    {"compress lane", "job 1 [0.5, 1.5)", "job 0 [0, 1)"});
-    expect_refused({{0, 4.5}, {1, 6}, 7}, in, "obstacle",
+    expect_refused(schedule_of(in, {0, 4.5}, {1, 6}, 7), in, "obstacle",
                    {"obstacle 0 [5, 6)", "job 1 [4.5, 5.5)"});
-    expect_refused({{0, 1}, {0.5, 2}, 3}, in, "precedence", {"job 0", "0.5 s", "1 s"});
+    expect_refused(schedule_of(in, {0, 1}, {0.5, 2}, 3), in, "precedence",
+                   {"job 0", "0.5 s", "1 s"});
 }
 
 // Goal: check() judges by the definition, not by who made the schedule: any waiting is legal.
 TEST(Check, accepts_a_legal_schedule_of_any_origin) {
     const Instance in{{{1, 1}, {1, 1}, {0, 0}}, {{{1, 2}}, {{4, 6}}}};
-    EXPECT_TRUE(check({{2, 0, 1}, {7, 6, 7}, 8}, in.jobs, in.obstacles).ok());
+    EXPECT_TRUE(check(schedule_of(in, {2, 0, 1}, {7, 6, 7}, 8), in.jobs, in.obstacles).ok());
     // On the boundary of two touching parties a task of no length is legal, inside it is not.
-    EXPECT_TRUE(check({{2, 0, 2}, {3, 6, 6}, 7}, in.jobs, in.obstacles).ok());
-    expect_refused({{2, 0, 1.5}, {3, 6, 7}, 7}, in, "a point inside an obstacle", {"overlaps"});
-    expect_refused({{2, 0, 0.5}, {3, 6, 7}, 7}, in, "a point inside a task", {"overlaps"});
+    EXPECT_TRUE(check(schedule_of(in, {2, 0, 2}, {3, 6, 6}, 7), in.jobs, in.obstacles).ok());
+    expect_refused(schedule_of(in, {2, 0, 1.5}, {3, 6, 7}, 7), in, "a point inside an obstacle",
+                   {"overlaps"});
+    expect_refused(schedule_of(in, {2, 0, 0.5}, {3, 6, 7}, 7), in, "a point inside a task",
+                   {"overlaps"});
 }
 
 }  // namespace
