@@ -168,6 +168,16 @@ Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType
                                         const Shape& shape, const ErrorBound& bound,
                                         const CompressOptions& options = {});
 
+/// compress() into memory of the caller's, without a copy.
+///
+/// @param frame  at least the raw bytes + k_frame_overhead_bytes; what lies past the frame's end
+///               has any content afterwards.
+/// @return how many bytes the frame has.
+/// Errors: those of compress, invalid_argument (too little memory).
+Result<std::size_t> compress_into(std::span<std::byte> frame, std::span<const std::byte> values,
+                                  DType dtype, const Shape& shape, const ErrorBound& bound,
+                                  const CompressOptions& options = {});
+
 /// The array of a frame.
 ///
 /// @param tables   the shared set the frame names; null if it names none.
@@ -200,6 +210,10 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
 /// bytes), same guarantees. Errors: invalid_argument (value_bytes), no_space (memory).
 Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
                                               std::size_t value_bytes, bool checksum = true);
+/// Likewise into the caller's memory: see compress_into().
+Result<std::size_t> compress_bytes_into(std::span<std::byte> frame,
+                                        std::span<const std::byte> bytes, std::size_t value_bytes,
+                                        bool checksum = true);
 
 inline constexpr std::size_t k_frame_overhead_bytes = 64;
 

@@ -37,6 +37,26 @@ CompressOptions to_options(const std::string& mode, const std::string& entropy,
 
 // ------------------------------------------------------------------------------ arrays and frames
 
+/// A frame that is written where Python keeps it.
+/// @param compress  given memory for the longest frame there can be, the frame's length.
+template <class Compress>
+nb::bytes frame_of(std::size_t raw_bytes, const Compress& compress) {
+    const std::size_t most = raw_bytes + k_frame_overhead_bytes;
+    PyObject* object = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(most));
+    if (object == nullptr) throw nb::python_error();
+    nb::bytes owner = nb::steal<nb::bytes>(object);
+    auto* const memory = reinterpret_cast<std::byte*>(PyBytes_AsString(object));
+    Result<std::size_t> length = Status();
+    {
+        nb::gil_scoped_release release;
+        length = compress(std::span(memory, most));
+    }
+    const auto bytes = static_cast<Py_ssize_t>(value_or_raise(std::move(length)));
+    owner.release();
+    if (_PyBytes_Resize(&object, bytes) != 0) throw nb::python_error();
+    return nb::steal<nb::bytes>(object);
+}
+
 nb::bytes codec_compress(const Input& values, const std::string& dtype,
                          const std::vector<std::uint64_t>& shape, const Bound& bound,
                          const std::string& mode, const std::string& entropy,
@@ -51,23 +71,17 @@ nb::bytes codec_compress(const Input& values, const std::string& dtype,
     options.checksum = checksum;
     options.threads = threads;
     options.drift_check = drift_check;
-    Result<std::vector<std::byte>> frame = Status();
-    {
-        nb::gil_scoped_release release;
-        frame = compress(bytes_of(values), type, extents, limit, options);
-    }
-    const auto bytes = value_or_raise(std::move(frame));
+    nb::bytes frame = frame_of(values.size(), [&](std::span<std::byte> memory) {
+        return compress_into(memory, bytes_of(values), type, extents, limit, options);
+    });
     if (statistics != nullptr) raise_if_error(statistics->add(counts));
-    return to_python(bytes);
+    return frame;
 }
 
 nb::bytes codec_compress_bytes(const Input& values, std::size_t value_bytes, bool checksum) {
-    Result<std::vector<std::byte>> frame = Status();
-    {
-        nb::gil_scoped_release release;
-        frame = compress_bytes(bytes_of(values), value_bytes, checksum);
-    }
-    return to_python(value_or_raise(std::move(frame)));
+    return frame_of(values.size(), [&](std::span<std::byte> memory) {
+        return compress_bytes_into(memory, bytes_of(values), value_bytes, checksum);
+    });
 }
 
 void codec_decompress(const Input& frame, const Output& values, const TableSet* tables,

@@ -9,15 +9,15 @@
 
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "caesura/base.hpp"
+#include "codec/output.hpp"
 
 namespace caesura::codec {
 
 class ByteWriter {
   public:
-    explicit ByteWriter(std::vector<std::byte>& out) : out_(out) {}
+    explicit ByteWriter(Output& out) : out_(out) {}
     ByteWriter& u8(std::uint8_t value) { return put(value, 1); }
     ByteWriter& u32(std::uint32_t value) { return put(value, 4); }
     ByteWriter& u64(std::uint64_t value) { return put(value, 8); }
@@ -27,19 +27,19 @@ class ByteWriter {
         return u64(bits);
     }
     ByteWriter& bytes(std::span<const std::byte> source) {
-        out_.insert(out_.end(), source.begin(), source.end());
+        out_.append(source);
         return *this;
     }
 
   private:
     ByteWriter& put(std::uint64_t value, std::size_t n) {
-        const std::size_t at = out_.size();
-        out_.resize(at + n);
+        std::byte* const room = out_.room(n);
         for (std::size_t i = 0; i < n; ++i)
-            out_[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+            room[i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+        out_.advance(n);
         return *this;
     }
-    std::vector<std::byte>& out_;
+    Output& out_;
 };
 
 class ByteReader {

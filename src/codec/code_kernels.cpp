@@ -192,6 +192,33 @@ std::size_t JoinSparse(const std::uint8_t* symbols, std::size_t n, const std::ui
 }
 #endif
 
+void PairTails(const std::uint32_t* tails, std::size_t n, std::uint8_t* symbols,
+               std::uint64_t* pairs, std::uint64_t* pair_bits) {
+    const D32 d;
+    const hn::Repartition<std::uint64_t, D32> d64;
+    const hn::Rebind<float, D32> df;
+    const hn::RebindToSigned<D32> di;
+    const V32 one = hn::Set(d, 1), escape = hn::Set(d, k_symbols - 1);
+    const V32 escaped_bits = hn::Set(d, k_escaped_tail_bits);
+    const auto lower = hn::Set(d64, 0xffffffffU);
+    for (std::size_t i = 0; i < n; i += k_words) {
+        // Of what is longer nothing else is asked for, and all that is left is exact as a float,
+        // whose exponent is the bit length.
+        const V32 above =
+            hn::Min(hn::Add(hn::LoadU(d, tails + i), one), hn::Set(d, 1U << (k_symbols - 1)));
+        const auto value = hn::ConvertTo(df, hn::BitCast(di, above));
+        const V32 symbol = hn::Sub(hn::ShiftRight<23>(hn::BitCast(d, value)), hn::Set(d, 127));
+        hn::StoreU(narrow_words(symbol), hn::Rebind<std::uint8_t, D32>(), symbols + i);
+        const auto low = hn::BitCast(d64, hn::Sub(above, hn::Shl(one, symbol)));
+        const auto first_bits = hn::And(hn::BitCast(d64, symbol), lower);
+        hn::StoreU(hn::Or(hn::And(low, lower), hn::Shl(hn::ShiftRight<32>(low), first_bits)), d64,
+                   pairs + i / 2);
+        const auto bits =
+            hn::BitCast(d64, hn::IfThenElse(hn::Eq(symbol, escape), escaped_bits, symbol));
+        hn::StoreU(hn::Add(hn::And(bits, lower), hn::ShiftRight<32>(bits)), d64, pair_bits + i / 2);
+    }
+}
+
 std::size_t PackGroups(const std::uint32_t* codes, std::uint8_t* widths, std::uint8_t* out) {
     const D32 d;
     constexpr std::size_t k_groups = k_chunk_values / k_group_values;
@@ -262,6 +289,7 @@ HWY_EXPORT(SummariseChunk);
 HWY_EXPORT(CountSymbols);
 HWY_EXPORT(SplitSparse);
 HWY_EXPORT(JoinSparse);
+HWY_EXPORT(PairTails);
 HWY_EXPORT(PackGroups);
 HWY_EXPORT(UnpackGroups);
 
@@ -278,6 +306,10 @@ std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t
 std::size_t join_sparse(const std::uint8_t* symbols, std::size_t n, const std::uint32_t* nonzeros,
                         std::size_t n_nonzeros, std::uint32_t* codes) {
     return HWY_DYNAMIC_DISPATCH(JoinSparse)(symbols, n, nonzeros, n_nonzeros, codes);
+}
+void pair_tails(const std::uint32_t* tails, std::size_t n, std::uint8_t* symbols,
+                std::uint64_t* pairs, std::uint64_t* pair_bits) {
+    HWY_DYNAMIC_DISPATCH(PairTails)(tails, n, symbols, pairs, pair_bits);
 }
 std::size_t pack_groups(const std::uint32_t* codes, std::uint8_t* widths, std::uint8_t* out) {
     return HWY_DYNAMIC_DISPATCH(PackGroups)(codes, widths, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -28,7 +29,7 @@ Bytes bytes_of(const Slab& slab, Bytes values, std::size_t value_bytes) {
 /// so that no more parts are held than there are threads.
 class OrderedParts {
   public:
-    OrderedParts(const FrameHeader& header, const Slabs& slabs, std::vector<std::byte>& frame)
+    OrderedParts(const FrameHeader& header, const Slabs& slabs, Output& frame)
         : header_(header), count_(slabs.count()), frame_(frame) {}
 
     /// False if another slab has failed; nothing is appended then.
@@ -38,9 +39,9 @@ class OrderedParts {
         std::unique_lock lock(mutex_);
         turn_.wait(lock, [&] { return next_ == index || failed_; });
         if (failed_) return false;
-        if (index == 0) frame_.reserve(frame_.size() + part.size() * count_ / 16 * 17);
-        frame_.insert(frame_.end(), part.begin(), part.end());
-        set_part(frame_, header_, index, part.size(), checksum);
+        if (index == 0) frame_.expect(frame_.size() + part.size() * count_ / 16 * 17);
+        frame_.append(part);
+        set_part(frame_.bytes(), header_, index, part.size(), checksum);
         if (statistics != nullptr) status = statistics->add(*counts);
         ++next_;
         turn_.notify_all();
@@ -55,7 +56,7 @@ class OrderedParts {
   private:
     const FrameHeader& header_;
     const std::uint64_t count_;
-    std::vector<std::byte>& frame_;
+    Output& frame_;
     std::mutex mutex_;
     std::condition_variable turn_;
     std::uint64_t next_ = 0;
@@ -63,20 +64,20 @@ class OrderedParts {
 };
 
 Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& request, int threads,
-                    TableStatistics* statistics, std::vector<std::byte>& frame) {
+                    TableStatistics* statistics, Output& frame) {
     write_slab_table(slabs, frame);
     OrderedParts parts(request.header, slabs, frame);
     const auto encode_one = [&](std::uint64_t index) -> Status {
         const FloatEnvironment environment;
         const Slab slab = slabs[index];
         const WorkspaceLease workspace;
-        std::vector<std::byte>& part = workspace->part;
+        Output& part = workspace->part;
         part.clear();
         TableStatistics counts(request.entropy);
         Status status = workspace->encoder.encode(
             bytes_of(slab, values, request.header.value_bytes()), slab.shape, request,
             statistics != nullptr ? &counts : nullptr, part);
-        if (status.ok()) parts.append(index, part, &counts, statistics, status);
+        if (status.ok()) parts.append(index, part.bytes(), &counts, statistics, status);
         return status;
     };
     return for_each_parallel(slabs.count(), threads, [&](int, std::uint64_t index) -> Status {
@@ -91,19 +92,18 @@ Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& reque
     });
 }
 
-std::vector<std::byte> raw_frame(Bytes values, FrameHeader header) {
+void write_raw_frame(Bytes values, FrameHeader header, Output& frame) {
     header.slabs = false;
-    std::vector<std::byte> frame;
-    frame.reserve(header.header_bytes() + 1 + values.size());
+    frame.clear();
+    frame.expect(header.header_bytes() + 1 + values.size());
     write_header(header, frame);
     frame.push_back(static_cast<std::byte>(PartKind::raw));
-    frame.insert(frame.end(), values.begin(), values.end());
-    return frame;
+    frame.append(values);
 }
 
 /// A frame but for its checksum.
 Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
-                    TableStatistics* statistics, std::vector<std::byte>& frame) {
+                    TableStatistics* statistics, Output& frame) {
     frame.clear();
     const FrameHeader& header = request.header;
     Status status;
@@ -117,7 +117,7 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
         status = workspace->encoder.encode(values, header.shape, request, statistics, frame);
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
-        frame = raw_frame(values, header);
+        write_raw_frame(values, header, frame);
     return status;
 }
 
@@ -154,7 +154,7 @@ Status mean_square(Bytes values, Bytes frame, const TableSet* tables, int thread
 
 /// Encode, and for a PSNR look at what came out and tighten the bound until the target is met.
 Status encode_to_target(Bytes values, EncodeRequest request, int threads,
-                        TableStatistics* statistics, std::vector<std::byte>& frame) {
+                        TableStatistics* statistics, Output& frame) {
     const double limit = request.bound.mean_square_limit;
     const FloatEnvironment environment;
     // No value moves by more than the bound, so this one cannot miss.
@@ -167,9 +167,10 @@ Status encode_to_target(Bytes values, EncodeRequest request, int threads,
         double found = 0;
         const bool sure = limit == 0 || request.bound.bound <= certain;
         if (!sure) {
-            status = request.header.dtype == DType::float32
-                         ? mean_square<float>(values, frame, request.tables, threads, found)
-                         : mean_square<double>(values, frame, request.tables, threads, found);
+            status =
+                request.header.dtype == DType::float32
+                    ? mean_square<float>(values, frame.bytes(), request.tables, threads, found)
+                    : mean_square<double>(values, frame.bytes(), request.tables, threads, found);
             if (!status.ok()) return status;
         }
         if (sure || found <= limit) return statistics != nullptr ? statistics->add(counts) : status;
@@ -249,6 +250,35 @@ Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape
     return request;
 }
 
+/// The frame of an array.
+Status encode_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
+                    const CompressOptions& options, Output& frame) {
+    const TableSet built_in;
+    auto request = make_request(values, dtype, shape, bound, options, built_in);
+    if (!request.ok()) return request.status();
+    {
+        const FloatEnvironment environment;
+        request->bound = resolve(bound, values, dtype, options.threads);
+    }
+    const Status status =
+        encode_to_target(values, *request, options.threads, options.statistics, frame);
+    return status.ok() ? seal(frame.bytes()) : status;
+}
+
+/// The frame of bytes of any type.
+Status encode_bytes(Bytes bytes, std::size_t value_bytes, bool checksum, Output& frame) {
+    if (value_bytes < 1 || value_bytes > 65536) {
+        return {StatusCode::invalid_argument,
+                fmt::format("values of {} bytes; give 1 to 65536", value_bytes)};
+    }
+    EncodeRequest request;
+    request.header.checksum = checksum;
+    request.header.untyped = true;
+    request.header.shape = Shape{bytes.size(), value_bytes};
+    const Status status = encode_frame(bytes, request, 1, nullptr, frame);
+    return status.ok() ? seal(frame.bytes()) : status;
+}
+
 /// Turn what the standard library throws where memory ends into a Status.
 template <class Call>
 auto guarded(Call call) -> decltype(call()) {
@@ -261,26 +291,49 @@ auto guarded(Call call) -> decltype(call()) {
     }
 }
 
+/// A frame in memory of its own ...
+template <class Encode>
+Result<std::vector<std::byte>> new_frame(Encode encode) {
+    return guarded([&]() -> Result<std::vector<std::byte>> {
+        Output frame;
+        if (Status status = encode(frame); !status.ok()) return status;
+        return frame.take();
+    });
+}
+
+/// ... or in the caller's.
+template <class Encode>
+Result<std::size_t> frame_in(std::span<std::byte> memory, std::size_t raw_bytes, Encode encode) {
+    if (memory.size() < raw_bytes + k_frame_overhead_bytes) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("{} bytes for the frame of {}; give it {} more than the values",
+                                  memory.size(), raw_bytes, k_frame_overhead_bytes));
+    }
+    return guarded([&]() -> Result<std::size_t> {
+        Output frame(memory);
+        if (Status status = encode(frame); !status.ok()) return status;
+        if (!frame.in_brought_memory())  // for a while it was longer
+            std::memcpy(memory.data(), frame.data(), frame.size());
+        return frame.size();
+    });
+}
+
 }  // namespace
 }  // namespace codec
 
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
                                         const CompressOptions& options) {
-    return codec::guarded([&]() -> Result<std::vector<std::byte>> {
-        const TableSet built_in;
-        auto request = codec::make_request(values, dtype, shape, bound, options, built_in);
-        if (!request.ok()) return request.status();
-        {
-            const codec::FloatEnvironment environment;
-            request->bound = codec::resolve(bound, values, dtype, options.threads);
-        }
-        std::vector<std::byte> frame;
-        Status status =
-            codec::encode_to_target(values, *request, options.threads, options.statistics, frame);
-        if (status.ok()) status = codec::seal(frame);
-        if (!status.ok()) return status;
-        return frame;
+    return codec::new_frame([&](codec::Output& frame) {
+        return codec::encode_array(values, dtype, shape, bound, options, frame);
+    });
+}
+
+Result<std::size_t> compress_into(std::span<std::byte> frame, std::span<const std::byte> values,
+                                  DType dtype, const Shape& shape, const ErrorBound& bound,
+                                  const CompressOptions& options) {
+    return codec::frame_in(frame, values.size(), [&](codec::Output& out) {
+        return codec::encode_array(values, dtype, shape, bound, options, out);
     });
 }
 
@@ -322,20 +375,16 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
 
 Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,
                                               std::size_t value_bytes, bool checksum) {
-    if (value_bytes < 1 || value_bytes > 65536) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("values of {} bytes; give 1 to 65536", value_bytes));
-    }
-    return codec::guarded([&]() -> Result<std::vector<std::byte>> {
-        codec::EncodeRequest request;
-        request.header.checksum = checksum;
-        request.header.untyped = true;
-        request.header.shape = Shape{bytes.size(), value_bytes};
-        std::vector<std::byte> frame;
-        Status status = codec::encode_frame(bytes, request, 1, nullptr, frame);
-        if (status.ok()) status = codec::seal(frame);
-        if (!status.ok()) return status;
-        return frame;
+    return codec::new_frame([&](codec::Output& frame) {
+        return codec::encode_bytes(bytes, value_bytes, checksum, frame);
+    });
+}
+
+Result<std::size_t> compress_bytes_into(std::span<std::byte> frame,
+                                        std::span<const std::byte> bytes, std::size_t value_bytes,
+                                        bool checksum) {
+    return codec::frame_in(frame, bytes.size(), [&](codec::Output& out) {
+        return codec::encode_bytes(bytes, value_bytes, checksum, out);
     });
 }
 

@@ -30,6 +30,26 @@ const ErrorBound k_bounds[] = {lossless(),
                                psnr(300)};
 const Mode k_modes[] = {Mode::automatic, Mode::fast, Mode::strong, Mode::planes};
 
+/// In memory of the caller's, just as much as it must be: the same frame, and nothing written past
+/// that memory.
+void expect_same_in_place(std::span<const std::byte> values, DType dtype, const Shape& shape,
+                          const ErrorBound& bound, const CompressOptions& options,
+                          const Bytes& frame) {
+    constexpr std::size_t k_guard = 256;
+    const std::size_t room = values.size() + k_frame_overhead_bytes;
+    Bytes memory(room + k_guard, std::byte{0xa5});
+    const auto written =
+        compress_into(std::span(memory).first(room), values, dtype, shape, bound, options);
+    ASSERT_TRUE(written.ok()) << written.status().message();
+    ASSERT_EQ(*written, frame.size());
+    EXPECT_TRUE(std::equal(frame.begin(), frame.end(), memory.begin()));
+    EXPECT_EQ(Bytes(memory.begin() + static_cast<std::ptrdiff_t>(room), memory.end()),
+              Bytes(k_guard, std::byte{0xa5}));
+    const auto less = std::span(memory).first(room - 1);
+    EXPECT_EQ(compress_into(less, values, dtype, shape, bound, options).status().code(),
+              StatusCode::invalid_argument);
+}
+
 /// Compress, hold to the bound, hold to the size.
 template <class T>
 Bytes expect_keeps(const std::vector<T>& values, const Shape& shape, const ErrorBound& bound,
@@ -44,6 +64,7 @@ Bytes expect_keeps(const std::vector<T>& values, const Shape& shape, const Error
         return {};
     }
     EXPECT_LE(frame->size(), original.size() + k_frame_overhead_bytes);
+    expect_same_in_place(original, dtype_of<T>(), shape, bound, options, *frame);
     const auto result = verify_frame(*frame, original, options.tables);
     if (!result.ok()) {
         ADD_FAILURE() << result.status().message();

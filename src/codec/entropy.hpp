@@ -1,7 +1,8 @@
 // Entropy coders: a block's residual codes become one section of bytes and come back.
 //
 // Invariants:
-//  - finish() appends a section that open() reads back to the same codes, given the same tables.
+//  - begin() to finish() append a section that open() reads back to the same codes, given the same
+//  tables.
 //  - The section's bytes do not depend on the instruction set.
 //  - A decoder never reads outside its section, whatever the bytes; it reports a broken section by
 //    open() or close(), and gives zeros meanwhile.
@@ -13,6 +14,7 @@
 
 #include "caesura/codec.hpp"
 #include "codec/codes.hpp"
+#include "codec/output.hpp"
 
 namespace caesura::codec {
 
@@ -21,14 +23,15 @@ enum class Coding : std::uint8_t { rans = 0, huffman = 1, planes = 2 };
 
 class EntropyEncoder : public CodeSink {
   public:
-    /// Start a block. `tables` must outlive it (planes: ignored). `statistics`: null, or counts to
-    /// add to at finish(). `expected_bytes`: a guess, for the size of units.
+    /// Start a block, whose section is appended to `out` from now on; nobody else may write there
+    /// before finish(). `tables` must outlive the block (planes: ignored). `statistics`: null, or
+    /// counts to add to at finish(). `expected_bytes`: a guess, for the size of units.
     virtual void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
-                       std::uint64_t expected_bytes) = 0;
-    /// After the last chunk: append the section.
+                       std::uint64_t expected_bytes, Output& out) = 0;
+    /// After the last chunk: complete the section.
     /// @return  whether the section carries its own tables, because `tables` fitted the block
     ///          badly; then it decodes with any set.
-    virtual bool finish(std::vector<std::byte>& out) = 0;
+    virtual bool finish() = 0;
     /// Off: `tables` are used however badly they fit. On at first.
     void set_drift_check(bool on) { drift_check_ = on; }
 

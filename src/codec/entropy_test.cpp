@@ -22,7 +22,8 @@ using Codes = std::vector<std::uint32_t>;
 std::vector<std::byte> encode(Coding coding, const Codes& codes, const TableSet& tables,
                               TableStatistics* statistics = nullptr, bool* own = nullptr) {
     const auto encoder = make_entropy_encoder(coding);
-    encoder->begin(codes.size(), tables, statistics, codes.size());
+    Output section;
+    encoder->begin(codes.size(), tables, statistics, codes.size(), section);
     CodeWriter writer(*encoder);
     for (std::size_t i = 0; i < codes.size(); i += 333) {
         const std::size_t n = std::min<std::size_t>(333, codes.size() - i);
@@ -30,10 +31,9 @@ std::vector<std::byte> encode(Coding coding, const Codes& codes, const TableSet&
         writer.advance(n);
     }
     writer.finish();
-    std::vector<std::byte> section;
-    const bool carries_tables = encoder->finish(section);
+    const bool carries_tables = encoder->finish();
     if (own != nullptr) *own = carries_tables;
-    return section;
+    return section.take();
 }
 
 /// The codes of a section, or why not.

@@ -4,8 +4,7 @@
 
 namespace caesura::codec {
 
-void pack_positions(std::span<const std::uint32_t> positions, LosslessPacker& packer,
-                    std::vector<std::byte>& out) {
+void pack_positions(std::span<const std::uint32_t> positions, LosslessPacker& packer, Output& out) {
     std::vector<std::uint32_t> differences;
     differences.reserve(positions.size());
     std::uint32_t previous = 0;

@@ -14,14 +14,13 @@
 namespace caesura::codec {
 
 /// @param positions  strictly ascending.
-void pack_positions(std::span<const std::uint32_t> positions, LosslessPacker& packer,
-                    std::vector<std::byte>& out);
+void pack_positions(std::span<const std::uint32_t> positions, LosslessPacker& packer, Output& out);
 /// `count` positions below `limit`. Errors: corrupt. Throws std::bad_alloc.
 Status unpack_positions(std::span<const std::byte> section, std::size_t count, std::uint64_t limit,
                         LosslessUnpacker& unpacker, std::vector<std::uint32_t>& positions);
 
 template <class T>
-void pack_values(std::span<const T> values, LosslessPacker& packer, std::vector<std::byte>& out) {
+void pack_values(std::span<const T> values, LosslessPacker& packer, Output& out) {
     if (!values.empty()) packer.pack(std::as_bytes(values), sizeof(T), out);
 }
 

@@ -28,7 +28,7 @@ std::uint64_t load_u64(std::span<const std::byte> bytes, std::size_t at) {
     return ByteReader(bytes.subspan(at)).u64();
 }
 
-void store_u64(std::vector<std::byte>& bytes, std::size_t at, std::uint64_t value) {
+void store_u64(std::span<std::byte> bytes, std::size_t at, std::uint64_t value) {
     for (std::size_t i = 0; i < 8; ++i)
         bytes[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
 }
@@ -64,7 +64,7 @@ Status check_shape(const FrameHeader& header) {
 
 }  // namespace
 
-void write_header(const FrameHeader& header, std::vector<std::byte>& out) {
+void write_header(const FrameHeader& header, Output& out) {
     const int flags = (header.checksum ? k_flag_checksum : 0) | (header.slabs ? k_flag_slabs : 0);
     const int kind = static_cast<int>(header.bound.kind) | header.shape.rank() << 4;
     ByteWriter writer(out);
@@ -78,7 +78,7 @@ void write_header(const FrameHeader& header, std::vector<std::byte>& out) {
     for (int axis = 0; axis < header.shape.rank(); ++axis) writer.u64(header.shape[axis]);
 }
 
-Status seal(std::vector<std::byte>& frame) {
+Status seal(std::span<std::byte> frame) {
     const auto layout = read_layout(frame);
     if (!layout.ok()) return layout.status();
     if (layout->header.checksum) store_u64(frame, k_checksum_at, checksum_of(frame, *layout));
@@ -148,12 +148,12 @@ Status verify_part(const FrameLayout& layout, std::uint64_t index) {
                                stored, found));
 }
 
-void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out) {
+void write_slab_table(const Slabs& slabs, Output& out) {
     ByteWriter(out).u32(static_cast<std::uint32_t>(slabs.cut().axis)).u64(slabs.cut().thickness);
-    out.resize(out.size() + k_slab_entry_bytes * static_cast<std::size_t>(slabs.count()));
+    out.append_zeros(k_slab_entry_bytes * static_cast<std::size_t>(slabs.count()));
 }
 
-void set_part(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
+void set_part(std::span<std::byte> frame, const FrameHeader& header, std::uint64_t index,
               std::uint64_t part_bytes, std::uint64_t checksum) {
     const std::size_t entry = header.header_bytes() + k_slab_table_head_bytes +
                               k_slab_entry_bytes * static_cast<std::size_t>(index);

@@ -16,6 +16,7 @@
 
 #include "caesura/codec.hpp"
 #include "codec/entropy.hpp"
+#include "codec/output.hpp"
 #include "codec/predictors.hpp"
 #include "codec/slabs.hpp"
 
@@ -44,7 +45,7 @@ struct FrameHeader {
 };
 
 /// Append the header; the checksum stays 0 until seal().
-void write_header(const FrameHeader& header, std::vector<std::byte>& out);
+void write_header(const FrameHeader& header, Output& out);
 /// Errors: insufficient_data, corrupt, unsupported.
 Result<FrameHeader> read_header(std::span<const std::byte> frame);
 
@@ -57,12 +58,12 @@ struct FrameLayout {
 };
 
 /// Append a slab table with sizes of 0; set_part() fills them in.
-void write_slab_table(const Slabs& slabs, std::vector<std::byte>& out);
-void set_part(std::vector<std::byte>& frame, const FrameHeader& header, std::uint64_t index,
+void write_slab_table(const Slabs& slabs, Output& out);
+void set_part(std::span<std::byte> frame, const FrameHeader& header, std::uint64_t index,
               std::uint64_t part_bytes, std::uint64_t checksum);
 std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index);
 /// Stamp the checksum of a complete frame that announces one. Errors: those of read_layout.
-Status seal(std::vector<std::byte>& frame);
+Status seal(std::span<std::byte> frame);
 
 /// Errors: as read_header, no_space. Memory: at most 24 bytes per 17 of the frame.
 Result<FrameLayout> read_layout(std::span<const std::byte> frame);
@@ -124,7 +125,7 @@ struct Part {
 /// (an entropy coder's output is too large to be copied for nothing); finish() puts in the sizes.
 class PartWriter {
   public:
-    PartWriter(const PartHeader& header, std::vector<std::byte>& out);
+    PartWriter(const PartHeader& header, Output& out);
     /// What has been appended to `out` since the last call (or the start) is this section. In
     /// ascending order; a section left out is empty.
     void end_section(Section section);
@@ -133,7 +134,7 @@ class PartWriter {
     void finish(const PartHeader& header);
 
   private:
-    std::vector<std::byte>& out_;
+    Output& out_;
     std::size_t begin_;          // of the part in out_
     std::size_t section_begin_;  // of the section being written
     std::array<std::uint64_t, k_sections> section_bytes_{};

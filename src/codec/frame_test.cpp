@@ -7,6 +7,8 @@
 #include <cstring>
 #include <random>
 
+#include "codec/byte_io.hpp"
+
 namespace caesura::codec {
 namespace {
 
@@ -24,16 +26,16 @@ FrameHeader header_of(const Shape& shape, bool slabs = false) {
 /// A frame whose parts hold `part_bytes` arbitrary bytes each.
 Bytes frame_of(const FrameHeader& header, const Slabs& slabs,
                const std::vector<std::size_t>& part_bytes) {
-    Bytes frame;
+    Output frame;
     write_header(header, frame);
     if (header.slabs) write_slab_table(slabs, frame);
     for (std::size_t i = 0; i < part_bytes.size(); ++i) {
-        frame.resize(frame.size() + part_bytes[i], static_cast<std::byte>(i + 1));
-        const auto part = std::span(frame).last(part_bytes[i]);
-        if (header.slabs) set_part(frame, header, i, part.size(), part_checksum(part, i));
+        const Bytes part(part_bytes[i], static_cast<std::byte>(i + 1));
+        frame.append(part);
+        if (header.slabs) set_part(frame.bytes(), header, i, part.size(), part_checksum(part, i));
     }
-    EXPECT_TRUE(seal(frame).ok());
-    return frame;
+    EXPECT_TRUE(seal(frame.bytes()).ok());
+    return frame.take();
 }
 
 TEST(Frame, the_bytes_of_a_header_are_those_of_the_format) {
@@ -42,7 +44,7 @@ TEST(Frame, the_bytes_of_a_header_are_those_of_the_format) {
     header.shape = Shape{2, 3, 258};
     header.bound = absolute(0.5);
     header.checksum = false;
-    Bytes bytes;
+    Output bytes;
     write_header(header, bytes);
     const unsigned char expected[] = {0x8a, 'C', 'F', 'R', 1, 0, 1,    0x31,  // magic .. rank, kind
                                       0,    0,   0,   0,   0, 0, 0,    0,     // checksum
@@ -162,13 +164,11 @@ TEST(Frame, impossible_headers_say_what_is_wrong) {
 
 TEST(Frame, a_slab_table_larger_than_the_frame_takes_no_memory) {
     FrameHeader header = header_of(Shape{std::uint64_t{1} << 40}, true);
-    Bytes frame;
+    Output frame;
     write_header(header, frame);
-    frame.resize(frame.size() + 4);
-    frame.resize(frame.size() + 8);
-    frame[frame.size() - 8] = std::byte{1};  // thickness 1: 2^40 slabs
-    frame.resize(frame.size() + 1000);
-    EXPECT_EQ(read_layout(frame).status().code(), StatusCode::insufficient_data);
+    ByteWriter(frame).u32(0).u64(1);  // thickness 1: 2^40 slabs
+    frame.append_zeros(1000);
+    EXPECT_EQ(read_layout(frame.bytes()).status().code(), StatusCode::insufficient_data);
 }
 
 }  // namespace

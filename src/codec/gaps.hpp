@@ -39,7 +39,7 @@ class FilledSlab {
 /// Append the two sections that put values back at `positions`.
 template <class T>
 void write_overrides(std::span<const T> values, std::span<const std::uint32_t> positions,
-                     LosslessPacker& packer, PartWriter& part, std::vector<std::byte>& out) {
+                     LosslessPacker& packer, PartWriter& part, Output& out) {
     std::vector<T> exact;
     exact.reserve(positions.size());
     for (const std::uint32_t position : positions) exact.push_back(values[position]);

@@ -81,8 +81,9 @@ Status corrupt(std::string message) {
 }  // namespace
 
 void HuffmanEncoder::begin(std::uint64_t, const TableSet& tables, TableStatistics* statistics,
-                           std::uint64_t) {
+                           std::uint64_t, Output& out) {
     statistics_ = statistics;
+    out_ = &out;
     lengths_ = lengths_of(tables);
     has_shared_ = is_tree(lengths_);
     own_.clear();
@@ -188,7 +189,7 @@ void HuffmanEncoder::write_streams() {
     end(w0, streams_[0]), end(w1, streams_[1]), end(w2, streams_[2]), end(w3, streams_[3]);
 }
 
-bool HuffmanEncoder::finish(std::vector<std::byte>& out) {
+bool HuffmanEncoder::finish() {
     for (unsigned s = 0; s < k_huffman_symbols; ++s) {
         counts_[s] = 0;
         for (const auto& counts : recent_) counts_[s] += counts[s];
@@ -199,15 +200,15 @@ bool HuffmanEncoder::finish(std::vector<std::byte>& out) {
     }
     const bool own = choose_tree();
     write_streams();
+    Output& out = *out_;
     out.push_back(std::byte{own ? k_own_tree_flag : std::uint8_t{0}});
     if (own) {
         put_leb128(out, own_.size());
-        out.insert(out.end(), own_.begin(), own_.end());
+        out.append(own_);
     }
     for (const auto& stream : streams_) put_leb128(out, stream.size());
     for (const auto& stream : streams_) {
-        const auto* bytes = reinterpret_cast<const std::byte*>(stream.data());
-        out.insert(out.end(), bytes, bytes + stream.size());
+        out.append(std::as_bytes(std::span(stream.data(), stream.size())));
     }
     return own;
 }

@@ -23,15 +23,16 @@ inline constexpr std::size_t k_huffman_streams = 4;
 class HuffmanEncoder final : public EntropyEncoder {
   public:
     void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
-               std::uint64_t expected_bytes) override;
+               std::uint64_t expected_bytes, Output& out) override;
     void put_chunk(const std::uint32_t* codes, std::size_t n) override;
-    bool finish(std::vector<std::byte>& out) override;
+    bool finish() override;
 
   private:
     bool choose_tree();
     void write_streams();
 
     TableStatistics* statistics_ = nullptr;
+    Output* out_ = nullptr;
     bool has_shared_ = false;
     HuffmanLengths lengths_{};
     std::vector<std::byte> own_;  // the table set of the block's own tree

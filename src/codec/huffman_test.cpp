@@ -164,16 +164,16 @@ std::vector<std::byte> encode(const std::vector<std::uint32_t>& codes, const Tab
                               TableStatistics* statistics, bool* own, bool drift_check = true) {
     HuffmanEncoder encoder;
     encoder.set_drift_check(drift_check);
-    encoder.begin(codes.size(), tables, statistics, 0);
+    Output section;
+    encoder.begin(codes.size(), tables, statistics, 0, section);
     CodeWriter writer(encoder);
     for (const std::uint32_t code : codes) {
         *writer.room() = code;
         writer.advance(1);
     }
     writer.finish();
-    std::vector<std::byte> section;
-    *own = encoder.finish(section);
-    return section;
+    *own = encoder.finish();
+    return section.take();
 }
 
 Result<std::vector<std::uint32_t>> decode(std::span<const std::byte> section, std::size_t n,
@@ -222,13 +222,13 @@ TEST(Huffman, any_streams_with_a_right_tree_decode_or_are_refused) {
             counts[s] = std::uint64_t{1} << (random() % 30);
         }
         const TableSet tables = statistics_of(counts).train();
-        std::vector<std::byte> section{std::byte{0}};
+        Output section;
+        section.push_back(std::byte{0});
         std::vector<std::size_t> sizes(4);
         for (auto& size : sizes) put_leb128(section, size = random() % 600);
         const std::size_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
         for (std::size_t i = 0; i < bytes; ++i) section.push_back(std::byte(random() % 256));
-        section.shrink_to_fit();
-        if (!decode(section, random() % 5000, tables).ok()) ++refused;
+        if (!decode(section.take(), random() % 5000, tables).ok()) ++refused;
     }
     EXPECT_GT(refused, 390);
 }

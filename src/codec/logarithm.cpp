@@ -87,8 +87,7 @@ void LogarithmOfSlab<T>::add_failures(std::span<const T> values, std::span<const
 }
 
 template <class T>
-void LogarithmOfSlab<T>::write_masks(LosslessPacker& packer, PartWriter& part,
-                                     std::vector<std::byte>& out) const {
+void LogarithmOfSlab<T>::write_masks(LosslessPacker& packer, PartWriter& part, Output& out) const {
     if (any_bit(negative_)) packer.pack(std::as_bytes(std::span(negative_)), 1, out);
     part.end_section(Section::signs);
     if (any_bit(zero_)) packer.pack(std::as_bytes(std::span(zero_)), 1, out);

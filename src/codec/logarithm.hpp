@@ -30,7 +30,7 @@ class LogarithmOfSlab {
     /// Of the overrides, ascending.
     std::span<const std::uint32_t> positions() const { return positions_; }
     /// Append the sections of signs and zeros.
-    void write_masks(LosslessPacker& packer, PartWriter& part, std::vector<std::byte>& out) const;
+    void write_masks(LosslessPacker& packer, PartWriter& part, Output& out) const;
 
   private:
     void fill_gaps();

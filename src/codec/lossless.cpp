@@ -75,7 +75,7 @@ std::size_t block_values(std::size_t value_bytes) {
 LosslessPacker::~LosslessPacker() { ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(context_)); }
 LosslessUnpacker::~LosslessUnpacker() { ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(context_)); }
 
-void LosslessPacker::pack_stream(std::span<const std::byte> stream, std::vector<std::byte>& out) {
+void LosslessPacker::pack_stream(std::span<const std::byte> stream, Output& out) {
     ByteWriter writer(out);
     if (is_constant(stream)) {
         writer.u8(static_cast<std::uint8_t>(StreamKind::constant)).bytes(stream.first(1));
@@ -99,8 +99,7 @@ void LosslessPacker::pack_stream(std::span<const std::byte> stream, std::vector<
     writer.u8(static_cast<std::uint8_t>(StreamKind::raw)).bytes(stream);
 }
 
-void LosslessPacker::pack(std::span<const std::byte> bytes, std::size_t value_bytes,
-                          std::vector<std::byte>& out) {
+void LosslessPacker::pack(std::span<const std::byte> bytes, std::size_t value_bytes, Output& out) {
     const std::size_t n = bytes.size() / value_bytes;
     const std::size_t per_block = block_values(value_bytes);
     const std::size_t streams = streams_of(value_bytes);
@@ -139,7 +138,7 @@ std::uint64_t LosslessPacker::estimate(std::span<const std::byte> bytes, std::si
     constexpr std::size_t k_stretches = 4;
     const std::size_t stretch =
         std::max<std::size_t>(1, 16384 / value_bytes) * value_bytes;  // whole values
-    std::vector<std::byte> out;
+    Output out;
     if (bytes.size() <= 2 * k_stretches * stretch) {
         pack(bytes, value_bytes, out);
         return out.size();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "caesura/base.hpp"
+#include "codec/output.hpp"
 
 namespace caesura::codec {
 
@@ -32,14 +33,13 @@ class LosslessPacker {
     LosslessPacker& operator=(const LosslessPacker&) = delete;
 
     /// Append the section of `bytes` to `out`. value_bytes: 1 to 65536. Throws std::bad_alloc.
-    void pack(std::span<const std::byte> bytes, std::size_t value_bytes,
-              std::vector<std::byte>& out);
+    void pack(std::span<const std::byte> bytes, std::size_t value_bytes, Output& out);
     /// About what pack would append, from a few short stretches (64 KiB in all): about 0.1 ms.
     /// Throws std::bad_alloc.
     std::uint64_t estimate(std::span<const std::byte> bytes, std::size_t value_bytes);
 
   private:
-    void pack_stream(std::span<const std::byte> stream, std::vector<std::byte>& out);
+    void pack_stream(std::span<const std::byte> stream, Output& out);
     std::vector<std::byte> shuffled_;
     std::vector<std::byte> compressed_;
     void* context_ = nullptr;  // ZSTD_CCtx

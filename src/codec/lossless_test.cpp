@@ -28,9 +28,9 @@ std::vector<std::byte> smooth_floats(std::size_t n) {
 
 std::vector<std::byte> packed(const std::vector<std::byte>& bytes, std::size_t value_bytes) {
     LosslessPacker packer;
-    std::vector<std::byte> out;
+    Output out;
     packer.pack(bytes, value_bytes, out);
-    return out;
+    return out.take();
 }
 
 TEST(Lossless, any_bytes_of_any_width_come_back) {
@@ -57,8 +57,9 @@ TEST(Lossless, one_packer_serves_many_sections) {
     LosslessUnpacker unpacker;
     for (const std::size_t n : {500000u, 10u, 70000u, 0u, 262144u}) {
         const auto bytes = random_bytes(n, static_cast<unsigned>(n), 5);
-        std::vector<std::byte> section;
-        packer.pack(bytes, 4, section);
+        Output out;
+        packer.pack(bytes, 4, out);
+        const auto section = out.take();
         EXPECT_EQ(section, packed(bytes, 4));
         std::vector<std::byte> back(n);
         EXPECT_TRUE(unpacker.unpack(section, 4, back).ok());

@@ -19,8 +19,8 @@ Status corrupt(std::string what) { return {StatusCode::corrupt, "part: " + std::
 
 std::size_t sections_of(const PartHeader& header) { return header.overrides ? k_sections : 3; }
 
-void write_settings(const PartHeader& header, std::vector<std::byte>& out) {
-    const std::size_t end = out.size() + k_settings_bytes;
+void write_settings(const PartHeader& header, Output& out) {
+    const std::size_t begin = out.size();
     ByteWriter writer(out);
     if (header.kind == PartKind::lorenzo) {
         writer.u8(header.lorenzo.axes);
@@ -30,7 +30,7 @@ void write_settings(const PartHeader& header, std::vector<std::byte>& out) {
         for (const std::uint8_t feedback : settings.feedback) writer.u8(feedback);
         writer.u8(settings.cubic).u8(settings.alpha).u8(settings.beta);
     }
-    out.resize(end);
+    out.append_zeros(begin + k_settings_bytes - out.size());
 }
 
 Status read_settings(std::span<const std::byte> bytes, int rank, PartHeader& header) {
@@ -55,7 +55,7 @@ Status read_settings(std::span<const std::byte> bytes, int rank, PartHeader& hea
 }
 
 void write_head(const PartHeader& header, std::span<const std::uint64_t> section_bytes,
-                std::vector<std::byte>& out) {
+                Output& out) {
     const int flags = (header.own_tables ? k_flag_own_tables : 0) |
                       (header.logarithm ? k_flag_logarithm : 0) |
                       (header.overrides ? k_flag_overrides : 0);
@@ -96,8 +96,7 @@ Status check_head(const PartHeader& header, int flags, std::uint8_t coding, std:
 
 }  // namespace
 
-PartWriter::PartWriter(const PartHeader& header, std::vector<std::byte>& out)
-    : out_(out), begin_(out.size()) {
+PartWriter::PartWriter(const PartHeader& header, Output& out) : out_(out), begin_(out.size()) {
     write_head(header, std::span(section_bytes_).first(sections_of(header)), out_);
     section_begin_ = out_.size();
 }
@@ -108,9 +107,9 @@ void PartWriter::end_section(Section section) {
 }
 
 void PartWriter::finish(const PartHeader& header) {
-    std::vector<std::byte> head;
+    Output head;
     write_head(header, std::span(section_bytes_).first(sections_of(header)), head);
-    std::memcpy(&out_[begin_], head.data(), head.size());
+    std::memcpy(out_.data() + begin_, head.data(), head.size());
 }
 
 Result<Part> read_part(std::span<const std::byte> bytes, const Shape& shape) {

@@ -29,9 +29,9 @@ bool is_constant(std::span<const std::byte> values, std::size_t value_bytes) {
                0;
 }
 
-void append(PartKind kind, std::span<const std::byte> content, std::vector<std::byte>& out) {
+void append(PartKind kind, std::span<const std::byte> content, Output& out) {
     out.push_back(static_cast<std::byte>(kind));
-    out.insert(out.end(), content.begin(), content.end());
+    out.append(content);
 }
 
 /// What was left out is in its section now. Its memory serves the next slab, unless it is large:
@@ -84,44 +84,43 @@ struct PartEncoder::Work {
         if (encoder == nullptr) encoder = make_entropy_encoder(coding);
         return *encoder;
     }
-    void encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
-                        std::vector<std::byte>& out);
+    void encode_exactly(std::span<const std::byte> values, std::size_t value_bytes, Output& out);
     bool lossless_is_smaller(std::span<const std::byte> values, std::size_t value_bytes,
-                             std::size_t lossy_bytes, std::vector<std::byte>& lossless);
+                             std::size_t lossy_bytes, Output& lossless);
     template <class T>
     Prepared<T> prepare(std::span<const T> values, const Shape& shape,
                         const ResolvedBound& resolved, PartHeader& header);
     template <class T>
     bool encode_codes(const Prepared<T>& prepared, const Shape& shape, const PartHeader& header,
                       const EncodeRequest& request, std::uint64_t expected_bytes,
-                      TableStatistics* statistics, std::vector<std::byte>& out);
+                      TableStatistics* statistics, Output& out);
     template <class T>
     Status finish_overrides(std::span<const T> values, const Shape& shape,
                             const EncodeRequest& request, PartHeader& header, PartWriter& part,
-                            std::size_t begin, std::vector<std::byte>& out);
+                            std::size_t begin, Output& out);
     Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
     template <class T>
     Choice predict_lossy(std::span<const T> values, const Shape& shape,
                          const EncodeRequest& request, bool& possible);
     template <class T>
     Status encode_lossy(std::span<const T> values, const Shape& shape, const EncodeRequest& request,
-                        TableStatistics* statistics, std::vector<std::byte>& out, bool& possible);
+                        TableStatistics* statistics, Output& out, bool& possible);
 };
 
 void PartEncoder::Work::encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
-                                       std::vector<std::byte>& out) {
+                                       Output& out) {
     const std::size_t begin = out.size();
-    out.reserve(begin + values.size() + 64);  // pages that are not used cost nothing
+    out.expect(begin + values.size() + 64);  // pages that are not used cost nothing
     append(PartKind::lossless, {}, out);
     packer.pack(values, value_bytes, out);
     if (out.size() - begin <= values.size()) return;
-    out.resize(begin);
+    out.shrink(begin);
     append(PartKind::raw, values, out);
 }
 
 bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
                                             std::size_t value_bytes, std::size_t lossy_bytes,
-                                            std::vector<std::byte>& lossless) {
+                                            Output& lossless) {
     if (lossy_bytes * k_compare_below_ratio < values.size()) return false;
     if (lossy_bytes < least_packed_bytes(values, value_bytes)) return false;
     const auto estimated = static_cast<double>(packer.estimate(values, value_bytes));
@@ -138,7 +137,7 @@ template <class T>
 bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& shape,
                                      const PartHeader& header, const EncodeRequest& request,
                                      std::uint64_t expected_bytes, TableStatistics* statistics,
-                                     std::vector<std::byte>& out) {
+                                     Output& out) {
     const std::span<const T> values = prepared.coded;
     const Quantiser<T>& quantiser = prepared.quantiser;
     ExactValues<T>& exact = typed<T>().exact;
@@ -146,7 +145,7 @@ bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& s
     exact.positions.clear();
     EntropyEncoder& sink = encoder(header.coding);
     sink.set_drift_check(request.drift_check);
-    sink.begin(values.size(), *request.tables, statistics, expected_bytes);
+    sink.begin(values.size(), *request.tables, statistics, expected_bytes, out);
     CodeWriter codes(sink);
     if (header.kind == PartKind::lorenzo) {
         encode_lorenzo(values.data(), shape, quantiser, header.lorenzo, scratch, codes, exact);
@@ -155,7 +154,7 @@ bool PartEncoder::Work::encode_codes(const Prepared<T>& prepared, const Shape& s
                              exact);
     }
     codes.finish();
-    return sink.finish(out);
+    return sink.finish();
 }
 
 /// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
@@ -194,8 +193,7 @@ Prepared<T> PartEncoder::Work::prepare(std::span<const T> values, const Shape& s
 template <class T>
 Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shape& shape,
                                            const EncodeRequest& request, PartHeader& header,
-                                           PartWriter& part, std::size_t begin,
-                                           std::vector<std::byte>& out) {
+                                           PartWriter& part, std::size_t begin, Output& out) {
     std::span<const std::uint32_t> positions = typed<T>().filled.positions();
     if (header.logarithm) {
         LogarithmOfSlab<T>& logarithm = typed<T>().logarithm;
@@ -203,9 +201,8 @@ Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shap
         part.finish(header);
         // The logarithms have served; their place takes what a reader will see.
         const std::span<T> decoded = logarithm.logarithms();
-        const Status status =
-            decoder.decode(std::span<const std::byte>(out).subspan(begin), request.header, shape,
-                           request.tables, std::as_writable_bytes(decoded));
+        const Status status = decoder.decode(out.bytes().subspan(begin), request.header, shape,
+                                             request.tables, std::as_writable_bytes(decoded));
         if (!status.ok()) return {StatusCode::internal, "verifying a part: " + status.message()};
         logarithm.add_failures(values, decoded, request.header.bound.value);
         positions = logarithm.positions();
@@ -218,7 +215,7 @@ Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shap
 template <class T>
 Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& shape,
                                        const EncodeRequest& request, TableStatistics* statistics,
-                                       std::vector<std::byte>& out, bool& possible) {
+                                       Output& out, bool& possible) {
     const std::size_t begin = out.size();
     PartHeader header;
     const Prepared<T> prepared = prepare(values, shape, request.bound, header);
@@ -231,7 +228,7 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     header.kind = choice.kind;
     header.lorenzo = choice.lorenzo;
     header.interpolation = choice.interpolation;
-    out.reserve(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 4 + 256));
+    out.expect(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 4 + 256));
 
     PartWriter part(header, out);
     // A block that the shared tables do not fit brings its own, whatever they are.
@@ -261,8 +258,7 @@ PartEncoder::PartEncoder(PredictorScratch& scratch, PartDecoder& decoder)
 PartEncoder::~PartEncoder() = default;
 
 Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape,
-                           const EncodeRequest& request, TableStatistics* statistics,
-                           std::vector<std::byte>& out) {
+                           const EncodeRequest& request, TableStatistics* statistics, Output& out) {
     const std::size_t begin = out.size();
     const std::size_t value_bytes = request.header.value_bytes();
     if (is_constant(values, value_bytes)) {
@@ -286,10 +282,10 @@ Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape
         work_->encode_exactly(values, value_bytes, out);
         return {};
     }
-    std::vector<std::byte> lossless;
+    Output lossless;
     if (work_->lossless_is_smaller(values, value_bytes, out.size() - begin, lossless)) {
-        out.resize(begin);
-        out.insert(out.end(), lossless.begin(), lossless.end());
+        out.shrink(begin);
+        out.append(lossless.bytes());
         return {};
     }
     return counting != nullptr ? statistics->add(counts) : Status();

@@ -41,8 +41,7 @@ class PartEncoder {
     /// Errors: internal, and those of TableStatistics::add. Throws std::bad_alloc. The caller holds
     /// a FloatEnvironment.
     Status encode(std::span<const std::byte> values, const Shape& shape,
-                  const EncodeRequest& request, TableStatistics* statistics,
-                  std::vector<std::byte>& out);
+                  const EncodeRequest& request, TableStatistics* statistics, Output& out);
     /// What encode would append and how, from a sample. `bytes` counts the best of all kinds; kind
     /// may be raw, lossless or constant. Throws std::bad_alloc.
     Choice predict(std::span<const std::byte> values, const Shape& shape,

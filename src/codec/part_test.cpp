@@ -40,17 +40,19 @@ PartHeader some_header(PartKind kind, bool overrides) {
 
 /// A part whose section s holds s + 1 bytes of value s; those that are written.
 Bytes some_part(const PartHeader& header) {
-    Bytes out(3, std::byte{0xee});  // parts are appended
+    Output out;
+    out.append(Bytes(3, std::byte{0xee}));  // parts are appended
     PartHeader first = header;
     first.exact_count = 0;  // known only at the end
     PartWriter part(first, out);
     for (std::size_t s = 0; s < (header.overrides ? k_sections : 3); ++s) {
         if (s == 1) continue;  // left out: empty
-        out.insert(out.end(), s + 1, static_cast<std::byte>(s));
+        out.append(Bytes(s + 1, static_cast<std::byte>(s)));
         part.end_section(static_cast<Section>(s));
     }
     part.finish(header);
-    return {out.begin() + 3, out.end()};
+    const auto part_bytes = out.bytes().subspan(3);
+    return {part_bytes.begin(), part_bytes.end()};
 }
 
 TEST(Part, heads_and_sections_come_back) {
@@ -135,8 +137,9 @@ TEST(ExactValues, positions_come_back_and_runs_cost_nothing) {
         std::vector<std::uint32_t> positions;
         std::uint32_t at = random() % gap;
         for (int i = 0; i < 20000; ++i, at += 1 + random() % gap) positions.push_back(at);
-        Bytes section;
-        pack_positions(positions, packer, section);
+        Output out;
+        pack_positions(positions, packer, out);
+        const Bytes section = out.take();
         if (gap == 1) {
             EXPECT_LT(section.size(), 200u);
         }
@@ -147,10 +150,10 @@ TEST(ExactValues, positions_come_back_and_runs_cost_nothing) {
             unpack_positions(section, positions.size(), positions.back(), unpacker, back).code(),
             StatusCode::corrupt);  // the last one is outside
     }
-    Bytes twice;
+    Output twice;
     pack_positions(std::vector<std::uint32_t>{7, 7}, packer, twice);
     std::vector<std::uint32_t> back;
-    EXPECT_EQ(unpack_positions(twice, 2, 100, unpacker, back).code(), StatusCode::corrupt);
+    EXPECT_EQ(unpack_positions(twice.bytes(), 2, 100, unpacker, back).code(), StatusCode::corrupt);
 }
 
 template <class T>

@@ -6,23 +6,25 @@
 
 namespace caesura::codec {
 
-void PlanesEncoder::begin(std::uint64_t, const TableSet&, TableStatistics*, std::uint64_t) {
+void PlanesEncoder::begin(std::uint64_t, const TableSet&, TableStatistics*, std::uint64_t,
+                          Output& out) {
     widths_.clear();
-    bits_.clear();
+    out_ = &out;
 }
 
 void PlanesEncoder::put_chunk(const std::uint32_t* codes, std::size_t) {
-    std::uint8_t* widths = widths_.room(k_groups);
-    bits_.advance(pack_groups(codes, widths, bits_.room(4 * k_chunk_values + k_kernel_slack)));
+    std::byte* const bits = out_->room(4 * k_chunk_values + k_kernel_slack);
+    std::uint8_t* const widths = widths_.room(k_groups);
+    out_->advance(pack_groups(codes, widths, reinterpret_cast<std::uint8_t*>(bits)));
     widths_.advance(k_groups);
 }
 
-bool PlanesEncoder::finish(std::vector<std::byte>& out) {
-    const std::size_t flag = out.size();
-    out.push_back(std::byte{0});
-    out[flag] = std::byte{put_small_bytes(out, {widths_.data(), widths_.size()})};
-    const auto* bits = reinterpret_cast<const std::byte*>(bits_.data());
-    out.insert(out.end(), bits, bits + bits_.size());
+bool PlanesEncoder::finish() {
+    const std::size_t head = out_->size();
+    out_->push_back(std::byte{0});
+    const bool packed = put_small_bytes(*out_, {widths_.data(), widths_.size()});
+    out_->data()[head] = std::byte{packed};
+    end_head(*out_, head);
     return false;
 }
 
@@ -31,20 +33,22 @@ Status PlanesDecoder::open(std::span<const std::byte> section, std::uint64_t n_c
     const Status corrupt(StatusCode::corrupt, "planes section: its widths are broken");
     chunk_ = 0;
     n_chunks_ = chunks_of(n_codes);
-    if (section.empty() || std::to_integer<unsigned>(section[0]) > 1) return corrupt;
-    const bool packed = section[0] != std::byte{0};
-    auto rest = section.subspan(1);
+    std::span<const std::byte> bits, head;
+    if (!split_section(section, bits, head) || head.empty()) return corrupt;
+    if (std::to_integer<unsigned>(head[0]) > 1) return corrupt;
+    const bool packed = head[0] != std::byte{0};
+    auto rest = head.subspan(1);
     widths_.resize(n_chunks_ * k_groups);
-    if (!take_small_bytes(rest, packed, widths_)) return corrupt;
+    if (!take_small_bytes(rest, packed, widths_) || !rest.empty()) return corrupt;
     if (std::any_of(widths_.begin(), widths_.end(), [](std::uint8_t w) { return w > 32; })) {
         return corrupt;
     }
     std::uint64_t bytes = 0;
     for (std::size_t c = 0; c < n_chunks_; ++c) bytes += packed_bytes(&widths_[c * k_groups]);
-    if (bytes != rest.size()) {
+    if (bytes != bits.size()) {
         return {StatusCode::corrupt, "planes section: its bits are cut off"};
     }
-    bits_ = reinterpret_cast<const std::uint8_t*>(rest.data());
+    bits_ = reinterpret_cast<const std::uint8_t*>(bits.data());
     return {};
 }
 

@@ -1,8 +1,8 @@
 // Fixed-length coding: each group of 128 codes with the bits of its longest. Memory speed, no
 // tables.
 //
-// Section: the widths of all groups, 8 bytes a chunk (zstd where that helps), then the chunks'
-// packed bits.
+// Section: the chunks' packed bits, written where they stay, then a head: the widths of all groups,
+// 8 bytes a chunk (zstd where that helps).
 #pragma once
 
 #include <vector>
@@ -18,12 +18,13 @@ inline constexpr std::size_t k_groups = k_chunk_values / k_group_values;
 class PlanesEncoder final : public EntropyEncoder {
   public:
     void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
-               std::uint64_t expected_bytes) override;
+               std::uint64_t expected_bytes, Output& out) override;
     void put_chunk(const std::uint32_t* codes, std::size_t n) override;
-    bool finish(std::vector<std::byte>& out) override;
+    bool finish() override;
 
   private:
-    AlignedBuffer<std::uint8_t> widths_, bits_;
+    AlignedBuffer<std::uint8_t> widths_;
+    Output* out_ = nullptr;
 };
 
 class PlanesDecoder final : public EntropyDecoder {

@@ -27,21 +27,23 @@ Status RansDecoder::open(std::span<const std::byte> section, std::uint64_t n_cod
     has_slots_ = 0;
     nonzeros_used_ = tails_used_ = 0;
     primary_ = nonzero_ = tail_ = {};
-    if (section.size() < 2) return corrupt("no head");
-    const auto flags = std::to_integer<std::uint8_t>(section[0]);
-    unit_chunks_log2_ = std::to_integer<std::uint8_t>(section[1]);
+    std::span<const std::byte> parts, head;
+    if (!split_section(section, parts, head) || head.size() < 2) return corrupt("no head");
+    const auto flags = std::to_integer<std::uint8_t>(head[0]);
+    unit_chunks_log2_ = std::to_integer<std::uint8_t>(head[1]);
     if (flags > (k_inline_tables_flag | k_classes_packed_flag) || unit_chunks_log2_ > 20) {
         return corrupt(fmt::format("flags {} or unit 2^{} are unknown", flags, unit_chunks_log2_));
     }
-    auto rest = section.subspan(2);
+    auto rest = head.subspan(2);
     if (Status status = read_tables(rest, flags, tables); !status.ok()) return status;
     const std::size_t unit_chunks = std::size_t{1} << unit_chunks_log2_;
-    if (Status status = read_units(rest, (n_chunks_ + unit_chunks - 1) / unit_chunks);
+    if (Status status = read_units(rest, (n_chunks_ + unit_chunks - 1) / unit_chunks, parts.size());
         !status.ok()) {
         return status;
     }
     if (Status status = read_classes(rest, flags); !status.ok()) return status;
-    return place_parts(rest);
+    if (!rest.empty()) return corrupt("its head goes on after the class bytes");
+    return place_parts(parts);
 }
 
 Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t flags,
@@ -61,7 +63,8 @@ Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t f
     return {};
 }
 
-Status RansDecoder::read_units(std::span<const std::byte>& rest, std::size_t n_units) {
+Status RansDecoder::read_units(std::span<const std::byte>& rest, std::size_t n_units,
+                               std::size_t part_bytes) {
     units_.clear();
     if (n_units > rest.size() / 4) return corrupt("its directory is cut off");
     std::uint64_t left = n_codes_;
@@ -78,7 +81,7 @@ Status RansDecoder::read_units(std::span<const std::byte>& rest, std::size_t n_u
         // Sparse chunks speak of whole chunks, hence the rounding up.
         const std::uint64_t most = chunks_of(codes) * std::uint64_t{k_chunk_values};
         if (unit.nonzeros > most || unit.tails > 2 * most || unit.tail_bytes > 4 * unit.tails ||
-            stream > rest.size()) {
+            stream > part_bytes) {
             return corrupt(fmt::format("unit {} of {} codes claims {} nonzeros and {} tails", u,
                                        codes, unit.nonzeros, unit.tails));
         }
@@ -140,8 +143,8 @@ std::uint64_t RansDecoder::low_total(Sequence sequence) const {
     return total;
 }
 
-/// The parts behind the class bytes must fill the section exactly.
-Status RansDecoder::place_parts(std::span<const std::byte> rest) {
+/// What the head speaks of must fill the rest of the section exactly.
+Status RansDecoder::place_parts(std::span<const std::byte> parts) {
     const std::uint64_t low = low_total(Sequence::primary);
     const std::uint64_t nonzero_low = low_total(Sequence::nonzero);
     std::uint64_t tail_bytes = 0, streams = 0;
@@ -149,11 +152,11 @@ Status RansDecoder::place_parts(std::span<const std::byte> rest) {
         tail_bytes += unit.tail_bytes;
         if (unit.has_stream) streams += unit.stream_bytes + k_state_bytes;
     }
-    if (low + nonzero_low + tail_bytes + streams != rest.size()) {
+    if (low + nonzero_low + tail_bytes + streams != parts.size()) {
         return corrupt(fmt::format("parts of {} + {} + {} + {} bytes in {}", low, nonzero_low,
-                                   tail_bytes, streams, rest.size()));
+                                   tail_bytes, streams, parts.size()));
     }
-    primary_.low = as_bytes(rest);
+    primary_.low = as_bytes(parts);
     nonzero_.low = primary_.low + low;
     tail_raw_ = nonzero_.low + nonzero_low;
     stream_ = tail_raw_ + tail_bytes;

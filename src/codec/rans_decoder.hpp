@@ -31,9 +31,10 @@ class RansDecoder final : public EntropyDecoder {
 
     Status read_tables(std::span<const std::byte>& rest, std::uint8_t flags,
                        const TableSet& shared);
-    Status read_units(std::span<const std::byte>& rest, std::size_t n_units);
+    Status read_units(std::span<const std::byte>& rest, std::size_t n_units,
+                      std::size_t part_bytes);
     Status read_classes(std::span<const std::byte>& rest, std::uint8_t flags);
-    Status place_parts(std::span<const std::byte> rest);
+    Status place_parts(std::span<const std::byte> parts);
     std::size_t chunk_size(std::uint64_t n, std::size_t index) const;
     std::uint64_t low_total(Sequence sequence) const;
     void open_unit(std::size_t u);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "codec/byte_io.hpp"
 #include "codec/rans_classes.hpp"
@@ -28,9 +27,10 @@ unsigned choose_unit(std::uint64_t expected_bytes, std::uint64_t n_codes) {
 }  // namespace
 
 void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
-                        std::uint64_t expected_bytes) {
+                        std::uint64_t expected_bytes, Output& out) {
     shared_ = &tables;
     statistics_ = statistics;
+    out_ = &out;
     frequencies_ = frequencies_of(tables);
     tables_ = make_rans_tables(frequencies_);
     own_tables_ = 0;
@@ -38,7 +38,8 @@ void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStat
     unit_chunks_log2_ = choose_unit(expected_bytes, n_codes);
     chunks_in_unit_ = 0;
     symbols_.clear();
-    for (auto& low : low_) low.clear();
+    nonzero_low_.clear();
+    low_bytes_ = 0;
     nonzeros_.clear();
     for (auto& tails : tails_) tails.clear();
     tail_bits_.clear();
@@ -47,7 +48,6 @@ void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStat
     runs_.clear();
     unit_runs_.clear();
     units_.clear();
-    streams_.clear();
 }
 
 void RansEncoder::add_run(std::size_t n, std::uint8_t table) {
@@ -80,22 +80,29 @@ std::uint8_t RansEncoder::put_sparse(const std::uint32_t* codes, std::size_t non
 
 std::uint8_t RansEncoder::put_dense(const std::uint32_t* codes, std::size_t n,
                                     const ChunkSummary& summary, Sequence sequence) {
-    AlignedBuffer<std::uint8_t>& low = low_[sequence == Sequence::primary ? 0 : 1];
-    AlignedBuffer<std::uint32_t>& tails = tails_[sequence == Sequence::primary ? 0 : 1];
+    const bool primary = sequence == Sequence::primary;
+    AlignedBuffer<std::uint32_t>& tails = tails_[primary ? 0 : 1];
+    constexpr std::size_t k_room = 4 * k_chunk_values + k_kernel_slack;
+    std::uint8_t* const low =
+        primary ? reinterpret_cast<std::uint8_t*>(out_->room(k_room)) : nonzero_low_.room(k_room);
     const DenseSplit split = split_dense(
         codes, n, n, summary, sequence, [&](std::uint8_t table) { return tables_[table].alphabet; },
-        symbols_.room(n + k_kernel_slack), low.room(4 * n + k_kernel_slack),
-        tails.room(n + k_kernel_slack));
+        symbols_.room(n + k_kernel_slack), low, tails.room(n + k_kernel_slack));
     tails.advance(split.tails);
-    low.advance(low_bytes(n, split.meaning.low_bits));
+    const std::size_t bytes = low_bytes(n, split.meaning.low_bits);
+    if (primary) {
+        out_->advance(bytes);
+        low_bytes_ += bytes;
+    } else {
+        nonzero_low_.advance(bytes);
+    }
     add_run(n, split.meaning.table);
     return split.byte;
 }
 
 void RansEncoder::put_tails(const std::uint32_t* tails, std::size_t n) {
     std::uint8_t* symbols = symbols_.room(whole_steps(n) + k_kernel_slack);
-    tail_bits_.put(tails, n, symbols);
-    const std::size_t lengths = std::accumulate(symbols, symbols + n, std::size_t{0});
+    const std::size_t lengths = tail_bits_.put(tails, n, symbols);
     std::fill(symbols + n, symbols + whole_steps(n), std::uint8_t{0});
     const auto byte = static_cast<std::uint8_t>(std::min<std::size_t>(lengths / n, 7));
     classes_[2].push_back(byte);
@@ -183,7 +190,7 @@ bool RansEncoder::choose_tables() {
         shared_bits += bits;
         inline_bits += least;
     }
-    const std::uint64_t low_bits = (low_[0].size() + low_[1].size()) * std::uint64_t{8} << 16;
+    const std::uint64_t low_bits = (low_bytes_ + nonzero_low_.size()) * std::uint64_t{8} << 16;
     if (inline_bits + (shared_bits + low_bits) / 100 >= shared_bits) return false;
     own_tables_ = own_tables;
     frequencies_ = own;
@@ -197,68 +204,65 @@ void RansEncoder::code_units() {
         const UnitRuns& ends = unit_runs_[u];
         RansUnit& unit = units_[u];
         if (ends.tail_end == begin) continue;
-        std::size_t bound = k_state_bytes + k_kernel_slack;
-        for (std::size_t r = begin; r < ends.tail_end; ++r) bound += runs_[r].n;
-        std::uint8_t* const first = streams_.room(bound);
-        std::uint8_t* out = first;
+        const std::size_t first = out_->size();
         RansState state;
         state.low.fill(0);
         state.high.fill(1);
         const auto code = [&](std::size_t from, std::size_t to) {
             for (std::size_t r = to; r-- > from;) {
                 const Run& run = runs_[r];
-                out =
-                    rans_encode(state, tables_[run.table], symbols_.data() + run.first, run.n, out);
+                auto* const room =
+                    reinterpret_cast<std::uint8_t*>(out_->room(run.n + k_kernel_slack));
+                const std::uint8_t* const end = rans_encode(
+                    state, tables_[run.table], symbols_.data() + run.first, run.n, room);
+                out_->advance(static_cast<std::size_t>(end - room));
             }
         };
         code(begin, ends.primary_end);
         code(ends.primary_end, ends.nonzero_end);
         code(ends.nonzero_end, ends.tail_end);
         unit.has_stream = true;
-        unit.stream_bytes = static_cast<std::uint64_t>(out - first);
-        std::memcpy(out, state.low.data(), k_lanes);
-        std::memcpy(out + k_lanes, state.high.data(), k_lanes);
-        streams_.advance(static_cast<std::size_t>(unit.stream_bytes) + k_state_bytes);
+        unit.stream_bytes = out_->size() - first;
+        out_->append(std::as_bytes(std::span(state.low)));
+        out_->append(std::as_bytes(std::span(state.high)));
         begin = ends.tail_end;
     }
 }
 
-void RansEncoder::append_classes(std::vector<std::byte>& out, std::uint8_t& flags) {
+void RansEncoder::write_head(bool own) {
+    const std::size_t begin = out_->size();
+    out_->push_back(std::byte{0});
+    out_->push_back(static_cast<std::byte>(unit_chunks_log2_));
+    if (own) {
+        const auto bytes = table_set_bytes(frequencies_, own_tables_);
+        put_leb128(*out_, bytes.size());
+        out_->append(bytes);
+    }
+    for (const RansUnit& unit : units_) {
+        put_leb128(*out_, unit.nonzeros);
+        put_leb128(*out_, unit.tails);
+        put_leb128(*out_, unit.tail_bytes);
+        put_leb128(*out_, unit.has_stream ? unit.stream_bytes + 1 : 0);
+    }
     std::vector<std::uint8_t> all;
     for (const auto& classes : classes_) all.insert(all.end(), classes.begin(), classes.end());
-    if (put_small_bytes(out, all)) flags |= k_classes_packed_flag;
+    const bool packed = put_small_bytes(*out_, all);
+    const int flags = (own ? k_inline_tables_flag : 0) | (packed ? k_classes_packed_flag : 0);
+    out_->data()[begin] = static_cast<std::byte>(flags);
+    end_head(*out_, begin);
 }
 
-bool RansEncoder::finish(std::vector<std::byte>& out) {
+bool RansEncoder::finish() {
     end_unit();
     count_symbols();
     const bool own = drift_check() && choose_tables();
-    code_units();
-    std::uint8_t flags = own ? k_inline_tables_flag : 0;
-    const std::size_t head = out.size();
-    out.push_back(std::byte{0});
-    out.push_back(static_cast<std::byte>(unit_chunks_log2_));
-    if (own) {
-        const auto bytes = table_set_bytes(frequencies_, own_tables_);
-        put_leb128(out, bytes.size());
-        out.insert(out.end(), bytes.begin(), bytes.end());
-    }
-    for (const RansUnit& unit : units_) {
-        put_leb128(out, unit.nonzeros);
-        put_leb128(out, unit.tails);
-        put_leb128(out, unit.tail_bytes);
-        put_leb128(out, unit.has_stream ? unit.stream_bytes + 1 : 0);
-    }
-    append_classes(out, flags);
-    out[head] = static_cast<std::byte>(flags);
-    const auto append = [&](const std::uint8_t* data, std::size_t n) {
-        const auto* bytes = reinterpret_cast<const std::byte*>(data);
-        out.insert(out.end(), bytes, bytes + n);
+    const auto append = [&](const AlignedBuffer<std::uint8_t>& buffer) {
+        out_->append(std::as_bytes(std::span(buffer.data(), buffer.size())));
     };
-    append(low_[0].data(), low_[0].size());
-    append(low_[1].data(), low_[1].size());
-    append(tail_bits_.bytes().data(), tail_bits_.bytes().size());
-    append(streams_.data(), streams_.size());
+    append(nonzero_low_);
+    append(tail_bits_.bytes());
+    code_units();
+    write_head(own);
     return own;
 }
 

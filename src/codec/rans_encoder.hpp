@@ -4,7 +4,8 @@
 // come they are classified and split into symbols, raw low bits and sequences of what the symbols
 // leave out; finish() chooses between the shared tables and the block's own and codes the symbols.
 //
-// Memory: a byte per code for the symbols, and what will be the section.
+// The chunks' low bits, the larger part of a section at tight bounds, are written where they stay,
+// and so are the streams; the rest is small. Memory: a byte per code for the symbols.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ namespace caesura::codec {
 class RansEncoder final : public EntropyEncoder {
   public:
     void begin(std::uint64_t n_codes, const TableSet& tables, TableStatistics* statistics,
-               std::uint64_t expected_bytes) override;
+               std::uint64_t expected_bytes, Output& out) override;
     void put_chunk(const std::uint32_t* codes, std::size_t n) override;
-    bool finish(std::vector<std::byte>& out) override;
+    bool finish() override;
 
   private:
     /// Some symbols of one table, in the order they come.
@@ -46,10 +47,11 @@ class RansEncoder final : public EntropyEncoder {
     void count_symbols();
     bool choose_tables();
     void code_units();
-    void append_classes(std::vector<std::byte>& out, std::uint8_t& flags);
+    void write_head(bool own);
 
     const TableSet* shared_ = nullptr;
     TableStatistics* statistics_ = nullptr;
+    Output* out_ = nullptr;
     std::array<Frequencies, k_tables> frequencies_{};
     std::uint64_t own_tables_ = 0;  // bitmap of those that differ from the shared ones
     RansTables tables_{};
@@ -58,15 +60,16 @@ class RansEncoder final : public EntropyEncoder {
     unsigned unit_chunks_log2_ = 0;
     std::size_t chunks_in_unit_ = 0;
     AlignedBuffer<std::uint8_t> symbols_;
-    AlignedBuffer<std::uint8_t> low_[2];                // of the codes, of the nonzero sequence
-    AlignedBuffer<std::uint32_t> nonzeros_, tails_[2];  // of the present unit; tails as low_
+    AlignedBuffer<std::uint8_t> nonzero_low_;
+    std::size_t low_bytes_ = 0;                         // of the codes: so many are in out_
+    AlignedBuffer<std::uint32_t> nonzeros_, tails_[2];  // of the present unit; tails of the codes
+                                                        // and of the nonzero sequence
     TailWriter tail_bits_;
     std::size_t tail_bytes_done_ = 0;
     std::vector<std::uint8_t> classes_[3];  // per sequence
     std::vector<Run> runs_;
     std::vector<UnitRuns> unit_runs_;
     std::vector<RansUnit> units_;
-    AlignedBuffer<std::uint8_t> streams_;
 };
 
 }  // namespace caesura::codec

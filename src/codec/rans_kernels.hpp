@@ -58,6 +58,13 @@ constexpr std::size_t low_bytes(std::size_t n, unsigned low_bits) {
 /// How many of n symbols (a multiple of 64) are 0, 1, ... k_symbols - 1.
 void count_symbols(const std::uint8_t* symbols, std::size_t n, std::uint32_t* counts);
 
+/// Values of the tail sequence: their symbols (see TailWriter), and the bits below their leading
+/// ones, those of a pair behind each other. An escape counts as k_escaped_tail_bits.
+/// @param n  multiple of 16.
+void pair_tails(const std::uint32_t* tails, std::size_t n, std::uint8_t* symbols,
+                std::uint64_t* pairs, std::uint64_t* pair_bits);
+inline constexpr unsigned k_escaped_tail_bits = 64;
+
 /// A sparse chunk: one symbol per 4 codes, bit j set where code j is not 0; each nonzero - 1 goes
 /// to `nonzeros`. Returns how many.
 std::size_t split_sparse(const std::uint32_t* codes, std::size_t n, std::uint8_t* symbols,

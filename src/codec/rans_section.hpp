@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codec/aligned_buffer.hpp"
+#include "codec/output.hpp"
 #include "codec/rans_format.hpp"
 
 namespace caesura::codec {
@@ -32,14 +33,21 @@ constexpr std::size_t chunks_of(std::uint64_t n) {
     return static_cast<std::size_t>((n + k_chunk_values - 1) / k_chunk_values);
 }
 
-void put_leb128(std::vector<std::byte>& out, std::uint64_t value);
+void put_leb128(Output& out, std::uint64_t value);
 /// Take a number of at most 63 bits off the front; false at the end of the bytes or past that
 /// length.
 bool take_leb128(std::span<const std::byte>& in, std::uint64_t& value);
 
+/// A section whose bits are written where they stay, before all is known that describes them: the
+/// bits come first, then the head, then the head's size (u32).
+void end_head(Output& out, std::size_t head_begin);
+/// Such a section taken apart; false if it is too short for what it says.
+bool split_section(std::span<const std::byte> section, std::span<const std::byte>& bits,
+                   std::span<const std::byte>& head);
+
 /// A coder's side information, a byte or so per chunk: LEB128 size, then the bytes, through zstd
 /// where that makes them fewer. Returns whether it did.
-bool put_small_bytes(std::vector<std::byte>& out, std::span<const std::uint8_t> bytes);
+bool put_small_bytes(Output& out, std::span<const std::uint8_t> bytes);
 /// Take them off the front: exactly as many as `bytes` holds, or false.
 bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes);
 
@@ -48,14 +56,16 @@ bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std
 /// follow.
 class TailWriter {
   public:
-    /// @param symbols  receives n.
-    void put(const std::uint32_t* values, std::size_t n, std::uint8_t* symbols);
+    /// @param n        up to k_chunk_values. @param symbols  receives n.
+    /// @return  the sum of the symbols.
+    std::size_t put(const std::uint32_t* values, std::size_t n, std::uint8_t* symbols);
     /// Whole bytes.
     void finish();
     void clear() { bytes_.clear(); }
     const AlignedBuffer<std::uint8_t>& bytes() const { return bytes_; }
 
   private:
+    struct Bits;
     AlignedBuffer<std::uint8_t> bytes_;
     std::uint64_t bits_ = 0;
     unsigned used_ = 0;  // below 8 between calls

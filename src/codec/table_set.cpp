@@ -49,9 +49,9 @@ Status check_envelope(std::span<const std::byte> bytes, std::uint8_t magic, cons
     return {};
 }
 
-void append_checksum(std::vector<std::byte>& bytes) {
-    const auto sum = static_cast<std::uint32_t>(hash(bytes));
-    codec::ByteWriter(bytes).u32(sum);
+void append_checksum(codec::Output& out) {
+    const auto sum = static_cast<std::uint32_t>(hash(out.bytes()));
+    codec::ByteWriter(out).u32(sum);
 }
 
 /// Number of counts that a stage's statistics keep; 0: no such stage.
@@ -153,7 +153,7 @@ Status TableStatistics::add(const TableStatistics& other) {
 }
 
 std::vector<std::byte> TableStatistics::bytes() const {
-    std::vector<std::byte> out;
+    codec::Output out;
     codec::ByteWriter writer(out);
     writer.u8(k_statistics_magic).u8(k_version).u8(static_cast<std::uint8_t>(entropy_)).u8(0);
     writer.u64(counts_.size());
@@ -161,7 +161,7 @@ std::vector<std::byte> TableStatistics::bytes() const {
         writer.u32(static_cast<std::uint32_t>(std::min<std::uint64_t>(count, 0xffffffffU)));
     }
     append_checksum(out);
-    return out;
+    return out.take();
 }
 
 Result<TableStatistics> TableStatistics::parse(std::span<const std::byte> bytes) {
@@ -215,7 +215,7 @@ namespace codec {
 
 std::vector<std::byte> table_set_bytes(const std::array<Frequencies, k_tables>& frequencies,
                                        std::uint64_t chosen) {
-    std::vector<std::byte> out;
+    Output out;
     ByteWriter writer(out);
     writer.u8(k_magic).u8(k_version).u8(static_cast<std::uint8_t>(Entropy::rans)).u8(0);
     writer.u64(chosen);
@@ -226,7 +226,7 @@ std::vector<std::byte> table_set_bytes(const std::array<Frequencies, k_tables>& 
     append_checksum(out);
     static_assert(k_head_bytes + k_tables * k_symbols + k_checksum_bytes <=
                   k_table_set_limit_bytes);
-    return out;
+    return out.take();
 }
 
 std::array<Frequencies, k_tables> frequencies_of(const TableSet& set) {
@@ -246,7 +246,7 @@ std::array<Frequencies, k_tables> frequencies_of(const TableSet& set) {
 std::vector<std::byte> table_set_bytes(const HuffmanLengths& lengths) {
     std::size_t direct = k_direct_codes;
     while (direct > 0 && lengths[direct - 1] == 0) --direct;
-    std::vector<std::byte> out;
+    Output out;
     ByteWriter writer(out);
     writer.u8(k_magic).u8(k_version).u8(static_cast<std::uint8_t>(Entropy::huffman)).u8(0);
     writer.u64(direct);
@@ -260,7 +260,7 @@ std::vector<std::byte> table_set_bytes(const HuffmanLengths& lengths) {
     append_checksum(out);
     static_assert(k_head_bytes + k_huffman_symbols / 2 + 1 + k_checksum_bytes <=
                   k_table_set_limit_bytes);
-    return out;
+    return out.take();
 }
 
 HuffmanLengths lengths_of(const TableSet& set) {

@@ -8,8 +8,8 @@
 
 #include <cstddef>
 #include <memory>
-#include <vector>
 
+#include "codec/output.hpp"
 #include "codec/part_decoder.hpp"
 #include "codec/part_encoder.hpp"
 
@@ -19,7 +19,7 @@ struct Workspace {
     PredictorScratch scratch;
     PartDecoder decoder{scratch};
     PartEncoder encoder{scratch, decoder};
-    std::vector<std::byte> part;  ///< of the slab being encoded
+    Output part;  ///< of the slab being encoded
 };
 
 /// A workspace for as long as this lives: the one given back last, which is still in some cache,
