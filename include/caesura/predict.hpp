@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_map>
 
 #include "caesura/codec.hpp"
 
@@ -22,16 +23,17 @@ struct Features {
                                   ///< stream), >= 0
     double smooth_bits_per_value = 0.0;  ///< as above with interpolation (SZ3's predictor) where
                                          ///< that is better; 0..bits_per_value
-    double interpolated_bits_per_value = 0.0;  ///< with interpolation, better or not
-    double zero_share = 0.0;                   ///< share of residual codes that are zero, 0..1
+    double zero_share = 0.0;             ///< share of residual codes that are zero, 0..1
+    std::uint64_t values = 0;            ///< values of the whole block
+    bool estimated = false;              ///< the bits are the codec's own estimate (estimate_block)
+    bool finite = true;  ///< no NaN or infinity was seen; else a codec that cannot take such
+                         ///< values (SZ3, ZFP) is expected to fall back to a lossless one
+    double interpolated_bits_per_value = 0.0;  ///< with interpolation, better or not (0: as
+                                               ///< smooth_bits_per_value)
     double symbols = 0.0;               ///< distinct Lorenzo codes to be expected in the block
     double interpolated_symbols = 0.0;  ///< distinct codes with interpolation
-    std::uint64_t values = 0;           ///< values of the whole block
     std::uint64_t block = k_no_block;   ///< which block of the field: the same number for the same
                                         ///< place in every dump, so that its past is known
-    bool finite = true;      ///< no NaN or infinity was seen; else a codec that cannot take such
-                             ///< values (SZ3, ZFP) is expected to fall back to a lossless one
-    bool estimated = false;  ///< the bits are the codec's own estimate (estimate_block)
 };
 
 /// Sample contiguous sub-blocks (so that residuals are exact) of `part` inside a dense array.
@@ -63,7 +65,10 @@ struct Bytes {
     double shared_sigma = 0.0;
 };
 
-/// What one field's blocks have taught about their sizes: a correction of the sampled size.
+enum class Family : std::uint8_t;  // of codecs; private
+
+/// What one field's blocks have taught about their sizes: a correction of the sampled size, for the
+/// field and, where Features::block says which block it is, for each block by itself.
 ///
 /// Calls: not thread-safe; one thread at a time per model.
 class SizeModel {
@@ -76,29 +81,40 @@ class SizeModel {
     void learn(const Features& features, std::uint64_t stored_bytes);
 
   private:
-    enum class Kind : std::uint8_t {
-        raw,
-        own,
-        interpolating,
-        transform,
-        shuffled,
-        lossless,
-        unknown
+    struct Past {  // what became of a block
+        double log_ratio, log_guess, doubt_var;
+        std::uint64_t dump;
+        bool finite;
+    };
+    struct Expected {
+        double log_ratio, common_var, own_var;
+        bool known;
     };
     double raw_bytes(const Features& features) const;
-    double guessed_bytes(const Features& features) const;
-    double shared_var(const Features& features) const;
+    Expected expect(const Features& features, double log_guess) const;
+    double learn_step(std::uint64_t block, const Expected& expected, double seen, double scale);
+    void learn_field(double log_guess, double seen, double scale);
+    void close_dump();
 
-    Kind kind_;
+    Family family_;
     double value_bits_;
     // ln(stored / guessed) of a block is mean + noise: a scalar Kalman filter with learned noise.
     double log_ratio_mean_ = 0.0;
     double mean_var_;   // how uncertain the mean is: common to all blocks
     double noise_var_;  // from block to block
-    // ln(guessed bits) of the blocks learned from: outside them the factor is an extrapolation.
-    double log_bits_mean_ = 0.0;
-    double log_bits_var_ = 0.0;
+    // ln(guessed bytes per value) of the blocks learned from: beyond, the factor is extrapolated.
+    double log_guess_mean_ = 0.0;
+    double log_guess_var_ = 0.0;
     std::uint64_t learned_ = 0;
+    int odd_run_ = 0;  // blocks in a row that were far off
+    // Steps of single blocks from dump to dump.
+    std::unordered_map<std::uint64_t, Past> past_;
+    double step_var_;
+    double shared_share_ = 0.5;  // of step_var_, common to all blocks of a dump
+    std::uint64_t steps_ = 0;
+    std::uint64_t dump_ = 0;
+    double dump_n_ = 0.0, dump_sum_ = 0.0, dump_squares_ = 0.0;  // steps of the dump at hand
+    double dumps_ = 0.0;
 };
 
 /// Seconds that one codec takes to compress a block, over the bits per value it makes of it.

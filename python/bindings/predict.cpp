@@ -62,14 +62,15 @@ void check_bytes(const Input& values, DType dtype, const Shape& shape) {
 // -------------------------------------------------------------------------------- features, models
 
 predict::Features sample_block(const Input& values, const std::string& dtype, const Extents& shape,
-                               const Extents& offset, const Extents& extent, const Bound& bound) {
+                               const Extents& offset, const Extents& extent, const Bound& bound,
+                               const std::string& codec) {
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
     const Box part = to_part(extents, offset, extent);
     const ErrorBound limit = to_bound(bound);
     check_bytes(values, type, extents);
     nb::gil_scoped_release release;
-    return predict::sample_block(bytes_of(values).data(), type, whole(extents), part, limit);
+    return predict::sample_block(bytes_of(values).data(), type, whole(extents), part, limit, codec);
 }
 
 predict::Features estimate_block(const Input& values, const std::string& dtype,
@@ -95,7 +96,12 @@ void bind_models(nb::module_& module) {
         .def_rw("smooth_bits_per_value", &predict::Features::smooth_bits_per_value)
         .def_rw("zero_share", &predict::Features::zero_share)
         .def_rw("values", &predict::Features::values)
-        .def_rw("estimated", &predict::Features::estimated);
+        .def_rw("estimated", &predict::Features::estimated)
+        .def_rw("finite", &predict::Features::finite)
+        .def_rw("interpolated_bits_per_value", &predict::Features::interpolated_bits_per_value)
+        .def_rw("symbols", &predict::Features::symbols)
+        .def_rw("interpolated_symbols", &predict::Features::interpolated_symbols)
+        .def_rw("block", &predict::Features::block);
     nb::class_<predict::SizeModel>(
         module, "SizeModel",
         "What the finished blocks of one field have taught about the sizes of the next.\n\n"
@@ -120,7 +126,7 @@ void bind_models(nb::module_& module) {
                std::uint64_t stored_bytes) { self.learn(features, stored_bytes); },
             nb::arg("features"), nb::arg("stored_bytes"));
     module.def("sample_block", &sample_block, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
-               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
+               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"), nb::arg("codec"));
     module.def("estimate_block", &estimate_block, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"),
                nb::arg("mode"), nb::arg("tables").none());

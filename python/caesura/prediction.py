@@ -24,7 +24,7 @@ import numpy as np
 
 from caesura import _core
 from caesura._core import Features
-from caesura.bounds import as_bound, lossless
+from caesura.bounds import as_bound
 from caesura.writing import find_plugins, host_array
 
 __all__ = [
@@ -46,7 +46,6 @@ _OWN_MODES = {
     "caesura:strong": "strong",
     "caesura:planes": "planes",
 }
-_LOSSLESS_CODECS = ("zstd", "blosc2")
 
 
 class Prediction(NamedTuple):
@@ -162,12 +161,22 @@ def _block(array: Any, box: Box | None) -> tuple:
     return values.reshape(-1).view(np.uint8), values.dtype.name, list(values.shape), offset, extent
 
 
-def sample_block(array: Any, bound: Any, box: Box | None = None) -> Features:
+def _named(features: Features, block: int | None) -> Features:
+    if block is not None:
+        features.block = block
+    return features
+
+
+def sample_block(
+    array: Any, bound: Any, codec: str = "", box: Box | None = None, block: int | None = None
+) -> Features:
     """Features of a block for any codec, from contiguous sub-blocks (S1 III-A): about 1 % of it.
 
-    bound: absolute or lossless, as the codec will use it.
+    bound: absolute or lossless, as the field wants it.
+    codec: what will compress the block decides what is looked at; "": any predicting one.
+    block: see sample().
     """
-    return _core.sample_block(*_block(array, box), tuple(as_bound(bound)))
+    return _named(_core.sample_block(*_block(array, box), tuple(as_bound(bound)), codec), block)
 
 
 def estimate_block(
@@ -176,9 +185,11 @@ def estimate_block(
     mode: str = "auto",
     tables: _core.TableSet | None = None,
     box: Box | None = None,
+    block: int | None = None,
 ) -> Features:
     """Features of a block for Caesura's codec, which is asked itself: about 0.1 ms for 8 MiB."""
-    return _core.estimate_block(*_block(array, box), tuple(as_bound(bound)), mode, tables)
+    bound = tuple(as_bound(bound))
+    return _named(_core.estimate_block(*_block(array, box), bound, mode, tables), block)
 
 
 def sample(
@@ -187,8 +198,13 @@ def sample(
     codec: str = "caesura",
     box: Box | None = None,
     tables: _core.TableSet | None = None,
+    block: int | None = None,
 ) -> Features:
-    """The features that a Writer would take of a block for this codec."""
+    """The features that a Writer would take of a block for this codec.
+
+    block: a number for the block's place in the field, the same in every dump, so that a SizeModel
+    can use what became of it before; None: nothing is known of its past.
+    """
     if codec in _OWN_MODES:
-        return estimate_block(array, bound, _OWN_MODES[codec], tables, box)
-    return sample_block(array, lossless() if codec in _LOSSLESS_CODECS else bound, box)
+        return estimate_block(array, bound, _OWN_MODES[codec], tables, box, block)
+    return sample_block(array, bound, codec, box, block)

@@ -78,7 +78,7 @@ TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
 // Goal: nothing learned yet, one common unknown factor per field: a region of many blocks must not
 // pretend that this averages out.
 TEST(Reserve, keeps_a_wide_margin_before_anything_is_learned) {
-    const SizeModel model("sz3", float32);
+    const SizeModel model("filter:32015", float32);
     const Features f{3.0, 3.0, 0.1, 1u << 20};
     const std::vector<Bytes> blocks(32, model.predict(f));
     EXPECT_GT(static_cast<double>(reserve_bytes(blocks, 32u << 22)), 1.5 * 32 * blocks[0].mean);

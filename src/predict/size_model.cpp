@@ -1,29 +1,38 @@
 // What a field's finished blocks teach about sizes: how the codec's compare with the sampled guess.
 //
+// All in logarithms: r = ln(stored / guessed). Two things are known of a block to come: what r was
+// for the field (a scalar Kalman filter with learned noise), and what it was for this very block in
+// the dump before. The latter is far better where it exists: the same places are sampled in every
+// dump, so that what the sample leaves out is nearly the same, and cancels.
+//
 // Invariants:
 //  - A prediction is finite, >= 0 and at most the raw bytes, whatever was learned.
-//  - Before anything is learned the spread is wide (40 % and more; 10 % where the codec itself was
-//    asked): it costs space once.
+//  - One block, however odd, moves the field by no more than k_most_sigmas of what was expected;
+//  its
+//    own next prediction follows it at once, with a wide spread.
 #include <algorithm>
 #include <cmath>
 
 #include "caesura/predict.hpp"
+#include "predict/size_guess.hpp"
 
 namespace caesura::predict {
 namespace {
 
-constexpr double k_prior_spread = 0.4;  // of ln(stored / guessed), before learning
-constexpr double k_prior_noise = 0.15;  // from block to block, before learning
-constexpr double k_own_spread = 0.1;    // the same where the codec itself was asked
-constexpr double k_own_noise = 0.05;
-constexpr double k_noise_floor = 0.01;  // no field is more regular than this
-constexpr double k_least_gain = 0.1;    // the last ten or so blocks count
+constexpr double k_least_gain = 0.1;  // the last ten or so blocks count
 constexpr double k_least_noise_gain = 0.05;
-constexpr double k_prior_noise_blocks = 4.0;  // how many blocks the prior noise is worth
-constexpr double k_drift = 0.02;              // a field's factor moves so far between dumps
-constexpr double k_extrapolation = 0.5;       // spread added per unit of ln(bits) beyond those seen
-constexpr double k_max_log_ratio = 4.2;       // a factor of 66: what one block may claim
-constexpr double k_frame_bytes = 256.0;       // headers and tables of the smallest block
+constexpr double k_prior_blocks = 4.0;   // how many blocks the prior spread is worth
+constexpr double k_drift = 0.02;         // a field's factor moves so far between dumps
+constexpr double k_max_log_ratio = 4.2;  // a factor of 66: what one block may claim
+constexpr double k_most_sigmas = 4.0;
+constexpr double k_doubt = 0.25;      // share of a block's odd step that may come back
+constexpr double k_doubt_left = 0.5;  // of it, one dump later
+constexpr double k_most_spread = 0.4;
+constexpr std::uint64_t k_trusted_blocks = 3;  // learned before one block can be called odd
+constexpr double k_shared_prior_weight = 4.0;  // dumps
+constexpr double k_remembered_dumps = 8.0;
+
+double square(double x) { return x * x; }
 
 // Few bits are predicted badly: what is left lies in the lossless stage and in rare places.
 // Source: S1-Eq3, which reserves four times the extra space above ratio 32. Differs: no step.
@@ -34,110 +43,132 @@ double spread_scale(double bits_per_value) {
 }  // namespace
 
 SizeModel::SizeModel(std::string_view codec_name, DType dtype)
-    : value_bits_(8.0 * static_cast<double>(size_of(dtype))),
-      mean_var_(k_prior_spread * k_prior_spread),
-      noise_var_(k_prior_noise * k_prior_noise) {
-    struct Known {
-        std::string_view name;
-        Kind kind;
-    };
-    constexpr Known known[] = {
-        {"none", Kind::raw},      {"caesura", Kind::own},   {"sz3", Kind::interpolating},
-        {"zfp", Kind::transform}, {"zstd", Kind::lossless}, {"blosc2", Kind::shuffled},
-    };
-    kind_ = Kind::unknown;
-    for (const Known& k : known) {
-        if (k.name == codec_name.substr(0, codec_name.find(':'))) kind_ = k.kind;
-    }
-    if (kind_ == Kind::own) {
-        mean_var_ = k_own_spread * k_own_spread;
-        noise_var_ = k_own_noise * k_own_noise;
-    }
+    : family_(family_of(codec_name)), value_bits_(8.0 * static_cast<double>(size_of(dtype))) {
+    const Priors priors = priors_of(family_, family_ == Family::own);
+    mean_var_ = square(priors.field);
+    noise_var_ = square(priors.block);
+    step_var_ = square(priors.step);
 }
 
 double SizeModel::raw_bytes(const Features& features) const {
     return static_cast<double>(features.values) * value_bits_ / 8.0;
 }
 
-// From the sampled bits to the codec's bytes, fitted once to the plugins' output on cosmology and
-// plasma fields; a field's own factor is learned on top.
-double SizeModel::guessed_bytes(const Features& features) const {
-    double bits = features.bits_per_value;
-    switch (kind_) {
-        case Kind::interpolating:
-            bits = 1.1 * features.smooth_bits_per_value;
-            break;
-        case Kind::transform:  // zfp keeps some 4 bits more than the bound asks for
-            bits = 0.4 + bits + 4.2 * bits / (bits + 0.3);
-            break;
-        case Kind::lossless:
-            bits *= 1.18;  // no shuffle: matches seldom line up with byte planes
-            break;
-        case Kind::shuffled:
-            bits *= 1.03;
-            break;
-        case Kind::own:
-            bits = features.smooth_bits_per_value;
-            break;
-        case Kind::raw:
-        case Kind::unknown:
-            break;
+// Where a block's r is expected, and the variances of what the field's blocks have in common and of
+// what is the block's own, both at one bit per value.
+SizeModel::Expected SizeModel::expect(const Features& features, double log_guess) const {
+    const Priors priors = priors_of(family_, features.estimated);
+    const auto beyond = [&](double distance) {  // the regime in which r was learned is left
+        return square(std::min(k_most_spread, priors.per_octave * std::max(0.0, distance)));
+    };
+    const auto past = features.block == k_no_block ? past_.end() : past_.find(features.block);
+    if (past != past_.end() && past->second.finite == features.finite) {
+        const Past& was = past->second;
+        const double shared = shared_share_ * step_var_;
+        return {was.log_ratio, shared + beyond(std::fabs(log_guess - was.log_guess)),
+                step_var_ - shared + was.doubt_var, true};
     }
-    const double frame = features.estimated ? 0.0 : k_frame_bytes;
-    return frame + static_cast<double>(features.values) * bits / 8.0;
-}
-
-// How uncertain the field's factor is for a block like this. The factor belongs to the regime it
-// was learned in (a bound relative to the field's roughness); how far the sampled bits of this
-// block lie outside those of the learned blocks says how far the regime has moved.
-double SizeModel::shared_var(const Features& features) const {
-    if (learned_ == 0) return mean_var_;
-    const double log_bits =
-        std::log(guessed_bytes(features) / static_cast<double>(features.values));
-    const double beyond =
-        std::max(0.0, std::fabs(log_bits - log_bits_mean_) - std::sqrt(log_bits_var_));
-    return mean_var_ + std::min(k_prior_spread * k_prior_spread,
-                                k_extrapolation * k_extrapolation * beyond * beyond);
+    const double out =
+        learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
+    return {features.finite ? log_ratio_mean_ : 0.0, mean_var_ + beyond(out), noise_var_, false};
 }
 
 Bytes SizeModel::predict(const Features& features) const {
     const double raw = raw_bytes(features);
-    if (kind_ == Kind::raw || features.values == 0) return {raw, 0.0, 0.0};
-    const double guess = guessed_bytes(features);
-    const double scale = spread_scale(8.0 * guess * std::exp(log_ratio_mean_) /
-                                      static_cast<double>(features.values));
-    const double common_var = scale * scale * shared_var(features);
-    const double var = common_var + scale * scale * noise_var_;
+    if (family_ == Family::raw || features.values == 0) return {raw, 0.0, 0.0};
+    const double guess = guessed_bytes(family_, features, raw);
+    const double log_guess = std::log(guess / static_cast<double>(features.values));
+    const Expected expected = expect(features, log_guess);
+    const double scale = square(spread_scale(8.0 * std::exp(log_guess + expected.log_ratio)));
+    const double common_var = scale * expected.common_var;
+    const double var = common_var + scale * expected.own_var;
     // Mean and deviation of a log-normal quantity.
-    const double mean = std::min(raw, guess * std::exp(log_ratio_mean_ + 0.5 * var));
+    const double mean = std::min(raw, guess * std::exp(expected.log_ratio + 0.5 * var));
     return {mean, mean * std::sqrt(std::expm1(var)), mean * std::sqrt(std::expm1(common_var))};
 }
 
 void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
-    if (features.values == 0 || stored_bytes == 0 || kind_ == Kind::raw) return;
-    const double guess = guessed_bytes(features);
-    const double scale = spread_scale(8.0 * guess * std::exp(log_ratio_mean_) /
-                                      static_cast<double>(features.values));
+    if (features.values == 0 || stored_bytes == 0 || family_ == Family::raw) return;
+    const double guess = guessed_bytes(family_, features, raw_bytes(features));
+    const double log_guess = std::log(guess / static_cast<double>(features.values));
     const double seen = std::clamp(std::log(static_cast<double>(stored_bytes) / guess),
                                    -k_max_log_ratio, k_max_log_ratio);
-    const double surprise = seen - log_ratio_mean_;
-    const double common_var = shared_var(features);
+    const Expected expected = expect(features, log_guess);
+    const double scale = spread_scale(8.0 * std::exp(log_guess + expected.log_ratio));
+    double doubt_var = 0.0;
+    if (expected.known) doubt_var = learn_step(features.block, expected, seen, scale);
+    if (features.finite) learn_field(log_guess, seen, scale);
+    if (features.block == k_no_block) return;
+    past_[features.block] = {seen, log_guess, doubt_var, dump_, features.finite};
+}
+
+// How far one block moved since the dump before. Returns what its next prediction is in doubt about
+// beside the ordinary.
+double SizeModel::learn_step(std::uint64_t block, const Expected& expected, double seen,
+                             double scale) {
+    Past& was = past_.at(block);
+    if (was.dump == dump_) close_dump();
+    const Priors priors = priors_of(family_, family_ == Family::own);
+    const double step = (seen - expected.log_ratio) / scale;
+    const double expected_var = expected.common_var + expected.own_var;
+    const bool odd = square(step) > square(k_most_sigmas) * expected_var;
+    // What the move out of the learned regime and an odd past account for is not the steps' own.
+    const double explained = step_var_ / expected_var;
+    const double counted = explained * std::min(square(step), square(k_most_sigmas) * expected_var);
+    const double remembered = k_remembered_dumps * static_cast<double>(past_.size());
+    const double gain = 1.0 / std::min(remembered, static_cast<double>(steps_) + k_prior_blocks);
+    step_var_ = std::max(square(priors.floor), step_var_ + gain * (counted - step_var_));
+    ++steps_;
+    const double clipped = std::copysign(std::sqrt(counted), step);
+    dump_n_ += 1.0;
+    dump_sum_ += clipped;
+    dump_squares_ += square(clipped);
+    return k_doubt_left * was.doubt_var + (odd ? k_doubt * square(step) : 0.0);
+}
+
+// A dump is over when one of its blocks comes again: how much of the steps was common to all?
+void SizeModel::close_dump() {
+    if (dump_n_ >= 2.0 && dump_squares_ > 0.0) {
+        const double mean = dump_sum_ / dump_n_;
+        const double within =
+            std::max(0.0, dump_squares_ - dump_n_ * square(mean)) / (dump_n_ - 1.0);
+        const double common = std::max(0.0, square(mean) - within / dump_n_);
+        const double share = std::min(1.0, common / (dump_squares_ / dump_n_));
+        dumps_ = std::min(dumps_ + 1.0, k_remembered_dumps);
+        shared_share_ += (share - shared_share_) / (dumps_ + k_shared_prior_weight);
+    }
+    ++dump_;
+    dump_n_ = dump_sum_ = dump_squares_ = 0.0;
+}
+
+void SizeModel::learn_field(double log_guess, double seen, double scale) {
+    const Priors priors = priors_of(family_, family_ == Family::own);
+    const double out =
+        learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
+    double common_var =
+        mean_var_ + square(std::min(k_most_spread, priors.per_octave * std::max(0.0, out)));
+    const double most = k_most_sigmas * scale * std::sqrt(common_var + noise_var_);
+    double surprise = seen - log_ratio_mean_;
+    odd_run_ = std::fabs(surprise) > most ? odd_run_ + 1 : 0;
+    // One odd block is passed over; several are no exception, the field has another factor.
+    if (odd_run_ == 1 && learned_ >= k_trusted_blocks)
+        surprise = std::clamp(surprise, -most, most);
+    else if (odd_run_ > 0)
+        common_var += square(surprise / scale);
     const double gain = common_var / (common_var + noise_var_);
     log_ratio_mean_ += gain * surprise;
     // The part of the squared surprise that is noise and not ignorance of the mean.
-    const double noise = surprise * surprise / (scale * scale) * (1.0 - gain);
+    const double noise = square(surprise / scale) * (1.0 - gain);
     const double noise_gain =
-        std::max(k_least_noise_gain, 1.0 / (static_cast<double>(learned_) + k_prior_noise_blocks));
-    noise_var_ =
-        std::max(k_noise_floor * k_noise_floor, noise_var_ + noise_gain * (noise - noise_var_));
+        std::max(k_least_noise_gain, 1.0 / (static_cast<double>(learned_) + k_prior_blocks));
+    noise_var_ = std::max(square(priors.floor), noise_var_ + noise_gain * (noise - noise_var_));
     // The field drifts, so the mean is never known better than the least gain implies.
-    mean_var_ = std::max({(1.0 - gain) * common_var, k_drift * k_drift,
+    mean_var_ = std::max({(1.0 - gain) * common_var, square(std::min(k_drift, priors.field)),
                           noise_var_ * k_least_gain / (1.0 - k_least_gain)});
-    const double log_bits = std::log(guess / static_cast<double>(features.values));
-    const double step = log_bits - log_bits_mean_;
-    const double bits_gain = std::max(k_least_gain, 1.0 / (static_cast<double>(learned_) + 1.0));
-    log_bits_mean_ += bits_gain * step;
-    log_bits_var_ = (1.0 - bits_gain) * (log_bits_var_ + bits_gain * step * step);
+    const double step = log_guess - log_guess_mean_;
+    const double log_gain = std::max(k_least_gain, 1.0 / (static_cast<double>(learned_) + 1.0));
+    log_guess_mean_ += log_gain * step;
+    log_guess_var_ = (1.0 - log_gain) * (log_guess_var_ + log_gain * square(step));
     ++learned_;
 }
 

@@ -96,30 +96,18 @@ std::array<std::uint8_t, values_of(rank)> coefficient_order() {
     return order;
 }
 
-// Bits of the embedded coding of all planes from `lowest` on.
+// The lengths of a block's transformed integers, in the order they are coded.
 template <class T, int rank>
-std::uint32_t coded_bits(const typename Format<T>::Int* block, int lowest) {
+std::array<std::uint8_t, values_of(rank)> lengths_of(const typename Format<T>::Int* block) {
     using UInt = typename Format<T>::UInt;
     static const std::array<std::uint8_t, values_of(rank)> order = coefficient_order<rank>();
-    constexpr int size = static_cast<int>(values_of(rank));
-    const auto length_of = [&](int i) {
-        const auto value = static_cast<UInt>(block[order[static_cast<std::size_t>(i)]]);
+    std::array<std::uint8_t, values_of(rank)> lengths;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        const auto value = static_cast<UInt>(block[order[i]]);
         const UInt negabinary = (value + Format<T>::k_negabinary) ^ Format<T>::k_negabinary;
-        return static_cast<int>(std::bit_width(negabinary));
-    };
-    int reached = lowest;  // planes below are accounted for
-    std::uint32_t bits = 0;
-    // In its own plane the last coefficient needs no bit of its own: only it can be the one.
-    if (length_of(size - 1) > lowest) --bits;  // wraps, and comes back with the planes below
-    for (int i = size - 1; i >= 0; --i) {
-        const int length = length_of(i);
-        if (length < reached || length <= lowest) continue;
-        ++bits;  // it becomes significant behind all earlier ones
-        const int first = i + 1;
-        bits += static_cast<std::uint32_t>((length - reached) * (first + (first < size ? 1 : 0)));
-        reached = length;
+        lengths[i] = static_cast<std::uint8_t>(std::bit_width(negabinary));
     }
-    return bits + static_cast<std::uint32_t>(Format<T>::k_int_bits - reached);
+    return lengths;
 }
 
 int exponent_of(double value) {
@@ -145,7 +133,8 @@ std::uint32_t block_bits(const T* block, int lowest_exponent) {
     for (std::size_t i = 0; i < values; ++i) integers[i] = static_cast<Int>(scale * block[i]);
     transform<Int, rank>(integers.data());
     return 1 + Format<T>::k_exponent_bits +
-           coded_bits<T, rank>(integers.data(), Format<T>::k_int_bits - planes);
+           zfp_embedded_bits(lengths_of<T, rank>(integers.data()), Format<T>::k_int_bits,
+                             Format<T>::k_int_bits - planes);
 }
 
 template <class T>
@@ -273,6 +262,23 @@ ZfpSample sample(const std::byte* data, const Grid& grid, double tolerance) {
 }
 
 }  // namespace
+
+std::uint32_t zfp_embedded_bits(std::span<const std::uint8_t> lengths, int int_bits, int lowest) {
+    const auto size = static_cast<int>(lengths.size());
+    int reached = lowest;  // planes below are accounted for
+    int bits = 0;
+    for (int i = size - 1; i >= 0; --i) {
+        const int length = lengths[static_cast<std::size_t>(i)];
+        if (length < reached || length <= lowest) continue;
+        ++bits;  // it becomes significant behind all earlier ones
+        const int first = i + 1;
+        bits += (length - reached) * (first + (first < size ? 1 : 0));
+        reached = length;
+    }
+    // In its own plane the last coefficient needs no bit of its own: only it can be the one.
+    if (lengths.back() > lowest) --bits;
+    return static_cast<std::uint32_t>(bits + int_bits - reached);
+}
 
 template <class T>
 std::uint32_t zfp_block_bits(const T* block, int rank, double tolerance) {

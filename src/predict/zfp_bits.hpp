@@ -20,6 +20,11 @@ namespace caesura::predict {
 template <class T>
 std::uint32_t zfp_block_bits(const T* block, int rank, double tolerance);
 
+/// Bits of the embedded coding: planes int_bits - 1 down to `lowest`, by group testing.
+///
+/// @param lengths  of the coefficients in bits, in the order they are coded; not empty.
+std::uint32_t zfp_embedded_bits(std::span<const std::uint8_t> lengths, int int_bits, int lowest);
+
 /// What a sample of the blocks of `part` says about its stream.
 struct ZfpSample {
     double bits_per_value = 0.0;  ///< of the values of `part`, padding charged to them

@@ -83,7 +83,8 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
             own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                piece.part, bound, *own_mode, field.tables)
                      : predict::sample_block(piece.source, job.dtype, piece.source_box, piece.part,
-                                             bound);
+                                             bound, field.codec.name);
+        features.block = job.chunk;
         // Our frames hold what lies inside the array; others' blocks are padded.
         features.values = own_mode ? job.valid.count() : job.chunk_box.extent.count();
         const predict::Bytes bytes = field.sizes.predict(features);
