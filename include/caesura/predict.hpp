@@ -92,7 +92,7 @@ class SizeModel {
     };
     double raw_bytes(const Features& features) const;
     Expected expect(const Features& features, double log_guess) const;
-    double learn_step(std::uint64_t block, const Expected& expected, double seen, double scale);
+    bool learn_step(double step, double expected_var);
     void learn_field(double log_guess, double seen, double scale);
     void close_dump();
 

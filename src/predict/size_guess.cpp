@@ -42,16 +42,16 @@ double sz3_bytes(const Features& features) {
 Priors priors_of(Family family, bool estimated) {
     switch (family) {
         case Family::own:
-            if (estimated) return {0.02, 0.015, 0.006, 0.0015, 0.02};
+            if (estimated) return {0.02, 0.015, 0.012, 0.0015, 0.02, 0.5};
             break;
         case Family::transform:
-            return {0.02, 0.01, 0.004, 0.0015, 0.03};
+            return {0.02, 0.01, 0.003, 0.001, 0.02, 1.0};
         case Family::interpolating:
-            return {0.13, 0.08, 0.04, 0.003, 0.25};
+            return {0.13, 0.08, 0.03, 0.003, 0.25, 0.9};
         default:
             break;
     }
-    return {0.4, 0.15, 0.05, 0.003, 0.5};
+    return {0.4, 0.15, 0.05, 0.003, 0.5, 0.8};
 }
 
 double guessed_bytes(Family family, const Features& features, double raw_bytes) {

@@ -9,11 +9,13 @@ namespace caesura::predict {
 
 /// Spreads of ln(stored / guessed), at one bit per value and above.
 struct Priors {
-    double field;       ///< a field's own factor is so far from 1
-    double block;       ///< from block to block of a field
-    double step;        ///< of one block, from dump to dump
-    double floor;       ///< no field is more regular than this
-    double per_octave;  ///< more for each e-fold that the guess moves away from what was learned
+    double field;   ///< a field's own factor is so far from 1
+    double block;   ///< from block to block of a field
+    double step;    ///< of one block, from dump to dump
+    double floor;   ///< no field is more regular than this
+    double beyond;  ///< more for each e-fold that the guess moves away from what was learned
+    double memory;  ///< share of a block's step that stays: 1 where it is a walk, less where it is
+                    ///< the sample's noise
 };
 Priors priors_of(Family family, bool estimated);
 

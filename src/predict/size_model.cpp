@@ -59,14 +59,17 @@ double SizeModel::raw_bytes(const Features& features) const {
 SizeModel::Expected SizeModel::expect(const Features& features, double log_guess) const {
     const Priors priors = priors_of(family_, features.estimated);
     const auto beyond = [&](double distance) {  // the regime in which r was learned is left
-        return square(std::min(k_most_spread, priors.per_octave * std::max(0.0, distance)));
+        return square(std::min(k_most_spread, priors.beyond * std::max(0.0, distance)));
     };
     const auto past = features.block == k_no_block ? past_.end() : past_.find(features.block);
     if (past != past_.end() && past->second.finite == features.finite) {
         const Past& was = past->second;
-        const double shared = shared_share_ * step_var_;
+        // The variance itself is known from a few steps only: that of Student's distribution.
+        const double freedom = k_prior_blocks + static_cast<double>(steps_);
+        const double step_var = step_var_ * freedom / (freedom - 2.0);
+        const double shared = shared_share_ * step_var;
         return {was.log_ratio, shared + beyond(std::fabs(log_guess - was.log_guess)),
-                step_var_ - shared + was.doubt_var, true};
+                step_var - shared + was.doubt_var, true};
     }
     const double out =
         learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
@@ -95,35 +98,43 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
                                    -k_max_log_ratio, k_max_log_ratio);
     const Expected expected = expect(features, log_guess);
     const double scale = spread_scale(8.0 * std::exp(log_guess + expected.log_ratio));
-    double doubt_var = 0.0;
-    if (expected.known) doubt_var = learn_step(features.block, expected, seen, scale);
+    Past now{seen, log_guess, 0.0, dump_, features.finite};
+    if (expected.known) {
+        const Past& was = past_.at(features.block);
+        if (was.dump == dump_) close_dump();
+        now.dump = dump_;
+        now.doubt_var = k_doubt_left * was.doubt_var;
+        const double step = (seen - expected.log_ratio) / scale;
+        const double expected_var = expected.common_var + expected.own_var;
+        // What an odd past or a new regime explain is to stay; of an ordinary step, a share.
+        const double ordinary = std::min(1.0, step_var_ / expected_var);
+        const double memory = priors_of(family_, features.estimated).memory;
+        if (learn_step(step, expected_var))
+            now.doubt_var += k_doubt * square(step);
+        else
+            now.log_ratio = seen - ordinary * (1.0 - memory) * (seen - expected.log_ratio);
+    }
     if (features.finite) learn_field(log_guess, seen, scale);
-    if (features.block == k_no_block) return;
-    past_[features.block] = {seen, log_guess, doubt_var, dump_, features.finite};
+    if (features.block != k_no_block) past_[features.block] = now;
 }
 
-// How far one block moved since the dump before. Returns what its next prediction is in doubt about
-// beside the ordinary.
-double SizeModel::learn_step(std::uint64_t block, const Expected& expected, double seen,
-                             double scale) {
-    Past& was = past_.at(block);
-    if (was.dump == dump_) close_dump();
-    const Priors priors = priors_of(family_, family_ == Family::own);
-    const double step = (seen - expected.log_ratio) / scale;
-    const double expected_var = expected.common_var + expected.own_var;
-    const bool odd = square(step) > square(k_most_sigmas) * expected_var;
+// How far one block moved since the dump before, where `expected_var` was expected. Is it odd?
+bool SizeModel::learn_step(double step, double expected_var) {
+    const double most_var = square(k_most_sigmas) * expected_var;
     // What the move out of the learned regime and an odd past account for is not the steps' own.
-    const double explained = step_var_ / expected_var;
-    const double counted = explained * std::min(square(step), square(k_most_sigmas) * expected_var);
+    const double counted =
+        std::min(1.0, step_var_ / expected_var) * std::min(square(step), most_var);
+    const double floor = priors_of(family_, family_ == Family::own).floor;
     const double remembered = k_remembered_dumps * static_cast<double>(past_.size());
-    const double gain = 1.0 / std::min(remembered, static_cast<double>(steps_) + k_prior_blocks);
-    step_var_ = std::max(square(priors.floor), step_var_ + gain * (counted - step_var_));
+    const double gain = 1.0 / std::min(std::max(remembered, k_prior_blocks),
+                                       static_cast<double>(steps_) + k_prior_blocks);
+    step_var_ = std::max(square(floor), step_var_ + gain * (counted - step_var_));
     ++steps_;
     const double clipped = std::copysign(std::sqrt(counted), step);
     dump_n_ += 1.0;
     dump_sum_ += clipped;
     dump_squares_ += square(clipped);
-    return k_doubt_left * was.doubt_var + (odd ? k_doubt * square(step) : 0.0);
+    return square(step) > most_var;
 }
 
 // A dump is over when one of its blocks comes again: how much of the steps was common to all?
@@ -146,7 +157,7 @@ void SizeModel::learn_field(double log_guess, double seen, double scale) {
     const double out =
         learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
     double common_var =
-        mean_var_ + square(std::min(k_most_spread, priors.per_octave * std::max(0.0, out)));
+        mean_var_ + square(std::min(k_most_spread, priors.beyond * std::max(0.0, out)));
     const double most = k_most_sigmas * scale * std::sqrt(common_var + noise_var_);
     double surprise = seen - log_ratio_mean_;
     odd_run_ = std::fabs(surprise) > most ? odd_run_ + 1 : 0;
