@@ -66,6 +66,7 @@ struct Bytes {
 };
 
 enum class Family : std::uint8_t;  // of codecs; private
+struct Guess;                      // private
 
 /// What one field's blocks have taught about their sizes: a correction of the sampled size, for the
 /// field and, where Features::block says which block it is, for each block by itself.
@@ -85,13 +86,15 @@ class SizeModel {
         double log_ratio, log_guess, doubt_var;
         std::uint64_t dump;
         bool finite;
+        std::uint8_t way;  // which of the codec's ways it went
     };
     struct Expected {
-        double log_ratio, common_var, own_var;
+        double guess, log_ratio, common_var, own_var;
         bool known;
     };
     double raw_bytes(const Features& features) const;
-    Expected expect(const Features& features, double log_guess) const;
+    Expected expect(const Features& features, const Guess& guess) const;
+    Past first_of(const Features& features, const Guess& guess, double stored_bytes) const;
     bool learn_step(double step, double expected_var);
     void learn_field(double log_guess, double seen, double scale);
     void close_dump();

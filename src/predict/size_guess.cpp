@@ -19,9 +19,10 @@ constexpr double k_tree_bytes_per_symbol = 8.0;
 // logarithm) is it taken. `k_choice_width`: how blurred that line is.
 constexpr double k_choice = 0.17;
 constexpr double k_choice_width = 0.02;
-constexpr double k_sz3_factor = 1.03;
+constexpr double k_lorenzo_factor = 1.03;
+constexpr double k_interpolation_factor = 1.03;
 
-double sz3_bytes(const Features& features) {
+Guess sz3_guess(const Features& features) {
     const auto values = static_cast<double>(features.values);
     const auto bytes = [&](double bits, double symbols) {
         return k_frame_bytes + values * bits / 8.0 + k_tree_bytes_per_symbol * symbols;
@@ -33,8 +34,42 @@ double sz3_bytes(const Features& features) {
               features.interpolated_symbols);
     const double apart = std::log(lorenzo / interpolated);
     const double taken = 1.0 / (1.0 + std::exp((k_choice - apart) / k_choice_width));
-    return k_sz3_factor *
-           std::exp(taken * std::log(interpolated) + (1.0 - taken) * std::log(lorenzo));
+    const std::array<double, 2> by_way = {k_lorenzo_factor * lorenzo,
+                                          k_interpolation_factor * interpolated};
+    return {std::exp(taken * std::log(by_way[1]) + (1.0 - taken) * std::log(by_way[0])), by_way};
+}
+
+double one_guess(Family family, const Features& features, double raw_bytes) {
+    const auto bytes = [&](double factor) {
+        return k_frame_bytes +
+               factor * static_cast<double>(features.values) * features.bits_per_value / 8.0;
+    };
+    constexpr double k_unshuffled = 1.18;  // matches seldom line up with byte planes
+    constexpr double k_shuffled = 1.03;
+    switch (family) {
+        case Family::raw:
+            return raw_bytes;
+        case Family::own:
+            return features.estimated
+                       ? static_cast<double>(features.values) * features.bits_per_value / 8.0
+                       : k_frame_bytes + static_cast<double>(features.values) *
+                                             features.smooth_bits_per_value / 8.0;
+        case Family::interpolating:
+            return bytes(k_unshuffled);  // not finite: it goes lossless
+        case Family::transform:
+            return features.finite
+                       ? static_cast<double>(features.values) * features.bits_per_value / 8.0 + 8.0
+                       : bytes(k_unshuffled);
+        case Family::lossless:
+        case Family::rounded:
+            return bytes(k_unshuffled);
+        case Family::shuffled:
+        case Family::rounded_shuffled:
+            return bytes(k_shuffled);
+        case Family::unknown:
+            break;
+    }
+    return bytes(1.0);
 }
 
 }  // namespace
@@ -54,37 +89,10 @@ Priors priors_of(Family family, bool estimated) {
     return {0.4, 0.15, 0.05, 0.003, 0.5, 0.8};
 }
 
-double guessed_bytes(Family family, const Features& features, double raw_bytes) {
-    const auto bytes = [&](double factor) {
-        return k_frame_bytes +
-               factor * static_cast<double>(features.values) * features.bits_per_value / 8.0;
-    };
-    constexpr double k_unshuffled = 1.18;  // matches seldom line up with byte planes
-    constexpr double k_shuffled = 1.03;
-    switch (family) {
-        case Family::raw:
-            return raw_bytes;
-        case Family::own:
-            return features.estimated
-                       ? static_cast<double>(features.values) * features.bits_per_value / 8.0
-                       : k_frame_bytes + static_cast<double>(features.values) *
-                                             features.smooth_bits_per_value / 8.0;
-        case Family::interpolating:
-            return features.finite ? sz3_bytes(features) : bytes(k_unshuffled);
-        case Family::transform:
-            return features.finite
-                       ? static_cast<double>(features.values) * features.bits_per_value / 8.0 + 8.0
-                       : bytes(k_unshuffled);
-        case Family::lossless:
-        case Family::rounded:
-            return bytes(k_unshuffled);
-        case Family::shuffled:
-        case Family::rounded_shuffled:
-            return bytes(k_shuffled);
-        case Family::unknown:
-            break;
-    }
-    return bytes(1.0);
+Guess guess_bytes(Family family, const Features& features, double raw_bytes) {
+    if (family == Family::interpolating && features.finite) return sz3_guess(features);
+    const double bytes = one_guess(family, features, raw_bytes);
+    return {bytes, {bytes, bytes}};
 }
 
 }  // namespace caesura::predict

@@ -2,6 +2,8 @@
 // such a guess can be trusted.
 #pragma once
 
+#include <array>
+
 #include "caesura/predict.hpp"
 #include "predict/family.hpp"
 
@@ -19,8 +21,14 @@ struct Priors {
 };
 Priors priors_of(Family family, bool estimated);
 
-/// The stored bytes to be expected; > 0.
+/// Stored bytes to be expected; > 0. SZ3 has two ways to predict values and chooses between them by
+/// a test on a few small parts of the block: which way a block went is seen when it is finished,
+/// and mostly stays so in the next dump.
+struct Guess {
+    double bytes = 0.0;              ///< where nothing is known of the block
+    std::array<double, 2> by_way{};  ///< the same number twice for all other codecs
+};
 /// @param raw_bytes  of the whole block.
-double guessed_bytes(Family family, const Features& features, double raw_bytes);
+Guess guess_bytes(Family family, const Features& features, double raw_bytes);
 
 }  // namespace caesura::predict

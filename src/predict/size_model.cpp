@@ -54,67 +54,92 @@ double SizeModel::raw_bytes(const Features& features) const {
     return static_cast<double>(features.values) * value_bits_ / 8.0;
 }
 
-// Where a block's r is expected, and the variances of what the field's blocks have in common and of
-// what is the block's own, both at one bit per value.
-SizeModel::Expected SizeModel::expect(const Features& features, double log_guess) const {
+// What is taken as a block's guess, where its r is expected, and the variances of what the field's
+// blocks have in common and of what is the block's own, both at one bit per value.
+SizeModel::Expected SizeModel::expect(const Features& features, const Guess& guess) const {
     const Priors priors = priors_of(family_, features.estimated);
     const auto beyond = [&](double distance) {  // the regime in which r was learned is left
         return square(std::min(k_most_spread, priors.beyond * std::max(0.0, distance)));
     };
+    const auto log_of = [&](double bytes) {
+        return std::log(bytes / static_cast<double>(features.values));
+    };
     const auto past = features.block == k_no_block ? past_.end() : past_.find(features.block);
     if (past != past_.end() && past->second.finite == features.finite) {
         const Past& was = past->second;
+        const double bytes = guess.by_way[was.way];
         // The variance itself is known from a few steps only: that of Student's distribution.
         const double freedom = k_prior_blocks + static_cast<double>(steps_);
         const double step_var = step_var_ * freedom / (freedom - 2.0);
         const double shared = shared_share_ * step_var;
-        return {was.log_ratio, shared + beyond(std::fabs(log_guess - was.log_guess)),
+        return {bytes, was.log_ratio, shared + beyond(std::fabs(log_of(bytes) - was.log_guess)),
                 step_var - shared + was.doubt_var, true};
     }
-    const double out =
-        learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
-    return {features.finite ? log_ratio_mean_ : 0.0, mean_var_ + beyond(out), noise_var_, false};
+    const double out = learned_ == 0 ? 0.0
+                                     : std::fabs(log_of(guess.bytes) - log_guess_mean_) -
+                                           std::sqrt(log_guess_var_);
+    return {guess.bytes, features.finite ? log_ratio_mean_ : 0.0, mean_var_ + beyond(out),
+            noise_var_, false};
 }
 
 Bytes SizeModel::predict(const Features& features) const {
     const double raw = raw_bytes(features);
     if (family_ == Family::raw || features.values == 0) return {raw, 0.0, 0.0};
-    const double guess = guessed_bytes(family_, features, raw);
-    const double log_guess = std::log(guess / static_cast<double>(features.values));
-    const Expected expected = expect(features, log_guess);
-    const double scale = square(spread_scale(8.0 * std::exp(log_guess + expected.log_ratio)));
+    const Expected expected = expect(features, guess_bytes(family_, features, raw));
+    const double likely = expected.guess * std::exp(expected.log_ratio);
+    const double scale = square(spread_scale(8.0 * likely / static_cast<double>(features.values)));
     const double common_var = scale * expected.common_var;
     const double var = common_var + scale * expected.own_var;
     // Mean and deviation of a log-normal quantity.
-    const double mean = std::min(raw, guess * std::exp(expected.log_ratio + 0.5 * var));
+    const double mean = std::min(raw, likely * std::exp(0.5 * var));
     return {mean, mean * std::sqrt(std::expm1(var)), mean * std::sqrt(std::expm1(common_var))};
+}
+
+// A block of which nothing is known went the way whose guess it is nearer to.
+SizeModel::Past SizeModel::first_of(const Features& features, const Guess& guess,
+                                    double stored_bytes) const {
+    const auto ratio = [&](std::size_t way) {
+        return std::clamp(std::log(stored_bytes / guess.by_way[way]), -k_max_log_ratio,
+                          k_max_log_ratio);
+    };
+    const std::size_t way = std::fabs(ratio(1)) < std::fabs(ratio(0)) ? 1 : 0;
+    const double log_guess = std::log(guess.by_way[way] / static_cast<double>(features.values));
+    return {ratio(way), log_guess, 0.0, dump_, features.finite, static_cast<std::uint8_t>(way)};
 }
 
 void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
     if (features.values == 0 || stored_bytes == 0 || family_ == Family::raw) return;
-    const double guess = guessed_bytes(family_, features, raw_bytes(features));
-    const double log_guess = std::log(guess / static_cast<double>(features.values));
-    const double seen = std::clamp(std::log(static_cast<double>(stored_bytes) / guess),
-                                   -k_max_log_ratio, k_max_log_ratio);
-    const Expected expected = expect(features, log_guess);
-    const double scale = spread_scale(8.0 * std::exp(log_guess + expected.log_ratio));
-    Past now{seen, log_guess, 0.0, dump_, features.finite};
+    const auto stored = static_cast<double>(stored_bytes);
+    const Guess guess = guess_bytes(family_, features, raw_bytes(features));
+    const Expected expected = expect(features, guess);
+    const double likely = expected.guess * std::exp(expected.log_ratio);
+    const double scale = spread_scale(8.0 * likely / static_cast<double>(features.values));
+    const auto ratio_to = [&](double bytes) {
+        return std::clamp(std::log(stored / bytes), -k_max_log_ratio, k_max_log_ratio);
+    };
+    Past now = first_of(features, guess, stored);
     if (expected.known) {
         const Past& was = past_.at(features.block);
         if (was.dump == dump_) close_dump();
         now.dump = dump_;
         now.doubt_var = k_doubt_left * was.doubt_var;
+        const double seen = ratio_to(expected.guess);
         const double step = (seen - expected.log_ratio) / scale;
         const double expected_var = expected.common_var + expected.own_var;
         // What an odd past or a new regime explain is to stay; of an ordinary step, a share.
         const double ordinary = std::min(1.0, step_var_ / expected_var);
         const double memory = priors_of(family_, features.estimated).memory;
-        if (learn_step(step, expected_var))
+        if (learn_step(step, expected_var)) {
             now.doubt_var += k_doubt * square(step);
-        else
+        } else {
+            now.way = was.way;
+            now.log_guess = std::log(expected.guess / static_cast<double>(features.values));
             now.log_ratio = seen - ordinary * (1.0 - memory) * (seen - expected.log_ratio);
+        }
     }
-    if (features.finite) learn_field(log_guess, seen, scale);
+    if (features.finite)
+        learn_field(std::log(guess.bytes / static_cast<double>(features.values)),
+                    ratio_to(guess.bytes), scale);
     if (features.block != k_no_block) past_[features.block] = now;
 }
 

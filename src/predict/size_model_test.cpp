@@ -199,6 +199,23 @@ TEST(SizeModel, the_spread_is_what_happens) {
     EXPECT_LT(beyond_three, n * 12 / 1000);
 }
 
+// Goal: SZ3 predicts values in one of two ways and mostly stays with it: a block is expected to go
+// as it went before, by what was sampled of that way; after a change, by what of the other.
+TEST(SizeModel, follows_the_way_that_a_block_went) {
+    SizeModel model("sz3", float32);
+    for (int dump = 0; dump < 8; ++dump) {
+        Features f = features_of(2.20 + 0.01 * dump, 0);
+        f.interpolated_bits_per_value = 1.90 - 0.05 * dump;
+        f.smooth_bits_per_value = f.interpolated_bits_per_value;
+        const double bits = dump < 4 ? 1.10 * f.bits_per_value : 1.02 * f.smooth_bits_per_value;
+        const double actual = bits * (1u << 21) / 8.0;
+        if (dump != 0 && dump != 4) {
+            EXPECT_NEAR(model.predict(f).mean / actual, 1.0, 0.015) << "dump " << dump;
+        }
+        model.learn(f, static_cast<std::uint64_t>(actual));
+    }
+}
+
 // Goal: one odd block (it fell back to a lossless form) is followed where it is, with a wide
 // spread, and hardly moves what is predicted for the others.
 TEST(SizeModel, an_odd_block_keeps_to_itself) {
