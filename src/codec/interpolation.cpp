@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "codec/interpolation_walk.hpp"
+#include "codec/levels.hpp"
 #include "codec/predictors.hpp"
 
 namespace caesura::codec {
@@ -177,7 +178,7 @@ class Interpolation {
         l.compact.rows.n2 = l.n[2];
         l.compact.rows.stride = compact_stride((l.n[k_x] + 1) / 2);
         l.residuals = residuals_;
-        l.step = step_at(level);
+        l.step = step_at_level(quantiser_.step, settings_, level);
         l.bound = quantiser_.bound;
         const Rows<T>& grid = grids_[static_cast<std::size_t>(level)];
         l.keeps_all = !Codec::k_encodes || level > 0;
@@ -200,14 +201,6 @@ class Interpolation {
     template <class U>
     Rows<U> block_rows() const {
         return {block_, g_.extents[k_x], g_.extents[1], g_.extents[2]};
-    }
-
-    T step_at(int level) const {
-        double ratio = 1.0;
-        for (int i = 0; i < level; ++i) ratio = std::min(ratio * settings_.alpha / 16.0, 1e6);
-        ratio = std::min(ratio, settings_.beta / 16.0);
-        const double step = static_cast<double>(quantiser_.step) / ratio;
-        return std::max(static_cast<T>(step), std::numeric_limits<T>::min());
     }
 
     /// Make the coarser grid's rows ready for passes along x.
@@ -251,7 +244,7 @@ class Interpolation {
     void code_coarsest() {
         const int level = g_.levels;
         const Extents n = g_.at_level(level);
-        const T step = step_at(level);
+        const T step = step_at_level(quantiser_.step, settings_, level);
         T last = 0;
         for (std::size_t i0 = 0; i0 < n[0]; ++i0)
             for (std::size_t i1 = 0; i1 < n[1]; ++i1)

@@ -14,8 +14,8 @@ constexpr std::size_t k_line_bytes = 64;
 }  // namespace
 
 template <class T>
-LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser, bool inside)
-    : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser), inside_(inside) {
+LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser)
+    : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser) {
     corners_ = axes_.extent[0] > 1 ? 4 : axes_.extent[1] > 1 ? 2 : 1;
     constexpr std::size_t k_most = 3 * (k_most_codes + 1);  // (rows + 1) * (columns + 1)
     for (auto& corner : corner_) corner.resize(k_most);
@@ -24,19 +24,31 @@ LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quant
 }
 
 template <class T>
+std::uint64_t LorenzoSample<T>::columns() const {
+    if (axes_.extent[k_y] == 1) return k_most_codes;
+    return std::min<std::uint64_t>(k_most_columns, axes_.extent[k_x]);
+}
+
+template <class T>
+Place LorenzoSample<T>::place_of(std::size_t i, std::size_t n) const {
+    const auto tiles = [](std::uint64_t extent, std::uint64_t of) {
+        return (extent + of - 1) / of;
+    };
+    Place place = spread({axes_.extent[0], axes_.extent[1], tiles(axes_.extent[k_y], rows()),
+                          tiles(axes_.extent[k_x], columns())},
+                         i, n);
+    place[k_y] *= rows();
+    place[k_x] *= columns();
+    return place;
+}
+
+template <class T>
 auto LorenzoSample<T>::tile_of(const Place& place) const -> Tile {
-    const std::uint64_t columns = axes_.extent[k_y] == 1
-                                      ? k_most_codes
-                                      : std::min<std::uint64_t>(k_most_columns, axes_.extent[k_x]);
-    const std::uint64_t rows = std::max<std::uint64_t>(1, k_most_codes / columns);
+    const std::uint64_t columns = this->columns();
+    const std::uint64_t rows = this->rows();
     Tile tile{place, 0, 0};
     tile.first[k_x] = place[k_x] / columns * columns;
     tile.first[k_y] = place[k_y] / rows * rows;
-    if (inside_) {
-        for (std::size_t a = 0; a < 4; ++a) {
-            if (tile.first[a] == 0 && axes_.extent[a] > 1) tile.first[a] = 1;
-        }
-    }
     tile.columns = static_cast<std::size_t>(std::min(columns, axes_.extent[k_x] - tile.first[k_x]));
     tile.rows = static_cast<std::size_t>(std::min(rows, axes_.extent[k_y] - tile.first[k_y]));
     return tile;

@@ -4,6 +4,7 @@
 // neighbours are met as often as they are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,8 +17,10 @@ namespace caesura::codec {
 template <class T>
 class LorenzoSample {
   public:
-    /// @param inside  keep to values that have all lower neighbours.
-    LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser, bool inside = false);
+    LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser);
+
+    /// Where the i-th of n tiles lies that are spread over the block.
+    Place place_of(std::size_t i, std::size_t n) const;
 
     /// Ask memory for the tile around a place.
     void prefetch(const Place& place) const;
@@ -40,11 +43,12 @@ class LorenzoSample {
         std::size_t columns = 1;
     };
     Tile tile_of(const Place& place) const;
+    std::uint64_t columns() const;
+    std::uint64_t rows() const { return std::max<std::uint64_t>(1, k_most_codes / columns()); }
 
     const T* values_;
     FourAxes axes_;
     Quantiser<T> quantiser_;
-    bool inside_;
     Tile tile_;
     std::size_t exact_ = 0;
     std::size_t corners_ = 1;

@@ -11,7 +11,7 @@ namespace caesura::codec {
 /// @param drift_check  may it bring its own where those do not fit?
 template <class T>
 std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
-                      Rehearsal<T>& rehearsal, const Choice& choice, Coding coding,
-                      const TableSet& tables, bool drift_check);
+                      const Choice& choice, Coding coding, const TableSet& tables, bool drift_check,
+                      PredictorScratch& scratch);
 
 }  // namespace caesura::codec

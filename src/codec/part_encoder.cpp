@@ -314,8 +314,8 @@ Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& 
     const Spots<T>& spots = typed<T>().spots;
     Rehearsal<T> rehearsal(spots, shape, prepared.quantiser);
     Choice choice = choose(spots, shape, prepared.quantiser, request.mode, rehearsal);
-    choice.bytes = measure(spots, shape, prepared.quantiser, rehearsal, choice, coding,
-                           *request.tables, request.drift_check);
+    choice.bytes = measure(spots, shape, prepared.quantiser, choice, coding, *request.tables,
+                           request.drift_check, scratch);
     // Its bytes are those of rANS; a Huffman code has at least one bit.
     if (coding == Coding::huffman) {
         choice.bytes = std::max<std::uint64_t>(choice.bytes, values.size() / 8);

@@ -83,7 +83,7 @@ void PassSample<T>::copy(const Rows& rows, T* out) const {
         take(row);
         T* const neighbours = out;
         for (const std::ptrdiff_t offset : rows.around) take(row + offset);
-        sample_lattice(neighbours, 4 * k_row_room, quantiser_.step);
+        sample_lattice(neighbours, 1, 4 * k_row_room, quantiser_.step, neighbours);
     }
 }
 

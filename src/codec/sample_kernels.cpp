@@ -62,13 +62,33 @@ void InterpolateDouble(const SampledRow<double>& row, double step, bool cubic, d
     Interpolate(row, step, cubic, feedback, residual, codes);
 }
 
-void LatticeFloat(float* values, std::size_t n, float step) {
-    const float inverse = 1 / step;
-    for (std::size_t i = 0; i < n; ++i) values[i] = round_within(values[i] * inverse) * step;
+/// Of constant strides the compiler makes loads and shuffles.
+template <std::size_t k_apart, class T>
+HWY_INLINE void LatticeApart(const T* values, std::size_t n, T step, T* out) {
+    const T inverse = T{1} / step;
+    for (std::size_t i = 0; i < n; ++i) out[i] = round_within(values[i * k_apart] * inverse) * step;
 }
-void LatticeDouble(double* values, std::size_t n, double step) {
-    const double inverse = 1 / step;
-    for (std::size_t i = 0; i < n; ++i) values[i] = round_within(values[i] * inverse) * step;
+template <class T>
+HWY_INLINE void Lattice(const T* values, std::size_t apart, std::size_t n, T step, T* out) {
+    switch (apart) {
+        case 1:
+            return LatticeApart<1>(values, n, step, out);
+        case 2:
+            return LatticeApart<2>(values, n, step, out);
+        case 4:
+            return LatticeApart<4>(values, n, step, out);
+        default:
+            for (std::size_t i = 0; i < n; ++i) {
+                LatticeApart<1>(values + i * apart, 1, step, out + i);
+            }
+    }
+}
+void LatticeFloat(const float* values, std::size_t apart, std::size_t n, float step, float* out) {
+    Lattice(values, apart, n, step, out);
+}
+void LatticeDouble(const double* values, std::size_t apart, std::size_t n, double step,
+                   double* out) {
+    Lattice(values, apart, n, step, out);
 }
 
 HWY_INLINE std::int32_t minus(std::int32_t a, std::int32_t b) {
@@ -110,12 +130,13 @@ void sample_interpolation(const SampledRow<double>& row, double step, bool cubic
     HWY_DYNAMIC_DISPATCH(InterpolateDouble)(row, step, cubic, feedback, residual, codes);
 }
 template <>
-void sample_lattice(float* values, std::size_t n, float step) {
-    HWY_DYNAMIC_DISPATCH(LatticeFloat)(values, n, step);
+void sample_lattice(const float* values, std::size_t apart, std::size_t n, float step, float* out) {
+    HWY_DYNAMIC_DISPATCH(LatticeFloat)(values, apart, n, step, out);
 }
 template <>
-void sample_lattice(double* values, std::size_t n, double step) {
-    HWY_DYNAMIC_DISPATCH(LatticeDouble)(values, n, step);
+void sample_lattice(const double* values, std::size_t apart, std::size_t n, double step,
+                    double* out) {
+    HWY_DYNAMIC_DISPATCH(LatticeDouble)(values, apart, n, step, out);
 }
 void sample_difference(const std::int32_t* a, const std::int32_t* b, std::size_t n,
                        std::int32_t* out) {

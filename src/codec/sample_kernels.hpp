@@ -27,9 +27,10 @@ template <class T>
 void sample_interpolation(const SampledRow<T>& row, T step, bool cubic, T feedback, T* residual,
                           std::uint32_t* codes);
 
-/// values -> lattice points: what reconstructed neighbours look like. In place.
+/// Every `apart`-th of values -> lattice points: what reconstructed neighbours look like. In place,
+/// or to elsewhere; n of them are written, and nothing behind the last one is read.
 template <class T>
-void sample_lattice(T* values, std::size_t n, T step);
+void sample_lattice(const T* values, std::size_t apart, std::size_t n, T step, T* out);
 
 /// The largest magnitude below `limit`; 0 if there is none.
 template <class T>

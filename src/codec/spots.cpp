@@ -23,22 +23,6 @@ std::uint64_t at_fraction(std::uint64_t fraction, std::uint64_t n) {
     return ((fraction >> 32) * n) >> 32;  // n < 2^32: a slab has fewer values
 }
 
-/// The slowest axis evenly, the others by multiples of fractions.
-std::vector<Place> spread(const FourAxes& axes, std::size_t n) {
-    std::size_t slowest = 0;
-    while (slowest < k_x && axes.extent[slowest] == 1) ++slowest;
-    const auto& fractions = k_fractions[k_x - slowest];
-    const std::uint64_t half_step = (std::uint64_t{1} << 63) / n;
-    std::vector<Place> places(n);
-    for (std::size_t i = 0; i < n; ++i) {
-        places[i][slowest] = at_fraction((2 * i + 1) * half_step, axes.extent[slowest]);
-        for (std::size_t a = slowest + 1; a < 4; ++a) {
-            places[i][a] = at_fraction((i + 1) * fractions[a - slowest - 1], axes.extent[a]);
-        }
-    }
-    return places;
-}
-
 }  // namespace
 
 FourAxes::FourAxes(const Shape& shape) {
@@ -49,6 +33,22 @@ FourAxes::FourAxes(const Shape& shape) {
         axis[to] = from;
     }
     stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
+}
+
+/// The slowest axis evenly, the others by multiples of fractions.
+Place spread(const Place& extent, std::uint64_t i, std::uint64_t n) {
+    std::size_t slowest = 0;
+    while (slowest < k_x && extent[slowest] == 1) ++slowest;
+    std::size_t others = 0;
+    for (std::size_t a = slowest + 1; a < 4; ++a) others += extent[a] > 1 ? 1 : 0;
+    Place place{};
+    place[slowest] = at_fraction((2 * i + 1) * ((std::uint64_t{1} << 63) / n), extent[slowest]);
+    std::size_t fraction = 0;
+    for (std::size_t a = slowest + 1; a < 4; ++a) {
+        if (extent[a] == 1) continue;
+        place[a] = at_fraction((i + 1) * k_fractions[others][fraction++], extent[a]);
+    }
+    return place;
 }
 
 template <class T>
@@ -71,7 +71,8 @@ template <class T>
 void Spots<T>::read(std::size_t most) {
     run_ = static_cast<std::size_t>(std::min<std::uint64_t>(k_run, axes_.extent[k_x]));
     const std::size_t n = std::clamp<std::size_t>(axes_.count() / (4 * run_), 1, most);
-    places_ = spread(axes_, n);
+    places_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) places_[i] = spread(axes_.extent, i, n);
     std::vector<const T*> runs(n), neighbours(n);
     for (std::size_t i = 0; i < n; ++i) {
         Place& at = places_[i];

@@ -33,6 +33,9 @@ struct FourAxes {
 
 using Place = std::array<std::uint64_t, 4>;
 
+/// One of n places that fill a box evenly, whatever n is: the i-th.
+Place spread(const Place& extent, std::uint64_t i, std::uint64_t n);
+
 struct Pick {
     Place at{};
     double weight = 1;

@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::size_t k_explored_places = 12;
 constexpr std::uint64_t k_even_quarters = 2;
+// A finer lattice on coarser levels makes for better predictions where most residuals are zero; of
+// more bits per value than this, it only costs. (Rehearsing both is no better, in a piece even
+// worse: it has more values on coarser levels than the block.)
+constexpr double k_even_lattice_bits = 1.5;
 
 /// The pass along one axis at its best.
 struct AxisChoice {
@@ -90,7 +94,9 @@ double rehearse(Rehearsal<T>& rehearsal, int rank, std::size_t n_pieces,
     // Sampled rows overrate noise, against which cubic is worse: ask the encoder.
     using Settings = InterpolationSettings;
     consider([&](Settings& other) { other.cubic = linear_where_sampled; });
-    consider([](Settings& other) { other.alpha = other.beta = 16; });
+    if (best.bits > k_even_lattice_bits * static_cast<double>(n_pieces)) {
+        best.settings.alpha = best.settings.beta = 16;
+    }
     settings = best.settings;
     return best.bits;
 }
@@ -134,7 +140,7 @@ template <class T>
 std::size_t tuning_pieces(const Shape& shape) {
     constexpr std::uint64_t k_values_per_piece = 1U << 18;
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(shape.count() / k_values_per_piece, 2,
-                                                              Rehearsal<T>::k_tuning_pieces));
+                                                              Rehearsal<T>::k_most_pieces));
 }
 
 struct LorenzoChoice {
