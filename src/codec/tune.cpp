@@ -16,9 +16,11 @@ namespace {
 constexpr std::size_t k_explored_places = 12;
 constexpr std::uint64_t k_even_quarters = 2;
 // A finer lattice on coarser levels makes for better predictions where most residuals are zero; of
-// more bits per value than this, it only costs. (Rehearsing both is no better, in a piece even
-// worse: it has more values on coarser levels than the block.)
+// more bits per value than this, it only costs. To rehearse both tells less than the bits do: a
+// piece has more values on coarser levels than the block. But of hardly any bits either may be
+// twice as good.
 constexpr double k_even_lattice_bits = 1.5;
+constexpr double k_hardly_any_bits = 0.03;
 
 /// The pass along one axis at its best.
 struct AxisChoice {
@@ -94,9 +96,10 @@ double rehearse(Rehearsal<T>& rehearsal, int rank, std::size_t n_pieces,
     // Sampled rows overrate noise, against which cubic is worse: ask the encoder.
     using Settings = InterpolationSettings;
     consider([&](Settings& other) { other.cubic = linear_where_sampled; });
-    if (best.bits > k_even_lattice_bits * static_cast<double>(n_pieces)) {
-        best.settings.alpha = best.settings.beta = 16;
-    }
+    const double bits = best.bits / static_cast<double>(n_pieces);
+    const auto even_lattice = [](Settings& other) { other.alpha = other.beta = 16; };
+    if (bits > k_even_lattice_bits) even_lattice(best.settings);
+    if (bits < k_hardly_any_bits) consider(even_lattice);
     settings = best.settings;
     return best.bits;
 }
