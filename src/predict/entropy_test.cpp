@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <set>
 
 namespace caesura::predict {
 namespace {
@@ -96,6 +97,26 @@ TEST(ByteEntropy, is_that_of_the_bytes) {
     EXPECT_NEAR(byte_entropy(histogram), 1.0, 0.001);
     histogram.fill(100);
     EXPECT_NEAR(byte_entropy(histogram), 8.0, 1e-12);
+}
+
+// Goal: how many distinct codes a whole block will have, from 1 % of it: within 25 % (the
+// tails that were never sampled are missing), from a few to ten thousand.
+TEST(CodeCost, tells_how_many_codes_there_will_be) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    for (const double spread : {2.0, 30.0, 500.0, 4000.0}) {
+        std::mt19937 random(k_seed);
+        std::normal_distribution<double> normal(0.0, spread);
+        std::vector<std::int32_t> codes(1u << 19);
+        for (std::int32_t& code : codes)
+            code = static_cast<std::int32_t>(std::lround(normal(random)));
+        const std::set<std::int32_t> distinct(codes.begin(), codes.end());
+        const std::span<const std::int32_t> sample(codes.data(), codes.size() / 100);
+        const CodeCost cost = code_cost(sample, sample.size(), 32.0, codes.size());
+        const auto exact = static_cast<double>(distinct.size());
+        EXPECT_NEAR(cost.symbols, exact, 0.25 * exact + 3.0) << "spread " << spread;
+    }
+    const std::vector<std::int32_t> zeros(1000, 0);
+    EXPECT_EQ(code_cost(zeros, 1000, 32.0, 1u << 20).symbols, 1.0);
 }
 
 }  // namespace

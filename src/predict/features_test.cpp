@@ -202,5 +202,62 @@ TEST(SampleBlock, a_bound_that_means_nothing_is_lossless) {
     EXPECT_EQ(sample_block(nullptr, float32, whole({0, 4}), whole({0, 4}), lossless()).values, 0u);
 }
 
+Features sample_for(const char* codec, const std::vector<float>& field, const Shape& shape,
+                    double bound) {
+    return sample_block(reinterpret_cast<const std::byte*>(field.data()), float32, whole(shape),
+                        whole(shape), absolute(bound), codec);
+}
+
+// Goal: what will compress a block decides what is looked at: exact bytes for lossless codecs,
+// rounded ones for those that round (fewer bits for a looser bound), ZFP's own stream for ZFP.
+TEST(SampleBlock, looks_at_what_the_codec_will_see) {
+    const Shape shape{48, 48, 48};
+    const auto field = smooth_field<float>(shape, 3, k_seed);
+    const double exact = sample(field, shape, lossless()).bits_per_value;
+    for (const char* codec : {"zstd", "blosc2"})
+        EXPECT_EQ(sample_for(codec, field, shape, 0.01).bits_per_value, exact) << codec;
+    for (const char* codec : {"round+zstd", "round+blosc2"}) {
+        const double fine = sample_for(codec, field, shape, 1e-4).bits_per_value;
+        const double coarse = sample_for(codec, field, shape, 1e-2).bits_per_value;
+        EXPECT_LT(fine, exact - 5.0) << codec;
+        EXPECT_LT(coarse, fine - 4.0) << codec;
+        EXPECT_EQ(sample_for(codec, field, shape, 1e-30).bits_per_value, exact) << codec;
+    }
+    const double zfp = sample_for("zfp", field, shape, 1e-3).bits_per_value;
+    EXPECT_LT(sample_for("zfp", field, shape, 1e-1).bits_per_value, zfp - 4.0);
+    EXPECT_GT(zfp, sample_for("sz3", field, shape, 1e-3).bits_per_value);
+    const Features any = sample_for("", field, shape, 1e-3);
+    EXPECT_EQ(any.bits_per_value, sample_for("filter:32015", field, shape, 1e-3).bits_per_value);
+}
+
+// Goal: on a smooth field interpolation is told to be the better predictor, on noise Lorenzo never
+// is far behind; the better one is what smooth_bits_per_value says.
+TEST(SampleBlock, tells_both_of_sz3s_ways) {
+    const Shape shape{64, 64, 64};
+    const Features smooth = sample_for("sz3", smooth_field<float>(shape, 4, k_seed), shape, 1e-2);
+    EXPECT_LT(smooth.interpolated_bits_per_value, smooth.bits_per_value);
+    EXPECT_EQ(smooth.smooth_bits_per_value, smooth.interpolated_bits_per_value);
+    const Features noise = sample_for("sz3", noise_field<float>(shape, k_seed), shape, 1e-2);
+    EXPECT_EQ(noise.smooth_bits_per_value,
+              std::min(noise.bits_per_value, noise.interpolated_bits_per_value));
+    EXPECT_GT(noise.symbols, 100.0);
+    EXPECT_GT(noise.interpolated_symbols, 100.0);
+}
+
+TEST(SampleBlock, says_when_a_codec_cannot_take_the_values) {
+    const Shape shape{32, 32, 32};
+    auto field = smooth_field<float>(shape, 3, k_seed);
+    for (const char* codec : {"sz3", "zfp"})
+        EXPECT_TRUE(sample_for(codec, field, shape, 0.01).finite);
+    for (std::size_t i = 0; i < field.size(); i += 5)
+        field[i] = std::numeric_limits<float>::quiet_NaN();
+    const double exact = sample(field, shape, lossless()).bits_per_value;
+    for (const char* codec : {"sz3", "zfp"}) {
+        const Features features = sample_for(codec, field, shape, 0.01);
+        EXPECT_FALSE(features.finite) << codec;
+        EXPECT_EQ(features.bits_per_value, exact) << codec << " goes lossless";
+    }
+}
+
 }  // namespace
 }  // namespace caesura::predict
