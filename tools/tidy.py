@@ -40,7 +40,13 @@ ROOMS: dict[str, set[str]] = {
     "simulate": {"base", "plan"},
 }
 # Public headers that are not named after their room.
-PUBLIC_ROOM = {"caesura.h": "capi", "mpi.h": "capi", "mpi.hpp": "base"}
+PUBLIC_ROOM = {
+    "caesura.h": "capi",
+    "mpi.h": "capi",
+    "mpi.hpp": "base",
+    "host.hpp": "base",
+    "times.hpp": "predict",
+}
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 
 # In block only the adaptor of HDF5 filter plugins and what loads them for it.

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "caesura/codec.hpp"
+#include "caesura/times.hpp"
 
 namespace caesura::predict {
 
@@ -34,6 +35,7 @@ struct Features {
     double interpolated_symbols = 0.0;  ///< distinct codes with interpolation
     std::uint64_t block = k_no_block;   ///< which block of the field: the same number for the same
                                         ///< place in every dump, so that its past is known
+    Mode mode = Mode::automatic;  ///< estimated: what the codec will choose
 };
 
 /// Sample contiguous sub-blocks (so that residuals are exact) of `part` inside a dense array.
@@ -118,56 +120,6 @@ class SizeModel {
     std::uint64_t dump_ = 0;
     double dump_n_ = 0.0, dump_sum_ = 0.0, dump_squares_ = 0.0;  // steps of the dump at hand
     double dumps_ = 0.0;
-};
-
-/// Seconds that one codec takes to compress a block, over the bits per value it makes of it.
-///
-/// Calls: not thread-safe; one thread at a time per model.
-class CompressModel {
-  public:
-    /// @param codec_name  selects the initial curve (CodecSpec::name).
-    CompressModel(std::string_view codec_name, DType dtype);
-    /// @param bits_per_value  of the compressed block, predicted.
-    /// Source: S1-Eq1 with the clamp, refined by finished tasks.
-    double predict_s(std::uint64_t raw_bytes, double bits_per_value) const;
-    /// @param compress_s  duration of the finished compression. A value that cannot be right (not
-    ///                    finite, <= 0; no bytes) is passed over.
-    void learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s);
-
-  private:
-    struct Curve {  // S1-Eq1: compression throughput over bits per value, bytes/s
-        double low, high, exponent;
-    };
-    Curve curve_;
-    double value_bits_;
-    double log_speed_ = 0.0;  // ln(measured / curve throughput)
-    std::uint64_t learned_ = 0;
-};
-
-/// Seconds of one write of so many bytes, learned from finished writes.
-/// Source: S1-Eq2, t = bytes / throughput(bytes), with a fixed cost per write.
-///
-/// Calls: not thread-safe; one thread at a time per model.
-class WriteModel {
-  public:
-    double predict_s(std::uint64_t bytes) const;
-    /// A duration that cannot be right (not finite, < 0) is passed over.
-    void learn(std::uint64_t bytes, double write_s);
-
-  private:
-    // Normal equations of t = latency + s_per_byte * bytes, old writes weighing less and less.
-    struct Sums {
-        double n = 0.0, w = 0.0, x = 0.0, xx = 0.0, t = 0.0, xt = 0.0;
-        void scale(double factor);
-        void add(double weight, double bytes, double time_s);
-    };
-    void add_anchors(Sums& sums) const;
-    void solve();
-
-    double latency_s_ = 1.0e-3;
-    double s_per_byte_ = 1.0e-9;
-    Sums sums_;
-    std::uint64_t learned_ = 0;
 };
 
 /// Bytes to reserve for a region that will hold these blocks: the sum of the means plus

@@ -4,14 +4,15 @@
 #include <limits>
 #include <random>
 
-#include "caesura/predict.hpp"
+#include "caesura/times.hpp"
 
 namespace caesura::predict {
 namespace {
 
 constexpr unsigned k_seed = 20221116;
 constexpr std::uint64_t k_raw = 1u << 23;
-constexpr const char* k_codecs[] = {"none", "sz3", "zfp", "zstd", "blosc2", "filter:32015"};
+constexpr const char* k_codecs[] = {"none",   "sz3",          "zfp",    "zstd",
+                                    "blosc2", "filter:32015", "caesura"};
 
 // Goal: S1-Eq1: slower with more bits, between the curve's ends, in proportion to the data.
 TEST(CompressModel, time_follows_the_clamped_curve) {
@@ -36,11 +37,10 @@ TEST(CompressModel, time_follows_the_clamped_curve) {
 }
 
 TEST(CompressModel, of_our_codec_expects_gigabytes_a_second_in_every_mode) {
-    for (const char* name : {"caesura", "caesura:fast", "caesura:strong"}) {
-        const double bytes_per_s =
-            static_cast<double>(k_raw) / CompressModel(name, float32).predict_s(k_raw, 2.0);
-        EXPECT_GT(bytes_per_s, 2e9) << name;
-        EXPECT_LT(bytes_per_s, 6e9) << name;
+    for (const Mode mode : {Mode::automatic, Mode::fast, Mode::strong, Mode::planes}) {
+        const double s = CompressModel("caesura", float32).predict_s(k_raw, 2.0, mode);
+        EXPECT_GT(static_cast<double>(k_raw) / s, 2e9) << static_cast<int>(mode);
+        EXPECT_LT(static_cast<double>(k_raw) / s, 7e9) << static_cast<int>(mode);
     }
 }
 
@@ -60,6 +60,34 @@ TEST(CompressModel, learns_the_machines_speed) {
         EXPECT_NEAR(model.predict_s(k_raw, 4.0) / (slow_down * fresh.predict_s(k_raw, 4.0)), 1.0,
                     0.1);
     }
+}
+
+// Goal: what blocks of few bits teach moves predictions for many bits too (the machine is slower),
+// and blocks of different bits together correct the curve's shape.
+TEST(CompressModel, learns_across_blocks_of_different_bits) {
+    const CompressModel fresh("sz3", float32);
+    const auto truth = [&](double bits) {  // twice as slow for few bits, three times for many
+        return fresh.predict_s(k_raw, bits) * (2.0 + std::min(1.0, bits / 16.0));
+    };
+    CompressModel model("sz3", float32);
+    for (int i = 0; i < 20; ++i) model.learn(k_raw, 1.0, truth(1.0));
+    EXPECT_NEAR(model.predict_s(k_raw, 16.0) / fresh.predict_s(k_raw, 16.0), 2.06, 0.15);
+    for (int i = 0; i < 100; ++i)
+        for (const double bits : {0.5, 2.0, 6.0, 16.0}) model.learn(k_raw, bits, truth(bits));
+    for (const double bits : {0.5, 2.0, 6.0, 16.0})
+        EXPECT_NEAR(model.predict_s(k_raw, bits) / truth(bits), 1.0, 0.06) << bits;
+}
+
+// Goal: one finished block does not outweigh a calibration, but sets the scale where there is none.
+TEST(CompressModel, trusts_a_calibration_more_than_one_block) {
+    Profile profile;
+    profile.compress = {{"sz3", "", float32, CompressCurve{}, 0.05, 30}};
+    CompressModel calibrated("sz3", float32, &profile), built_in("sz3", float32);
+    const double slow_s = 3.0 * calibrated.predict_s(k_raw, 2.0);
+    calibrated.learn(k_raw, 2.0, slow_s);
+    built_in.learn(k_raw, 2.0, slow_s);
+    EXPECT_LT(calibrated.predict_s(k_raw, 2.0), 0.85 * slow_s);
+    EXPECT_NEAR(built_in.predict_s(k_raw, 2.0), slow_s, 0.03 * slow_s);
 }
 
 // Goal: nothing that is learned makes a prediction that is negative, zero or infinite.

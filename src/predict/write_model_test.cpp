@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "caesura/predict.hpp"
+#include "caesura/times.hpp"
 
 namespace caesura::predict {
 namespace {
@@ -97,6 +97,18 @@ TEST(WriteModel, stays_sane_whatever_it_is_told) {
             }
         }
     }
+}
+
+// Goal: a measured curve keeps its shape when the file system turns out three times slower today.
+TEST(WriteModel, scales_the_curve_it_starts_from) {
+    const WriteCurve curve{1e-3, {0.0, 1e7}, {2e-10, 4e-9}};
+    WriteModel model(curve);
+    for (const std::uint64_t bytes : {100'000u, 10'000'000u, 50'000'000u})
+        EXPECT_DOUBLE_EQ(model.predict_s(bytes), curve.predict_s(static_cast<double>(bytes)));
+    for (int i = 0; i < 40; ++i)
+        for (const std::uint64_t bytes : {1'000'000u, 10'000'000u})
+            model.learn(bytes, 3.0 * curve.predict_s(static_cast<double>(bytes)));
+    EXPECT_LT(relative_error(model, 50'000'000, 3.0 * curve.predict_s(5e7)), 0.05);
 }
 
 TEST(WriteModel, passes_over_durations_that_cannot_be_right) {
