@@ -51,8 +51,8 @@ TEST(Host, calibration_lies_where_the_environment_says) {
         EXPECT_EQ(calibration_path("c-4"), "/y/z.json");
     }
     const Environment no_xdg("XDG_CONFIG_HOME", nullptr);
-    const Environment home("HOME", "/home/someone");
-    EXPECT_EQ(calibration_path("c-4"), "/home/someone/.config/caesura/calibration/c-4.json");
+    const Environment home("HOME", "/h");
+    EXPECT_EQ(calibration_path("c-4"), "/h/.config/caesura/calibration/c-4.json");
     const Environment no_home("HOME", nullptr);
     EXPECT_EQ(calibration_path("c-4"), "");
 }
