@@ -78,17 +78,18 @@ typedef struct caesura_communicator {
 } caesura_communicator;
 
 typedef struct caesura_options {
-    size_t struct_bytes;    /* sizeof(caesura_options): lets the struct grow */
-    const char* codec;      /* NULL: "caesura" */
-    uint64_t memory_bytes;  /* 0: from the machine */
-    uint64_t chunk_bytes;   /* 0: 8 MiB */
-    int planning;           /* 1; 0: first in, first out */
-    int durable;            /* 1: fsync at every commit */
-    int compress_threads;   /* 0: 1 */
-    const char* trace_path; /* NULL: none */
+    size_t struct_bytes;          /* sizeof(caesura_options): lets the struct grow */
+    const char* codec;            /* NULL: "caesura" */
+    uint64_t memory_bytes;        /* 0: from the machine */
+    uint64_t chunk_bytes;         /* 0: 8 MiB */
+    int planning;                 /* 1; 0: first in, first out */
+    int durable;                  /* 1: fsync at every commit */
+    int compress_threads;         /* 0: 1 */
+    const char* trace_path;       /* NULL: none */
+    const char* calibration_path; /* NULL: where `caesura calibrate` puts it; "none": built-in */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT \
-    { sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL }
+    { sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL }
 
 typedef struct caesura_writer caesura_writer;
 

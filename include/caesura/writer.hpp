@@ -46,7 +46,10 @@ struct WriterOptions {
     /// overflow to the end of the file, above 1 the other way round (S1's R_space). >= 0.
     double reserve_factor = 1.0;
     int compress_threads = 1;
-    bool durable = true;          ///< fsync data and metadata at every commit
+    bool durable = true;  ///< fsync data and metadata at every commit
+    /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
+    /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
+    std::string calibration_path = {};
     std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
     std::string author = {};      ///< openPMD root attribute, optional
     std::string software = "caesura";
@@ -87,6 +90,7 @@ struct WriterReport {
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
     std::uint64_t blocks = 0, writes = 0, dumps = 0;
     double compress_s = 0, write_s = 0, plan_s = 0;
+    double predicted_compress_s = 0;           ///< what compress_s was expected to be
     double put_s = 0, end_s = 0, close_s = 0;  ///< the application's time inside our calls
     double put_wait_s = 0;                     ///< of put_s, waiting for the memory budget
     std::uint64_t over_budget_bytes = 0;       ///< taken beyond the budget (no older dump to drain)

@@ -101,7 +101,10 @@ void bind_models(nb::module_& module) {
         .def_rw("interpolated_bits_per_value", &predict::Features::interpolated_bits_per_value)
         .def_rw("symbols", &predict::Features::symbols)
         .def_rw("interpolated_symbols", &predict::Features::interpolated_symbols)
-        .def_rw("block", &predict::Features::block);
+        .def_rw("block", &predict::Features::block)
+        .def_prop_ro("mode", [](const predict::Features& features) {
+            return name_of(features.mode, k_modes);
+        });
     nb::class_<predict::SizeModel>(
         module, "SizeModel",
         "What the finished blocks of one field have taught about the sizes of the next.\n\n"

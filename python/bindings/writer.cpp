@@ -82,6 +82,7 @@ WriterOptions to_options(const nb::dict& from) {
         options.algorithm = to_algorithm(nb::cast<std::string>(from["algorithm"]));
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
+    options.calibration_path = take(from, "calibration", options.calibration_path);
     options.trace_path = take(from, "trace", options.trace_path);
     options.author = take(from, "author", options.author);
     options.software = take(from, "software", options.software);
@@ -194,6 +195,7 @@ nb::dict to_python(const WriterReport& report) {
     out["writes"] = report.writes;
     out["dumps"] = report.dumps;
     out["compress_s"] = report.compress_s;
+    out["predicted_compress_s"] = report.predicted_compress_s;
     out["write_s"] = report.write_s;
     out["plan_s"] = report.plan_s;
     out["put_s"] = report.put_s;

@@ -56,6 +56,7 @@ class WriterReport:
     writes: int
     dumps: int
     compress_s: float
+    predicted_compress_s: float
     write_s: float
     plan_s: float
     put_s: float
@@ -169,6 +170,7 @@ class Writer:
         algorithm: str = "ext_johnson_backfill",
         compress_threads: int = 1,
         durable: bool = True,
+        calibration: str | os.PathLike[str] = "",
         trace: str | os.PathLike[str] = "",
         author: str = "",
         software: str = "caesura",
@@ -182,8 +184,9 @@ class Writer:
         other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
         "caesura:fast", "caesura:strong", "caesura:planes"), "none", or that of an HDF5 filter
         plugin: "sz3", "zfp", "zstd", ... verify: decode every lossy block again; None: where the
-        codec does not check every value by itself. trace: a Chrome trace a rank, "%r"
-        in it becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
+        codec does not check every value by itself. calibration: what `caesura calibrate` measured,
+        from which predicted times start; "": where it puts it, "none": built-in values. trace: a
+        Chrome trace a rank, "%r" in it becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
 
         Raises OSError (the path cannot be written), ValueError (an option), RuntimeError (the
         codec's plugin is not installed).
@@ -212,6 +215,7 @@ class Writer:
                 "algorithm": algorithm,
                 "compress_threads": int(compress_threads),
                 "durable": bool(durable),
+                "calibration": os.fspath(calibration),
                 "trace": os.fspath(trace),
                 "author": author,
                 "software": software,

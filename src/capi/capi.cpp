@@ -55,6 +55,7 @@ caesura::WriterOptions options_of(const caesura_options* given) {
     options.durable = all.durable != 0;
     if (all.compress_threads) options.compress_threads = all.compress_threads;
     if (all.trace_path) options.trace_path = all.trace_path;
+    if (all.calibration_path) options.calibration_path = all.calibration_path;
     return options;
 }
 

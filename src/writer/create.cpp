@@ -126,6 +126,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
         std::make_unique<Impl>(path, std::move(communicator), std::move(options), budget_bytes);
     if (Status status = impl->agree(check_options(impl->options)); !status.ok()) return status;
     if (Status status = impl->open_file(); !status.ok()) return status;
+    if (Status status = impl->load_calibration(); !status.ok()) return status;
     run::ExecutorOptions lanes;
     lanes.compress_threads = impl->options.compress_threads;
     lanes.planning = impl->options.planning;

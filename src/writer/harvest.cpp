@@ -54,9 +54,10 @@ void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {
     const predict::Features& features = dump.features[index];
     writer::FieldState& field = fields[dump.job_fields[index]];
     const double values = static_cast<double>(features.values);
-    field.times.learn(features.values * size_of(job.dtype),
-                      values > 0.0 ? 8.0 * field.sizes.predict(features).mean / values : 0.0,
-                      job.compress_s);
+    if (values > 0.0)
+        field.times.learn(features.values * size_of(job.dtype),
+                          8.0 * static_cast<double>(job.stored_bytes) / values, job.compress_s,
+                          features.mode);
     field.sizes.learn(features, job.stored_bytes);
     ++totals.blocks;
     totals.raw_bytes += job.valid.count() * size_of(job.dtype);

@@ -43,7 +43,7 @@ struct OpenDump {
 
 struct FieldState {
     FieldState(std::string field_name, DType type, const Shape& extents, const ErrorBound& asked,
-               CodecSpec codec_spec, FieldOptions field_options)
+               CodecSpec codec_spec, FieldOptions field_options, const predict::Profile* profile)
         : name(std::move(field_name)),
           dtype(type),
           shape(extents),
@@ -51,7 +51,7 @@ struct FieldState {
           codec(std::move(codec_spec)),
           options(std::move(field_options)),
           sizes(codec.name, type),
-          times(codec.name, type) {}
+          times(codec.name, type, profile) {}
 
     std::string name;
     DType dtype = float32;
@@ -126,8 +126,9 @@ struct Writer::Impl {
          std::uint64_t budget_bytes);
     ~Impl();
 
-    // ---- set-up (create.cpp)
+    // ---- set-up (create.cpp, calibration.cpp)
     Status open_file();
+    Status load_calibration();
 
     // ---- iterations and puts (writer.cpp, put.cpp)
     void begin_iteration(std::uint64_t number);
@@ -235,6 +236,7 @@ struct Writer::Impl {
     bool comm_failed = false;
     bool closed = false;
 
+    std::optional<predict::Profile> profile;  // measured on this class of machines
     predict::WriteModel write_model;
     WriterReport totals;
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};

@@ -91,8 +91,9 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
         const auto values = std::max<double>(1.0, static_cast<double>(features.values));
         assembly.features.push_back(features);
         assembly.predicted.push_back(bytes);
-        assembly.compress_s.push_back(
-            field.times.predict_s(features.values * size_of(job.dtype), 8.0 * bytes.mean / values));
+        assembly.compress_s.push_back(field.times.predict_s(
+            features.values * size_of(job.dtype), 8.0 * bytes.mean / values, features.mode));
+        totals.predicted_compress_s += assembly.compress_s.back();
     }
 }
 

@@ -46,7 +46,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
 
-    impl_->fields.emplace_back(name, dtype, shape, bound, codec, options);
+    impl_->fields.emplace_back(name, dtype, shape, bound, codec, options,
+                               impl_->profile ? &*impl_->profile : nullptr);
     const std::string definition =
         fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
                     static_cast<int>(bound.kind), bound.value, codec.name);

@@ -1,0 +1,71 @@
+// What was measured on this class of machines, for the models to start from.
+//
+// Invariants:
+//  - All ranks start from the same text: rank 0 reads it, the others are told. Models may still
+//    differ from rank to rank: each finds its own file system.
+//  - A calibration that is missing, damaged or somebody else's is never an error of the writer: the
+//    models start from built-in curves, and on_message says why.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "caesura/host.hpp"
+#include "writer/impl.hpp"
+
+namespace caesura {
+namespace {
+
+constexpr std::uint64_t k_most_bytes = 16u << 20;  // a profile has some 20 KB
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+    return file.bad() ? "" : std::move(text).str();
+}
+
+}  // namespace
+
+Status Writer::Impl::load_calibration() {
+    std::string text, place = options.calibration_path;
+    const bool named = !place.empty() || std::getenv("CAESURA_CALIBRATION") != nullptr;
+    if (rank == 0) {
+        if (place.empty()) place = calibration_path(host_class().name);
+        if (!place.empty() && place != "none") text = read_text(place);
+        if (text.size() > k_most_bytes) text.clear();
+        if (text.empty() && named && place != "none")
+            say(
+                fmt::format("calibration {} cannot be read; predictions start from built-in "
+                            "values. `caesura calibrate --output {}` makes it",
+                            place, place));
+    }
+    std::uint64_t length = text.size();
+    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&length, 1)), 0); !sent.ok())
+        return sent;
+    if (length == 0) return {};
+    text.resize(length);
+    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(text)), 0); !sent.ok())
+        return sent;
+    auto parsed = predict::parse_profile(text);
+    if (!parsed.ok()) {
+        if (rank == 0) say(fmt::format("{}: {}", place, parsed.status().message()));
+        return {};
+    }
+    const std::string here = host_class().name;
+    // A file that was named is used all the same: whoever names it knows the machines.
+    if (parsed->host_class != here) {
+        if (rank == 0)
+            say(fmt::format("calibration {} is of {}, this machine is {}{}", place,
+                            parsed->host_class, here,
+                            named ? "" : ": not used; `caesura calibrate` measures this one"));
+        if (!named) return {};
+    }
+    if (const auto* curve = parsed->find_write(file_system_type(path), false); curve != nullptr)
+        write_model = predict::WriteModel(*curve);
+    profile = std::move(*parsed);
+    return {};
+}
+
+}  // namespace caesura
