@@ -186,7 +186,8 @@ class Writer:
         plugin: "sz3", "zfp", "zstd", ... verify: decode every lossy block again; None: where the
         codec does not check every value by itself. calibration: what `caesura calibrate` measured,
         from which predicted times start; "": where it puts it, "none": built-in values. trace: a
-        Chrome trace a rank, "%r" in it becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
+        Chrome trace a rank, "%r" in it becomes the rank. The rest is WriterOptions of
+        caesura/writer.hpp.
 
         Raises OSError (the path cannot be written), ValueError (an option), RuntimeError (the
         codec's plugin is not installed).

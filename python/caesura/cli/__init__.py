@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from caesura.cli import demo, info, recover, report, verify
+from caesura.cli import calibrate, demo, info, recover, report, verify
 
 app = typer.Typer(
     name="caesura",
@@ -23,4 +23,5 @@ app.command("info")(info.info)
 app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)
 app.command("report")(report.report)
+app.command("calibrate")(calibrate.calibrate)
 app.command("demo")(demo.demo)
