@@ -52,7 +52,7 @@ class Panel:
                 r=2.4,
                 class_=f"mark {class_}",
                 stroke_width=0,
-            )  # fmt: skip
+            )
         )
 
     def curve(self, function: Callable[[float], float], class_: str) -> None:
@@ -113,7 +113,7 @@ def figure_5(measured: list, profile: Any) -> str:
             if curve is not None:
                 panel.curve(lambda b, c=curve: 8.4e6 / c.predict_s(8_400_000, b) / 1e6, "bad")
         for row, (name, class_) in enumerate([*shown.items(), ("calibrated curve", "bad")]):
-            left, top, right, bottom = panel.box
+            _, top, right, _ = panel.box
             panel.parts.append(
                 svg.words(right - 6, top + 16 + 14 * row, name, f"name {class_}", "end")
             )

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 namespace caesura {
 namespace {
@@ -43,7 +44,7 @@ std::string as_file_name(const std::string& text) {
     std::string plain = text.substr(0, text.find('@'));
     for (const char* noise : {"(R)", "(TM)", "(r)", "(tm)", "CPU", "Processor"})
         for (std::size_t at; (at = plain.find(noise)) != std::string::npos;)
-            plain.replace(at, std::string(noise).size(), " ");
+            plain.replace(at, std::string_view(noise).size(), 1, ' ');
     std::string name;
     for (const char c : plain) {
         const auto byte = static_cast<unsigned char>(c);

@@ -56,8 +56,7 @@ def calibrate(
 
     Exit codes: 0; 2 usage; 3 the directory or the profile's place cannot be written.
     """
-    core = need_core(as_json)
-    from caesura import calibration
+    need_core(as_json)
     from caesura.calibration import measuring
 
     if not _LEAST_S <= seconds <= _MOST_S:
@@ -69,30 +68,46 @@ def calibrate(
         if name not in measuring.CODECS:
             known = ", ".join(measuring.CODECS)
             stop(f"--codec is '{name}'; known are {known}", as_json, USAGE)
-    begin_s = time.monotonic()
     with expected_errors(as_json):
-        place = output or calibration.default_path()
-        if place is None:
-            raise ValueError("there is no place for the profile (no home directory, or "
-                             "CAESURA_CALIBRATION=none); give --output FILE")  # fmt: skip
-        _check_place(directory, place)
-        with _progress(as_json) as bar:
-            found = measuring.measure_compressions(
-                wanted, _COMPRESS_SHARE * seconds, bar("compressing")
-            )
-            writes = measuring.measure_writes(
-                directory, (1.0 - _COMPRESS_SHARE) * seconds, bar("writing")
-            )
-        file_system = core.file_system_type(str(directory))
-        points: dict[tuple, list] = dict(found.points)
-        points |= {(file_system, synced): samples for synced, samples in writes.items()}
-        profile, fits = _fit(points)
-        calibration.other_writes(place, profile, points)
-        calibration.save(profile, place, points)
-        picture = _save_picture(place, fits, points)
-    summary = {
+        summary = _run(directory, output, seconds, wanted, as_json)
+    if as_json:
+        print_json(summary)
+    else:
+        show(summary)
+
+
+def _run(
+    directory: Path, output: Path | None, seconds: float, codecs: tuple[str, ...], as_json: bool
+) -> dict[str, Any]:
+    """Measure, fit, keep. The summary is what --json prints."""
+    from caesura import _core, calibration
+    from caesura.calibration import measuring
+
+    begin_s = time.monotonic()
+    place = output or calibration.default_path()
+    if place is None:
+        raise ValueError(
+            "there is no place for the profile (no home directory, or CAESURA_CALIBRATION=none); "
+            "give --output FILE"
+        )
+    _check_place(directory, place)
+    with _progress(as_json) as bar:
+        found = measuring.measure_compressions(
+            codecs, _COMPRESS_SHARE * seconds, bar("compressing")
+        )
+        writes = measuring.measure_writes(
+            directory, (1.0 - _COMPRESS_SHARE) * seconds, bar("writing")
+        )
+    file_system = _core.file_system_type(str(directory))
+    points: dict[tuple, list] = dict(found.points)
+    points |= {(file_system, synced): samples for synced, samples in writes.items()}
+    profile, fits = _fit(points)
+    calibration.other_writes(place, profile, points)
+    calibration.save(profile, place, points)
+    picture = _save_picture(place, fits, points)
+    return {
         "path": str(place),
-        "picture": str(picture),
+        "picture": str(picture) if picture else None,
         "host": calibration.host_class(),
         "directory": str(directory),
         "file_system": file_system,
@@ -101,10 +116,6 @@ def calibrate(
         "compress": [_compress_summary(k, f, points) for k, f in fits.items() if len(k) == 3],
         "write": [_write_summary(k, f, points) for k, f in fits.items() if len(k) == 2],
     }
-    if as_json:
-        print_json(summary)
-    else:
-        show(summary)
 
 
 def _check_place(directory: Path, place: Path) -> None:
