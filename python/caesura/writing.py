@@ -183,10 +183,10 @@ class Writer:
         bound of fields that give none; neither means lossless. bound: the same as a value, for the
         other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
         "caesura:fast", "caesura:strong", "caesura:planes"), "none", or that of an HDF5 filter
-        plugin: "sz3", "zfp", "zstd", ... verify: decode every lossy block again; None: where the
-        codec does not check every value by itself. calibration: a profile of `caesura calibrate`;
-        "": where that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it
-        becomes the rank. The rest is WriterOptions of caesura/writer.hpp.
+        plugin: "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec
+        does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
+        that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
+        rank. The rest is WriterOptions of caesura/writer.hpp.
 
         Raises OSError (the path cannot be written), ValueError (an option), RuntimeError (the
         codec's plugin is not installed).
