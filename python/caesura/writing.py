@@ -188,7 +188,7 @@ class Writer:
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. The rest is WriterOptions of caesura/writer.hpp.
 
-        Raises OSError (path not writable), ValueError (option), RuntimeError (plugin not installed).
+        Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
         from caesura import _core
