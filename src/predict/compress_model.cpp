@@ -90,9 +90,11 @@ CompressModel::CompressModel(std::string_view codec_name, DType dtype, const Pro
         const CompressCurve* measured = nullptr;
         double scale = 32.0 / value_bits_;
         if (profile != nullptr) {
-            for (const std::string_view name : {codec_name, codec}) {
-                if (measured == nullptr) measured = profile->find(name, name_of(known.mode), dtype);
-            }
+            // What the codec chose by itself was measured, or what it was told to.
+            const std::string mode = name_of(known.mode);
+            for (const std::string& name :
+                 {std::string(codec_name), std::string(codec), std::string(codec) + ":" + mode})
+                if (measured == nullptr) measured = profile->find(name, mode, dtype);
         }
         calibrated_ = calibrated_ || measured != nullptr;
         if (measured != nullptr) scale = 1.0;

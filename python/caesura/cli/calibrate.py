@@ -27,6 +27,7 @@ from caesura.cli.common import (
 _LEAST_S, _MOST_S = 0.5, 100.0  # the rest of two minutes is for making fields and fits
 _COMPRESS_SHARE = 0.65
 _LEAST_SAMPLES = 3  # of a curve: fewer are no curve
+_ENOUGH_SAMPLES = 40  # to stand alone
 _BITS = (0.5, 2.0, 8.0)
 _SIZES = (1_000_000, 10_000_000, 100_000_000)
 _BLOCK_BYTES = 8 << 20
@@ -157,7 +158,7 @@ def _fit(points: dict[tuple, list]) -> tuple[Any, dict[tuple, Any]]:
     profile.cores = host["cores"]
     profile.created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     fits: dict[tuple, Any] = {}
-    for key, samples in points.items():
+    for key, samples in _pooled(points).items():
         if len(samples) < _LEAST_SAMPLES:
             continue
         if len(key) == 3:
@@ -167,6 +168,16 @@ def _fit(points: dict[tuple, list]) -> tuple[Any, dict[tuple, Any]]:
             fits[key] = curve = calibration.fit_write(samples)
             profile.add_write(*key, curve, curve.median_error(samples), len(samples))
     return profile, fits
+
+
+def _pooled(points: dict[tuple, list]) -> dict[tuple, list]:
+    """What codec "caesura" chose seldom is measured too seldom: what it was told to is as good."""
+    pooled = dict(points)
+    for key in points:
+        told = (f"{key[0]}:{key[1]}", *key[1:])
+        if len(key) == 3 and len(points[key]) < _ENOUGH_SAMPLES:
+            pooled[key] = [*points[key], *points.get(told, [])]
+    return pooled
 
 
 def _save_picture(place: Path, fits: dict[tuple, Any], points: dict[tuple, list]) -> Path | None:
