@@ -108,7 +108,7 @@ def other_writes(path: Path, profile: Profile, points: dict[tuple, list]) -> Non
         return
     for entry in document["write"]:
         key = (entry["file_system"], entry["synced"])
-        if key not in points:
+        if profile.find_write(*key) is None:
             curve = earlier.find_write(*key)
             profile.add_write(*key, curve, entry["median_error"], entry["samples"])
             points[key] = entry.get("points", [])

@@ -29,7 +29,7 @@ FOREIGN = ("sz3", "zfp", "zstd", "blosc2")
 CODECS = (*OWN, *FOREIGN)
 DTYPES = ("float32", "float64")
 _LOSSLESS = ("zstd", "blosc2")
-_SIDE = 128  # 128^3 float32 are 8 MiB
+SIDE = 128  # 128^3 float32 are 8 MiB
 _EXPONENTS = [0.5 * n for n in range(-14, -1)]  # of the bound relative to the range
 _OWN_BLOCKS_A_TURN = 4  # ours take milliseconds, others a tenth of a second
 _MOST_POINTS = 150  # a curve
@@ -51,7 +51,7 @@ class Compressions:
     missing: dict[str, str] = field(default_factory=dict)  # codecs that are not installed, and why
 
 
-def fields(side: int = _SIDE) -> list[np.ndarray]:
+def fields(side: int = SIDE) -> list[np.ndarray]:
     """Cubes from smooth to rough: power-law spectra, a density, and white noise (float64).
 
     Their ranges are 1, so that a bound is relative by itself.
@@ -62,7 +62,10 @@ def fields(side: int = _SIDE) -> list[np.ndarray]:
     k = np.fft.fftfreq(side, 1 / side)
     square = k[:, None, None] ** 2 + k[None, :, None] ** 2 + np.arange(side // 2 + 1) ** 2
     square[0, 0, 0] = 1.0
-    made = [np.fft.irfftn(spectrum * square ** (-slope / 2), noise.shape) for slope in (3.0, 2.0)]
+    axes = (0, 1, 2)
+    made = [
+        np.fft.irfftn(spectrum * square ** (-slope / 2), noise.shape, axes) for slope in (3.0, 2.0)
+    ]
     made.append(np.exp(2.0 * made[1] / made[1].std()))
     made.append(noise)
     return [np.ascontiguousarray((cube - cube.min()) / np.ptp(cube)) for cube in made]
@@ -105,10 +108,9 @@ def _block(cubes: list[np.ndarray], case: _Case, dtype: str, codec: str) -> np.n
 
 
 def measure_compressions(
-    codecs: tuple[str, ...], budget_s: float, progress: Progress, side: int = _SIDE
+    codecs: tuple[str, ...], budget_s: float, progress: Progress, side: int = SIDE
 ) -> Compressions:
-    """Compress blocks by all codecs in turn until the budget is spent."""
-    end_s = time.monotonic() + budget_s
+    """Compress blocks by all codecs in turn until the budget, without making fields, is spent."""
     found = Compressions()
     cubes = fields(side)
     usable = []
@@ -117,6 +119,7 @@ def measure_compressions(
             found.missing[codec] = why
         else:
             usable.append(codec)
+    end_s = time.monotonic() + budget_s
     turns = {(c, d): _cases(c, d, side) for c in usable for d in DTYPES}
     while turns:
         for codec, dtype in list(turns):
@@ -162,7 +165,6 @@ def measure_writes(
     with tempfile.NamedTemporaryFile(dir=directory, prefix="caesura-calibrate-") as file:
         descriptor, offset = file.fileno(), 0
         while sizes:
-            mixed.shuffle(sizes)
             for size in sizes:
                 left_s = end_s - time.monotonic()
                 if left_s <= 0.0 or size > left:
@@ -177,6 +179,7 @@ def measure_writes(
                 found[True].append((size, synced_s - begin_s))
                 offset += math.ceil(size / 4096) * 4096
                 left -= size
+            mixed.shuffle(sizes)  # at first from small to large: few seconds are enough for some
     return found
 
 

@@ -26,6 +26,7 @@ from caesura.cli.common import (
 
 _LEAST_S, _MOST_S = 0.5, 100.0  # the rest of two minutes is for making fields and fits
 _COMPRESS_SHARE = 0.65
+_SMALL_FIELDS_S = 5.0  # with less to spend, blocks of 1 MiB
 _LEAST_SAMPLES = 3  # of a curve: fewer are no curve
 _ENOUGH_SAMPLES = 40  # to stand alone
 _BITS = (0.5, 2.0, 8.0)
@@ -93,14 +94,15 @@ def _run(
         )
     _check_place(directory, place)
     with _progress(as_json) as bar:
+        side = measuring.SIDE if seconds >= _SMALL_FIELDS_S else measuring.SIDE // 2
         found = measuring.measure_compressions(
-            codecs, _COMPRESS_SHARE * seconds, bar("compressing")
+            codecs, _COMPRESS_SHARE * seconds, bar("compressing"), side
         )
         writes = measuring.measure_writes(
             directory, (1.0 - _COMPRESS_SHARE) * seconds, bar("writing")
         )
     file_system = _core.file_system_type(str(directory))
-    points: dict[tuple, list] = dict(found.points)
+    points: dict[tuple, list] = _pooled(found.points)
     points |= {(file_system, synced): samples for synced, samples in writes.items()}
     profile, fits = _fit(points)
     calibration.other_writes(place, profile, points)
@@ -158,7 +160,7 @@ def _fit(points: dict[tuple, list]) -> tuple[Any, dict[tuple, Any]]:
     profile.cores = host["cores"]
     profile.created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     fits: dict[tuple, Any] = {}
-    for key, samples in _pooled(points).items():
+    for key, samples in points.items():
         if len(samples) < _LEAST_SAMPLES:
             continue
         if len(key) == 3:
@@ -175,7 +177,7 @@ def _pooled(points: dict[tuple, list]) -> dict[tuple, list]:
     pooled = dict(points)
     for key in points:
         told = (f"{key[0]}:{key[1]}", *key[1:])
-        if len(key) == 3 and len(points[key]) < _ENOUGH_SAMPLES:
+        if len(points[key]) < _ENOUGH_SAMPLES:
             pooled[key] = [*points[key], *points.get(told, [])]
     return pooled
 
