@@ -1,8 +1,9 @@
 """The measurements behind a profile: compressions over bits per value, writes over their size.
 
 Invariants:
- - No measurement begins after its budget of seconds is spent, on a loaded machine too; what there
-   is by then is fitted. The order is mixed, so that it covers all codecs, bits and sizes.
+ - But for one turn of small ones, no measurement begins after its budget of seconds is spent, on a
+   loaded machine too; what there is by then is fitted. The order is mixed, so that it covers all
+   codecs, bits and sizes.
  - Compressions are measured in CPU time of the thread (what the Writer's lanes count), writes in
    wall time. Every block is met once at a time: repeated at once it would lie in the cache.
  - Nothing is left in the directory.
@@ -10,6 +11,7 @@ Invariants:
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
@@ -37,6 +39,7 @@ _SEED = 20221114
 
 MB = 1_000_000
 WRITE_SIZES = tuple(int(s * MB) for s in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100))
+_SMALL_WRITE = 2 * MB
 _MOST_WRITTEN = 6_000 * MB
 _SHARE_OF_FREE = 0.2
 
@@ -121,11 +124,13 @@ def measure_compressions(
             usable.append(codec)
     end_s = time.monotonic() + budget_s
     turns = {(c, d): _cases(c, d, side) for c in usable for d in DTYPES}
-    while turns:
+    for turn in itertools.count():
+        if not turns:
+            break
         for codec, dtype in list(turns):
             for _ in range(_OWN_BLOCKS_A_TURN if codec in OWN else 1):
                 left_s = end_s - time.monotonic()
-                if left_s <= 0.0:
+                if left_s <= 0.0 and turn > 0:
                     return found
                 progress(1.0 - left_s / budget_s)
                 _measure(found, cubes, codec, dtype, next(turns[codec, dtype]))
@@ -159,15 +164,18 @@ def measure_writes(
     free = shutil.disk_usage(directory).free
     left = int(min(most_bytes, _SHARE_OF_FREE * free))
     sizes = [size for size in WRITE_SIZES if size <= left / 8]
+    if not sizes:
+        return {False: [], True: []}
     data = np.random.default_rng(_SEED).bytes(max(sizes, default=1))
     mixed = random.Random(_SEED)
     found: dict[bool, list[tuple[int, float]]] = {False: [], True: []}
     with tempfile.NamedTemporaryFile(dir=directory, prefix="caesura-calibrate-") as file:
         descriptor, offset = file.fileno(), 0
-        while sizes:
+        for turn in itertools.count():
             for size in sizes:
                 left_s = end_s - time.monotonic()
-                if left_s <= 0.0 or size > left:
+                small = turn == 0 and size <= _SMALL_WRITE
+                if size > left or (left_s <= 0.0 and not small):
                     return found
                 progress(1.0 - left_s / budget_s)
                 begin_s = time.perf_counter()
