@@ -35,7 +35,7 @@ struct Features {
     double interpolated_symbols = 0.0;  ///< distinct codes with interpolation
     std::uint64_t block = k_no_block;   ///< which block of the field: the same number for the same
                                         ///< place in every dump, so that its past is known
-    Mode mode = Mode::automatic;  ///< estimated: what the codec will choose
+    Mode mode = Mode::automatic;        ///< estimated: what the codec will choose
 };
 
 /// Sample contiguous sub-blocks (so that residuals are exact) of `part` inside a dense array.
