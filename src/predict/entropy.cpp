@@ -23,23 +23,22 @@ constexpr int k_outlier_bucket = 2 * k_buckets;                   // after both 
 // bits that an ideal coder of runs would. Fitted to SZ3's (zstd's) output on cosmology fields.
 constexpr double k_run_inefficiency = 1.3;
 
-struct Bucket {
-    int index;
-    int extra_bits;  // log2 of the codes that share the bucket
-};
-
-Bucket bucket_of(std::int32_t code) {
-    if (code == k_outlier) return {k_outlier_bucket, 0};
+std::size_t bucket_of(std::int32_t code) {
     const auto magnitude = static_cast<std::uint32_t>(code < 0 ? -code : code);
-    int index = static_cast<int>(magnitude);
-    int extra_bits = 0;
+    std::uint32_t index = magnitude;
     if (magnitude >= k_exact_codes) {
-        const int octave = std::bit_width(magnitude) - 1;  // 5 .. 14
-        extra_bits = octave - 4;
+        if (code == k_outlier) return k_outlier_bucket;
+        const auto octave = static_cast<std::uint32_t>(std::bit_width(magnitude)) - 1;  // 5 .. 14
         index = k_exact_codes + (octave - 5) * k_octave_buckets +
-                static_cast<int>((magnitude >> extra_bits) - k_octave_buckets);
+                ((magnitude >> (octave - 4)) - k_octave_buckets);
     }
-    return {code < 0 ? k_buckets + index : index, extra_bits};
+    return code < 0 ? k_buckets + index : index;
+}
+
+// log2 of the codes that share a bucket.
+int extra_bits_of(std::size_t bucket) {
+    const int index = static_cast<int>(bucket % k_buckets);
+    return index < k_exact_codes ? 0 : (index - k_exact_codes) / k_octave_buckets + 1;
 }
 
 // The plug-in estimate is too low by (symbols - 1) / (2 n) nats on average (Miller 1955).
@@ -55,13 +54,19 @@ double binary_entropy(double p) { return minus_p_log2_p(p) + minus_p_log2_p(1.0 
 // its row. Values of a field that are easily predicted lie together, so this is far less than the
 // entropy of independent flags.
 double run_bits(std::span<const std::int32_t> rows, std::size_t row_length, std::int32_t mode) {
-    std::array<std::array<double, 2>, 2> seen{};  // [is mode before][is mode now]
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        if (i % row_length != 0) seen[rows[i - 1] == mode][rows[i] == mode] += 1.0;
-    const double pairs = seen[0][0] + seen[0][1] + seen[1][0] + seen[1][1];
+    std::array<std::array<std::uint32_t, 2>, 2> seen{};  // [is mode before][is mode now]
+    for (std::size_t row = 0; row < rows.size(); row += row_length) {
+        bool before = rows[row] == mode;
+        for (std::size_t i = row + 1; i < row + row_length; ++i) {
+            const bool now = rows[i] == mode;
+            ++seen[before][now];
+            before = now;
+        }
+    }
+    const double pairs = static_cast<double>(seen[0][0]) + seen[0][1] + seen[1][0] + seen[1][1];
     double bits = 0.0;
     for (const auto& now : seen) {
-        const double n = now[0] + now[1];
+        const double n = static_cast<double>(now[0]) + now[1];
         if (n > 0.0) bits += n / pairs * binary_entropy(now[1] / n);
     }
     return bits;
@@ -74,11 +79,10 @@ struct Counts {
 
 Counts count(std::span<const std::int32_t> rows, double value_bits) {
     Counts result;
-    for (const std::int32_t code : rows) {
-        const Bucket bucket = bucket_of(code);
-        ++result.counts[static_cast<std::size_t>(bucket.index)];
-        result.extra_bits += code == k_outlier ? value_bits : bucket.extra_bits;
-    }
+    for (const std::int32_t code : rows) ++result.counts[bucket_of(code)];
+    for (std::size_t i = 0; i < k_outlier_bucket; ++i)
+        result.extra_bits += static_cast<double>(result.counts[i]) * extra_bits_of(i);
+    result.extra_bits += result.counts[k_outlier_bucket] * value_bits;
     return result;
 }
 
@@ -110,9 +114,7 @@ double expected_symbols(const Counts& sample, double n, double values) {
     double symbols = 0.0;
     for (std::size_t i = 0; i < k_outlier_bucket; ++i) {
         if (sample.counts[i] == 0) continue;
-        const auto index = static_cast<int>(i % k_buckets);
-        const int octave_of_16 = std::max(0, (index - k_exact_codes) / k_octave_buckets + 1);
-        const double codes = index < k_exact_codes ? 1.0 : std::ldexp(1.0, octave_of_16);
+        const double codes = std::ldexp(1.0, extra_bits_of(i));
         symbols += codes * -std::expm1(-values * (sample.counts[i] / n) / codes);
     }
     return symbols;

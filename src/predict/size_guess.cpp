@@ -77,7 +77,7 @@ double one_guess(Family family, const Features& features, double raw_bytes) {
 Priors priors_of(Family family, bool estimated) {
     switch (family) {
         case Family::own:
-            if (estimated) return {0.02, 0.015, 0.012, 0.0015, 0.02, 0.5};
+            if (estimated) return {0.014, 0.01, 0.007, 0.001, 0.02, 0.7};
             break;
         case Family::transform:
             return {0.02, 0.01, 0.003, 0.001, 0.02, 1.0};
