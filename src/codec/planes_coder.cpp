@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "codec/rans_section.hpp"
-
 namespace caesura::codec {
 
 void PlanesEncoder::begin(std::uint64_t, const TableSet&, TableStatistics*, std::uint64_t,
                           Output& out) {
     widths_.clear();
     out_ = &out;
+    begin_ = out.size();
 }
 
 void PlanesEncoder::put_chunk(const std::uint32_t* codes, std::size_t) {
@@ -21,9 +20,17 @@ void PlanesEncoder::put_chunk(const std::uint32_t* codes, std::size_t) {
 
 bool PlanesEncoder::finish() {
     const std::size_t head = out_->size();
+    const std::span<const std::uint8_t> widths(widths_.data(), widths_.size());
+    // Where codes are long, zstd would gain half a percent of the bytes and take a twentieth of
+    // the time, of decompression as well.
+    constexpr std::size_t k_code_bytes_per_width = 128;
     out_->push_back(std::byte{0});
-    const bool packed = put_small_bytes(*out_, {widths_.data(), widths_.size()});
-    out_->data()[head] = std::byte{packed};
+    if ((head - begin_) / k_code_bytes_per_width >= widths.size()) {
+        SmallBytes::put_raw(*out_, widths);
+    } else {
+        const bool packed = small_bytes_.put(*out_, widths);
+        out_->data()[head] = std::byte{packed};
+    }
     end_head(*out_, head);
     return false;
 }
@@ -39,7 +46,7 @@ Status PlanesDecoder::open(std::span<const std::byte> section, std::uint64_t n_c
     const bool packed = head[0] != std::byte{0};
     auto rest = head.subspan(1);
     widths_.resize(n_chunks_ * k_groups);
-    if (!take_small_bytes(rest, packed, widths_) || !rest.empty()) return corrupt;
+    if (!small_bytes_.take(rest, packed, widths_) || !rest.empty()) return corrupt;
     if (std::any_of(widths_.begin(), widths_.end(), [](std::uint8_t w) { return w > 32; })) {
         return corrupt;
     }

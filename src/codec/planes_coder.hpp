@@ -2,7 +2,7 @@
 // tables.
 //
 // Section: the chunks' packed bits, written where they stay, then a head: the widths of all groups,
-// 8 bytes a chunk (zstd where that helps).
+// 8 bytes a chunk (zstd where that pays).
 #pragma once
 
 #include <vector>
@@ -10,6 +10,7 @@
 #include "codec/aligned_buffer.hpp"
 #include "codec/entropy.hpp"
 #include "codec/rans_kernels.hpp"
+#include "codec/rans_section.hpp"
 
 namespace caesura::codec {
 
@@ -25,6 +26,8 @@ class PlanesEncoder final : public EntropyEncoder {
   private:
     AlignedBuffer<std::uint8_t> widths_;
     Output* out_ = nullptr;
+    std::size_t begin_ = 0;  // of the section
+    SmallBytes small_bytes_;
 };
 
 class PlanesDecoder final : public EntropyDecoder {
@@ -36,6 +39,7 @@ class PlanesDecoder final : public EntropyDecoder {
 
   private:
     std::vector<std::uint8_t> widths_;
+    SmallBytes small_bytes_;
     std::size_t chunk_ = 0, n_chunks_ = 0;
     const std::uint8_t* bits_ = nullptr;
 };

@@ -100,7 +100,7 @@ Status RansDecoder::read_classes(std::span<const std::byte>& rest, std::uint8_t 
     }
     const std::size_t total = counts[0] + counts[1] + counts[2];
     std::vector<std::uint8_t> all(total);
-    if (!take_small_bytes(rest, (flags & k_classes_packed_flag) != 0, all)) {
+    if (!small_bytes_.take(rest, (flags & k_classes_packed_flag) != 0, all)) {
         return corrupt("its class bytes are cut off, too many or do not unpack");
     }
     auto from = all.begin();

@@ -50,6 +50,7 @@ class RansDecoder final : public EntropyDecoder {
     std::array<RansSlots, k_tables> slots_;
     std::uint64_t has_slots_ = 0;  // bitmap: slots_ are made when first asked for
     std::vector<RansUnit> units_;
+    SmallBytes small_bytes_;
     std::vector<std::uint8_t> classes_[3];
     Cursor primary_, nonzero_, tail_;
     const std::uint8_t* tail_raw_ = nullptr;

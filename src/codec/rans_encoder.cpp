@@ -246,7 +246,7 @@ void RansEncoder::write_head(bool own) {
     }
     std::vector<std::uint8_t> all;
     for (const auto& classes : classes_) all.insert(all.end(), classes.begin(), classes.end());
-    const bool packed = put_small_bytes(*out_, all);
+    const bool packed = small_bytes_.put(*out_, all);
     const int flags = (own ? k_inline_tables_flag : 0) | (packed ? k_classes_packed_flag : 0);
     out_->data()[begin] = static_cast<std::byte>(flags);
     end_head(*out_, begin);

@@ -70,6 +70,7 @@ class RansEncoder final : public EntropyEncoder {
     std::vector<Run> runs_;
     std::vector<UnitRuns> unit_runs_;
     std::vector<RansUnit> units_;
+    SmallBytes small_bytes_;
 };
 
 }  // namespace caesura::codec

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "codec/byte_io.hpp"
 #include "codec/rans_kernels.hpp"
@@ -43,25 +44,41 @@ bool split_section(std::span<const std::byte> section, std::span<const std::byte
     return true;
 }
 
-bool put_small_bytes(Output& out, std::span<const std::uint8_t> bytes) {
-    std::vector<std::byte> packed(ZSTD_compressBound(bytes.size()));
-    const std::size_t n =
-        ZSTD_compress(packed.data(), packed.size(), bytes.data(), bytes.size(), 1);
-    const bool worth = ZSTD_isError(n) == 0 && n < bytes.size();
-    const auto stored = worth ? std::span<const std::byte>(packed).first(n) : std::as_bytes(bytes);
-    put_leb128(out, stored.size());
-    out.append(stored);
-    return worth;
+SmallBytes::~SmallBytes() {
+    ZSTD_freeCCtx(static_cast<ZSTD_CCtx*>(packing_));
+    ZSTD_freeDCtx(static_cast<ZSTD_DCtx*>(unpacking_));
 }
 
-bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes) {
+void SmallBytes::put_raw(Output& out, std::span<const std::uint8_t> bytes) {
+    put_leb128(out, bytes.size());
+    out.append(std::as_bytes(bytes));
+}
+
+bool SmallBytes::put(Output& out, std::span<const std::uint8_t> bytes) {
+    if (packing_ == nullptr) packing_ = ZSTD_createCCtx();
+    if (packing_ == nullptr) throw std::bad_alloc();
+    packed_.resize(std::max(packed_.size(), ZSTD_compressBound(bytes.size())));
+    const std::size_t n = ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(packing_), packed_.data(),
+                                            packed_.size(), bytes.data(), bytes.size(), 1);
+    if (ZSTD_isError(n) != 0 || n >= bytes.size()) {
+        put_raw(out, bytes);
+        return false;
+    }
+    put_leb128(out, n);
+    out.append(std::span(packed_).first(n));
+    return true;
+}
+
+bool SmallBytes::take(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes) {
     std::uint64_t stored = 0;
     if (!take_leb128(in, stored) || stored > in.size()) return false;
     const auto source = in.first(static_cast<std::size_t>(stored));
     in = in.subspan(source.size());
     if (packed) {
-        return ZSTD_decompress(bytes.data(), bytes.size(), source.data(), source.size()) ==
-               bytes.size();
+        if (unpacking_ == nullptr) unpacking_ = ZSTD_createDCtx();
+        if (unpacking_ == nullptr) throw std::bad_alloc();
+        return ZSTD_decompressDCtx(static_cast<ZSTD_DCtx*>(unpacking_), bytes.data(), bytes.size(),
+                                   source.data(), source.size()) == bytes.size();
     }
     if (source.size() != bytes.size()) return false;
     std::copy(source.begin(), source.end(), std::as_writable_bytes(bytes).begin());

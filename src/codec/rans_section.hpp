@@ -46,10 +46,25 @@ bool split_section(std::span<const std::byte> section, std::span<const std::byte
                    std::span<const std::byte>& head);
 
 /// A coder's side information, a byte or so per chunk: LEB128 size, then the bytes, through zstd
-/// where that makes them fewer. Returns whether it did.
-bool put_small_bytes(Output& out, std::span<const std::uint8_t> bytes);
-/// Take them off the front: exactly as many as `bytes` holds, or false.
-bool take_small_bytes(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes);
+/// where that makes them fewer. Keeps zstd's contexts, which take longer to make than to use.
+class SmallBytes {
+  public:
+    SmallBytes() = default;
+    ~SmallBytes();
+    SmallBytes(const SmallBytes&) = delete;
+    SmallBytes& operator=(const SmallBytes&) = delete;
+    /// Returns whether they went through zstd. Throws std::bad_alloc.
+    bool put(Output& out, std::span<const std::uint8_t> bytes);
+    /// As they are.
+    static void put_raw(Output& out, std::span<const std::uint8_t> bytes);
+    /// Take them off the front: exactly as many as `bytes` holds, or false. Throws std::bad_alloc.
+    bool take(std::span<const std::byte>& in, bool packed, std::span<std::uint8_t> bytes);
+
+  private:
+    void* packing_ = nullptr;    // ZSTD_CCtx
+    void* unpacking_ = nullptr;  // ZSTD_DCtx
+    std::vector<std::byte> packed_;
+};
 
 /// Tail values: symbol = bit length of value + 1, less one; the bits below its leading one lie
 /// raw, lowest first. The last symbol stands for any longer one; then all 32 bits of value + 1
