@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from caesura.cli import calibrate, demo, info, recover, report, verify
+from caesura.cli import calibrate, demo, evaluate, info, recover, report, verify
 
 app = typer.Typer(
     name="caesura",
@@ -25,3 +25,4 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("demo")(demo.demo)
+app.add_typer(evaluate.app, name="evaluate")
