@@ -32,6 +32,8 @@ class CodeCost {
     void add(std::uint32_t* codes, std::size_t n, std::uint64_t weight);
     /// What so many values stored exactly take beside their codes.
     void add_exact(std::size_t n, std::size_t value_bytes, std::uint64_t weight);
+    /// Bits that somebody else knows of, times the weights' unit.
+    void add_bits(std::uint64_t weighted) { raw_bits_ += weighted; }
     /// Fixed-length coding of the same.
     void add_planes(const std::uint32_t* codes, std::size_t n, std::uint64_t weight);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "codec/decode_frame.hpp"
@@ -279,6 +280,62 @@ Status encode_bytes(Bytes bytes, std::size_t value_bytes, bool checksum, Output&
     return status.ok() ? seal(frame.bytes()) : status;
 }
 
+/// Of a frame's slabs, by what `predict` says of some; nullopt where it does not.
+template <class Predict>
+std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict predict) {
+    const FrameHeader& header = request.header;
+    const Slabs slabs = choose_slabs(header.shape, header.value_bytes());
+    constexpr std::uint64_t k_most_slabs = 8;
+    const std::uint64_t looked_at = std::min(slabs.count(), k_most_slabs);
+    double predicted = 0;
+    double values = 0;
+    Estimate estimate;
+    for (std::uint64_t i = 0; i < looked_at; ++i) {
+        const Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
+        const std::optional<Choice> choice = predict(slab);
+        if (!choice) return std::nullopt;
+        predicted += static_cast<double>(choice->bytes);
+        values += static_cast<double>(slab.shape.count());
+        const bool lorenzo = choice->kind == PartKind::lorenzo;
+        estimate.mode = request.mode == Mode::planes ? Mode::planes
+                        : lorenzo                    ? Mode::fast
+                                                     : Mode::strong;
+    }
+    const double head = static_cast<double>(header.header_bytes()) +
+                        (slabs.count() > 1 ? 12 + 16 * static_cast<double>(slabs.count()) : 0);
+    estimate.bytes = static_cast<std::uint64_t>(
+        head + predicted * static_cast<double>(header.shape.count()) / values);
+    return estimate;
+}
+
+/// Where in an array the value lies that is the index-th of a part.
+std::uint64_t index_in(const Box& array_box, const Box& part, std::uint64_t index) {
+    std::uint64_t at = 0;
+    std::uint64_t apart = 1;
+    for (int axis = part.extent.rank() - 1; axis >= 0; --axis) {
+        const std::uint64_t i = index % part.extent[axis];
+        index /= part.extent[axis];
+        at += (part.offset[axis] - array_box.offset[axis] + i) * apart;
+        apart *= array_box.extent[axis];
+    }
+    return at;
+}
+
+/// From the middle of `part`, as near to a cube as its axes allow: enough for a sample.
+Box middle_of(const Box& part) {
+    constexpr std::uint64_t k_most_values = 1U << 18;
+    Box box = part;
+    while (box.extent.count() > k_most_values) {
+        int longest = 0;
+        for (int axis = 1; axis < box.extent.rank(); ++axis)
+            if (box.extent[axis] > box.extent[longest]) longest = axis;
+        box.extent[longest] = (box.extent[longest] + 1) / 2;
+    }
+    for (int axis = 0; axis < box.extent.rank(); ++axis)
+        box.offset[axis] += (part.extent[axis] - box.extent[axis]) / 2;
+    return box;
+}
+
 /// Turn what the standard library throws where memory ends into a Status.
 template <class Call>
 auto guarded(Call call) -> decltype(call()) {
@@ -345,31 +402,48 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
         if (!request.ok()) return request.status();
         const codec::FloatEnvironment environment;
         request->bound = codec::resolve(bound, values, dtype, options.threads);
-        const codec::Slabs slabs = codec::choose_slabs(shape, size_of(dtype));
-        // A few slabs stand for all.
-        constexpr std::uint64_t k_most_slabs = 8;
-        const std::uint64_t looked_at = std::min(slabs.count(), k_most_slabs);
         const codec::WorkspaceLease workspace;
-        double predicted = 0;
-        double raw = 0;
-        Estimate estimate;
-        for (std::uint64_t i = 0; i < looked_at; ++i) {
-            const codec::Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
+        return *codec::estimate_slabs(*request, [&](const codec::Slab& slab) {
             const auto part = codec::bytes_of(slab, values, size_of(dtype));
-            const auto choice = workspace->encoder.predict(part, slab.shape, *request);
-            predicted += static_cast<double>(choice.bytes);
-            raw += static_cast<double>(part.size());
-            const bool lorenzo = choice.kind == codec::PartKind::lorenzo;
-            estimate.mode = options.mode == Mode::planes ? Mode::planes
-                            : lorenzo                    ? Mode::fast
-                                                         : Mode::strong;
+            return std::optional(workspace->encoder.predict(part, slab.shape, *request));
+        });
+    });
+}
+
+Result<Estimate> estimate_part(const std::byte* array, DType dtype, const Box& array_box,
+                               const Box& part, const ErrorBound& bound,
+                               const CompressOptions& options) {
+    const std::size_t value_bytes = size_of(dtype);
+    const std::byte* const dense = dense_part(part, array_box, array, value_bytes);
+    const std::size_t bytes = static_cast<std::size_t>(part.extent.count()) * value_bytes;
+    if (dense != nullptr) return estimate({dense, bytes}, dtype, part.extent, bound, options);
+    return codec::guarded([&]() -> Result<Estimate> {
+        const TableSet built_in;
+        auto request =
+            codec::make_request({array, bytes}, dtype, part.extent, bound, options, built_in);
+        if (!request.ok()) return request.status();
+        if (bound.kind == ErrorBound::Kind::absolute) {
+            const codec::FloatEnvironment environment;
+            request->bound = codec::resolve(bound, {}, dtype, options.threads);
+            const codec::WorkspaceLease workspace;
+            const auto found = codec::estimate_slabs(*request, [&](const codec::Slab& slab) {
+                const std::uint64_t first = codec::index_in(array_box, part, slab.first);
+                return workspace->encoder.predict_in_place(array + first * value_bytes, slab.shape,
+                                                           array_box.extent, *request);
+            });
+            if (found) return *found;
         }
-        const double header =
-            static_cast<double>(request->header.header_bytes()) +
-            (slabs.count() > 1 ? 12 + 16 * static_cast<double>(slabs.count()) : 0);
-        estimate.bytes = static_cast<std::uint64_t>(
-            header + predicted * static_cast<double>(values.size()) / raw);
-        return estimate;
+        // A copy of the middle, as large as it takes.
+        const Box box = codec::middle_of(part);
+        std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
+        copy_box(box, array_box, array, box, copy.data(), value_bytes);
+        auto found = estimate(copy, dtype, box.extent, bound, options);
+        if (found.ok()) {
+            found->bytes = static_cast<std::uint64_t>(static_cast<double>(found->bytes) *
+                                                      static_cast<double>(bytes) /
+                                                      static_cast<double>(copy.size()));
+        }
+        return found;
     });
 }
 

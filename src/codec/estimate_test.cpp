@@ -107,6 +107,60 @@ TEST(Estimate, counts_values_that_are_stored_exactly) {
     }
 }
 
+TEST(Estimate, of_a_part_is_that_of_its_copy) {
+    struct Case {
+        Shape array;
+        Box part;
+    };
+    const Case cases[] = {{{60, 70, 80}, {{3, 5, 7}, {40, 50, 60}}},
+                          {{60, 70, 80}, {{0, 0, 16}, {60, 70, 64}}},
+                          {{20, 1, 90, 80}, {{2, 0, 9, 1}, {17, 1, 70, 79}}},
+                          {{9, 30, 40, 50}, {{1, 3, 0, 10}, {7, 20, 40, 33}}},
+                          {{300, 400}, {{10, 20}, {280, 370}}},
+                          {{64, 500, 400}, {{1, 2, 3}, {60, 490, 390}}}};
+    for (const Case& one : cases) {
+        const auto array = smooth_array<float>(one.array, 39);
+        const Box array_box{Shape::filled(one.array.rank(), 0), one.array};
+        const auto* bytes = reinterpret_cast<const std::byte*>(array.data());
+        std::vector<float> copy(one.part.extent.count());
+        copy_box(one.part, array_box, bytes, one.part, reinterpret_cast<std::byte*>(copy.data()),
+                 sizeof(float));
+        for (const Mode mode : k_modes) {
+            CompressOptions options;
+            options.mode = mode;
+            const auto in_place =
+                estimate_part(bytes, float32, array_box, one.part, absolute(1e-4), options);
+            const auto of_copy = estimate(std::as_bytes(std::span(copy)), float32, one.part.extent,
+                                          absolute(1e-4), options);
+            ASSERT_TRUE(in_place.ok() && of_copy.ok());
+            EXPECT_EQ(in_place->bytes, of_copy->bytes)
+                << to_string(one.part) << " mode " << static_cast<int>(mode);
+            EXPECT_EQ(in_place->mode, of_copy->mode);
+        }
+    }
+}
+
+TEST(Estimate, of_a_part_that_cannot_be_told_in_place_is_that_of_its_middle) {
+    const Box array_box{{5, 6, 7}, {70, 80, 90}};
+    const Box part{{9, 10, 11}, {60, 70, 80}};
+    auto array = smooth_array<double>(array_box.extent, 40);
+    for (std::size_t i = 0; i < array.size(); i += 3) {
+        array[i] = std::numeric_limits<double>::quiet_NaN();
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(array.data());
+    std::vector<double> copy(part.extent.count());
+    copy_box(part, array_box, bytes, part, reinterpret_cast<std::byte*>(copy.data()),
+             sizeof(double));
+    for (const ErrorBound& bound : {absolute(1e-4), relative(1e-3), lossless()}) {
+        const auto found = estimate_part(bytes, DType::float64, array_box, part, bound);
+        const auto frame =
+            compress(std::as_bytes(std::span(copy)), DType::float64, part.extent, bound);
+        ASSERT_TRUE(found.ok() && frame.ok());
+        const auto real = static_cast<double>(frame->size());
+        EXPECT_NEAR(static_cast<double>(found->bytes), real, 0.2 * real) << bound.value;
+    }
+}
+
 /// Silence, but for balls of noise that fill about 1 % of the block.
 std::vector<float> bursts(const Shape& shape, int balls, std::uint32_t seed) {
     constexpr double k_share = 0.01;

@@ -29,7 +29,7 @@ struct Effort {
     bool bursts;         ///< that may lie between all places
 
     std::size_t groups_at(int level) const {
-        constexpr std::size_t k_fewest = 4;
+        constexpr std::size_t k_fewest = 3;
         return level == 0 ? groups : std::max(groups >> (level + 1), k_fewest);
     }
 };
@@ -106,10 +106,10 @@ double measure_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantiser, uns
 
 /// The grid of a level is a block of its own: its codes, all of them.
 template <class T>
-void measure_whole(const T* values, const Shape& shape, const Quantiser<T>& quantiser,
+void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
                    const InterpolationSettings& settings, int level, PredictorScratch& scratch,
                    CodeCost& cost) {
-    const FourAxes axes(shape);
+    const FourAxes& axes = spots.axes();
     std::array<std::uint64_t, 4> n{};
     for (std::size_t a = 0; a < 4; ++a) n[a] = ((axes.extent[a] - 1) >> level) + 1;
     std::vector<T> grid;
@@ -118,7 +118,7 @@ void measure_whole(const T* values, const Shape& shape, const Quantiser<T>& quan
         for (std::uint64_t i1 = 0; i1 < n[1]; ++i1) {
             for (std::uint64_t i2 = 0; i2 < n[2]; ++i2) {
                 const T* row =
-                    values +
+                    spots.values() +
                     ((i0 * axes.stride[0] + i1 * axes.stride[1] + i2 * axes.stride[2]) << level);
                 for (std::uint64_t x = 0; x < n[3]; ++x) grid.push_back(row[x << level]);
             }
@@ -151,6 +151,10 @@ void measure_whole(const T* values, const Shape& shape, const Quantiser<T>& quan
 
 /// Of so many values a level's codes need not be sampled.
 constexpr std::uint64_t k_few_values = 8192;
+/// What is coarser is 1/512 of the block: like this level, but for some bits more, about 1.3 for
+/// each level on.
+constexpr int k_last_sampled_level = 2;
+constexpr double k_coarser_bits = 1.5;
 
 template <class T>
 double measure_interpolation(const Spots<T>& spots, const Shape& shape,
@@ -159,13 +163,24 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
     // Where fewer bits are expected, most residuals are zero.
     constexpr double k_sparse_bits = 2.5;
     const double bits = 8 * static_cast<double>(choice.bytes) / static_cast<double>(shape.count());
-    RowSample<T> rows(spots.values(), shape, quantiser, choice.interpolation, scratch);
-    int level = 0;
-    for (; values_at_level(shape, level) > k_few_values; ++level) {
+    RowSample<T> rows(spots, shape, quantiser, choice.interpolation, scratch);
+    for (int level = 0;; ++level) {
+        if (values_at_level(shape, level) <= k_few_values) {
+            measure_whole(spots, shape, quantiser, choice.interpolation, level, scratch, cost);
+            break;
+        }
+        const auto coarser = static_cast<double>(values_at_level(shape, level + 1));
+        double scale = k_weight_scale;
+        if (level == k_last_sampled_level) {
+            const auto all = static_cast<double>(values_at_level(shape, level));
+            scale *= all / (all - coarser);
+        }
         rows.set_predicted_sources(level == 0 && bits < k_sparse_bits);
-        rows.measure(level, effort.groups_at(level), k_weight_scale, cost);
+        rows.measure(level, effort.groups_at(level), scale, cost);
+        if (level < k_last_sampled_level) continue;
+        cost.add_bits(static_cast<std::uint64_t>(coarser * k_coarser_bits * k_weight_scale));
+        break;
     }
-    measure_whole(spots.values(), shape, quantiser, choice.interpolation, level, scratch, cost);
     return cost.bytes(k_weight_scale);
 }
 

@@ -15,6 +15,8 @@ namespace {
 /// Past this ratio a lossy part is never compared with a lossless one: values that compress so far
 /// without loss compress further with it, and the sample costs time.
 constexpr std::uint64_t k_compare_below_ratio = 8;
+/// A lossy part of this ratio and more is smaller than a lossless one of nearly any field.
+constexpr std::uint64_t k_surely_lossy_ratio = 2;
 /// Samples miss the lossless size by less than this.
 constexpr double k_sample_error = 1.25;
 
@@ -99,6 +101,12 @@ struct PartEncoder::Work {
                             const EncodeRequest& request, PartHeader& header, PartWriter& part,
                             std::size_t begin, Output& out);
     Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
+    template <class T>
+    Choice predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
+                         const EncodeRequest& request);
+    template <class T>
+    std::optional<Choice> predict_in_place(const T* first, const Shape& shape, const Shape& array,
+                                           const EncodeRequest& request);
     template <class T>
     Choice predict_lossy(std::span<const T> values, const Shape& shape,
                          const EncodeRequest& request, bool& possible);
@@ -309,18 +317,52 @@ Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& 
     PartHeader header;
     const Prepared<T> prepared = prepare(values, shape, request.bound, header);
     possible = prepared.possible;
-    if (!possible) return {};
+    return possible ? predict_spots(prepared.quantiser, shape, request) : Choice();
+}
+
+/// Of what the spots lie in, which have been rated.
+template <class T>
+Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
+                                        const EncodeRequest& request) {
     const Coding coding = coding_of(request);
     const Spots<T>& spots = typed<T>().spots;
-    Rehearsal<T> rehearsal(spots, shape, prepared.quantiser);
-    Choice choice = choose(spots, shape, prepared.quantiser, request.mode, rehearsal);
-    choice.bytes = measure(spots, shape, prepared.quantiser, choice, coding, *request.tables,
+    Rehearsal<T> rehearsal(spots, shape, quantiser);
+    Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
+    choice.bytes = measure(spots, shape, quantiser, choice, coding, *request.tables,
                            request.drift_check, scratch);
     // Its bytes are those of rANS; a Huffman code has at least one bit.
     if (coding == Coding::huffman) {
-        choice.bytes = std::max<std::uint64_t>(choice.bytes, values.size() / 8);
+        choice.bytes = std::max<std::uint64_t>(choice.bytes, shape.count() / 8);
     }
     return choice;
+}
+
+template <class T>
+std::optional<Choice> PartEncoder::Work::predict_in_place(const T* first, const Shape& shape,
+                                                          const Shape& array,
+                                                          const EncodeRequest& request) {
+    Spots<T>& spots = typed<T>().spots;
+    if (FourAxes(shape, array).stride.back() != 1) return {};
+    spots.look(first, shape, array);
+    if (has_many_gaps(spots.sample(), static_cast<T>(request.bound.bound))) return {};
+    const Quantiser<T> quantiser = choose_quantiser(spots.sample(), request.bound.bound);
+    if (!(quantiser.bound > 0)) return {};
+    spots.rate(quantiser);
+    const Choice choice = predict_spots(quantiser, shape, request);
+    // Near what lossless coding takes, all values have to be seen.
+    if (choice.bytes * k_surely_lossy_ratio > shape.count() * sizeof(T)) return {};
+    return choice;
+}
+
+std::optional<Choice> PartEncoder::predict_in_place(const std::byte* first, const Shape& shape,
+                                                    const Shape& array,
+                                                    const EncodeRequest& request) {
+    if (request.bound.how != ResolvedBound::How::absolute) return {};
+    const auto predict_as = [&]<class T>(T) -> std::optional<Choice> {
+        if (!is_aligned<T>(first)) return {};
+        return work_->predict_in_place(reinterpret_cast<const T*>(first), shape, array, request);
+    };
+    return request.header.dtype == DType::float32 ? predict_as(float{}) : predict_as(double{});
 }
 
 Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shape,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "codec/frame.hpp"
 #include "codec/part_decoder.hpp"
@@ -46,6 +47,11 @@ class PartEncoder {
     /// may be raw, lossless or constant. Throws std::bad_alloc.
     Choice predict(std::span<const std::byte> values, const Shape& shape,
                    const EncodeRequest& request);
+
+    /// The same of a block in an array, which begins at `first`; nullopt where only all its values
+    /// would tell.
+    std::optional<Choice> predict_in_place(const std::byte* first, const Shape& shape,
+                                           const Shape& array, const EncodeRequest& request);
 
   private:
     struct Work;

@@ -72,18 +72,27 @@ template <class T>
 auto Rehearsal<T>::piece(std::size_t index) -> const Piece& {
     while (pieces_.size() <= index) {
         const Pick& pick = picks_[pieces_.size()];
-        Box box{Shape::filled(shape_.rank(), 0), piece_shape_};
+        const T* first = values_;
+        std::array<std::size_t, 4> extent{1, 1, 1, 1};
         for (std::size_t a = 0; a < 4; ++a) {
             const int axis = axes_.axis[a];
             if (axis < 0) continue;
-            const std::uint64_t half = piece_shape_[axis] / 2;
-            box.offset[axis] =
-                std::min(std::max(pick.at[a], half) - half, shape_[axis] - piece_shape_[axis]);
+            const std::uint64_t n = piece_shape_[axis];
+            const std::uint64_t at = std::max(pick.at[a], n / 2) - n / 2;
+            first += std::min(at, shape_[axis] - n) * axes_.stride[a];
+            extent[a] = static_cast<std::size_t>(n);
         }
         Piece piece{std::vector<T>(static_cast<std::size_t>(piece_shape_.count())), pick.weight};
-        const Box whole{Shape::filled(shape_.rank(), 0), shape_};
-        copy_box(box, whole, reinterpret_cast<const std::byte*>(values_), box,
-                 reinterpret_cast<std::byte*>(piece.values.data()), sizeof(T));
+        T* to = piece.values.data();
+        for (std::size_t i0 = 0; i0 < extent[0]; ++i0) {
+            for (std::size_t i1 = 0; i1 < extent[1]; ++i1) {
+                for (std::size_t i2 = 0; i2 < extent[2]; ++i2) {
+                    const T* row =
+                        first + i0 * axes_.stride[0] + i1 * axes_.stride[1] + i2 * axes_.stride[2];
+                    to = std::copy_n(row, extent[3], to);
+                }
+            }
+        }
         pieces_.push_back(std::move(piece));
     }
     return pieces_[index];

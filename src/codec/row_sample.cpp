@@ -19,13 +19,20 @@ constexpr std::size_t k_rows_for_one = 64;
 }  // namespace
 
 template <class T>
-RowSample<T>::RowSample(const T* values, const Shape& shape, const Quantiser<T>& quantiser,
+RowSample<T>::RowSample(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
                         const InterpolationSettings& settings, PredictorScratch& scratch)
-    : values_(values),
+    : values_(spots.values()),
       quantiser_(quantiser),
       settings_(settings),
       geometry_(shape, settings),
       scratch_(scratch) {
+    // The walk's axes are those that have an extent, like the spots', if not in the same places.
+    std::size_t from = 0;
+    for (std::size_t a = 0; a < 4; ++a) {
+        if (geometry_.extents[a] == 1) continue;
+        while (spots.axes().extent[from] == 1) ++from;
+        geometry_.strides[a] = static_cast<std::size_t>(spots.axes().stride[from++]);
+    }
     while (row_axis_ > 0 && geometry_.extents[row_axis_] == 1) --row_axis_;
 }
 
@@ -374,7 +381,7 @@ std::size_t RowSample<T>::groups_of(const Pass& pass, const Pass& last, std::siz
     const double share = static_cast<double>(pass.all_targets()) /
                          static_cast<double>(std::max<std::uint64_t>(last.all_targets(), 1));
     const double n = static_cast<double>(groups) * share * std::sqrt(rows(last) / rows(pass));
-    return static_cast<std::size_t>(std::clamp(n, 2.0, 4.0 * static_cast<double>(groups)));
+    return static_cast<std::size_t>(std::clamp(n + 0.5, 1.0, 4.0 * static_cast<double>(groups)));
 }
 
 template <class T>

@@ -29,9 +29,9 @@ namespace caesura::codec {
 template <class T>
 class RowSample {
   public:
-    /// @param values  of the block; they must outlive this.
+    /// @param spots    of the block, whose values must outlive this.
     /// @param scratch  must outlive this, and is used by measure() only.
-    RowSample(const T* values, const Shape& shape, const Quantiser<T>& quantiser,
+    RowSample(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
               const InterpolationSettings& settings, PredictorScratch& scratch);
 
     /// Predict sources too, or take them to be on the lattice.

@@ -25,14 +25,18 @@ std::uint64_t at_fraction(std::uint64_t fraction, std::uint64_t n) {
 
 }  // namespace
 
-FourAxes::FourAxes(const Shape& shape) {
+FourAxes::FourAxes(const Shape& shape, const Shape& array) {
     std::size_t to = 4;
+    std::uint64_t apart = 1;
     for (int from = shape.rank() - 1; from >= 0; --from) {
-        if (shape[from] == 1) continue;
-        extent[--to] = shape[from];
-        axis[to] = from;
+        if (shape[from] > 1) {
+            extent[--to] = shape[from];
+            stride[to] = apart;
+            axis[to] = from;
+        }
+        apart *= array[from];
     }
-    stride = {extent[1] * extent[2] * extent[3], extent[2] * extent[3], extent[3], 1};
+    while (to > 0) stride[--to] = apart;
 }
 
 /// The slowest axis evenly, the others by multiples of fractions.
@@ -52,9 +56,9 @@ Place spread(const Place& extent, std::uint64_t i, std::uint64_t n) {
 }
 
 template <class T>
-void Spots<T>::look(std::span<const T> values, const Shape& shape) {
-    values_ = values.data();
-    axes_ = FourAxes(shape);
+void Spots<T>::look(const T* first, const Shape& shape, const Shape& array) {
+    values_ = first;
+    axes_ = FourAxes(shape, array);
     read(k_most);
 }
 

@@ -21,14 +21,15 @@
 namespace caesura::codec {
 
 /// A block as four axes, the last one (x) contiguous. Axes of extent 1 are left out, and those it
-/// lacks are in front, of extent 1.
+/// lacks are in front, of extent 1. It may be part of a larger array.
 struct FourAxes {
     std::array<std::uint64_t, 4> extent{1, 1, 1, 1};
     std::array<std::uint64_t, 4> stride{};
     std::array<int, 4> axis{-1, -1, -1, -1};  ///< which of the block's it is
 
-    explicit FourAxes(const Shape& shape);
-    std::uint64_t count() const { return extent[0] * stride[0]; }
+    explicit FourAxes(const Shape& shape) : FourAxes(shape, shape) {}
+    FourAxes(const Shape& shape, const Shape& array);
+    std::uint64_t count() const { return extent[0] * extent[1] * extent[2] * extent[3]; }
 };
 
 using Place = std::array<std::uint64_t, 4>;
@@ -46,7 +47,9 @@ template <class T>
 class Spots {
   public:
     /// Look into a block. `values` must outlive what follows.
-    void look(std::span<const T> values, const Shape& shape);
+    void look(std::span<const T> values, const Shape& shape) { look(values.data(), shape, shape); }
+    /// A block that begins at `first` in an array; its rows are whole in memory.
+    void look(const T* first, const Shape& shape, const Shape& array);
     /// The same block at more spots, for what is rare; to be rated anew.
     Spots closer() const;
     const T* values() const { return values_; }
