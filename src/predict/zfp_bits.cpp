@@ -129,8 +129,14 @@ std::uint32_t block_bits(const T* block, int lowest_exponent) {
         std::clamp(exponent - lowest_exponent + 2 * (rank + 1), 0, Format<T>::k_int_bits);
     if (planes == 0 || exponent == -Format<T>::k_exponent_bias) return 1;
     std::array<Int, values> integers;
-    const T scale = std::ldexp(T{1}, Format<T>::k_int_bits - 2 - exponent);
-    for (std::size_t i = 0; i < values; ++i) integers[i] = static_cast<Int>(scale * block[i]);
+    const int shift = Format<T>::k_int_bits - 2 - exponent;
+    const T scale = std::ldexp(T{1}, shift);
+    if (std::isfinite(scale)) {
+        for (std::size_t i = 0; i < values; ++i) integers[i] = static_cast<Int>(scale * block[i]);
+    } else {  // values near the smallest there are
+        for (std::size_t i = 0; i < values; ++i)
+            integers[i] = static_cast<Int>(std::ldexp(block[i], shift));
+    }
     transform<Int, rank>(integers.data());
     return 1 + Format<T>::k_exponent_bits +
            zfp_embedded_bits(lengths_of<T, rank>(integers.data()), Format<T>::k_int_bits,

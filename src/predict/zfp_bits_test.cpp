@@ -90,6 +90,29 @@ TEST(ZfpBits, constant_blocks_take_two_bits_a_plane) {
     EXPECT_EQ(zfp_block_bits(ones.data(), 3, 0x1p-10), 9u + 1u + 1u + 2u * planes_with_it);
 }
 
+// Goal: scaling values and tolerance by a power of two changes nothing, down to the smallest there
+// are.
+TEST(ZfpBits, do_not_depend_on_the_scale) {
+    RecordProperty("seed", static_cast<int>(k_seed));
+    const auto field = noise_field<double>({4, 4, 4}, k_seed);
+    std::vector<float> values(field.begin(), field.end());
+    const std::uint32_t bits = zfp_block_bits(values.data(), 3, 0x1p-8);
+    for (const int e : {-120, -100, -50, 50, 100}) {
+        std::vector<float> scaled = values;
+        for (float& value : scaled) value = std::ldexp(value, e);
+        EXPECT_NEAR(zfp_block_bits(scaled.data(), 3, std::ldexp(0x1p-8, e)), bits,
+                    e < -110 ? 20 : 0)
+            << e;
+    }
+    for (const int e : {-1010, -970, 900}) {
+        std::vector<double> scaled = field;
+        for (double& value : scaled) value = std::ldexp(value, e);
+        EXPECT_EQ(zfp_block_bits(scaled.data(), 3, std::ldexp(0x1p-8, e)),
+                  zfp_block_bits(field.data(), 3, 0x1p-8))
+            << e;
+    }
+}
+
 // Goal: more accuracy costs more, by about one bit a value for each halving where planes are noise.
 TEST(ZfpBits, grow_with_accuracy) {
     RecordProperty("seed", static_cast<int>(k_seed));
