@@ -3,12 +3,13 @@
     python bench/prediction/times.py [--quick] [--profile FILE] [--directory DIR]
 
 Compressions are CPU seconds of one thread, of blocks of real simulations (and the mini-app's dumps)
-at relative bounds 1e-1 ... 1e-8. They are predicted three ways:
+at relative bounds 1e-2 ... 1e-7. They are predicted three ways:
 
  eq1       S1-Eq1, C_min, C_max and a fitted to baryon density alone, as the paper did
  field     the better of S1-Eq1 and points, fitted to baryon density alone
  profile   what `caesura calibrate` measures on synthetic fields: no block of the test is known
- learned   the profile, refined by the blocks of the field that came before (what a Writer does)
+ learned   the profile, refined by the dumps of the field that came before, two or more (what a
+           Writer does)
 
 always from *predicted* bits: a SizeModel that has seen as much as the CompressModel. Writes go to
 DIR; the predicted sizes decide the predicted times.
@@ -42,13 +43,16 @@ from caesura import calibration, prediction  # noqa: E402
 from caesura.calibration import measuring  # noqa: E402
 
 CODECS = ("caesura", "caesura:fast", "caesura:strong", "sz3", "zfp")
-EXPONENTS = tuple(range(-8, 0))  # the paper: relative bounds in [1e-1, 1e-8]
+EXPONENTS = tuple(range(-7, -1))  # the paper: relative bounds in [1e-1, 1e-8]
 TRAINING_FIELD = "baryon_density"
 TRAINING_SOURCES = ("nyx_128_z050", "miniapp")
-REPEATS = {"sz3": 1, "zfp": 1}  # of ours 3: they take milliseconds
+REPEATS = {"sz3": 2, "zfp": 2}  # of ours, which take milliseconds:
+OWN_REPEATS = 5
+MINIAPP_DUMPS = 5  # successive ones, which the models learn from
+LEARNED_DUMPS = 2  # before a prediction counts as learned
 GOAL_ERROR, GOAL_ORDERED = 0.10, 0.95
 CALIBRATE_S = 24.0
-TIE = 0.02  # writes whose times differ by less have no order
+TIES = (0.0, 0.02, 0.1)  # writes whose times differ by less have no order to be found
 PAPER = {
     "figure 5": "SZ on Nyx and RTM fields: 120 to 250 MB/s, one curve for all of them",
     "figure 6": "SZ, 30 samples of four Nyx fields: like minima, like maxima",
@@ -73,6 +77,7 @@ class Measured:
     stored_bytes: int
     cpu_s: float
     predict_s: float  # what sampling took
+    repeat_noise: float  # |one half of the repeats over the other - 1|
 
     @property
     def bits(self) -> float:
@@ -88,17 +93,28 @@ class Measured:
 def chosen_blocks(quick: bool) -> list[fields.Block]:
     """float32 blocks of at least a megabyte: real ones, and the mini-app's at two dumps."""
     numbers = fields.dump_numbers()
-    dumps = fields.miniapp_blocks([numbers[len(numbers) // 2], numbers[-1]] if numbers else [])
-    blocks = [b for b in fields.real_blocks() + dumps if b.dtype == "float32"]
+    middle = len(numbers) // 2
+    dumps = fields.miniapp_blocks(numbers[middle : middle + (2 if quick else MINIAPP_DUMPS)])
+    real = sorted(fields.real_blocks(), key=lambda b: _redshift(b.source), reverse=True)
+    blocks = [b for b in real + dumps if b.dtype == "float32"]
     if not quick:
         return blocks
-    wanted = ("nyx_128_z050", "nyx_64_z010", "lwfa")
+    wanted = ("nyx_128_z050", "lwfa", "miniapp")
     chosen = [b for b in blocks if b.source.startswith(wanted)]
-    return chosen or blocks[:6]
+    return chosen[::2] or blocks[:6]
+
+
+def _redshift(source: str) -> float:
+    """Of nyx_64_z010: 10. Simulations run towards smaller ones."""
+    number = source.rsplit("_z", 1)[-1]
+    return float(number) if number.replace(".", "").isdigit() else 0.0
 
 
 def measure(blocks: list[fields.Block], codecs: list[str], exponents: list[int]) -> list[Measured]:
-    """Every block at every bound by every codec; the median of the repeats, taken in turns."""
+    """Every block at every bound by every codec; the median of the repeats.
+
+    The repeats are taken in turns: at once, a block would lie in the cache.
+    """
     found = []
     for number, block in enumerate(blocks):
         values = block.values()
@@ -106,18 +122,30 @@ def measure(blocks: list[fields.Block], codecs: list[str], exponents: list[int])
         if span == 0.0 or values.nbytes < 1 << 20:
             continue
         print(f"\r{number + 1}/{len(blocks)} {block.name:60}", end="", file=sys.stderr)
-        for codec, exponent in itertools.product(codecs, exponents):
-            bound = span * 10.0**exponent
+        cases = list(itertools.product(codecs, exponents))
+        coders = {
+            case: prediction.BlockCodec(case[0], "float32", values.shape, span * 10.0 ** case[1])
+            for case in cases
+        }
+        times: dict[tuple, list[float]] = {case: [] for case in cases}
+        stored = {}
+        for turn in range(OWN_REPEATS):
+            for case in cases:
+                if turn < REPEATS.get(case[0], OWN_REPEATS):
+                    made = coders[case].encode(values)
+                    times[case].append(made.cpu_s)
+                    stored[case] = made.stored_bytes
+        for codec, exponent in cases:
             begin_s = time.thread_time()
-            features = prediction.sample(values, bound, codec)
+            features = prediction.sample(values, span * 10.0**exponent, codec)
             predict_s = time.thread_time() - begin_s
-            coder = prediction.BlockCodec(codec, "float32", values.shape, bound)
-            made = [coder.encode(values) for _ in range(REPEATS.get(codec, 3))]
+            case = (codec, exponent)
             found.append(
                 Measured(
                     codec, block.source, block.field, exponent, values.nbytes, values.size,
-                    features, made[0].stored_bytes, statistics.median(m.cpu_s for m in made),
-                    predict_s,
+                    features, stored[case], statistics.median(times[case]), predict_s,
+                    abs(statistics.median(times[case][::2]) /
+                        statistics.median(times[case][1::2]) - 1.0),
                 )
             )  # fmt: skip
     print("\r" + " " * 80 + "\r", end="", file=sys.stderr)
@@ -146,12 +174,15 @@ def errors_of(pairs: list[tuple[float, float]]) -> dict:
     errors = sorted(abs(p / r - 1.0) for p, r in pairs)
     if not errors:
         return {"blocks": 0}
+    bias = statistics.median(p / r for p, r in pairs)
     at = lambda share: errors[min(len(errors) - 1, int(share * len(errors)))]  # noqa: E731
     return {
         "blocks": len(errors),
         "median": statistics.median(errors),
         "p90": at(0.9),
         "p99": at(0.99),
+        "median_ratio": bias,
+        "median_after_one_factor": statistics.median(abs(p / r / bias - 1.0) for p, r in pairs),
         "total": abs(sum(p for p, _ in pairs) / sum(r for _, r in pairs) - 1.0),
     }
 
@@ -160,20 +191,23 @@ def by_field(measured: list[Measured]) -> dict[tuple, list[Measured]]:
     """As a Writer would meet them: the blocks of a field at a bound, one dump after the other."""
     groups: dict[tuple, list[Measured]] = {}
     for m in measured:
-        groups.setdefault((m.codec, m.field, m.exponent), []).append(m)
+        run = m.source.rsplit("_", 1)[0]  # nyx_64_z010 is a dump of nyx_64
+        groups.setdefault((m.codec, run, m.field, m.exponent), []).append(m)
     return groups
 
 
 def predictions(measured: list[Measured], profile: calibration.Profile) -> dict[str, list]:
     """(predicted s, real s, Measured) of the ways that use a profile; each field learns apart."""
     found: dict[str, list] = {"profile": [], "learned": []}
-    for (codec, _, _), group in by_field(measured).items():
+    for (codec, *_), group in by_field(measured).items():
         first = calibration.CompressModel(codec, "float32", profile)
         learning = calibration.CompressModel(codec, "float32", profile)
         sizes = prediction.SizeModel(codec)
-        for m in group:
+        for number, m in enumerate(group):
             bits = 8.0 * sizes.predict(m.features).mean / m.values
             for name, model in (("profile", first), ("learned", learning)):
+                if name == "learned" and number < LEARNED_DUMPS:
+                    continue
                 predicted = model.predict_s(m.raw_bytes, bits, m.features.mode)
                 found[name].append((predicted, m.cpu_s, m))
             learning.learn(m.raw_bytes, m.bits, m.cpu_s, m.features.mode)
@@ -227,8 +261,7 @@ def writes(measured: list[Measured], directory: Path, seconds: float) -> dict:
         pairs = [(curve.predict_s(p), s) for (_, p), (_, s) in zip(sizes, real, strict=False)]
         found["synced" if synced else "plain"] = {
             "errors": errors_of(pairs),
-            "ordered_share": _ordered(pairs, TIE),
-            "ordered_share_without_ties_left_out": _ordered(pairs, 0.0),
+            "ordered_share": {f"{tie:g}": _ordered(pairs, tie) for tie in TIES},
             "latency_ms": 1e3 * curve.latency_s,
             "mb_per_s_at_1_mb": 1 / curve.predict_s(1e6),
             "mb_per_s_at_100_mb": 100 / curve.predict_s(1e8),
@@ -290,6 +323,7 @@ def figures(measured: list[Measured], profile: calibration.Profile) -> dict:
                     "high_mb_per_s": curve.high_bytes_per_s / 1e6,
                     "exponent": curve.exponent,
                 }
+        entry["repeat_noise"] = statistics.median(m.repeat_noise for m in mine)
         entry["sampling_share"] = sum(m.predict_s for m in mine) / sum(m.cpu_s for m in mine)
         found[codec] = entry
     return found
@@ -297,18 +331,26 @@ def figures(measured: list[Measured], profile: calibration.Profile) -> dict:
 
 def show(compress: dict, write: dict) -> None:
     """The table on stdout."""
-    heads = "".join(f"{name:>9}" for name in ("eq1", "points", "profile", "learned"))
+    heads = "".join(f"{name:>9}" for name in ("eq1", "points", "profile", "learned", "repeat"))
     print(f"{'median error of compression time':34}{heads}")
     for codec, entry in compress.items():
         cells = [entry[f"figure 12 {n}"].get("median") for n in ("eq1", "field")]
-        cells += [entry[n]["median"] for n in ("profile", "learned")]
+        cells += [entry[n].get("median") for n in ("profile", "learned")]
+        cells.append(entry["repeat_noise"])
         text = "".join(f"{'':>9}" if c is None else f"{100 * c:>8.1f}%" for c in cells)
         print(f"  {codec:32}{text}")
     for kind, entry in write.items():
         print(
-            f"writes ({kind}): in order {100 * entry['ordered_share']:.1f} % of pairs, "
+            f"writes ({kind}): in order {', '.join(_shares(entry))} of pairs, "
             f"median error {100 * entry['errors']['median']:.1f} %"
         )
+
+
+def _shares(entry: dict) -> list[str]:
+    return [
+        f"{100 * share:.1f} %" + (f" (differing by {100 * float(tie):g} %)" if tie != "0" else "")
+        for tie, share in entry["ordered_share"].items()
+    ]
 
 
 def main() -> None:
@@ -323,20 +365,24 @@ def main() -> None:
     codecs = [c for c in CODECS if not measuring.installed(c)]
     exponents = list(EXPONENTS)
     if arguments.quick:
-        codecs = [c for c in codecs if c in ("caesura:fast", "caesura:strong", "sz3")]
+        codecs = [c for c in codecs if c in ("caesura", "caesura:fast", "sz3")]
         exponents = [-5, -4, -3, -2]
     blocks = chosen_blocks(arguments.quick)
     if not blocks:
         raise SystemExit("; ".join(fields.missing()))
     seconds = CALIBRATE_S / 3 if arguments.quick else CALIBRATE_S
     profile = calibrated(arguments.profile, codecs, seconds)
-    measured = measure(blocks, codecs, exponents)
+    measured = []
+    for group in (measuring.OWN, measuring.FOREIGN):  # ours take a tenth of the time
+        measured += measure(blocks, [c for c in codecs if c in group], exponents)
     compress = figures(measured, profile)
     write = writes(measured, arguments.directory, seconds) if "caesura" in codecs else {}
     goal = {
-        "median_error": compress.get("caesura", next(iter(compress.values())))["learned"]["median"],
+        "median_error": compress.get("caesura", next(iter(compress.values())))["learned"].get(
+            "median"
+        ),
         "median_error_goal": GOAL_ERROR,
-        "ordered_share": write.get("plain", {}).get("ordered_share"),
+        "ordered_share": write.get("plain", {}).get("ordered_share", {}).get("0"),
         "ordered_share_goal": GOAL_ORDERED,
     }
     for name, svg in times_pictures.draw(measured, profile, predictions, offline, write).items():

@@ -189,7 +189,8 @@ def figure_13(write: dict) -> str:
         panel.parts.append(svg.polyline([(panel.x(x), panel.y(p)) for x, p in line], "line bad"))
         panel.note(0, "blocks written", "ours")
         panel.note(1, "predicted from predicted sizes", "bad")
-        panel.note(2, f"{100 * entry['ordered_share']:.1f} % of pairs in order", "other")
+        share = entry["ordered_share"]["0"]
+        panel.note(2, f"{100 * share:.1f} % of pairs in order", "other")
         panels.append(panel.done())
     return _page("Write time of compressed blocks (S1 Figure 13)", panels, 2)
 

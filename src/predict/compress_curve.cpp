@@ -21,7 +21,7 @@ constexpr double k_apart_bits = 0.05;   // points lie at least so far apart, and
 constexpr double k_sizes_differ = 2.0;  // block sizes that tell fixed costs from those per byte
 constexpr double k_least_s_per_byte = 1e-13;
 // Points follow anything; S1's three numbers are preferred where they do nearly as well.
-constexpr double k_simpler_is_better = 1.1;
+constexpr double k_simpler_is_better = 1.02;
 
 bool usable(const CompressSample& s) {
     return s.raw_bytes > 0 && std::isfinite(s.bits_per_value) && s.bits_per_value >= 0.0 &&
