@@ -93,8 +93,8 @@ class _Case:
 def _cases(codec: str, dtype: str, side: int) -> Iterator[_Case]:
     """All cases of one codec, mixed, again and again.
 
-    Of ours every fourth is a small block, which tells the fixed cost; of others, which are slow, two
-    of three.
+    Of ours every fourth is a small block, which tells the fixed cost; of others, which are slow,
+    two of three.
     """
     mixed = random.Random(f"{codec} {dtype}")
     while True:

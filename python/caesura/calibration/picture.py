@@ -12,15 +12,15 @@ from xml.sax.saxutils import escape
 from caesura.calibration import CompressCurve, WriteCurve
 
 _STYLE = """
-svg { --page:#fff; --ink:#1c2430; --soft:#5b6675; --grid:#e3e7ec; background:var(--page);
-  font: 12px system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
-@media (prefers-color-scheme: dark) { svg { --page:#12161c; --ink:#e4e9f0; --soft:#98a3b3;
-  --grid:#262f3a; } }
-.page { fill:var(--page); } text { fill:var(--ink); } .soft { fill:var(--soft); font-size:11px; }
-.heading { font-size:15px; font-weight:600; } .grid { stroke:var(--grid); }
-.curve { fill:none; stroke-width:2; } .small { fill-opacity:.35; stroke-opacity:.35; }
+svg { font: 12px system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", sans-serif; }
+.page { fill:#ffffff; } text { fill:#1c2430; } .soft { fill:#5b6675; font-size:11px; }
+.heading { font-size:15px; font-weight:600; } .grid { stroke:#e3e7ec; }
+.curve { fill:none; stroke-width:2; } .small { fill-opacity:.35; }
+@media (prefers-color-scheme: dark) { .page { fill:#12161c; } text { fill:#e4e9f0; }
+  .soft { fill:#98a3b3; } .grid { stroke:#262f3a; } }
 """
-_COLOURS = ("#1f66c1", "#c26a08", "#1d8f6d", "#8656c9", "#c8323c", "#6b7480", "#b0389a", "#7a8b10")
+_COLOURS = ("#1f66c1", "#c26a08", "#1d8f6d", "#8656c9", "#c8323c", "#6b7480", "#b0389a", "#7a8b10",
+            "#0e8fa3", "#a0522d", "#4f5bd5", "#d1478a")  # fmt: skip
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 520, 400, 64, 46, 150, 48
 _RAW_BYTES = 8 << 20  # the block that a curve is drawn for
 
