@@ -24,7 +24,6 @@ Status RansDecoder::open(std::span<const std::byte> section, std::uint64_t n_cod
     n_codes_ = n_codes;
     n_chunks_ = chunks_of(n_codes);
     broken_ = false;
-    has_slots_ = 0;
     nonzeros_used_ = tails_used_ = 0;
     primary_ = nonzero_ = tail_ = {};
     std::span<const std::byte> parts, head;
@@ -46,10 +45,19 @@ Status RansDecoder::open(std::span<const std::byte> section, std::uint64_t n_cod
     return place_parts(parts);
 }
 
+/// They stay from block to block: few have others than the one before.
+void RansDecoder::use_tables(const TableSet& set) {
+    const auto wanted = frequencies_of(set);
+    if (wanted == frequencies_) return;
+    frequencies_ = wanted;
+    tables_ = make_rans_tables(wanted);
+    has_slots_ = 0;
+}
+
 Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t flags,
                                 const TableSet& shared) {
     if ((flags & k_inline_tables_flag) == 0) {
-        tables_ = make_rans_tables(frequencies_of(shared));
+        use_tables(shared);
         return {};
     }
     std::uint64_t n = 0;
@@ -58,7 +66,7 @@ Status RansDecoder::read_tables(std::span<const std::byte>& rest, std::uint8_t f
     }
     Result<TableSet> own = TableSet::parse(rest.first(static_cast<std::size_t>(n)));
     if (!own.ok()) return own.status();
-    tables_ = make_rans_tables(frequencies_of(*own));
+    use_tables(*own);
     rest = rest.subspan(static_cast<std::size_t>(n));
     return {};
 }

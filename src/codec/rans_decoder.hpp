@@ -31,6 +31,7 @@ class RansDecoder final : public EntropyDecoder {
 
     Status read_tables(std::span<const std::byte>& rest, std::uint8_t flags,
                        const TableSet& shared);
+    void use_tables(const TableSet& set);
     Status read_units(std::span<const std::byte>& rest, std::size_t n_units,
                       std::size_t part_bytes);
     Status read_classes(std::span<const std::byte>& rest, std::uint8_t flags);
@@ -46,7 +47,8 @@ class RansDecoder final : public EntropyDecoder {
     std::uint64_t n_codes_ = 0;
     std::size_t n_chunks_ = 0;
     unsigned unit_chunks_log2_ = 0;
-    RansTables tables_{};
+    std::array<Frequencies, k_tables> frequencies_{};
+    RansTables tables_{};  // of frequencies_
     std::array<RansSlots, k_tables> slots_;
     std::uint64_t has_slots_ = 0;  // bitmap: slots_ are made when first asked for
     std::vector<RansUnit> units_;

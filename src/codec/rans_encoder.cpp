@@ -31,8 +31,10 @@ void RansEncoder::begin(std::uint64_t n_codes, const TableSet& tables, TableStat
     shared_ = &tables;
     statistics_ = statistics;
     out_ = &out;
-    frequencies_ = frequencies_of(tables);
-    tables_ = make_rans_tables(frequencies_);
+    if (const auto wanted = frequencies_of(tables); wanted != frequencies_) {
+        frequencies_ = wanted;
+        tables_ = make_rans_tables(wanted);
+    }
     own_tables_ = 0;
     counts_.fill(0);
     unit_chunks_log2_ = choose_unit(expected_bytes, n_codes);
@@ -172,14 +174,20 @@ bool RansEncoder::choose_tables() {
     std::uint64_t own_tables = 0;
     for (unsigned t = 0; t < k_tables; ++t) {
         const std::span counts(counts_.data() + t * k_symbols, k_symbols);
-        const std::uint64_t bits = coded_bits_q16(counts, frequencies_[t]);
+        // Most tables serve no chunk of a block.
+        const bool counted =
+            std::any_of(counts.begin(), counts.end(), [](auto n) { return n > 0; });
+        const auto coded_bits = [&](const Frequencies& frequency) {
+            return counted ? coded_bits_q16(counts, frequency) : 0;
+        };
+        const std::uint64_t bits = coded_bits(frequencies_[t]);
         // An inline set stands on the built-in one, so that the block needs no other: what differs
         // from that is written. Tables that were not counted may be in use all the same.
         own[t] = builtin_frequencies(t);
         const bool fits = alphabet_of(own[t]) == tables_[t].alphabet;
-        std::uint64_t least = fits ? coded_bits_q16(counts, own[t]) : ~std::uint64_t{0};
+        std::uint64_t least = fits ? coded_bits(own[t]) : ~std::uint64_t{0};
         const auto offer = [&](const Frequencies& frequency) {
-            const std::uint64_t cost = coded_bits_q16(counts, frequency) + k_price_q16;
+            const std::uint64_t cost = coded_bits(frequency) + k_price_q16;
             if (cost >= least) return;
             least = cost;
             own[t] = frequency;

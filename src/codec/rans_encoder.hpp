@@ -52,9 +52,10 @@ class RansEncoder final : public EntropyEncoder {
     const TableSet* shared_ = nullptr;
     TableStatistics* statistics_ = nullptr;
     Output* out_ = nullptr;
+    // Both stay from block to block: few have others than the one before.
     std::array<Frequencies, k_tables> frequencies_{};
+    RansTables tables_{};           // of frequencies_
     std::uint64_t own_tables_ = 0;  // bitmap of those that differ from the shared ones
-    RansTables tables_{};
     std::array<std::uint64_t, k_tables * k_symbols> counts_{};
 
     unsigned unit_chunks_log2_ = 0;
