@@ -37,9 +37,9 @@ struct Effort {
 /// Where as much goes on everywhere a few places tell; the spots' unevenness says.
 Effort effort_for(double unevenness) {
     if (unevenness < 0.005) return {48, 24, false};
-    if (unevenness < 0.02) return {64, 40, false};
-    if (unevenness < 0.1) return {144, 72, false};
-    return {320, 128, unevenness >= 1};
+    if (unevenness < 0.02) return {64, 48, false};
+    if (unevenness < 0.1) return {144, 80, false};
+    return {320, 160, unevenness >= 1};
 }
 
 /// Codes as they come, each standing for `weight` of the block's.
