@@ -14,8 +14,9 @@ constexpr std::size_t k_line_bytes = 64;
 }  // namespace
 
 template <class T>
-LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser)
-    : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser) {
+LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser,
+                                std::size_t tile_codes)
+    : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser), tile_codes_(tile_codes) {
     corners_ = axes_.extent[0] > 1 ? 4 : axes_.extent[1] > 1 ? 2 : 1;
     constexpr std::size_t k_most = 3 * (k_most_codes + 1);  // (rows + 1) * (columns + 1)
     for (auto& corner : corner_) corner.resize(k_most);
@@ -25,7 +26,7 @@ LorenzoSample<T>::LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quant
 
 template <class T>
 std::uint64_t LorenzoSample<T>::columns() const {
-    if (axes_.extent[k_y] == 1) return k_most_codes;
+    if (axes_.extent[k_y] == 1) return tile_codes_;
     return std::min<std::uint64_t>(k_most_columns, axes_.extent[k_x]);
 }
 

@@ -17,7 +17,8 @@ namespace caesura::codec {
 template <class T>
 class LorenzoSample {
   public:
-    LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser);
+    /// @param tile_codes  of a whole tile: k_few_codes or k_most_codes.
+    LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser, std::size_t tile_codes);
 
     /// Where the i-th of n tiles lies that are spread over the block.
     Place place_of(std::size_t i, std::size_t n) const;
@@ -32,7 +33,8 @@ class LorenzoSample {
     /// How many of the tile's values are stored exactly.
     std::size_t exact() const { return exact_; }
 
-    static constexpr std::size_t k_most_codes = 256;
+    static constexpr std::size_t k_few_codes = 256;
+    static constexpr std::size_t k_most_codes = 512;
 
   private:
     static constexpr std::size_t k_most_columns = 128;
@@ -44,11 +46,12 @@ class LorenzoSample {
     };
     Tile tile_of(const Place& place) const;
     std::uint64_t columns() const;
-    std::uint64_t rows() const { return std::max<std::uint64_t>(1, k_most_codes / columns()); }
+    std::uint64_t rows() const { return std::max<std::uint64_t>(1, tile_codes_ / columns()); }
 
     const T* values_;
     FourAxes axes_;
     Quantiser<T> quantiser_;
+    std::size_t tile_codes_;
     Tile tile_;
     std::size_t exact_ = 0;
     std::size_t corners_ = 1;

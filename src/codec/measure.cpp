@@ -36,10 +36,11 @@ struct Effort {
 
 /// Where as much goes on everywhere a few places tell; the spots' unevenness says.
 Effort effort_for(double unevenness) {
-    if (unevenness < 0.005) return {48, 24, false};
-    if (unevenness < 0.02) return {64, 48, false};
-    if (unevenness < 0.1) return {144, 80, false};
-    return {320, 160, unevenness >= 1};
+    if (unevenness < 0.005) return {32, 16, false};
+    if (unevenness < 0.02) return {44, 32, false};
+    if (unevenness < 0.1) return {96, 48, false};
+    if (unevenness < 1) return {200, 88, false};
+    return {320, 88, true};
 }
 
 /// Codes as they come, each standing for `weight` of the block's.
@@ -80,7 +81,7 @@ double measure_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantiser, uns
         const int axis = spots.axes().axis[a];
         if (axis >= 0 && (axes >> axis & 1U) != 0) of_four |= 1U << a;
     }
-    LorenzoSample<T> sample(spots, quantiser);
+    LorenzoSample<T> sample(spots, quantiser, LorenzoSample<T>::k_most_codes);
     alignas(64) std::uint32_t codes[LorenzoSample<T>::k_most_codes + k_code_slack];
     const std::vector<Pick> picks = pick_tiles(spots, sample, quantiser, effort);
     const double scale = k_weight_scale * static_cast<double>(spots.axes().count()) /

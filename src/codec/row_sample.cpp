@@ -57,11 +57,13 @@ auto RowSample<T>::pass_of(int index) const -> Pass {
 template <class T>
 auto RowSample<T>::group_of(const Pass& pass, std::size_t i, std::size_t n) const -> Group {
     Group group;
-    group.n = std::min(extents_[k_x], k_row_values);
-    const bool cut = group.n < extents_[k_x];
-    const std::size_t in_row = std::max<std::size_t>(1, pass.targets * group.n / extents_[k_x]);
+    // Long rows are cut into as few pieces as may be.
+    const std::size_t row = extents_[k_x];
+    const std::size_t cuts = (row + k_row_values - 1) / k_row_values;
+    const std::size_t piece = cuts == 1 ? row : ((row + cuts - 1) / cuts + 1) / 2 * 2;
+    const std::size_t in_row = std::max<std::size_t>(1, pass.targets / cuts);
     const std::size_t rows = std::clamp<std::size_t>(k_group_codes / in_row, 2, k_most_rows - 1);
-    Place places{pass.count[0], pass.count[1], pass.count[2], cut ? extents_[k_x] / group.n : 1};
+    Place places{pass.count[0], pass.count[1], pass.count[2], cuts};
     places[row_axis_] = (pass.count[row_axis_] + rows - 1) / rows;
     const Place place = spread(places, i, n);
     for (std::size_t a = 0; a < 4; ++a) group.at[a] = static_cast<std::size_t>(place[a]);
@@ -77,17 +79,16 @@ auto RowSample<T>::group_of(const Pass& pass, std::size_t i, std::size_t n) cons
         group.at[row_axis_] -= pass.spacing[row_axis_];
         ++group.n_rows;
     }
-    const std::size_t per_target = pass.targets == extents_[k_x] ? 1 : 2;
-    group.keep = pass.targets;
-    if (cut) {
-        const std::size_t middle = group.at[k_x] * group.n;
-        const std::size_t from = middle > k_beside ? middle - k_beside : 0;
-        const std::size_t to = std::min(middle + group.n + k_beside, extents_[k_x]);
-        group.skip = (middle - from) / per_target;
-        group.keep = group.n / per_target;
-        group.at[k_x] = from;
-        group.n = to - from;
-    }
+    const std::size_t begins = group.at[k_x] * piece;
+    const std::size_t ends = std::min(begins + piece, row);
+    const std::size_t from = begins > k_beside ? begins - k_beside : 0;
+    const auto targets_below = [&](std::size_t x) {
+        return pass.axis == k_x ? x / 2 : pass.full ? x : (x + 1) / 2;
+    };
+    group.at[k_x] = from;
+    group.n = std::min(ends + k_beside, row) - from;
+    group.skip = targets_below(begins) - targets_below(from);
+    group.keep = targets_below(ends) - targets_below(begins);
     return group;
 }
 
@@ -96,6 +97,15 @@ const T* RowSample<T>::begin_of(const Group& group, const Extents& at) const {
     const auto& strides = geometry_.strides;
     return values_ + ((at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] + group.at[k_x])
                       << level_);
+}
+
+/// Rows of a plane follow each other. Where a plane is a row, a pass goes on from plane to plane,
+/// and odd ones follow as soon as the even ones around them are there: 0 2 1 4 3 6 5 ...
+template <class T>
+std::size_t RowSample<T>::row_of(const Pass& pass, const Group& group, std::size_t r) const {
+    const std::size_t at = group.at[row_axis_] + r * pass.spacing[row_axis_];
+    if (!interleaves(pass) || at == 0) return at;
+    return std::min(at % 2 != 0 ? at + 1 : at - 1, extents_[row_axis_] - 1);
 }
 
 /// Ask memory for what encode() will read first.
@@ -110,7 +120,7 @@ void RowSample<T>::ask(const Pass& pass, const Group& group) const {
     const auto axis = static_cast<std::size_t>(pass.axis);
     for (std::size_t r = 0; r < group.n_rows; ++r) {
         Extents at = group.at;
-        at[row_axis_] += r * pass.spacing[row_axis_];
+        at[row_axis_] = row_of(pass, group, r);
         ask_row(at);
         if (axis == k_x) continue;
         for (const int offset : {-1, 1, -3, 3}) {
@@ -265,7 +275,13 @@ void RowSample<T>::set_sources(const Pass& pass, const Group& group, Interpolati
         return first;
     };
     if (axis == k_x) {
-        s.below1 = take_rows(group.at, group.n_rows, spacing, true);
+        T* const rows = room(group.n_rows);
+        Extents at = group.at;
+        for (std::size_t r = 0; r < group.n_rows; ++r) {
+            at[row_axis_] = row_of(pass, group, r);
+            source(pass, group, at, true, rows + r * stride_);
+        }
+        s.below1 = rows;
         return;
     }
     const std::size_t i = group.at[axis];
@@ -314,15 +330,17 @@ void RowSample<T>::encode(const Pass& pass, const Group& group) {
     InterpolationRun<T> run;
     set_sources(pass, group, run);
     run.n_rows = group.n_rows;
-    const std::size_t spacing = pass.spacing[row_axis_];
-    if (level_ == 0) {
+    if (level_ == 0 && !interleaves(pass)) {
         run.original = begin_of(group, group.at);
-        run.original_step = spacing * geometry_.strides[row_axis_];
+        run.original_step = pass.spacing[row_axis_] * geometry_.strides[row_axis_];
     } else {
         Extents at = group.at;
         T* const rows = room(group.n_rows);
-        for (std::size_t r = 0; r < group.n_rows; ++r, at[row_axis_] += spacing) {
-            originals(group, at, rows + r * stride_);
+        for (std::size_t r = 0; r < group.n_rows; ++r) {
+            at[row_axis_] = row_of(pass, group, r);
+            T* const row = rows + r * stride_;
+            const T* const from = originals(group, at, row);
+            if (from != row) std::copy_n(from, group.n, row);
         }
         run.original = rows;
         run.original_step = stride_;
@@ -366,8 +384,10 @@ void RowSample<T>::add(const Group& group, double stands_for, CodeCost& cost) {
         }
     }
     flush();
-    // Exact values of rows that do not count are among them, about as many as there ought to be.
-    cost.add_exact(exact_.values.size(), sizeof(T), weight);
+    // Some are of rows that do not count.
+    cost.add_exact(
+        exact_.values.size(), sizeof(T),
+        static_cast<std::uint64_t>(std::max(1.0, stands_for / static_cast<double>(codes_.size()))));
 }
 
 /// The error of what is sampled is least when places follow the share of values, divided by the

@@ -45,7 +45,7 @@ class RowSample {
   private:
     using Extents = interpolation::Extents;
     static constexpr std::size_t k_row_values = 256;   // longer rows are cut
-    static constexpr std::size_t k_group_codes = 256;  // at least, where a pass has them
+    static constexpr std::size_t k_group_codes = 512;  // at least, where a pass has them
     static constexpr std::size_t k_most_rows = 32;
     static constexpr std::size_t k_beside = 4;  // values read on either side of a cut
 
@@ -79,6 +79,10 @@ class RowSample {
     Pass pass_of(int index) const;
     std::size_t groups_of(const Pass& pass, const Pass& last, std::size_t groups) const;
     Group group_of(const Pass& pass, std::size_t i, std::size_t n) const;
+    bool interleaves(const Pass& pass) const {
+        return row_axis_ == 0 && pass.axis == interpolation::k_x && pass.spacing[0] == 1;
+    }
+    std::size_t row_of(const Pass& pass, const Group& group, std::size_t r) const;
     void ask(const Pass& pass, const Group& group) const;
     void encode(const Pass& pass, const Group& group);
     void add(const Group& group, double stands_for, CodeCost& cost);

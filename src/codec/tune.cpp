@@ -157,7 +157,7 @@ LorenzoChoice explore_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantis
     const FourAxes& axes = spots.axes();
     unsigned possible = 0;
     for (unsigned a = 0; a < 4; ++a) possible |= (axes.axis[a] < 0 ? 0U : 1U) << a;
-    LorenzoSample<T> sample(spots, quantiser);
+    LorenzoSample<T> sample(spots, quantiser, LorenzoSample<T>::k_few_codes);
     alignas(64) std::uint32_t codes[LorenzoSample<T>::k_most_codes + k_code_slack];
     std::array<double, 16> rough{};
     for (std::size_t p = 0; p < picks.size(); ++p) {
