@@ -62,7 +62,8 @@ auto RowSample<T>::group_of(const Pass& pass, std::size_t i, std::size_t n) cons
     const std::size_t cuts = (row + k_row_values - 1) / k_row_values;
     const std::size_t piece = cuts == 1 ? row : ((row + cuts - 1) / cuts + 1) / 2 * 2;
     const std::size_t in_row = std::max<std::size_t>(1, pass.targets / cuts);
-    const std::size_t rows = std::clamp<std::size_t>(k_group_codes / in_row, 2, k_most_rows - 1);
+    const std::size_t rows =
+        std::clamp<std::size_t>((k_group_codes >> level_) / in_row, 2, k_most_rows - 1);
     Place places{pass.count[0], pass.count[1], pass.count[2], cuts};
     places[row_axis_] = (pass.count[row_axis_] + rows - 1) / rows;
     const Place place = spread(places, i, n);

@@ -45,7 +45,7 @@ class RowSample {
   private:
     using Extents = interpolation::Extents;
     static constexpr std::size_t k_row_values = 256;   // longer rows are cut
-    static constexpr std::size_t k_group_codes = 512;  // at least, where a pass has them
+    static constexpr std::size_t k_group_codes = 512;  // at least, of the finest level
     static constexpr std::size_t k_most_rows = 32;
     static constexpr std::size_t k_beside = 4;  // values read on either side of a cut
 
