@@ -107,9 +107,11 @@ void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
     const std::uint64_t halves =
         (half > 0 ? rough_cost(first, half) : 0) + rough_cost(second, n - half);
     if (half > 0 && whole_cost > halves) {
-        // One gain per doubling up to a chunk, in quarters.
-        const auto doublings = static_cast<std::uint64_t>(std::bit_width(k_chunk_values / n)) - 1;
-        adaptation_ += weight * (whole_cost - halves) * doublings;
+        // Twice as much for every doubling up to a chunk (noise would give as much again, a slope
+        // four times as much); not far beyond what has been seen.
+        const auto doublings = static_cast<unsigned>(std::bit_width(k_chunk_values / n)) - 1;
+        const std::uint64_t more = (std::uint64_t{2} << std::min(doublings, 2U)) - 2;
+        adaptation_ += weight * (whole_cost - halves) * more;
     }
     class_codes_ += weight * n;
     if (!is_sparse(summary, n)) {

@@ -4,7 +4,7 @@
 //  - The same classes, tables and alphabets as the encoder's; only the sequences that symbols leave
 //    out are guessed: nonzeros by their own levels, tails by their lengths.
 //  - A sample's classes follow its codes more closely than a whole chunk's can. What halves of it
-//    would gain over the whole tells how much: about as much again for every doubling in length.
+//    would gain over the whole tells how much: about twice as much for every doubling in length.
 //  - Weights are integers: a sum does not depend on who adds it.
 #pragma once
 
