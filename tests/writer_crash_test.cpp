@@ -37,9 +37,11 @@ struct Case {
     std::string codec;
     double reserve_factor;  // below 1 some blocks overflow
     double bound = 0.0;     // absolute; 0: lossless
+    Reserve reserve = Reserve::regions;
 
     friend std::ostream& operator<<(std::ostream& out, const Case& it) {
-        return out << "codec " << it.codec << ", reserve factor " << it.reserve_factor;
+        return out << "codec " << it.codec << ", " << to_string(it.reserve) << ", reserve factor "
+                   << it.reserve_factor;
     }
 };
 
@@ -92,6 +94,7 @@ struct Recorded {
             options.write_buffer_bytes = 1;  // every block a write of its own
             options.planning = false;        // and as soon as it is there
             options.reserve_factor = what.reserve_factor;
+            options.reserve = what.reserve;
             options.file_system = &recording.of(rank);
             const Status status = write(path, std::move(comm), options);
             const std::lock_guard lock(mutex);
@@ -365,7 +368,11 @@ INSTANTIATE_TEST_SUITE_P(Runs, WriterCrash,
                                            Case{"zstd", "zstd", 1.0},
                                            // Each dump but the first needs its table set.
                                            Case{"caesura", "caesura", 1.0, 0.2},
-                                           Case{"caesura_overflow", "caesura", 0.5, 0.2}),
+                                           Case{"caesura_overflow", "caesura", 0.5, 0.2},
+                                           // Gaps between blocks, and places that stay empty.
+                                           Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
+                                           Case{"slots_overflow", "caesura", 0.7, 0.2,
+                                                Reserve::slots}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

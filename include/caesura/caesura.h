@@ -87,9 +87,20 @@ typedef struct caesura_options {
     int compress_threads;         /* 0: 1 */
     const char* trace_path;       /* NULL: none */
     const char* calibration_path; /* NULL: where `caesura calibrate` puts it; "none": built-in */
+    /* How jobs are ordered and space is kept; see WriterOptions in caesura/writer.hpp. */
+    const char* algorithm;    /* NULL: "ext_johnson_backfill" */
+    const char* reserve;      /* NULL: "regions"; or "slots" */
+    double reserve_sigmas;    /* 2 */
+    double slot_space;        /* 1.25 */
+    double slot_speed_weight; /* -1: none, slot_space counts; else 0 (space) to 1 (speed) */
+    double reserve_factor;    /* 1 */
+    uint64_t stripe_bytes;    /* 0: none; else a power of two from 4096 */
 } caesura_options;
-#define CAESURA_OPTIONS_DEFAULT \
-    { sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL }
+#define CAESURA_OPTIONS_DEFAULT                                                                \
+    {                                                                                          \
+        sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
+            1.0, 0                                                                             \
+    }
 
 typedef struct caesura_writer caesura_writer;
 

@@ -65,6 +65,7 @@ struct Bytes {
     /// The part of sigma that all blocks of the field have in common (what is not yet known about
     /// the field): it does not average out over the blocks of a region. 0..sigma.
     double shared_sigma = 0.0;
+    std::uint32_t field = 0;  ///< blocks of one field have shared_sigma in common, others do not
 };
 
 enum class Family : std::uint8_t;  // of codecs; private
@@ -125,9 +126,28 @@ class SizeModel {
 /// Bytes to reserve for a region that will hold these blocks: the sum of the means plus
 /// `sigmas` pooled standard deviations, never more than the raw bytes need.
 ///
-/// @param sigmas  >= 0. Independent errors are added in squares, shared ones linearly.
+/// @param sigmas  >= 0. Independent errors and those of different fields are added in squares; what
+///                the blocks of one field have in common, linearly.
 /// Source: S1 §III-D (extra space), per region and from the measured spread instead of a factor.
 std::uint64_t reserve_bytes(std::span<const Bytes> blocks, std::uint64_t raw_bytes,
                             double sigmas = 3.0);
+
+/// A prediction times `factor`, made fit for arithmetic: what is not finite or negative, and what
+/// exceeds them, becomes the raw bytes without a spread. @param factor  >= 0.
+Bytes scaled(const Bytes& block, double factor, std::uint64_t raw_bytes);
+
+/// Bytes of a slot, S1's reserve of one block: the mean times R_space, never more than the raw
+/// bytes.
+///
+/// @param space  R_space, >= 1; S1 uses 1.1 to 1.43, by default 1.25.
+/// Source: S1 §III-D, and S1-Eq3: above ratio 32 four times the extra space, up to a factor of 2.
+std::uint64_t slot_bytes(const Bytes& block, std::uint64_t raw_bytes, double space);
+
+inline constexpr double k_least_slot_space = 1.1, k_most_slot_space = 1.43;
+/// R_space for a user's weight between space (0) and speed (1), in S1's range [1.1, 1.43].
+///
+/// Source: S1 §III-D (its Figure 9 has no numbers). The place where weight * time + (1 - weight) *
+/// space is least, time as S1 measured it: see reserve.cpp. Differs: a formula, not a picture.
+double slot_space_for_weight(double speed_weight);
 
 }  // namespace caesura::predict

@@ -82,6 +82,10 @@ constexpr std::uint64_t align_up(std::uint64_t bytes) {
 std::uint64_t first_region_address();
 /// Bytes a region needs beyond the stored bytes: header, manifest and one prefix record a block.
 std::uint64_t region_overhead_bytes(std::uint64_t n_blocks, std::uint64_t manifest_bytes);
+/// Where the slots of a region lie that keeps capacities[i] stored bytes for block i: offsets from
+/// the region's begin, and after the last one the end of all, [n_blocks + 1]. {} for no blocks.
+std::vector<std::uint64_t> slot_offsets(std::span<const std::uint64_t> capacities,
+                                        std::uint64_t manifest_bytes);
 /// The manifest as it will lie in a region.
 std::string encode_manifest(const DumpManifest& manifest);
 Result<DumpManifest> decode_manifest(std::string_view text);
@@ -116,9 +120,11 @@ struct BlockView {
     std::uint32_t filter_mask = 0;
     std::uint64_t chunk = 0;
     std::span<const std::byte> bytes;
+    std::uint32_t slot = 0;  ///< of a region with slots
 };
 
-/// One rank's region of one dump: blocks lie back to back behind prefix records.
+/// One rank's region of one dump: blocks lie back to back behind prefix records or, in a region
+/// with slots, each at the place kept for it, with a gap behind it.
 /// No HDF5, no locks; used by one thread at a time (the write lane).
 class RegionWriter {
   public:
@@ -130,22 +136,35 @@ class RegionWriter {
         std::uint64_t previous = 0;  ///< address of this rank's region before, 0 if none
     };
     /// @param manifest  encode_manifest(...) on rank 0's region of the dump, else empty.
+    /// @param slots     slot_offsets(...) for a region with slots, else empty.
     /// Writes nothing yet: the header goes out with the first blocks (or finish()).
-    RegionWriter(SharedFile& file, const Place& place, std::string manifest);
+    RegionWriter(SharedFile& file, const Place& place, std::string manifest,
+                 std::vector<std::uint64_t> slots = {});
 
-    /// Bytes still free for stored bytes of one more block (0 if not even its prefix fits).
+    /// Bytes still free for stored bytes of one more block (0 if not even its prefix fits, and for
+    /// a region with slots).
     std::uint64_t free_bytes() const;
-    /// Write blocks as one large write. All must fit. Appends their records to `records`.
+    /// Stored bytes that a slot holds; 0 if there is no such slot.
+    std::uint64_t slot_bytes(std::uint32_t slot) const;
+    bool has_slots() const { return !slots_.empty(); }
+    /// Write blocks, those that lie back to back as one large write. All must fit. Appends their
+    /// records to `records`.
     Status write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records);
     /// Write the header if no block did. Does not sync.
     Status finish();
+    /// Is anything written?
+    bool begun() const { return header_written_; }
     /// The unused, 4 KiB-aligned tail, to be kept for the rank's next dump: {address, bytes}.
     std::pair<std::uint64_t, std::uint64_t> tail() const;
 
   private:
+    std::uint64_t opening_bytes() const;
+    Status check_block(const BlockView& block, std::uint64_t at) const;
+
     SharedFile* file_;
     Place place_;
     std::string manifest_;
+    std::vector<std::uint64_t> slots_;
     std::uint64_t used_bytes_ = 0;
     bool header_written_ = false;
 };

@@ -32,6 +32,16 @@ namespace caesura {
 
 enum class Lane : std::uint8_t { compress = 0, write = 1 };
 
+/// How space in the file is kept for a dump before it is compressed.
+enum class Reserve : std::uint8_t {
+    regions,  ///< one stretch a rank and dump, blocks back to back, what is left used by later
+              ///< dumps
+    slots     ///< one place a block, R_space times its prediction (S1); what is left stays unused
+};
+std::string_view to_string(Reserve reserve);
+/// Errors: invalid_argument, listing the names there are.
+Result<Reserve> reserve_named(std::string_view name);
+
 struct WriterOptions {
     CodecSpec codec;                       ///< default of all fields
     ErrorBound bound = lossless();         ///< default of all fields
@@ -42,9 +52,22 @@ struct WriterOptions {
     std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
     bool planning = true;  ///< false: first in, first out, no regard to obstacles ("async")
     plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
-    /// Scales what is reserved in the file for a dump. Below 1 saves space and lets more blocks
-    /// overflow to the end of the file, above 1 the other way round (S1's R_space). >= 0.
+    Reserve reserve = Reserve::regions;
+    /// Margin of a region: standard deviations of the error of its predicted size, [0, 100]. More
+    /// of them cost space until a later dump uses it, fewer let more blocks overflow to the end of
+    /// the file.
+    double reserve_sigmas = 2.0;
+    /// R_space of slots, [1, 10]; S1 found [1.1, 1.43] useful.
+    double slot_space = 1.25;
+    /// Instead of slot_space: how much speed is worth beside space, [0, 1]. S1 §III-D.
+    std::optional<double> slot_speed_weight = {};
+    /// Multiplies every predicted size before space is kept for it: for predictions known to be
+    /// off. Below 1 more blocks overflow, above 1 fewer. [0, 1000].
     double reserve_factor = 1.0;
+    /// Space begins at multiples of this: a stripe of the parallel file system (lfs getstripe -S;
+    /// mmlsfs -B), so that no two ranks write into one stripe. A power of two from 4 KiB to 1 GiB;
+    /// 0: 4 KiB. Rank 0's value counts.
+    std::uint64_t stripe_bytes = 0;
     int compress_threads = 1;
     bool durable = true;  ///< fsync data and metadata at every commit
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
@@ -84,7 +107,8 @@ enum class Ownership : std::uint8_t {
 /// Counters of one rank since create(); all in bytes, seconds or counts.
 struct WriterReport {
     std::uint64_t raw_bytes = 0, stored_bytes = 0;
-    std::uint64_t reserved_bytes = 0;  ///< over all regions
+    std::uint64_t reserved_bytes = 0;  ///< over all regions, what was kept and used again once
+    std::uint64_t spare_bytes = 0;     ///< of these: in the file, unused, and kept for later dumps
     std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw

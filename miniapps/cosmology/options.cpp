@@ -50,6 +50,12 @@ how to write
   --chunk N         chunk side in mode filter (128)
   --chunk-bytes B   raw chunk size in modes caesura and async (8388608)
   --memory-bytes B  the writer's memory budget in modes caesura and async (0: its own choice)
+  --algorithm NAME  how jobs are ordered in mode caesura (ext_johnson_backfill); none: as they come
+  --reserve regions one stretch of the file a rank and dump, with --reserve-sigmas S (2) as margin
+            slots   one place a block, --slot-space R (1.25) times its prediction, or as
+                    --slot-weight W says, from 0 (space) to 1 (speed)
+  --reserve-factor F  times every predicted size (1)
+  --stripe-bytes B  space begins at multiples of B (0: 4096)
   --no-fsync        do not wait for the disk at commits (modes caesura, async)
 
 what to learn
@@ -125,6 +131,14 @@ const std::map<std::string, Setter>& setters() {
          [](auto& p, auto& o) { o.chunk_bytes = p.template whole<std::uint64_t>(4096, 4e9); }},
         {"--memory-bytes",
          [](auto& p, auto& o) { o.memory_bytes = p.template whole<std::uint64_t>(0, k_exact); }},
+        {"--algorithm", [](auto& p, auto& o) { o.algorithm = p.text(); }},
+        {"--reserve", [](auto& p, auto& o) { o.reserve = p.text(); }},
+        {"--reserve-sigmas", [](auto& p, auto& o) { o.reserve_sigmas = p.number(0.0, 100.0); }},
+        {"--reserve-factor", [](auto& p, auto& o) { o.reserve_factor = p.number(0.0, 1000.0); }},
+        {"--slot-space", [](auto& p, auto& o) { o.slot_space = p.number(1.0, 10.0); }},
+        {"--slot-weight", [](auto& p, auto& o) { o.slot_speed_weight = p.number(0.0, 1.0); }},
+        {"--stripe-bytes",
+         [](auto& p, auto& o) { o.stripe_bytes = p.template whole<std::uint64_t>(0, 1 << 30); }},
         {"--no-fsync", [](auto&, auto& o) { o.durable = false; }},
         {"--timing-json", [](auto& p, auto& o) { o.timing_json = p.text(); }},
         {"--trace", [](auto& p, auto& o) { o.trace = p.text(); }},

@@ -26,6 +26,11 @@ struct Options {
     std::uint64_t chunk_bytes = 8u << 20;  ///< raw bytes of a chunk aimed at, mode caesura
     std::uint64_t memory_bytes = 0;        ///< of the writer; 0: its own choice
     bool durable = true;
+    std::string algorithm = "ext_johnson_backfill";  ///< of the plan; "none": first in, first out
+    std::string reserve = "regions";
+    double reserve_sigmas = 2.0, reserve_factor = 1.0;
+    double slot_space = 1.25, slot_speed_weight = -1.0;  ///< weight below 0: slot_space counts
+    std::uint64_t stripe_bytes = 0;
     std::string trace, timing_json, raw_dir;
     bool check = false, help = false, quiet = false;
     CosmologyParameters cosmology;

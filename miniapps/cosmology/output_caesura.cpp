@@ -32,6 +32,7 @@ std::vector<Counter> counters_of(const caesura::WriterReport& r) {
     return {{"raw_bytes", bytes(r.raw_bytes), MPI_SUM},
             {"stored_bytes", bytes(r.stored_bytes), MPI_SUM},
             {"reserved_bytes", bytes(r.reserved_bytes), MPI_SUM},
+            {"spare_bytes", bytes(r.spare_bytes), MPI_SUM},
             {"overflow_bytes", bytes(r.overflow_bytes), MPI_SUM},
             {"overflow_blocks", bytes(r.overflow_blocks), MPI_SUM},
             {"fallback_blocks", bytes(r.fallback_blocks), MPI_SUM},
@@ -60,7 +61,21 @@ class CaesuraOutput : public Output {
     void open() override {
         caesura::WriterOptions writer_options;
         writer_options.codec.name = asynchronous_only_ ? "none" : options_.codec;
-        writer_options.planning = !asynchronous_only_;
+        writer_options.planning = !asynchronous_only_ && options_.algorithm != "none";
+        if (writer_options.planning) {
+            const auto algorithm = caesura::plan::algorithm_named(options_.algorithm);
+            expect(algorithm.status(), "--algorithm");
+            writer_options.algorithm = *algorithm;
+        }
+        const auto reserve = caesura::reserve_named(options_.reserve);
+        expect(reserve.status(), "--reserve");
+        writer_options.reserve = *reserve;
+        writer_options.reserve_sigmas = options_.reserve_sigmas;
+        writer_options.reserve_factor = options_.reserve_factor;
+        writer_options.slot_space = options_.slot_space;
+        if (options_.slot_speed_weight >= 0.0)
+            writer_options.slot_speed_weight = options_.slot_speed_weight;
+        writer_options.stripe_bytes = options_.stripe_bytes;
         writer_options.chunk_bytes = options_.chunk_bytes;
         writer_options.memory_bytes = options_.memory_bytes;
         writer_options.durable = options_.durable;

@@ -80,6 +80,14 @@ WriterOptions to_options(const nb::dict& from) {
     options.planning = take(from, "planning", options.planning);
     if (from.contains("algorithm"))
         options.algorithm = to_algorithm(nb::cast<std::string>(from["algorithm"]));
+    if (from.contains("reserve"))
+        options.reserve = value_or_raise(reserve_named(nb::cast<std::string>(from["reserve"])));
+    options.reserve_sigmas = take(from, "reserve_sigmas", options.reserve_sigmas);
+    options.slot_space = take(from, "slot_space", options.slot_space);
+    if (from.contains("slot_speed_weight") && !from["slot_speed_weight"].is_none())
+        options.slot_speed_weight = nb::cast<double>(from["slot_speed_weight"]);
+    options.reserve_factor = take(from, "reserve_factor", options.reserve_factor);
+    options.stripe_bytes = take(from, "stripe_bytes", options.stripe_bytes);
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
     options.calibration_path = take(from, "calibration", options.calibration_path);
@@ -187,6 +195,7 @@ nb::dict to_python(const WriterReport& report) {
     out["raw_bytes"] = report.raw_bytes;
     out["stored_bytes"] = report.stored_bytes;
     out["reserved_bytes"] = report.reserved_bytes;
+    out["spare_bytes"] = report.spare_bytes;
     out["overflow_bytes"] = report.overflow_bytes;
     out["overflow_blocks"] = report.overflow_blocks;
     out["fallback_blocks"] = report.fallback_blocks;

@@ -48,6 +48,7 @@ class WriterReport:
     raw_bytes: int
     stored_bytes: int
     reserved_bytes: int
+    spare_bytes: int
     overflow_bytes: int
     overflow_blocks: int
     fallback_blocks: int
@@ -72,6 +73,24 @@ class WriterReport:
     def ratio(self) -> float:
         """Raw over stored bytes; 1 before anything was stored."""
         return self.raw_bytes / self.stored_bytes if self.stored_bytes else 1.0
+
+
+_SPACE = {
+    "reserve": str,
+    "reserve_sigmas": float,
+    "slot_space": float,
+    "slot_speed_weight": float,
+    "reserve_factor": float,
+    "stripe_bytes": int,
+}
+
+
+def _space_options(space: dict[str, Any]) -> dict[str, Any]:
+    """How space in the file is kept, of WriterOptions; what is not given keeps its default."""
+    for name in space:
+        if name not in _SPACE:
+            raise TypeError(f"Writer has no option {name!r}; for space there are {list(_SPACE)}")
+    return {name: _SPACE[name](value) for name, value in space.items() if value is not None}
 
 
 class Dump:
@@ -176,6 +195,7 @@ class Writer:
         software: str = "caesura",
         root_attributes: dict[str, str] | None = None,
         on_message: Callable[[str], None] | None = None,
+        **space: Any,
     ) -> None:
         """Collective. Creates (truncates) `path`.
 
@@ -186,8 +206,7 @@ class Writer:
         plugin: "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec
         does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
-        rank. The rest is WriterOptions of caesura/writer.hpp.
-
+        rank. space: "reserve", "slot_space", ... The rest is WriterOptions of caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
@@ -196,8 +215,7 @@ class Writer:
         self._bound = bound_of(absolute, relative, bound) or ("lossless", 0.0)
         wrapped = communicator.wrap(comm)
         self._own_comm = wrapped if wrapped is not comm else None
-        self.rank: int = getattr(wrapped, "rank", 0)
-        self.size: int = getattr(wrapped, "size", 1)
+        self.rank, self.size = int(getattr(wrapped, "rank", 0)), int(getattr(wrapped, "size", 1))
         self._borrowed: dict[int, list[np.ndarray]] = {}
         self._core = _core.Writer(
             os.fspath(path),
@@ -212,6 +230,7 @@ class Writer:
                 "write_buffer_bytes": int(write_buffer_bytes),
                 "planning": bool(planning),
                 "algorithm": algorithm,
+                **_space_options(space),
                 "compress_threads": int(compress_threads),
                 "durable": bool(durable),
                 "calibration": os.fspath(calibration),

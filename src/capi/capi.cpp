@@ -44,7 +44,7 @@ caesura_code guarded(Body body) {
 bool known(int dtype) { return dtype == CAESURA_FLOAT32 || dtype == CAESURA_FLOAT64; }
 
 // Options may come from a caller compiled against an older, shorter struct.
-caesura::WriterOptions options_of(const caesura_options* given) {
+caesura::Result<caesura::WriterOptions> options_of(const caesura_options* given) {
     caesura_options all = CAESURA_OPTIONS_DEFAULT;
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
     caesura::WriterOptions options;
@@ -56,6 +56,21 @@ caesura::WriterOptions options_of(const caesura_options* given) {
     if (all.compress_threads) options.compress_threads = all.compress_threads;
     if (all.trace_path) options.trace_path = all.trace_path;
     if (all.calibration_path) options.calibration_path = all.calibration_path;
+    if (all.algorithm) {
+        const auto algorithm = caesura::plan::algorithm_named(all.algorithm);
+        if (!algorithm.ok()) return algorithm.status();
+        options.algorithm = *algorithm;
+    }
+    if (all.reserve) {
+        const auto reserve = caesura::reserve_named(all.reserve);
+        if (!reserve.ok()) return reserve.status();
+        options.reserve = *reserve;
+    }
+    options.reserve_sigmas = all.reserve_sigmas;
+    options.slot_space = all.slot_space;
+    if (!(all.slot_speed_weight < 0.0)) options.slot_speed_weight = all.slot_speed_weight;
+    options.reserve_factor = all.reserve_factor;
+    options.stripe_bytes = all.stripe_bytes;
     return options;
 }
 
@@ -81,7 +96,9 @@ caesura_code caesura_writer_create(const char* path, const caesura_communicator*
             if (!made.ok()) return made.status();
             comm = std::move(*made);
         }
-        auto created = caesura::Writer::create(path, std::move(comm), options_of(options));
+        auto writer_options = options_of(options);
+        if (!writer_options.ok()) return writer_options.status();
+        auto created = caesura::Writer::create(path, std::move(comm), std::move(*writer_options));
         if (!created.ok()) return created.status();
         auto handle = std::make_unique<caesura_writer>();
         handle->writer = std::move(*created);

@@ -19,6 +19,10 @@ TEST(Reserve, pools_independent_errors_and_adds_shared_ones) {
     const std::vector<Bytes> together(10, Bytes{1000.0, 100.0, 100.0});
     EXPECT_EQ(reserve_bytes(together, 1'000'000, 3.0), 13'000u);
     EXPECT_EQ(reserve_bytes(together, 1'000'000, 0.0), 10'000u);
+    std::vector<Bytes> two_fields = together;
+    for (std::size_t i = 0; i < 5; ++i) two_fields[i].field = 7;
+    EXPECT_EQ(reserve_bytes(two_fields, 1'000'000, 3.0),
+              static_cast<std::uint64_t>(std::ceil(10'000 + 3 * 500 * std::sqrt(2.0))));
     EXPECT_EQ(reserve_bytes({}, 1'000'000), 0u);
 }
 
@@ -29,6 +33,56 @@ TEST(Reserve, never_exceeds_the_raw_bytes) {
     EXPECT_EQ(reserve_bytes(broken, 5000), 5000u);
     const std::vector<Bytes> huge(1, Bytes{std::numeric_limits<double>::infinity(), 1.0, 0.0});
     EXPECT_EQ(reserve_bytes(huge, 5000), 5000u);
+}
+
+// Goal: whatever a model may come up with, what the writer reckons with is finite, not negative and
+// at most the raw bytes.
+TEST(Reserve, absurd_predictions_become_the_raw_bytes) {
+    const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+    constexpr std::uint64_t k_raw = 5000;
+    for (const double mean : {nan, inf, -inf, -1.0, 1e300, 0.0, 100.0})
+        for (const double sigma : {nan, inf, -1.0, 0.0, 10.0, 1e300})
+            for (const double shared : {nan, inf, -1.0, 5.0, 20.0})
+                for (const double factor : {0.0, 0.1, 1.0, 10.0, 1e308}) {
+                    const Bytes b = scaled({mean, sigma, shared}, factor, k_raw);
+                    ASSERT_TRUE(b.mean >= 0.0 && b.mean <= 5000.0) << mean << " * " << factor;
+                    ASSERT_TRUE(b.sigma >= 0.0 && b.sigma <= 5000.0) << sigma << " * " << factor;
+                    ASSERT_TRUE(b.shared_sigma >= 0.0 && b.shared_sigma <= b.sigma) << shared;
+                    ASSERT_LE(reserve_bytes({&b, 1}, k_raw), k_raw);
+                    ASSERT_LE(slot_bytes({mean, sigma, shared}, k_raw, 1.25), k_raw);
+                }
+    EXPECT_EQ(scaled({nan, 1.0, 0.0}, 1.0, k_raw).mean, 5000.0);
+    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 10.0, k_raw).mean, 1000.0);
+    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 0.1, k_raw).sigma, 1.0);
+}
+
+// Goal: S1 §III-D and S1-Eq3, by hand.
+TEST(Slot, is_the_prediction_times_the_extra_space) {
+    constexpr std::uint64_t k_raw = 32'000;
+    EXPECT_EQ(slot_bytes({1000.0, 0.0, 0.0}, k_raw, 1.25), 1250u);  // ratio 32: not above
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.25), 1984u);   // min(2, 1 + 4 * 0.25)
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.125), 1488u);  // 1 + 4 * 0.125
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.43), 1984u);   // 2, not 2.72
+    EXPECT_EQ(slot_bytes({30'000.0, 0.0, 0.0}, k_raw, 1.43), k_raw);
+    EXPECT_EQ(slot_bytes({0.0, 0.0, 0.0}, k_raw, 1.25), 0u);
+}
+
+// Goal: the weight runs through S1's range from end to end, never backwards, and meets the two
+// numbers it is made of: a weight of 0.34 gives the default.
+TEST(Slot, space_follows_the_weight_between_space_and_speed) {
+    EXPECT_EQ(slot_space_for_weight(0.0), 1.1);
+    EXPECT_EQ(slot_space_for_weight(1.0), 1.43);
+    EXPECT_NEAR(slot_space_for_weight(0.34), 1.25, 0.01);
+    double before = 0.0;
+    for (int i = 0; i <= 1000; ++i) {
+        const double space = slot_space_for_weight(i / 1000.0);
+        ASSERT_GE(space, before);
+        ASSERT_TRUE(space >= k_least_slot_space && space <= k_most_slot_space);
+        before = space;
+    }
+    EXPECT_EQ(slot_space_for_weight(std::nan("")), 1.1);
+    EXPECT_EQ(slot_space_for_weight(-3.0), 1.1);
+    EXPECT_EQ(slot_space_for_weight(7.0), 1.43);
 }
 
 // Goal: for a field that has been learned, the reserve of three sigmas holds the actual region in

@@ -63,6 +63,8 @@ struct Job {
     std::vector<Piece> pieces;
     const BlockCodec* codec = nullptr;
     double absolute_bound = 0.0;  ///< 0: lossless
+    /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.
+    std::uint32_t region = 0, slot = 0;
 
     // ---- results, published by `state`
     std::atomic<int> claims{0};      // threads computing it now

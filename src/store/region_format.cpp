@@ -56,6 +56,16 @@ std::uint64_t region_overhead_bytes(std::uint64_t n_blocks, std::uint64_t manife
            n_blocks * (k_block_prefix_bytes + 7);
 }
 
+std::vector<std::uint64_t> slot_offsets(std::span<const std::uint64_t> capacities,
+                                        std::uint64_t manifest_bytes) {
+    if (capacities.empty()) return {};
+    std::vector<std::uint64_t> offsets{k_region_header_bytes + round_up_8(manifest_bytes) +
+                                       slot_table_bytes(capacities.size())};
+    for (const std::uint64_t bytes : capacities)
+        offsets.push_back(offsets.back() + k_block_prefix_bytes + round_up_8(bytes));
+    return offsets;
+}
+
 // ------------------------------------------------------------------------------ file header
 
 FileHeaderBytes encode_file_header(const RunId& run) {
@@ -120,7 +130,9 @@ RegionHeaderBytes encode_region_header(const RegionHeader& header, const RunId& 
         .u64(header.bytes)
         .u64(header.previous)
         .u64(header.manifest_bytes)
-        .u64(header.manifest_checksum);
+        .u64(header.manifest_checksum)
+        .u64(header.slots)
+        .u64(header.slots_checksum);
     seal(out, header.address);
     return out;
 }
@@ -147,8 +159,12 @@ std::optional<RegionHeader> decode_region_header(std::span<const std::byte> byte
     header.previous = reader.u64();
     header.manifest_bytes = reader.u64();
     header.manifest_checksum = reader.u64();
-    const bool fits = header.bytes >= k_region_header_bytes &&
-                      header.manifest_bytes <= header.bytes - k_region_header_bytes;
+    header.slots = reader.u64();
+    header.slots_checksum = reader.u64();
+    if (header.bytes < k_region_header_bytes) return std::nullopt;
+    const std::uint64_t room = header.bytes - k_region_header_bytes;
+    const bool fits = header.manifest_bytes <= room && header.slots < room / 8 &&
+                      slot_table_bytes(header.slots) <= room - header.manifest_bytes;
     if (found != run || header.address != address || !fits) return std::nullopt;
     return header;
 }

@@ -40,8 +40,14 @@ struct RegionHeader {
     std::uint64_t previous = 0;  ///< this rank's region before, 0 if none
     std::uint64_t manifest_bytes = 0;
     std::uint64_t manifest_checksum = 0;
+    std::uint64_t slots = 0;  ///< 0: blocks lie back to back
+    std::uint64_t slots_checksum = 0;
     friend bool operator==(const RegionHeader&, const RegionHeader&) = default;
 };
+/// Bytes of the table of so many slots: their offsets and the end of the last.
+constexpr std::uint64_t slot_table_bytes(std::uint64_t slots) {
+    return slots == 0 ? 0 : 8 * (slots + 1);
+}
 using RegionHeaderBytes = std::array<std::byte, k_region_header_bytes>;
 RegionHeaderBytes encode_region_header(const RegionHeader& header, const RunId& run);
 std::optional<RegionHeader> decode_region_header(std::span<const std::byte> bytes, const RunId& run,

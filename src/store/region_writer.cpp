@@ -17,12 +17,8 @@ std::span<const std::byte> padding(std::uint64_t bytes) {
     return std::span(k_zeros).first(static_cast<std::size_t>(round_up_8(bytes) - bytes));
 }
 
-std::uint64_t opening_bytes(const std::string& manifest) {
-    return k_region_header_bytes + round_up_8(manifest.size());
-}
-
 RegionHeaderBytes header_of(const RegionWriter::Place& place, const std::string& manifest,
-                            const RunId& run) {
+                            std::span<const std::byte> slot_table, const RunId& run) {
     RegionHeader header;
     header.rank = static_cast<std::uint32_t>(place.rank);
     header.dump = place.dump;
@@ -31,6 +27,10 @@ RegionHeaderBytes header_of(const RegionWriter::Place& place, const std::string&
     header.previous = place.previous;
     header.manifest_bytes = manifest.size();
     header.manifest_checksum = checksum(std::as_bytes(std::span(manifest)));
+    if (!slot_table.empty()) {
+        header.slots = slot_table.size() / 8 - 1;
+        header.slots_checksum = checksum(slot_table);
+    }
     return encode_region_header(header, run);
 }
 
@@ -46,19 +46,77 @@ Status check_place(const RegionWriter::Place& place, std::uint64_t opening) {
                         opening)};
 }
 
+std::vector<std::byte> encode_slots(std::span<const std::uint64_t> offsets) {
+    std::vector<std::byte> out(8 * offsets.size());
+    RecordWriter writer(out);
+    for (const std::uint64_t offset : offsets) writer.u64(offset);
+    return out;
+}
+
+/// Writes pieces one after the other, as few gathered writes as the gaps between them allow.
+class GatheredWrite {
+  public:
+    explicit GatheredWrite(base::File& file) : file_(file) {}
+
+    Status add(std::uint64_t address, std::span<const std::byte> bytes) {
+        if (address != end_)
+            if (Status status = flush(); !status.ok()) return status;
+        if (parts_.empty()) begin_ = address;
+        parts_.push_back(bytes);
+        end_ = address + bytes.size();
+        return {};
+    }
+    Status flush() {
+        if (parts_.empty()) return {};
+        const Status status = file_.write_at(begin_, parts_);
+        parts_.clear();
+        return status;
+    }
+
+  private:
+    base::File& file_;
+    std::uint64_t begin_ = 0, end_ = 0;
+    std::vector<std::span<const std::byte>> parts_;
+};
+
 }  // namespace
 
-RegionWriter::RegionWriter(SharedFile& file, const Place& place, std::string manifest)
-    : file_(&file), place_(place), manifest_(std::move(manifest)) {}
+RegionWriter::RegionWriter(SharedFile& file, const Place& place, std::string manifest,
+                           std::vector<std::uint64_t> slots)
+    : file_(&file), place_(place), manifest_(std::move(manifest)), slots_(std::move(slots)) {}
+
+std::uint64_t RegionWriter::opening_bytes() const {
+    const std::uint64_t slots = slots_.empty() ? 0 : slots_.size() - 1;
+    return k_region_header_bytes + round_up_8(manifest_.size()) + slot_table_bytes(slots);
+}
 
 std::uint64_t RegionWriter::free_bytes() const {
-    const std::uint64_t used = header_written_ ? used_bytes_ : opening_bytes(manifest_);
+    if (has_slots()) return 0;
+    const std::uint64_t used = header_written_ ? used_bytes_ : opening_bytes();
     const std::uint64_t needed = used + k_block_prefix_bytes;
     return place_.bytes > needed ? place_.bytes - needed : 0;
 }
 
+std::uint64_t RegionWriter::slot_bytes(std::uint32_t slot) const {
+    if (std::uint64_t{slot} + 1 >= slots_.size()) return 0;
+    return slots_[slot + 1] - slots_[slot] - k_block_prefix_bytes;
+}
+
+Status RegionWriter::check_block(const BlockView& block, std::uint64_t at) const {
+    const std::uint64_t room = has_slots() ? slot_bytes(block.slot)
+                               : place_.bytes > at + k_block_prefix_bytes
+                                   ? place_.bytes - at - k_block_prefix_bytes
+                                   : 0;
+    if (!block.bytes.empty() && block.bytes.size() <= room) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("rank {} dump {} dataset {} chunk {}: a block of {} bytes does not fit "
+                        "into the region's {} free bytes",
+                        place_.rank, place_.dump, block.dataset, block.chunk, block.bytes.size(),
+                        room)};
+}
+
 Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records) {
-    const std::uint64_t opening = opening_bytes(manifest_);
+    const std::uint64_t opening = opening_bytes();
     if (const Status status = check_place(place_, opening); !status.ok()) return status;
     std::uint64_t used = header_written_ ? used_bytes_ : opening;
 
@@ -69,41 +127,42 @@ Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkR
     prefixes.reserve(blocks.size());
     const std::uint64_t tag = run_tag(file_->run());
     for (const BlockView& block : blocks) {
-        const std::uint64_t end = used + k_block_prefix_bytes + block.bytes.size();
-        if (block.bytes.empty() || end > place_.bytes)
-            return {StatusCode::invalid_argument,
-                    fmt::format(
-                        "rank {} dump {} dataset {} chunk {}: a block of {} bytes does not "
-                        "fit into the region's {} free bytes",
-                        place_.rank, place_.dump, block.dataset, block.chunk, block.bytes.size(),
-                        place_.bytes - std::min(place_.bytes, used + k_block_prefix_bytes))};
+        if (const Status status = check_block(block, used); !status.ok()) return status;
+        const std::uint64_t at = has_slots() ? slots_[block.slot] : used;
         fresh.push_back({place_.dump, block.dataset, block.filter_mask, block.chunk,
-                         place_.address + used + k_block_prefix_bytes, block.bytes.size(),
+                         place_.address + at + k_block_prefix_bytes, block.bytes.size(),
                          checksum(block.bytes)});
         prefixes.push_back(encode_block_prefix(fresh.back(), tag));
-        used = round_up_8(end);
+        // What is behind the slots belongs to nobody; what is between them to its block alone.
+        used = has_slots() ? slots_.back()
+                           : round_up_8(at + k_block_prefix_bytes + block.bytes.size());
     }
 
-    std::vector<std::span<const std::byte>> parts;
-    parts.reserve(3 + 3 * blocks.size());
+    GatheredWrite out(file_->file());
+    Status status;
+    const auto put = [&](std::uint64_t address, std::span<const std::byte> bytes) {
+        if (status.ok() && !bytes.empty()) status = out.add(address, bytes);
+    };
     RegionHeaderBytes header;
+    const std::vector<std::byte> slot_table = encode_slots(slots_);
     if (!header_written_) {
-        header = header_of(place_, manifest_, file_->run());
-        parts.push_back(header);
-        parts.push_back(std::as_bytes(std::span(manifest_)));
-        parts.push_back(padding(manifest_.size()));
+        header = header_of(place_, manifest_, slot_table, file_->run());
+        std::uint64_t at = place_.address;
+        put(at, header);
+        put(at += k_region_header_bytes, std::as_bytes(std::span(manifest_)));
+        put(at += manifest_.size(), padding(manifest_.size()));
+        put(at += padding(manifest_.size()).size(), slot_table);
     }
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-        parts.push_back(prefixes[i]);
-        parts.push_back(blocks[i].bytes);
-        parts.push_back(padding(blocks[i].bytes.size()));
+        const auto bytes = blocks[i].bytes;
+        put(fresh[i].address - k_block_prefix_bytes, prefixes[i]);
+        put(fresh[i].address, bytes);
+        put(fresh[i].address + bytes.size(), padding(bytes.size()));
     }
-    if (parts.empty()) return {};
-    const Status status =
-        file_->file().write_at(place_.address + (header_written_ ? used_bytes_ : 0), parts);
+    if (status.ok()) status = out.flush();
     if (!status.ok())
         return status.with_context(fmt::format("rank {} dump {}", place_.rank, place_.dump));
-    used_bytes_ = used;
+    used_bytes_ = has_slots() ? slots_.back() : used;
     header_written_ = true;
     records.insert(records.end(), fresh.begin(), fresh.end());
     return {};
@@ -117,7 +176,7 @@ Status RegionWriter::finish() {
 
 std::pair<std::uint64_t, std::uint64_t> RegionWriter::tail() const {
     const std::uint64_t used = align_up(used_bytes_);
-    return {place_.address + used, place_.bytes - used};
+    return {place_.address + used, place_.bytes - std::min(place_.bytes, used)};
 }
 
 }  // namespace caesura::store

@@ -52,6 +52,33 @@ std::string read_manifest(Window& window, const RegionHeader& header) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+/// A region with slots: the table says where a block may begin. Slots may be empty, in any order.
+void follow_slots(Window& window, FoundRegion& region, std::uint64_t table_at, std::uint64_t tag,
+                  std::uint64_t limit) {
+    const RegionHeader& header = region.header;
+    const std::uint64_t bytes = slot_table_bytes(header.slots);
+    const auto table = window.view(table_at, bytes, bytes);
+    if (table.size() != bytes || checksum(table) != header.slots_checksum) return;
+    std::vector<std::uint64_t> offsets;
+    for (RecordReader reader(table); offsets.size() <= header.slots;)
+        offsets.push_back(reader.u64());
+    for (std::size_t i = 0; i < header.slots; ++i) {
+        const bool sound = offsets[i] <= offsets[i + 1] && offsets[i + 1] <= header.bytes &&
+                           offsets[i + 1] - offsets[i] >= k_block_prefix_bytes;
+        if (!sound) return;  // no writer of ours: nothing behind it can be trusted
+        const std::uint64_t at = header.address + offsets[i];
+        if (at + k_block_prefix_bytes > limit) return;
+        const auto prefix = window.view(at, k_block_prefix_bytes, k_block_prefix_bytes);
+        const auto record = decode_block_prefix(prefix, tag, at);
+        // Nothing else lies inside a slot: the search for headers goes on behind it.
+        region.end = std::min(limit, header.address + offsets[i + 1]);
+        if (!record || record->dump != header.dump) continue;
+        if (record->bytes > offsets[i + 1] - offsets[i] - k_block_prefix_bytes) continue;
+        if (record->bytes > limit - record->address) continue;
+        region.blocks.push_back(*record);
+    }
+}
+
 FoundRegion follow(Window& window, const RegionHeader& header, std::uint64_t tag,
                    std::uint64_t file_end) {
     FoundRegion region;
@@ -60,6 +87,10 @@ FoundRegion follow(Window& window, const RegionHeader& header, std::uint64_t tag
     const std::uint64_t limit = std::min(file_end, header.address + header.bytes);
     std::uint64_t at = header.address + k_region_header_bytes + round_up_8(header.manifest_bytes);
     region.end = std::min(at, limit);
+    if (header.slots > 0) {
+        follow_slots(window, region, at, tag, limit);
+        return region;
+    }
     while (at + k_block_prefix_bytes <= limit) {
         const auto bytes = window.view(at, k_block_prefix_bytes, k_follow_bytes);
         const auto record = decode_block_prefix(bytes, tag, at);

@@ -224,7 +224,6 @@ void Writer::Impl::make_jobs(Assembly& assembly) {
             for (const writer::LayoutPiece& piece : chunk.pieces)
                 job.pieces.push_back(locate(assembly, dumped.field, piece));
             assembly.job_fields.push_back(dumped.field);
-            assembly.raw_bytes += job.chunk_bytes();
         }
     }
 }

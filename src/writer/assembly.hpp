@@ -21,7 +21,7 @@ struct Writer::Impl::Assembly {
     std::vector<std::uint32_t> job_fields;
     std::vector<predict::Bytes> predicted;
     std::vector<double> compress_s;
-    std::uint64_t raw_bytes = 0;
+    writer::Reservation reservation;
     /// Pieces that came from other ranks: by field, box and offset.
     struct PieceKey {
         std::uint32_t field = 0, box = 0;

@@ -46,6 +46,7 @@ Status Writer::Impl::close_rounds() {
             if (Status status = gather_records(durable); !status.ok()) return failed;
             // With everything on disk the reserved ends nobody needed are given back.
             trimmed = failed.ok() && durable == next_dump;
+            if (trimmed) free_space.cut(store::align_up(used));
             if (rank == 0)
                 if (Status built = commit(trimmed ? store::align_up(used) : end, trimmed);
                     !built.ok())
@@ -55,6 +56,7 @@ Status Writer::Impl::close_rounds() {
                 if (Status built = commit(end, false); !built.ok()) executor->report(built);
         } else if (failed.ok() && !trimmed && next_dump > 0 && store::align_up(used) < end) {
             trimmed = true;
+            free_space.cut(store::align_up(used));
             if (rank == 0)
                 if (Status built = commit(store::align_up(used), true); !built.ok())
                     executor->report(built);

@@ -33,7 +33,9 @@ Hello Writer::Impl::hello() const {
         if (!dump.overflow.empty() && !dump.task) {
             mine.overflow_bytes += store::region_overhead_bytes(dump.overflow.size(), 0);
             for (const auto& block : dump.overflow) mine.overflow_bytes += block.stored.size();
-            mine.overflow_bytes = store::align_up(mine.overflow_bytes);
+            // Whole stripes a dump, as place_overflow() lays them out.
+            mine.overflow_bytes =
+                (mine.overflow_bytes + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
         }
     mine.used_end = used_end;
     mine.file_end = file_end;

@@ -13,18 +13,19 @@ using writer::InFlight;
 
 // Blocks that found no room get a region at the end of the file. The same arithmetic on all ranks.
 void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& end) {
-    std::uint64_t address = store::align_up(end);
-    for (int r = 0; r < rank; ++r) address += all[static_cast<std::size_t>(r)].overflow_bytes;
     std::uint64_t total = 0;
     for (const writer::Hello& theirs : all) total += theirs.overflow_bytes;
     if (total == 0) return;
-    end = store::align_up(end) + total;
+    end = begin_of_stripe(end);
+    std::uint64_t address = end;
+    for (int r = 0; r < rank; ++r) address += all[static_cast<std::size_t>(r)].overflow_bytes;
+    end += total;
     for (InFlight& dump : in_flight) {
         if (dump.overflow.empty() || dump.task) continue;
         const std::size_t n = dump.overflow.size();
         std::uint64_t bytes = store::region_overhead_bytes(n, 0);
         for (const auto& block : dump.overflow) bytes += block.stored.size();
-        bytes = store::align_up(bytes);
+        bytes = (bytes + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
 
         auto task = std::make_unique<run::DumpTask>(n);
         task->dump = dump.dump;
@@ -48,7 +49,7 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
         task->sink = std::make_unique<writer::RegionSink>(
             *file,
             std::vector<store::RegionWriter::Place>{{rank, dump.dump, address, bytes, last_region}},
-            std::string(), options.durable);
+            std::string(), 0, options.durable);
         last_region = address;
         address += bytes;
         totals.reserved_bytes += bytes;

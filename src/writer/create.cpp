@@ -1,6 +1,7 @@
 // Creating a Writer: options, memory, the shared file.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstdio>
 #include <fstream>
 
@@ -40,11 +41,29 @@ Status check_options(const WriterOptions& options) {
     if (!(options.reserve_factor >= 0.0 && options.reserve_factor <= 1e3))
         return bad(
             fmt::format("reserve_factor is {}; it must lie in [0, 1000]", options.reserve_factor));
+    if (!(options.reserve_sigmas >= 0.0 && options.reserve_sigmas <= 100.0))
+        return bad(
+            fmt::format("reserve_sigmas is {}; it must lie in [0, 100]", options.reserve_sigmas));
+    if (!(options.slot_space >= 1.0 && options.slot_space <= 10.0))
+        return bad(fmt::format("slot_space is {}; it must lie in [1, 10]", options.slot_space));
+    if (options.slot_speed_weight &&
+        !(*options.slot_speed_weight >= 0.0 && *options.slot_speed_weight <= 1.0))
+        return bad(fmt::format("slot_speed_weight is {}; it must lie in [0, 1]",
+                               *options.slot_speed_weight));
+    if (options.stripe_bytes != 0 &&
+        (!std::has_single_bit(options.stripe_bytes) ||
+         options.stripe_bytes < store::k_region_alignment || options.stripe_bytes > (1u << 30)))
+        return bad(
+            fmt::format("stripe_bytes is {}; it must be 0 or a power of two from 4096 to "
+                        "1073741824",
+                        options.stripe_bytes));
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
     return {};
 }
+
+constexpr Reserve k_reserves[] = {Reserve::regions, Reserve::slots};
 
 std::uint64_t default_budget_bytes(Communicator& comm) {
     auto node = comm.node_local();
@@ -54,6 +73,17 @@ std::uint64_t default_budget_bytes(Communicator& comm) {
 }
 
 }  // namespace
+
+std::string_view to_string(Reserve reserve) {
+    return reserve == Reserve::slots ? "slots" : "regions";
+}
+
+Result<Reserve> reserve_named(std::string_view name) {
+    for (const Reserve reserve : k_reserves)
+        if (name == to_string(reserve)) return reserve;
+    return Status{StatusCode::invalid_argument,
+                  fmt::format("reserve is '{}'; use one of regions, slots", name)};
+}
 
 Writer::Impl::Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
                    std::uint64_t budget_bytes)
@@ -79,8 +109,15 @@ Status Writer::Impl::open_file() {
             status = created.status();
     }
     if (Status all = agree(status); !all.ok()) return all;
-    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(run)), 0); !sent.ok())
+    struct Common {
+        store::RunId run;
+        std::uint64_t stripe_bytes;
+    };
+    Common common{run, std::max(options.stripe_bytes, store::k_region_alignment)};
+    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0); !sent.ok())
         return sent;
+    run = common.run;
+    stripe_bytes = common.stripe_bytes;
     if (rank != 0) {
         auto opened = store::SharedFile::open(files, path, run);
         if (opened.ok())

@@ -26,7 +26,7 @@ void Writer::Impl::harvest_task(writer::InFlight& dump) {
     dump.records.insert(dump.records.end(), sink.records().begin(), sink.records().end());
     for (const store::ChunkRecord& record : sink.records()) totals.stored_bytes += record.bytes;
     used_end = std::max(used_end, sink.used_end());
-    if (sink.tail().second > spare_region.second) spare_region = sink.tail();
+    for (const writer::Extent& tail : sink.tails()) free_space.add(tail);
 
     dump.overflow.clear();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {

@@ -19,6 +19,7 @@
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
 #include "writer/region_sink.hpp"
+#include "writer/reservation.hpp"
 #include "writer/wire.hpp"
 
 namespace caesura::writer {
@@ -163,8 +164,9 @@ struct Writer::Impl {
     void describe(Assembly& assembly);
     void predict_jobs(Assembly& assembly);
     void plan_jobs(Assembly& assembly);
-    std::uint64_t bytes_to_reserve(Assembly& assembly);
-    void submit(Assembly& assembly, std::uint64_t address, std::uint64_t bytes);
+    void reserve(Assembly& assembly);
+    void submit(Assembly& assembly, std::uint64_t address);
+    std::uint64_t begin_of_stripe(std::uint64_t end);
 
     // ---- finished work (harvest.cpp)
     void harvest();
@@ -222,7 +224,8 @@ struct Writer::Impl {
     std::map<std::uint64_t, std::uint64_t> iteration_of_dump;
     std::uint64_t file_end = 0;  // same on all ranks at each collective's begin
     std::uint64_t used_end = 0;
-    std::pair<std::uint64_t, std::uint64_t> spare_region{0, 0};  // kept tail: address, bytes
+    writer::FreeSpace free_space;                            // unused ends of this rank's regions
+    std::uint64_t stripe_bytes = store::k_region_alignment;  // rank 0's, the same on all ranks
     std::uint64_t last_region = 0;
     bool new_counts = false;  // gathered since the last agreement on table sets; same on all ranks
 

@@ -9,64 +9,82 @@ std::uint64_t block_overhead_bytes() {
 }
 
 RegionSink::RegionSink(store::SharedFile& file, std::vector<store::RegionWriter::Place> places,
-                       std::string manifest, bool durable)
+                       std::string manifest, std::size_t manifest_region, bool durable,
+                       std::vector<std::uint64_t> slots)
     : file_(file), durable_(durable) {
+    if (!manifest.empty() && manifest_region < places.size()) manifest_region_ = manifest_region;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const bool last = i + 1 == places.size();
-        regions_.emplace_back(file, places[i], last ? manifest : std::string());
-        region_ends_.push_back(places[i].address + places[i].bytes);
+        regions_.emplace_back(file, places[i], i == manifest_region_ ? manifest : std::string(),
+                              last ? std::move(slots) : std::vector<std::uint64_t>());
     }
+}
+
+// `taken`: bytes of each region that blocks of this batch will take.
+std::optional<std::size_t> RegionSink::place_for(const run::Job& job,
+                                                 std::span<const std::uint64_t> taken) const {
+    const std::uint64_t bytes = job.stored.size();
+    const auto holds = [&](std::size_t r) {
+        return regions_[r].has_slots() ? bytes <= regions_[r].slot_bytes(job.slot)
+                                       : taken[r] + bytes <= regions_[r].free_bytes();
+    };
+    if (job.region < regions_.size() && holds(job.region)) return job.region;
+    std::optional<std::size_t> best;
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+        if (r == job.region || regions_[r].has_slots() || !holds(r)) continue;
+        if (!best ||
+            regions_[r].free_bytes() - taken[r] < regions_[*best].free_bytes() - taken[*best])
+            best = r;
+    }
+    return best;
 }
 
 Status RegionSink::write(std::span<run::Job* const> jobs) {
-    std::vector<store::BlockView> batch;
-    std::vector<run::Job*> batched;
-    std::uint64_t batch_bytes = 0;
-    const auto flush = [&]() -> Status {
-        if (batch.empty()) return {};
-        const Status status = regions_[current_].write(batch, records_);
-        if (!status.ok()) return status;
-        for (run::Job* job : batched)
-            job->state.store(run::JobState::written, std::memory_order_release);
-        batch.clear();
-        batched.clear();
-        batch_bytes = 0;
-        return {};
+    struct Batch {
+        std::vector<store::BlockView> blocks;
+        std::vector<run::Job*> jobs;
     };
+    std::vector<Batch> batches(regions_.size());
+    std::vector<std::uint64_t> taken(regions_.size(), 0);
     for (run::Job* job : jobs) {
-        const std::uint64_t bytes = job->stored.size();
-        // On to the next region when this one is full; the last one is only left by overflowing.
-        while (current_ + 1 < regions_.size() &&
-               batch_bytes + bytes > regions_[current_].free_bytes()) {
-            if (Status status = flush(); !status.ok()) return status;
-            ++current_;
-        }
-        if (regions_.empty() || batch_bytes + bytes > regions_[current_].free_bytes()) {
+        const auto region = place_for(*job, taken);
+        if (!region) {
             job->state.store(run::JobState::overflowed, std::memory_order_release);
             continue;
         }
-        batch.push_back({job->dataset, job->filter_mask, job->chunk, job->stored.bytes()});
-        batched.push_back(job);
-        batch_bytes += bytes + block_overhead_bytes();
+        batches[*region].blocks.push_back(
+            {job->dataset, job->filter_mask, job->chunk, job->stored.bytes(), job->slot});
+        batches[*region].jobs.push_back(job);
+        taken[*region] += job->stored.size() + block_overhead_bytes();
     }
-    return flush();
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+        if (batches[r].blocks.empty()) continue;
+        if (Status s = regions_[r].write(batches[r].blocks, records_); !s.ok()) return s;
+        for (run::Job* job : batches[r].jobs)
+            job->state.store(run::JobState::written, std::memory_order_release);
+    }
+    return {};
 }
 
 Status RegionSink::finish() {
-    for (store::RegionWriter& region : regions_)
-        if (Status status = region.finish(); !status.ok()) return status;
+    if (manifest_region_)
+        if (Status status = regions_[*manifest_region_].finish(); !status.ok()) return status;
     return durable_ && !regions_.empty() ? file_.file().sync() : Status{};
 }
 
-std::pair<std::uint64_t, std::uint64_t> RegionSink::tail() const {
-    return regions_.empty() ? std::pair<std::uint64_t, std::uint64_t>{0, 0}
-                            : regions_.back().tail();
+std::vector<Extent> RegionSink::tails() const {
+    std::vector<Extent> out;
+    for (const store::RegionWriter& region : regions_) {
+        const auto [address, bytes] = region.tail();
+        if (bytes > 0) out.push_back({address, bytes});
+    }
+    return out;
 }
 
 std::uint64_t RegionSink::used_end() const {
     std::uint64_t end = 0;
-    for (std::size_t i = 0; i < regions_.size(); ++i)
-        end = std::max(end, region_ends_[i] - regions_[i].tail().second);
+    for (const store::RegionWriter& region : regions_)
+        if (region.begun()) end = std::max(end, region.tail().first);
     return end;
 }
 

@@ -1,39 +1,47 @@
-// Where a rank's blocks of one dump go: its regions one after the other, and what fits nowhere is
-// marked as overflow and stays in memory until the next collective point.
+// Where a rank's blocks of one dump go: its regions, and what fits nowhere is marked as overflow
+// and stays in memory until the next collective point.
 //
 // Invariants:
 //  - Used by the write lane until the dump's phase is finished, by the application's thread after.
-//  - A block goes whole into one region or overflows whole.
+//  - A block goes whole into one region or overflows whole. It goes to the region that was planned
+//    for it (Job::region), else to the smallest free space that holds it; never into the slot of
+//    another block.
+//  - A region that got neither a block nor the manifest is not touched: all of it comes back.
 #pragma once
 
 #include <atomic>
 
 #include "caesura/store.hpp"
 #include "run/job.hpp"
+#include "writer/reservation.hpp"
 
 namespace caesura::writer {
 
 class RegionSink final : public run::Sink {
   public:
-    /// @param places    this rank's regions for the dump, in the order to fill them.
-    /// @param manifest  goes into the last of them (rank 0's first dump region); else empty.
+    /// @param places    this rank's regions for the dump.
+    /// @param manifest  goes into the region of that number (on rank 0); else empty.
+    /// @param slots     offsets of slots in the last of them, empty: blocks lie back to back.
     RegionSink(store::SharedFile& file, std::vector<store::RegionWriter::Place> places,
-               std::string manifest, bool durable);
+               std::string manifest, std::size_t manifest_region, bool durable,
+               std::vector<std::uint64_t> slots = {});
 
     Status write(std::span<run::Job* const> jobs) override;
     Status finish() override;
 
     const std::vector<store::ChunkRecord>& records() const { return records_; }
-    /// The unused end of the last region: {address, bytes}; {0, 0} without regions.
-    std::pair<std::uint64_t, std::uint64_t> tail() const;
-    /// End of the bytes used in any region; 0 without regions.
+    /// What is unused of the regions.
+    std::vector<Extent> tails() const;
+    /// End of the bytes used in any region; 0 if none is.
     std::uint64_t used_end() const;
 
   private:
+    std::optional<std::size_t> place_for(const run::Job& job,
+                                         std::span<const std::uint64_t> taken) const;
+
     store::SharedFile& file_;
     std::vector<store::RegionWriter> regions_;
-    std::vector<std::uint64_t> region_ends_;
-    std::size_t current_ = 0;
+    std::optional<std::size_t> manifest_region_;
     bool durable_;
     std::vector<store::ChunkRecord> records_;
 };

@@ -87,7 +87,8 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
         features.block = job.chunk;
         // Our frames hold what lies inside the array; others' blocks are padded.
         features.values = own_mode ? job.valid.count() : job.chunk_box.extent.count();
-        const predict::Bytes bytes = field.sizes.predict(features);
+        predict::Bytes bytes = field.sizes.predict(features);
+        bytes.field = assembly.job_fields[i];
         const auto values = std::max<double>(1.0, static_cast<double>(features.values));
         assembly.features.push_back(features);
         assembly.predicted.push_back(bytes);
@@ -132,41 +133,58 @@ void Writer::Impl::plan_jobs(Assembly& assembly) {
     trace_application("plan", "plan", begin_s);
 }
 
-// Fresh bytes to reserve beyond the spare region that this rank kept from an earlier dump.
-std::uint64_t Writer::Impl::bytes_to_reserve(Assembly& assembly) {
-    const std::size_t n_jobs = assembly.task->n_jobs;
-    if (n_jobs == 0 && assembly.manifest_text.empty()) return 0;
-    const std::uint64_t blocks_bytes =
-        predict::reserve_bytes(assembly.predicted, assembly.raw_bytes);
-    const std::uint64_t bytes =
-        static_cast<std::uint64_t>(static_cast<double>(blocks_bytes) * options.reserve_factor) +
-        store::region_overhead_bytes(n_jobs, assembly.manifest_text.size());
-    // Of the spare region one block's length may stay empty, since blocks go whole.
-    double largest = 0.0;
-    for (const predict::Bytes& block : assembly.predicted) largest = std::max(largest, block.mean);
-    const auto lost = static_cast<std::uint64_t>(largest * 1.25) +
-                      store::region_overhead_bytes(1, assembly.manifest_text.size());
-    if (spare_region.second < lost + (1u << 20)) spare_region = {0, 0};
-    const std::uint64_t usable = spare_region.second ? spare_region.second - lost : 0;
-    return bytes > usable ? store::align_up(bytes - usable) : 0;
+// Space for the dump: in what earlier dumps have left free, and fresh at the end of the file.
+void Writer::Impl::reserve(Assembly& assembly) {
+    // A block that cannot be compressed is a little longer than its values in our own format.
+    constexpr std::uint64_t k_frame_bytes = 1024;
+    run::DumpTask& task = *assembly.task;
+    writer::Wanted wanted;
+    wanted.policy = options.reserve;
+    wanted.sigmas = options.reserve_sigmas;
+    wanted.slot_space = options.slot_speed_weight
+                            ? predict::slot_space_for_weight(*options.slot_speed_weight)
+                            : options.slot_space;
+    wanted.manifest_bytes = assembly.manifest_text.size();
+    wanted.alignment = stripe_bytes;
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        const bool raw = fields[assembly.job_fields[i]].codec.name == "none";
+        const std::uint64_t most = task.jobs[i].chunk_bytes() + (raw ? 0 : k_frame_bytes);
+        wanted.most_bytes.push_back(most);
+        wanted.blocks.push_back(
+            predict::scaled(assembly.predicted[i], options.reserve_factor, most));
+    }
+    assembly.reservation = writer::reserve(free_space.take_all(), wanted);
+    for (const writer::Extent& extent : assembly.reservation.rest) free_space.add(extent);
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        task.jobs[i].region = assembly.reservation.regions[i];
+        if (options.reserve == Reserve::slots) task.jobs[i].slot = static_cast<std::uint32_t>(i);
+    }
 }
 
-void Writer::Impl::submit(Assembly& assembly, std::uint64_t address, std::uint64_t bytes) {
+// Where the next regions may begin. What is skipped lies behind metadata, which rank 0 writes: so
+// it is rank 0's to use, and no other rank comes into that stripe.
+std::uint64_t Writer::Impl::begin_of_stripe(std::uint64_t end) {
+    const std::uint64_t from = store::align_up(end);
+    const std::uint64_t begin = (end + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
+    if (rank == 0 && begin > from) free_space.add({from, begin - from});
+    return begin;
+}
+
+void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
+    writer::Reservation& reservation = assembly.reservation;
     std::vector<store::RegionWriter::Place> places;
-    const auto use = [&](std::uint64_t at, std::uint64_t length) {
-        if (length == 0) return;
-        places.push_back({rank, next_dump, at, length, last_region});
-        last_region = at;
+    const auto use = [&](const writer::Extent& extent) {
+        if (extent.bytes == 0) return;
+        places.push_back({rank, next_dump, extent.address, extent.bytes, last_region});
+        last_region = extent.address;
     };
-    if (assembly.task->n_jobs > 0 || rank == 0) {
-        use(spare_region.first, spare_region.second);
-        spare_region = {0, 0};
-    }
-    use(address, bytes);
-    totals.reserved_bytes += bytes;  // the spare region was counted when it was fresh
+    for (const writer::Extent& extent : reservation.kept) use(extent);
+    use({address, reservation.fresh_bytes});
+    totals.reserved_bytes += reservation.fresh_bytes;
     run::DumpTask& task = *assembly.task;
-    task.sink = std::make_unique<writer::RegionSink>(*file, std::move(places),
-                                                     assembly.manifest_text, options.durable);
+    task.sink = std::make_unique<writer::RegionSink>(
+        *file, std::move(places), assembly.manifest_text, reservation.manifest_region,
+        options.durable, std::move(reservation.slots));
     task.snapshots = std::move(open_dump->snapshots);
     writer::InFlight flight;
     flight.dump = next_dump;
@@ -198,39 +216,41 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
         if (comm_failed) return moved;
         if (mine.ok()) mine = moved;
     }
-    std::uint64_t bytes = 0;
     try {
         if (mine.ok()) {
             make_jobs(assembly);
             predict_jobs(assembly);
             if (rank == 0) describe(assembly);
-            bytes = bytes_to_reserve(assembly);
+            reserve(assembly);
         }
     } catch (const std::bad_alloc&) {
         mine = {StatusCode::no_space, "out of memory"};
     }
-    struct Reservation {
+    struct Request {
         std::uint64_t bytes = 0;
         std::uint64_t code = 0;
     };
-    const Reservation my_reservation{bytes, static_cast<std::uint64_t>(mine.code())};
-    std::vector<Reservation> reservations(static_cast<std::size_t>(size));
-    const Status exchanged = comm->allgather(std::as_bytes(std::span(&my_reservation, 1)),
-                                             std::as_writable_bytes(std::span(reservations)));
+    const Request my_request{assembly.reservation.fresh_bytes,
+                             static_cast<std::uint64_t>(mine.code())};
+    std::vector<Request> requests(static_cast<std::size_t>(size));
+    const Status exchanged = comm->allgather(std::as_bytes(std::span(&my_request, 1)),
+                                             std::as_writable_bytes(std::span(requests)));
     if (!exchanged.ok()) {
         comm_failed = true;
         return failed = exchanged;
     }
-    if (std::any_of(reservations.begin(), reservations.end(), [](auto& r) { return r.code != 0; }))
+    if (std::any_of(requests.begin(), requests.end(), [](auto& r) { return r.code != 0; })) {
+        for (const writer::Extent& extent : assembly.reservation.kept) free_space.add(extent);
         return agree(mine);
-    std::uint64_t address = store::align_up(end);
+    }
+    std::uint64_t address = begin_of_stripe(end);
     end = address;
     for (int r = 0; r < size; ++r) {
         if (r == rank) address = end;
-        end += reservations[static_cast<std::size_t>(r)].bytes;
+        end += requests[static_cast<std::size_t>(r)].bytes;
     }
     plan_jobs(assembly);
-    submit(assembly, address, bytes);
+    submit(assembly, address);
     return {};
 }
 

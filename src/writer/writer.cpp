@@ -85,6 +85,7 @@ WriterReport Writer::report() const {
     report.compress_s = counters.compress_s;
     report.write_s = counters.write_s;
     report.writes = counters.writes;
+    report.spare_bytes = impl_->free_space.bytes();
     report.peak_memory_bytes = impl_->budget.peak_bytes();
     return report;
 }
