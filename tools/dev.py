@@ -295,7 +295,7 @@ def bench_prediction() -> int:
     """Predicted against real sizes, times and regions: bench/prediction."""
     place = Path("bench", "prediction")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology"):
+    for target in ("caesura_python", "cosmology", "pfs"):
         build(target=target)
     code = run_open(
         "prediction: dumps",

@@ -233,6 +233,35 @@ def test_an_unknown_algorithm_names_the_known_ones(tmp_path):
         caesura.Writer(tmp_path / "run.h5", algorithm="guess")
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"reserve": "slots"},
+        {"reserve": "slots", "slot_speed_weight": 0.9},
+        {"reserve": "slots", "slot_space": 1.0, "reserve_factor": 0.1},
+        {"reserve_sigmas": 0.0, "stripe_bytes": 1 << 16},
+    ],
+)
+def test_how_space_is_kept_changes_no_value(tmp_path, space):
+    arrays = [wave(phase=n) for n in range(4)]
+    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND, algorithm="insertion", **space)
+    with caesura.open(tmp_path / "run.h5") as file:
+        for n, array in enumerate(arrays):
+            stored = file[f"/data/{n}/meshes/rho"][...].astype(np.float64)
+            assert np.max(np.abs(stored - array)) <= BOUND
+    if "reserve_factor" in space:
+        assert writer.report().overflow_blocks > 0
+
+
+def test_options_of_space_that_make_no_sense_are_named(tmp_path):
+    with pytest.raises(ValueError, match="regions, slots"):
+        caesura.Writer(tmp_path / "run.h5", reserve="holes")
+    with pytest.raises(ValueError, match="slot_space"):
+        caesura.Writer(tmp_path / "run.h5", slot_space=0.5)
+    with pytest.raises(TypeError, match="slot_spice"):
+        caesura.Writer(tmp_path / "run.h5", slot_spice=1.25)
+
+
 def test_an_iteration_cannot_be_used_after_its_end(tmp_path):
     with caesura.Writer(tmp_path / "run.h5") as writer:
         with writer.iteration(0) as iteration:

@@ -9,6 +9,8 @@
 #include "store/object_header.hpp"
 #include "store/overlay.hpp"
 #include "store/region_format.hpp"
+#include "store/scan.hpp"
+#include "store/store_fixture.hpp"
 
 namespace caesura::store {
 namespace {
@@ -150,6 +152,51 @@ TEST(Format, a_damaged_manifest_is_refused_or_another_manifest_but_never_a_crash
     }
     EXPECT_FALSE(decode_manifest("[]").ok());
     EXPECT_FALSE(decode_manifest("{\"version\": 2}").ok());
+}
+
+// Goal: in a region with slots a scan finds blocks in any slot, in whatever order they were
+// written, goes past empty ones, and finds the region behind; a damaged table hides that region's
+// blocks only.
+TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
+    const TemporaryPath path("caesura_slots");
+    auto file = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    const auto offsets = slot_offsets(std::vector<std::uint64_t>{1000, 2001, 500, 0}, 0);
+    ASSERT_EQ(offsets.size(), 5u);
+    EXPECT_EQ(offsets[1] - offsets[0], 64u + 1000u);
+    EXPECT_EQ(offsets[2] - offsets[1], 64u + 2008u);
+    EXPECT_EQ(offsets[4] - offsets[3], 64u);
+    const std::uint64_t begin = first_region_address(), bytes = 3 * k_region_alignment;
+    RegionWriter slots(*file, {0, 7, begin, bytes, 0}, "", offsets);
+    EXPECT_EQ(slots.free_bytes(), 0u);
+    EXPECT_EQ(slots.slot_bytes(0), 1000u);
+    EXPECT_EQ(slots.slot_bytes(3), 0u);
+    EXPECT_EQ(slots.slot_bytes(4), 0u);
+    const std::vector<std::byte> large(1001, std::byte{1}), small(500, std::byte{2});
+    std::vector<ChunkRecord> records;
+    const BlockView too_large{0, 0, 9, large, 0};
+    EXPECT_EQ(slots.write({&too_large, 1}, records).code(), StatusCode::invalid_argument);
+    const std::vector<BlockView> blocks = {{0, 0, 5, small, 2}, {1, 0, 3, large, 1}};
+    ASSERT_TRUE(slots.write(blocks, records).ok());
+    const auto [tail, tail_bytes] = slots.tail();
+    EXPECT_EQ(tail, begin + k_region_alignment);
+    RegionWriter behind(*file, {0, 8, tail, tail_bytes, begin}, "");
+    const BlockView plain{0, 0, 1, small};
+    ASSERT_TRUE(behind.write({&plain, 1}, records).ok());
+
+    const auto found = scan_regions(file->file(), test_run(), begin + bytes);
+    ASSERT_TRUE(found.ok());
+    ASSERT_EQ(found->size(), 2u);
+    EXPECT_EQ((*found)[0].blocks, (std::vector<ChunkRecord>{records[1], records[0]}));
+    EXPECT_EQ((*found)[1].blocks, (std::vector<ChunkRecord>{records[2]}));
+    for (const ChunkRecord& record : records) EXPECT_TRUE(*is_intact(file->file(), record));
+
+    const std::byte wrong{0xff};
+    ASSERT_TRUE(file->file().write_at(begin + k_region_header_bytes + 9, {&wrong, 1}).ok());
+    const auto damaged = scan_regions(file->file(), test_run(), begin + bytes);
+    ASSERT_EQ(damaged->size(), 2u);
+    EXPECT_TRUE((*damaged)[0].blocks.empty());
+    EXPECT_EQ((*damaged)[1].blocks.size(), 1u);
 }
 
 TEST(Format, metadata_checksum_is_hdf5s) {
