@@ -184,7 +184,8 @@ TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
     const BlockView plain{0, 0, 1, small};
     ASSERT_TRUE(behind.write({&plain, 1}, records).ok());
 
-    const auto found = scan_regions(file->file(), test_run(), begin + bytes);
+    const std::uint64_t end = *file->file().size();
+    const auto found = scan_regions(file->file(), test_run(), end);
     ASSERT_TRUE(found.ok());
     ASSERT_EQ(found->size(), 2u);
     EXPECT_EQ((*found)[0].blocks, (std::vector<ChunkRecord>{records[1], records[0]}));
@@ -193,7 +194,7 @@ TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
 
     const std::byte wrong{0xff};
     ASSERT_TRUE(file->file().write_at(begin + k_region_header_bytes + 9, {&wrong, 1}).ok());
-    const auto damaged = scan_regions(file->file(), test_run(), begin + bytes);
+    const auto damaged = scan_regions(file->file(), test_run(), end);
     ASSERT_EQ(damaged->size(), 2u);
     EXPECT_TRUE((*damaged)[0].blocks.empty());
     EXPECT_EQ((*damaged)[1].blocks.size(), 1u);
