@@ -92,7 +92,7 @@ class SizeModel {
         std::uint8_t way;  // which of the codec's ways it went
     };
     struct Expected {
-        double guess, log_ratio, common_var, own_var;
+        double guess, log_ratio, common_var, own_var, scale;
         bool known;
     };
     double raw_bytes(const Features& features) const;

@@ -77,16 +77,16 @@ double one_guess(Family family, const Features& features, double raw_bytes) {
 Priors priors_of(Family family, bool estimated) {
     switch (family) {
         case Family::own:
-            if (estimated) return {0.014, 0.01, 0.007, 0.001, 0.02, 0.7};
+            if (estimated) return {0.03, 0.025, 0.018, 0.003, 0.02, 0.7, true};
             break;
         case Family::transform:
-            return {0.02, 0.01, 0.003, 0.001, 0.02, 1.0};
+            return {0.045, 0.03, 0.015, 0.003, 0.02, 1.0, true};
         case Family::interpolating:
-            return {0.13, 0.08, 0.03, 0.003, 0.25, 0.9};
+            return {0.13, 0.08, 0.08, 0.01, 0.35, 0.9, false};
         default:
             break;
     }
-    return {0.4, 0.15, 0.05, 0.003, 0.5, 0.8};
+    return {0.4, 0.15, 0.15, 0.01, 0.5, 0.8, false};
 }
 
 Guess guess_bytes(Family family, const Features& features, double raw_bytes) {

@@ -9,7 +9,7 @@
 
 namespace caesura::predict {
 
-/// Spreads of ln(stored / guessed), at one bit per value and above.
+/// Spreads of ln(stored / guessed), at one bit per value.
 struct Priors {
     double field;   ///< a field's own factor is so far from 1
     double block;   ///< from block to block of a field
@@ -18,6 +18,7 @@ struct Priors {
     double beyond;  ///< more for each e-fold that the guess moves away from what was learned
     double memory;  ///< share of a block's step that stays: 1 where it is a walk, less where it is
                     ///< the sample's noise
+    bool followed;  ///< the guess is made by the codec's own steps, so that only sampling errs
 };
 Priors priors_of(Family family, bool estimated);
 

@@ -28,16 +28,29 @@ constexpr double k_most_sigmas = 4.0;
 constexpr double k_doubt = 0.25;      // share of a block's odd step that may come back
 constexpr double k_doubt_left = 0.5;  // of it, one dump later
 constexpr double k_most_spread = 0.4;
+constexpr double k_most_var = 1.0;
 constexpr std::uint64_t k_trusted_blocks = 3;  // learned before one block can be called odd
 constexpr double k_shared_prior_weight = 4.0;  // dumps
 constexpr double k_remembered_dumps = 8.0;
 
 double square(double x) { return x * x; }
 
-// Few bits are predicted badly: what is left lies in the lossless stage and in rare places.
+// What a sample leaves unsaid is so many bits per value, whatever their number: as a share of the
+// size it grows as these get fewer. Found over ratios from 2 to 200, with every codec.
 // Source: S1-Eq3, which reserves four times the extra space above ratio 32. Differs: no step.
-double spread_scale(double bits_per_value) {
+double sample_scale(double bits_per_value) {
+    return std::clamp(1.0 / std::max(bits_per_value, 1e-9), 1.0 / 8.0, 8.0);
+}
+
+// What a codec does that is not followed (its lossless stage) is a share of the size, which grows
+// slowly where there is little else.
+double codec_scale(double bits_per_value) {
     return std::clamp(1.0 / std::sqrt(std::max(bits_per_value, 1e-9)), 1.0, 2.5);
+}
+
+// Of ln(stored / guessed) of a field's blocks, which are guessed by the codec's own steps or not.
+double field_scale(bool followed, double bits_per_value) {
+    return followed ? sample_scale(bits_per_value) : codec_scale(bits_per_value);
 }
 
 }  // namespace
@@ -55,43 +68,52 @@ double SizeModel::raw_bytes(const Features& features) const {
 }
 
 // What is taken as a block's guess, where its r is expected, and the variances of what the field's
-// blocks have in common and of what is the block's own, both at one bit per value.
+// blocks have in common and of what is the block's own.
 SizeModel::Expected SizeModel::expect(const Features& features, const Guess& guess) const {
     const Priors priors = priors_of(family_, features.estimated);
-    const auto beyond = [&](double distance) {  // the regime in which r was learned is left
-        return square(std::min(k_most_spread, priors.beyond * std::max(0.0, distance)));
-    };
-    const auto log_of = [&](double bytes) {
-        return std::log(bytes / static_cast<double>(features.values));
+    const auto values = static_cast<double>(features.values);
+    const auto beyond = [&](double distance, double bits) {  // the regime of r is left
+        return square(codec_scale(bits) *
+                      std::min(k_most_spread, priors.beyond * std::max(0.0, distance)));
     };
     const auto past = features.block == k_no_block ? past_.end() : past_.find(features.block);
     if (past != past_.end() && past->second.finite == features.finite) {
         const Past& was = past->second;
         const double bytes = guess.by_way[was.way];
+        const double bits = 8.0 * bytes * std::exp(was.log_ratio) / values;
+        const double scale = sample_scale(bits);
         // The variance itself is known from a few steps only: that of Student's distribution.
         const double freedom = k_prior_blocks + static_cast<double>(steps_);
-        const double step_var = step_var_ * freedom / (freedom - 2.0);
-        const double shared = shared_share_ * step_var;
-        return {bytes, was.log_ratio, shared + beyond(std::fabs(log_of(bytes) - was.log_guess)),
-                step_var - shared + was.doubt_var, true};
+        const double step_var = square(scale) * step_var_ * freedom / (freedom - 2.0);
+        const double moved = std::fabs(std::log(bytes / values) - was.log_guess);
+        return {bytes,
+                was.log_ratio,
+                shared_share_ * step_var + beyond(moved, bits),
+                (1.0 - shared_share_) * step_var + was.doubt_var,
+                scale,
+                true};
     }
-    const double out = learned_ == 0 ? 0.0
-                                     : std::fabs(log_of(guess.bytes) - log_guess_mean_) -
-                                           std::sqrt(log_guess_var_);
-    return {guess.bytes, features.finite ? log_ratio_mean_ : 0.0, mean_var_ + beyond(out),
-            noise_var_, false};
+    const double log_ratio = features.finite ? log_ratio_mean_ : 0.0;
+    const double bits = 8.0 * guess.bytes * std::exp(log_ratio) / values;
+    const double scale = field_scale(priors.followed, bits);
+    const double out =
+        std::fabs(std::log(guess.bytes / values) - log_guess_mean_) - std::sqrt(log_guess_var_);
+    return {guess.bytes,
+            log_ratio,
+            square(scale) * mean_var_ + (learned_ == 0 ? 0.0 : beyond(out, bits)),
+            square(scale) * noise_var_,
+            scale,
+            false};
 }
 
 Bytes SizeModel::predict(const Features& features) const {
     const double raw = raw_bytes(features);
     if (family_ == Family::raw || features.values == 0) return {raw, 0.0, 0.0};
     const Expected expected = expect(features, guess_bytes(family_, features, raw));
-    const double likely = expected.guess * std::exp(expected.log_ratio);
-    const double scale = square(spread_scale(8.0 * likely / static_cast<double>(features.values)));
-    const double common_var = scale * expected.common_var;
-    const double var = common_var + scale * expected.own_var;
+    const double common_var = std::min(k_most_var, expected.common_var);
+    const double var = common_var + std::min(k_most_var, expected.own_var);
     // Mean and deviation of a log-normal quantity.
-    const double mean = std::min(raw, likely * std::exp(0.5 * var));
+    const double mean = std::min(raw, expected.guess * std::exp(expected.log_ratio + 0.5 * var));
     return {mean, mean * std::sqrt(std::expm1(var)), mean * std::sqrt(std::expm1(common_var))};
 }
 
@@ -112,8 +134,6 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
     const auto stored = static_cast<double>(stored_bytes);
     const Guess guess = guess_bytes(family_, features, raw_bytes(features));
     const Expected expected = expect(features, guess);
-    const double likely = expected.guess * std::exp(expected.log_ratio);
-    const double scale = spread_scale(8.0 * likely / static_cast<double>(features.values));
     const auto ratio_to = [&](double bytes) {
         return std::clamp(std::log(stored / bytes), -k_max_log_ratio, k_max_log_ratio);
     };
@@ -124,26 +144,31 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
         now.dump = dump_;
         now.doubt_var = k_doubt_left * was.doubt_var;
         const double seen = ratio_to(expected.guess);
-        const double step = (seen - expected.log_ratio) / scale;
-        const double expected_var = expected.common_var + expected.own_var;
+        const double step = (seen - expected.log_ratio) / expected.scale;
+        const double expected_var =
+            (expected.common_var + expected.own_var) / square(expected.scale);
         // What an odd past or a new regime explain is to stay; of an ordinary step, a share.
         const double ordinary = std::min(1.0, step_var_ / expected_var);
         const double memory = priors_of(family_, features.estimated).memory;
         if (learn_step(step, expected_var)) {
-            now.doubt_var += k_doubt * square(step);
+            now.doubt_var += k_doubt * square(seen - expected.log_ratio);
         } else {
             now.way = was.way;
             now.log_guess = std::log(expected.guess / static_cast<double>(features.values));
             now.log_ratio = seen - ordinary * (1.0 - memory) * (seen - expected.log_ratio);
         }
     }
-    if (features.finite)
+    if (features.finite) {
+        const double bits =
+            8.0 * guess.bytes * std::exp(log_ratio_mean_) / static_cast<double>(features.values);
+        const bool followed = priors_of(family_, features.estimated).followed;
         learn_field(std::log(guess.bytes / static_cast<double>(features.values)),
-                    ratio_to(guess.bytes), scale);
+                    ratio_to(guess.bytes), field_scale(followed, bits));
+    }
     if (features.block != k_no_block) past_[features.block] = now;
 }
 
-// How far one block moved since the dump before, where `expected_var` was expected. Is it odd?
+// How far one block moved since the dump before, at one bit per value. Is that odd?
 bool SizeModel::learn_step(double step, double expected_var) {
     const double most_var = square(k_most_sigmas) * expected_var;
     // What the move out of the learned regime and an odd past account for is not the steps' own.
@@ -182,7 +207,8 @@ void SizeModel::learn_field(double log_guess, double seen, double scale) {
     const double out =
         learned_ == 0 ? 0.0 : std::fabs(log_guess - log_guess_mean_) - std::sqrt(log_guess_var_);
     double common_var =
-        mean_var_ + square(std::min(k_most_spread, priors.beyond * std::max(0.0, out)));
+        mean_var_ +
+        square(std::min(k_most_spread, priors.beyond * std::max(0.0, out)) / std::min(1.0, scale));
     const double most = k_most_sigmas * scale * std::sqrt(common_var + noise_var_);
     double surprise = seen - log_ratio_mean_;
     odd_run_ = std::fabs(surprise) > most ? odd_run_ + 1 : 0;

@@ -95,6 +95,32 @@ TEST(SizeModel, spread_grows_where_few_bits_are_left) {
     EXPECT_NEAR(relative_spread(0.001), relative_spread(0.01), 1e-9);
 }
 
+// Goal: where the codec's own steps were followed only the sample errs, by so many bits a value: as
+// a share of the size that is eight times more at 1 bit than at 8, before and after learning.
+TEST(SizeModel, what_a_sample_leaves_unsaid_is_bits_not_percent) {
+    for (const char* codec : {"caesura", "zfp"}) {
+        SizeModel model(codec, float32);
+        const auto relative_spread = [&](double bits, std::uint64_t block) {
+            Features f = features_of(bits, block);
+            f.estimated = true;
+            const Bytes bytes = model.predict(f);
+            return bytes.sigma / bytes.mean;
+        };
+        EXPECT_NEAR(relative_spread(1.0, 0) / relative_spread(8.0, 0), 8.0, 0.4) << codec;
+        EXPECT_NEAR(relative_spread(0.5, 0) / relative_spread(1.0, 0), 2.0, 0.1) << codec;
+        for (int dump = 0; dump < 5; ++dump) {
+            for (std::uint64_t block = 0; block < 2; ++block) {
+                Features f = features_of(block == 0 ? 8.0 : 1.0, block);
+                f.estimated = true;
+                const double bits = f.bits_per_value + (dump % 2 == 0 ? 0.01 : -0.01);
+                model.learn(f, static_cast<std::uint64_t>(bits * (1u << 18)));
+            }
+        }
+        EXPECT_NEAR(relative_spread(1.0, 1) / relative_spread(8.0, 0), 8.0, 0.4) << codec;
+        EXPECT_LT(relative_spread(8.0, 0), 0.005) << codec;
+    }
+}
+
 // Goal: a factor learned in one regime is not trusted in another: blocks whose sampled bits lie far
 // from those learned get a wide margin, which the first blocks of the new regime narrow again.
 TEST(SizeModel, spread_grows_outside_what_was_learned) {
