@@ -43,12 +43,13 @@ from caesura import calibration, prediction  # noqa: E402
 from caesura.calibration import measuring  # noqa: E402
 
 CODECS = ("caesura", "caesura:fast", "caesura:strong", "sz3", "zfp")
+FOREIGN_EXPONENTS = tuple(range(-5, -1))  # they take a hundred times as long
 EXPONENTS = tuple(range(-7, -1))  # the paper: relative bounds in [1e-1, 1e-8]
 TRAINING_FIELD = "baryon_density"
 TRAINING_SOURCES = ("nyx_128_z050", "miniapp")
 REPEATS = {"sz3": 2, "zfp": 2}  # of ours, which take milliseconds:
 OWN_REPEATS = 5
-MINIAPP_DUMPS = 5  # successive ones, which the models learn from
+MINIAPP_DUMPS = 3  # successive ones, which the models learn from
 LEARNED_DUMPS = 2  # before a prediction counts as learned
 GOAL_ERROR, GOAL_ORDERED = 0.10, 0.95
 CALIBRATE_S = 24.0
@@ -256,7 +257,7 @@ def writes(measured: list[Measured], directory: Path, seconds: float) -> dict:
     found = {}
     for synced in (False, True):
         curve = calibration.fit_write(calibrated_writes[synced])
-        samples = _write_blocks([s for s, _ in sizes], directory, synced, half / 2)
+        samples = _write_blocks([s for s, _ in sizes], directory, synced, half)
         real = [(stored, s) for stored, s in zip([s for s, _ in sizes], samples, strict=False)]
         pairs = [(curve.predict_s(p), s) for (_, p), (_, s) in zip(sizes, real, strict=False)]
         found["synced" if synced else "plain"] = {
@@ -287,11 +288,11 @@ def _ordered(pairs: list[tuple[float, float]], tie: float) -> float:
 
 
 def _write_blocks(sizes: list[int], directory: Path, synced: bool, seconds: float) -> list[float]:
-    """The median time of a write of each size, over as many rounds as fit, at most 5."""
+    """The median time of a write of each size, over as many rounds as fit, at most 9."""
     data = np.random.default_rng(1).bytes(max(sizes))
     times: list[list[float]] = [[] for _ in sizes]
     end_s = time.monotonic() + seconds
-    for round_ in range(5):
+    for round_ in range(9):
         if round_ and time.monotonic() > end_s:
             break
         with tempfile.NamedTemporaryFile(dir=directory) as file:
@@ -373,8 +374,11 @@ def main() -> None:
     seconds = CALIBRATE_S / 3 if arguments.quick else CALIBRATE_S
     profile = calibrated(arguments.profile, codecs, seconds)
     measured = []
-    for group in (measuring.OWN, measuring.FOREIGN):  # ours take a tenth of the time
-        measured += measure(blocks, [c for c in codecs if c in group], exponents)
+    for group in (measuring.OWN, measuring.FOREIGN):
+        bounds = (
+            exponents if group is measuring.OWN else sorted({*exponents} & {*FOREIGN_EXPONENTS})
+        )
+        measured += measure(blocks, [c for c in codecs if c in group], bounds)
     compress = figures(measured, profile)
     write = writes(measured, arguments.directory, seconds) if "caesura" in codecs else {}
     goal = {

@@ -113,10 +113,8 @@ def figure_5(measured: list, profile: Any) -> str:
             if curve is not None:
                 panel.curve(lambda b, c=curve: 8.4e6 / c.predict_s(8_400_000, b) / 1e6, "bad")
         for row, (name, class_) in enumerate([*shown.items(), ("calibrated curve", "bad")]):
-            _, top, right, _ = panel.box
-            panel.parts.append(
-                svg.words(right - 6, top + 16 + 14 * row, name, f"name {class_}", "end")
-            )
+            left, _, _, bottom = panel.box
+            panel.parts.append(svg.words(left + 8, bottom - 8 - 14 * row, name, f"name {class_}"))
         panels.append(panel.done())
     return _page("Compression throughput over bits per value (S1 Figure 5)", panels, 2)
 

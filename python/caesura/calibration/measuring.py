@@ -38,7 +38,7 @@ _MOST_POINTS = 150  # a curve
 _SEED = 20221114
 
 MB = 1_000_000
-WRITE_SIZES = tuple(int(s * MB) for s in (0.25, 0.5, 1, 2, 5, 10, 20, 50, 100))
+WRITE_SIZES = tuple(int(s * MB) for s in (0.016, 0.064, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100))
 _SMALL_WRITE = 2 * MB
 _MOST_WRITTEN = 6_000 * MB
 _SHARE_OF_FREE = 0.2
