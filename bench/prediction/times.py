@@ -48,7 +48,7 @@ EXPONENTS = tuple(range(-7, -1))  # the paper: relative bounds in [1e-1, 1e-8]
 TRAINING_FIELD = "baryon_density"
 TRAINING_SOURCES = ("nyx_128_z050", "miniapp")
 REPEATS = {"sz3": 2, "zfp": 2}  # of ours, which take milliseconds:
-OWN_REPEATS = 5
+OWN_REPEATS = 4
 MINIAPP_DUMPS = 3  # successive ones, which the models learn from
 LEARNED_DUMPS = 2  # before a prediction counts as learned
 GOAL_ERROR, GOAL_ORDERED = 0.10, 0.95
@@ -114,43 +114,41 @@ def _redshift(source: str) -> float:
 def measure(blocks: list[fields.Block], codecs: list[str], exponents: list[int]) -> list[Measured]:
     """Every block at every bound by every codec; the median of the repeats.
 
-    The repeats are taken in turns: at once, a block would lie in the cache.
+    A repeat takes all blocks in turn: at once a block would lie in the cache, and a machine that is
+    slow for some seconds would be slow for a few blocks alone.
     """
-    found = []
-    for number, block in enumerate(blocks):
+    cases = list(itertools.product(codecs, exponents))
+    times: dict[tuple, list[float]] = {}
+    found: dict[tuple, Measured] = {}
+    turns = max((REPEATS.get(codec, OWN_REPEATS) for codec in codecs), default=0)
+    for turn, (number, block) in itertools.product(range(turns), enumerate(blocks)):
+        print(f"\r{turn + 1}/{turns} {number + 1}/{len(blocks)} {block.name:60}", end="",
+              file=sys.stderr)  # fmt: skip
         values = block.values()
         span = float(np.ptp(values[np.isfinite(values)]))
         if span == 0.0 or values.nbytes < 1 << 20:
             continue
-        print(f"\r{number + 1}/{len(blocks)} {block.name:60}", end="", file=sys.stderr)
-        cases = list(itertools.product(codecs, exponents))
-        coders = {
-            case: prediction.BlockCodec(case[0], "float32", values.shape, span * 10.0 ** case[1])
-            for case in cases
-        }
-        times: dict[tuple, list[float]] = {case: [] for case in cases}
-        stored = {}
-        for turn in range(OWN_REPEATS):
-            for case in cases:
-                if turn < REPEATS.get(case[0], OWN_REPEATS):
-                    made = coders[case].encode(values)
-                    times[case].append(made.cpu_s)
-                    stored[case] = made.stored_bytes
         for codec, exponent in cases:
-            begin_s = time.thread_time()
-            features = prediction.sample(values, span * 10.0**exponent, codec)
-            predict_s = time.thread_time() - begin_s
-            case = (codec, exponent)
-            found.append(
-                Measured(
+            bound, key = span * 10.0**exponent, (block.name, codec, exponent)
+            made = prediction.BlockCodec(codec, "float32", values.shape, bound).encode(values)
+            times.setdefault(key, []).append(made.cpu_s)
+            if turn == 0:
+                begin_s = time.thread_time()
+                features = prediction.sample(values, bound, codec)
+                predict_s = time.thread_time() - begin_s
+                found[key] = Measured(
                     codec, block.source, block.field, exponent, values.nbytes, values.size,
-                    features, stored[case], statistics.median(times[case]), predict_s,
-                    abs(statistics.median(times[case][::2]) /
-                        statistics.median(times[case][1::2]) - 1.0),
-                )
-            )  # fmt: skip
+                    features, made.stored_bytes, made.cpu_s, predict_s, 0.0,
+                )  # fmt: skip
     print("\r" + " " * 80 + "\r", end="", file=sys.stderr)
-    return found
+    for key, m in found.items():
+        m.cpu_s = statistics.median(times[key])
+        halves = (
+            statistics.median(times[key][::2]),
+            statistics.median(times[key][1::2] or [m.cpu_s]),
+        )
+        m.repeat_noise = abs(halves[0] / halves[1] - 1.0)
+    return list(found.values())
 
 
 def calibrated(path: Path | None, codecs: list[str], seconds: float) -> calibration.Profile:
