@@ -170,8 +170,8 @@ Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType
 
 /// compress() into memory of the caller's, without a copy.
 ///
-/// @param frame  at least the raw bytes + k_frame_overhead_bytes; what lies past the frame's end
-///               has any content afterwards.
+/// @param frame  at least the raw bytes + k_frame_overhead_bytes, apart from the values; what lies
+///               past the frame's end has any content afterwards.
 /// @return how many bytes the frame has.
 /// Errors: those of compress, invalid_argument (too little memory).
 Result<std::size_t> compress_into(std::span<std::byte> frame, std::span<const std::byte> values,

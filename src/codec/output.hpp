@@ -52,6 +52,7 @@ class Output {
         advance(1);
     }
     void append_zeros(std::size_t n) {
+        if (n == 0) return;
         std::memset(room(n), 0, n);
         advance(n);
     }
