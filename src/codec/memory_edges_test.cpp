@@ -151,6 +151,36 @@ TEST(MemoryEdges, float64_arrays_and_frames_beside_forbidden_pages) {
     go_and_return_everywhere<double>();
 }
 
+// Blocks so large that rows of them are sampled; the sparse ones with sources that are predicted.
+template <class T>
+void sample_everywhere() {
+    for (const Shape& shape : {Shape{20011}, Shape{33, 701}, Shape{129, 130}, Shape{31, 33, 65},
+                               Shape{64, 2, 300}, Shape{9, 10, 12, 21}, Shape{3, 1, 40, 259}}) {
+        const auto values = smooth_array<T>(shape, 7);
+        for (const Edge edge : {Edge::end, Edge::begin}) {
+            const Fenced input(std::as_bytes(std::span(values)), edge);
+            for (const double bound : {0.1, 1e-4}) {
+                for (const Mode mode : {Mode::fast, Mode::strong}) {
+                    SCOPED_TRACE(testing::Message() << to_string(shape) << ", " << bound);
+                    CompressOptions options;
+                    options.mode = mode;
+                    ASSERT_TRUE(
+                        estimate(input.bytes(), dtype_of<T>(), shape, absolute(bound), options)
+                            .ok());
+                }
+            }
+        }
+    }
+}
+
+TEST(MemoryEdges, samples_of_arrays_beside_forbidden_pages) {
+    for_each_target([](const char* target) {
+        SCOPED_TRACE(target);
+        sample_everywhere<float>();
+        sample_everywhere<double>();
+    });
+}
+
 /// Frames without checksum, a few bytes of which are anything: whatever decoding them says.
 template <class T>
 void break_frames(const Case& wanted, const Shape& shape) {
