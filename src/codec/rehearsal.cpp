@@ -53,7 +53,7 @@ Rehearsal<T>::Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantis
     std::vector<Pick> picks = spots.pick(k_picks, k_even_quarters);
     std::stable_sort(picks.begin(), picks.end(),
                      [](const Pick& a, const Pick& b) { return a.weight > b.weight; });
-    for (const std::size_t pick : {6, 18, 10, 2}) {
+    for (const std::size_t pick : std::array<std::size_t, 4>{6, 18, 10, 2}) {
         picks_.push_back(picks[pick * picks.size() / k_picks]);
     }
     pieces_.reserve(k_most_pieces);
