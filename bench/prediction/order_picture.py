@@ -13,7 +13,7 @@ _WIDTH, _ROW = 980, 34
 def _panel(codec: str, found: dict, left: float, right: float) -> list[str]:
     ways = found["ways"]
     most = 1.12 * max(row["total_s"] for name, row in ways.items() if name != "uncompressed")
-    x = svg.Axis(0.0, most, left + 110, right - 70, log=False)
+    x = svg.Axis(0.0, most, left + 110, right - 110, log=False)
     bandwidth = found["bandwidth_bytes_per_s"] / 1e6
     parts = [
         svg.words(left, 62, f"{codec}: ratio {found['ratio']:.1f}", "panel"),
@@ -38,11 +38,7 @@ def _panel(codec: str, found: dict, left: float, right: float) -> list[str]:
             parts.append(svg.tag("rect", width=x(min(row["compress_s"], end)) - x(0), **box))
         parts.append(svg.words(left, top + 15, way, "tick"))
         label = f"{total:.2f} s" + (" (cut off)" if end < total else "")
-        inside = end < total
-        parts.append(
-            svg.words(x(end) + (-6 if inside else 6), top + 14, label,
-                      "" if inside else f"name {class_}", "end" if inside else None)
-        )  # fmt: skip
+        parts.append(svg.words(x(end) + 6, top + 14, label, f"name {class_}"))
     lines = [key for key in found if " over " in key]
     for i, key in enumerate(lines):
         parts.append(svg.words(left, bottom + 44 + 17 * i, f"{key}: {found[key]:.2f}×", "tick"))
