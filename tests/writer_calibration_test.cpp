@@ -2,6 +2,7 @@
 // the same data, and what is wrong with a profile is a message.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -141,6 +142,12 @@ TEST_F(WriterCalibration, what_is_wrong_with_it_is_a_message) {
     std::filesystem::remove(profile_);
     std::filesystem::create_directory(profile_);
     expect_built_in("a directory");
+    std::filesystem::remove(profile_);
+    ASSERT_EQ(::mkfifo(profile_.c_str(), 0600), 0);
+    expect_built_in("a pipe that nobody writes to");
+    std::filesystem::remove(profile_);
+    std::filesystem::create_symlink("/dev/zero", profile_);
+    expect_built_in("a device that never ends");
 }
 
 }  // namespace

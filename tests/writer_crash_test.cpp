@@ -38,6 +38,7 @@ struct Case {
     double reserve_factor;  // below 1 some blocks overflow
     double bound = 0.0;     // absolute; 0: lossless
     Reserve reserve = Reserve::regions;
+    std::uint64_t stripe_bytes = 0;
 
     friend std::ostream& operator<<(std::ostream& out, const Case& it) {
         return out << "codec " << it.codec << ", " << to_string(it.reserve) << ", reserve factor "
@@ -95,6 +96,7 @@ struct Recorded {
             options.planning = false;        // and as soon as it is there
             options.reserve_factor = what.reserve_factor;
             options.reserve = what.reserve;
+            options.stripe_bytes = what.stripe_bytes;
             options.file_system = &recording.of(rank);
             const Status status = write(path, std::move(comm), options);
             const std::lock_guard lock(mutex);
@@ -363,17 +365,19 @@ TEST_P(WriterCrash, that_loses_unsynced_operations_loses_no_committed_dump) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, WriterCrash,
-                         ::testing::Values(Case{"raw", "none", 1.0}, Case{"overflow", "none", 0.5},
-                                           Case{"zstd", "zstd", 1.0},
-                                           // Each dump but the first needs its table set.
-                                           Case{"caesura", "caesura", 1.0, 0.2},
-                                           Case{"caesura_overflow", "caesura", 0.5, 0.2},
-                                           // Gaps between blocks, and places that stay empty.
-                                           Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
-                                           Case{"slots_overflow", "caesura", 0.7, 0.2,
-                                                Reserve::slots}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Runs, WriterCrash,
+    ::testing::Values(Case{"raw", "none", 1.0}, Case{"overflow", "none", 0.5},
+                      Case{"zstd", "zstd", 1.0},
+                      // Each dump but the first needs its table set.
+                      Case{"caesura", "caesura", 1.0, 0.2},
+                      Case{"caesura_overflow", "caesura", 0.5, 0.2},
+                      // Dumps in space that others, maybe lost, have kept.
+                      Case{"kept", "caesura", 4.0, 0.2, Reserve::regions, std::uint64_t{1} << 18},
+                      // Gaps between blocks, and places that stay empty.
+                      Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
+                      Case{"slots_overflow", "caesura", 0.7, 0.2, Reserve::slots}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace caesura

@@ -235,6 +235,36 @@ TEST(WriterSpace, regions_use_again_what_they_leave_over) {
     std::filesystem::remove(path);
 }
 
+// Goal: the counters agree also where stripes skip space: what is spare was reserved before.
+TEST(WriterSpace, what_is_spare_is_part_of_what_was_reserved) {
+    const std::string path = path_of("spare");
+    WriterOptions options;
+    options.codec.name = "none";
+    options.chunk_bytes = 64u << 10;
+    options.stripe_bytes = 1u << 20;
+    options.durable = false;
+    auto writer = Writer::create(path, nullptr, options);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    auto field = (*writer)->define_field("f", float32, k_part);
+    ASSERT_TRUE(field.ok());
+    const auto values = values_of({}, 0, 0);
+    auto iteration = (*writer)->begin_iteration(0);
+    auto dump = iteration.begin_dump(0.0);
+    ASSERT_TRUE(dump.put(*field, {{0, 0, 0}, k_part}, values.data()).ok());
+    ASSERT_TRUE(iteration.end().ok());
+    for (std::uint64_t n = 1; !(*writer)->committed(); ++n) {
+        auto empty = (*writer)->begin_iteration(n);
+        ASSERT_TRUE(empty.end().ok());
+    }
+    const WriterReport report = (*writer)->report();
+    EXPECT_EQ(report.reserved_bytes % options.stripe_bytes,
+              options.stripe_bytes - store::first_region_address());
+    EXPECT_GT(report.spare_bytes, 0u);
+    EXPECT_LE(report.spare_bytes + report.stored_bytes, report.reserved_bytes);
+    ASSERT_TRUE((*writer)->close().ok());
+    std::filesystem::remove(path);
+}
+
 // Goal: options that make no sense are refused with their value.
 TEST(WriterSpace, refuses_options_by_name) {
     struct Case {

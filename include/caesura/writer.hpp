@@ -107,8 +107,9 @@ enum class Ownership : std::uint8_t {
 /// Counters of one rank since create(); all in bytes, seconds or counts.
 struct WriterReport {
     std::uint64_t raw_bytes = 0, stored_bytes = 0;
-    std::uint64_t reserved_bytes = 0;  ///< over all regions, what was kept and used again once
-    std::uint64_t spare_bytes = 0;     ///< of these: in the file, unused, and kept for later dumps
+    /// Over all regions, what was kept and used again once; on rank 0 also what stripes skip.
+    std::uint64_t reserved_bytes = 0;
+    std::uint64_t spare_bytes = 0;  ///< of these: in the file, unused, and kept for later dumps
     std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw

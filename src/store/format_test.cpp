@@ -90,6 +90,16 @@ TEST(Format, a_record_is_only_valid_at_its_own_address_and_in_its_own_run) {
     EXPECT_FALSE(decode_block_prefix(prefix, run_tag(RunId{}), at));
 }
 
+// Goal: whatever a header says, a scan goes forward and ends.
+TEST(Format, a_region_that_would_leave_the_address_space_is_none) {
+    for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 4095}) {
+        RegionHeader header = sample_header();
+        header.bytes = bytes;
+        EXPECT_FALSE(decode_region_header(encode_region_header(header, test_run()), test_run(),
+                                          header.address));
+    }
+}
+
 TEST(Format, commit_record_joins_intervals_and_says_when_it_is_full) {
     CommitRecord record;
     std::vector<std::uint64_t> dumps(100);

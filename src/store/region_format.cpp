@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "base/file.hpp"
@@ -162,6 +163,8 @@ std::optional<RegionHeader> decode_region_header(std::span<const std::byte> byte
     header.slots = reader.u64();
     header.slots_checksum = reader.u64();
     if (header.bytes < k_region_header_bytes) return std::nullopt;
+    // A scan goes on behind the region: it must not come round to where it was.
+    if (header.bytes > std::numeric_limits<std::uint64_t>::max() - address) return std::nullopt;
     const std::uint64_t room = header.bytes - k_region_header_bytes;
     const bool fits = header.manifest_bytes <= room && header.slots < room / 8 &&
                       slot_table_bytes(header.slots) <= room - header.manifest_bytes;

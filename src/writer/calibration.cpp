@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "caesura/host.hpp"
 #include "writer/impl.hpp"
@@ -19,11 +19,17 @@ namespace {
 
 constexpr std::uint64_t k_most_bytes = 16u << 20;  // a profile has some 20 KB
 
+// Regular files only: a pipe may never answer, and all ranks would wait for it.
 std::string read_text(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return "";
+    const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+    if (error || bytes > k_most_bytes) return "";
+    std::string text(static_cast<std::size_t>(bytes), '\0');
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-    return file.bad() ? "" : std::move(text).str();
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
 }
 
 }  // namespace
@@ -34,7 +40,6 @@ Status Writer::Impl::load_calibration() {
     if (rank == 0) {
         if (place.empty()) place = calibration_path(host_class().name);
         if (!place.empty() && place != "none") text = read_text(place);
-        if (text.size() > k_most_bytes) text.clear();
         if (text.empty() && named && place != "none")
             say(
                 fmt::format("calibration {} cannot be read; predictions start from built-in "
