@@ -154,8 +154,8 @@ def figures_11_12(measured: list, profile: Any, predictions: Callable, offline: 
         same, other, _ = offline(mine, "power")
         for heading, groups in (
             (f"{codec}: S1-Eq1 of baryon density", (("same data", same), ("other data", other))),
-            (f"{codec}: calibrated, refined by earlier blocks",
-             (("all fields", predictions(mine, profile)["learned"]),)),
+            (f"{codec}: calibrated and refined",
+             (("all fields, after two dumps", predictions(mine, profile)["learned"]),)),
         ):  # fmt: skip
             pairs = [pair for _, group in groups for pair in group]
             if not pairs:
