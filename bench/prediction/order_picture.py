@@ -48,14 +48,16 @@ def _panel(codec: str, found: dict, left: float, right: float) -> list[str]:
 def draw(figures: dict) -> str:
     """Both codecs side by side, the paper's factors below."""
     paper = figures["paper"]
-    note = (
+    notes = (
         f"S1 (512 processes, Summit, SZ): overlap {paper['overlap over the filter']}× over the "
         f"filter, order {paper['order over overlap']}× over overlap, together "
         f"{paper['order over the filter']}× over the filter and "
-        f"{paper['order over uncompressed']}× over uncompressed. Grey: seconds of compressing."
+        f"{paper['order over uncompressed']}× over uncompressed.",
+        "Grey: seconds of compressing.",
     )
     parts = [svg.words(24, 28, "Time of one snapshot (S1, Figure 16)", "heading")]
     for i, (codec, found) in enumerate(figures["codecs"].items()):
         parts += _panel(codec, found, 24 + 480 * i, 484 + 480 * i)
-    parts.append(svg.words(24, 398, note, "tick"))
-    return svg.document(_WIDTH, 412, *parts)
+    for i, note in enumerate(notes):
+        parts.append(svg.words(24, 398 + 17 * i, note, "tick"))
+    return svg.document(_WIDTH, 428, *parts)
