@@ -2,8 +2,9 @@
 // and into fresh space at the end of the file that is still to be had. Plain numbers in and out.
 //
 // Invariants:
-//  - Free stretches are disjoint, 4 KiB-aligned, and belong to this rank alone. None is ever lost:
-//    what a dump does not use of them comes back (FreeSpace keeps the largest k_most_extents).
+//  - Free stretches are disjoint, 4 KiB-aligned, never written, and belong to this rank alone. What
+//    a dump does not use of them comes back; FreeSpace forgets only the smallest of more than
+//    k_most_extents.
 //  - A plan is advice: a block that turns out too large for its place goes elsewhere.
 #pragma once
 
