@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <mutex>
 
@@ -265,6 +266,18 @@ TEST(WriterSpace, what_is_spare_is_part_of_what_was_reserved) {
     std::filesystem::remove(path);
 }
 
+// Goal: what one rank was given wrongly is refused on all; none waits for it.
+TEST(WriterSpace, one_ranks_options_are_refused_on_all_ranks) {
+    std::atomic<int> refused{0};
+    base::run_ranks(3, [&](std::unique_ptr<Communicator> comm) {
+        WriterOptions options;
+        if (comm->rank() == 1) options.reserve = static_cast<Reserve>(0xff);
+        const auto writer = Writer::create(path_of("refused"), std::move(comm), options);
+        refused += !writer.ok() && writer.status().message().starts_with("rank 1: no reserve");
+    });
+    EXPECT_EQ(refused, 3);
+}
+
 // Goal: options that make no sense are refused with their value.
 TEST(WriterSpace, refuses_options_by_name) {
     struct Case {
@@ -277,6 +290,9 @@ TEST(WriterSpace, refuses_options_by_name) {
         {[](auto& o) { o.reserve_sigmas = std::nan(""); }, "reserve_sigmas is nan"},
         {[](auto& o) { o.slot_space = 0.9; }, "slot_space is 0.9"},
         {[](auto& o) { o.slot_speed_weight = 1.5; }, "slot_speed_weight is 1.5"},
+        {[](auto& o) { o.reserve = static_cast<Reserve>(0xff); }, "reserve has the number 255"},
+        {[](auto& o) { o.algorithm = static_cast<plan::Algorithm>(0xff); },
+         "algorithm has the number 255"},
         {[](auto& o) { o.stripe_bytes = 6144; }, "stripe_bytes is 6144"},
         {[](auto& o) { o.stripe_bytes = 2048; }, "stripe_bytes is 2048"},
     };

@@ -44,7 +44,9 @@ caesura_code guarded(Body body) {
 bool known(int dtype) { return dtype == CAESURA_FLOAT32 || dtype == CAESURA_FLOAT64; }
 
 // Options may come from a caller compiled against an older, shorter struct.
-caesura::Result<caesura::WriterOptions> options_of(const caesura_options* given) {
+// A name that means nothing becomes a number that means nothing: the other ranks are on their way
+// into create(), which refuses it on all of them. `refused` says why on this one.
+caesura::WriterOptions options_of(const caesura_options* given, Status& refused) {
     caesura_options all = CAESURA_OPTIONS_DEFAULT;
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
     caesura::WriterOptions options;
@@ -58,13 +60,13 @@ caesura::Result<caesura::WriterOptions> options_of(const caesura_options* given)
     if (all.calibration_path) options.calibration_path = all.calibration_path;
     if (all.algorithm) {
         const auto algorithm = caesura::plan::algorithm_named(all.algorithm);
-        if (!algorithm.ok()) return algorithm.status();
-        options.algorithm = *algorithm;
+        if (!algorithm.ok()) refused = algorithm.status();
+        options.algorithm = algorithm.ok() ? *algorithm : caesura::plan::Algorithm{0xff};
     }
     if (all.reserve) {
         const auto reserve = caesura::reserve_named(all.reserve);
-        if (!reserve.ok()) return reserve.status();
-        options.reserve = *reserve;
+        if (!reserve.ok()) refused = reserve.status();
+        options.reserve = reserve.ok() ? *reserve : caesura::Reserve{0xff};
     }
     options.reserve_sigmas = all.reserve_sigmas;
     options.slot_space = all.slot_space;
@@ -96,9 +98,10 @@ caesura_code caesura_writer_create(const char* path, const caesura_communicator*
             if (!made.ok()) return made.status();
             comm = std::move(*made);
         }
-        auto writer_options = options_of(options);
-        if (!writer_options.ok()) return writer_options.status();
-        auto created = caesura::Writer::create(path, std::move(comm), std::move(*writer_options));
+        Status refused;
+        auto writer_options = options_of(options, refused);
+        auto created = caesura::Writer::create(path, std::move(comm), std::move(writer_options));
+        if (!refused.ok()) return refused;
         if (!created.ok()) return created.status();
         auto handle = std::make_unique<caesura_writer>();
         handle->writer = std::move(*created);

@@ -34,6 +34,24 @@ TEST(CApi, errors_have_a_code_and_a_sentence) {
     EXPECT_EQ(caesura_writer_close(nullptr), CAESURA_INVALID_ARGUMENT);
 }
 
+TEST(CApi, options_are_named_by_what_they_may_be) {
+    const std::string path = temporary("caesura_capi_options_");
+    caesura_writer* writer = nullptr;
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.reserve = "heaps";
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(caesura_last_error()).find("'heaps'; use one of regions, slots"),
+              std::string::npos)
+        << caesura_last_error();
+    options.reserve = "slots";
+    options.algorithm = "magic";
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(caesura_last_error()).find("'magic'"), std::string::npos);
+    EXPECT_EQ(writer, nullptr);
+}
+
 TEST(CApi, bounds_and_dtypes_are_checked) {
     const std::string path = temporary("caesura_capi_bounds_");
     caesura_writer* writer = nullptr;

@@ -1,6 +1,7 @@
 // Creating a Writer: options, memory, the shared file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <fstream>
@@ -28,6 +29,8 @@ std::uint64_t available_memory_bytes() {
     return available;
 }
 
+constexpr Reserve k_reserves[] = {Reserve::regions, Reserve::slots};
+
 Status check_options(const WriterOptions& options) {
     const auto bad = [](std::string text) {
         return Status{StatusCode::invalid_argument, std::move(text)};
@@ -38,6 +41,12 @@ Status check_options(const WriterOptions& options) {
     if (options.compress_threads < 1 || options.compress_threads > 1024)
         return bad(fmt::format("compress_threads is {}; it must lie in [1, 1024]",
                                options.compress_threads));
+    if (plan::to_string(options.algorithm) == "unknown")
+        return bad(
+            fmt::format("no algorithm has the number {}", static_cast<int>(options.algorithm)));
+    if (std::find(std::begin(k_reserves), std::end(k_reserves), options.reserve) ==
+        std::end(k_reserves))
+        return bad(fmt::format("no reserve has the number {}", static_cast<int>(options.reserve)));
     if (!(options.reserve_factor >= 0.0 && options.reserve_factor <= 1e3))
         return bad(
             fmt::format("reserve_factor is {}; it must lie in [0, 1000]", options.reserve_factor));
@@ -62,8 +71,6 @@ Status check_options(const WriterOptions& options) {
         return status.with_context("WriterOptions::bound");
     return {};
 }
-
-constexpr Reserve k_reserves[] = {Reserve::regions, Reserve::slots};
 
 std::uint64_t default_budget_bytes(Communicator& comm) {
     auto node = comm.node_local();
