@@ -77,6 +77,7 @@ typedef struct caesura_communicator {
     void (*destroy)(void* context);
 } caesura_communicator;
 
+/* Begin with CAESURA_OPTIONS_DEFAULT: not every default is 0. */
 typedef struct caesura_options {
     size_t struct_bytes;          /* sizeof(caesura_options): lets the struct grow */
     const char* codec;            /* NULL: "caesura" */

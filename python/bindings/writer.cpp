@@ -70,7 +70,9 @@ std::function<void(std::string_view)> to_callback(nb::object callback) {
     };
 }
 
-WriterOptions to_options(const nb::dict& from) {
+// A name that means nothing becomes a number that means nothing: the other ranks are on their way
+// into create(), which refuses it on all of them. `refused` says why on this one.
+WriterOptions to_options(const nb::dict& from, Status& refused) {
     WriterOptions options;
     options.codec = to_codec(from);
     options.bound = to_bound(take(from, "bound", std::pair<std::string, double>("lossless", 0.0)));
@@ -78,10 +80,16 @@ WriterOptions to_options(const nb::dict& from) {
     options.memory_bytes = take(from, "memory_bytes", options.memory_bytes);
     options.write_buffer_bytes = take(from, "write_buffer_bytes", options.write_buffer_bytes);
     options.planning = take(from, "planning", options.planning);
-    if (from.contains("algorithm"))
-        options.algorithm = to_algorithm(nb::cast<std::string>(from["algorithm"]));
-    if (from.contains("reserve"))
-        options.reserve = value_or_raise(reserve_named(nb::cast<std::string>(from["reserve"])));
+    if (from.contains("algorithm")) {
+        const auto algorithm = plan::algorithm_named(nb::cast<std::string>(from["algorithm"]));
+        if (!algorithm.ok()) refused = algorithm.status();
+        options.algorithm = algorithm.ok() ? *algorithm : plan::Algorithm{0xff};
+    }
+    if (from.contains("reserve")) {
+        const auto reserve = reserve_named(nb::cast<std::string>(from["reserve"]));
+        if (!reserve.ok()) refused = reserve.status();
+        options.reserve = reserve.ok() ? *reserve : Reserve{0xff};
+    }
     options.reserve_sigmas = take(from, "reserve_sigmas", options.reserve_sigmas);
     options.slot_space = take(from, "slot_space", options.slot_space);
     if (from.contains("slot_speed_weight") && !from["slot_speed_weight"].is_none())
@@ -227,12 +235,14 @@ struct PyWriter {
 
     PyWriter(const std::string& path, nb::object comm, const nb::dict& options) {
         auto communicator = make_communicator(std::move(comm));
-        WriterOptions plain = to_options(options);
+        Status refused;
+        WriterOptions plain = to_options(options, refused);
         Result<std::unique_ptr<Writer>> result = Status();
         {
             nb::gil_scoped_release release;
             result = Writer::create(path, std::move(communicator), std::move(plain));
         }
+        raise_if_error(refused);
         shared->writer = value_or_raise(std::move(result));
     }
     Writer& live() {

@@ -24,6 +24,10 @@ std::uint64_t allowance(const predict::Bytes& block, std::uint64_t most_bytes, d
 /// The subset of `sizes` (all <= capacity) with the largest sum that is not above the capacity, as
 /// indices. Sums are kept in k_steps steps, rounded up: never too much.
 std::vector<std::size_t> best_subset(std::span<const std::uint64_t> sizes, std::uint64_t capacity) {
+    std::vector<std::size_t> chosen(sizes.size());
+    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+    if (std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) <= capacity) return chosen;
+    chosen.clear();
     const std::uint64_t step = capacity / k_steps + 1;
     const std::size_t top = static_cast<std::size_t>(capacity / step);
     constexpr std::uint32_t k_none = ~std::uint32_t{0};
@@ -31,7 +35,7 @@ std::vector<std::size_t> best_subset(std::span<const std::uint64_t> sizes, std::
     std::vector<std::uint32_t> last(top + 1, k_none);  // the size that first reached this sum
     std::vector<char> reached(top + 1, 0);
     reached[0] = 1;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
+    for (std::size_t i = 0; i < sizes.size() && !reached[top]; ++i) {
         const auto width = static_cast<std::size_t>((sizes[i] + step - 1) / step);
         for (std::size_t s = top; s >= width && width > 0; --s) {
             if (reached[s] || !reached[s - width]) continue;
@@ -41,7 +45,6 @@ std::vector<std::size_t> best_subset(std::span<const std::uint64_t> sizes, std::
     }
     std::size_t s = top;
     while (!reached[s]) --s;
-    std::vector<std::size_t> chosen;
     while (s > 0) {
         const std::size_t i = last[s];
         chosen.push_back(i);
