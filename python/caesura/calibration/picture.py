@@ -131,7 +131,8 @@ def _compress_panel(x0: float, y0: float, dtype: str, curves: dict, points: dict
     every = [p for key in keys for p in speeds[key]]
     panel = _Panel(
         x0, y0, (_span([x for x, _ in every]), _span([y for _, y in every])),
-        f"compressing {dtype}", ("compressed bits per value", "MB/s of raw data, one core"),
+        f"compressing {dtype}",
+        ("compressed bits per value; pale: small blocks", "MB/s of raw data, one core"),
     )  # fmt: skip
     for i, key in enumerate(keys):
         curve: CompressCurve = curves[key]
