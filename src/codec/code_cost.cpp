@@ -18,6 +18,7 @@ std::size_t pad(std::uint32_t* codes, std::size_t n) {
 
 /// A class byte before zstd; what it becomes depends on its neighbours.
 constexpr double k_class_bits = 4.5;
+constexpr double k_packed_width_bits = 2.25;  // of a group of planes, packed by zstd
 
 /// 128 n log2(n), rounded down.
 constexpr std::array<std::uint32_t, k_chunk_values + 1> make_n_log2_n() {
@@ -137,11 +138,19 @@ void CodeCost::add_planes(const std::uint32_t* codes, std::size_t n, std::uint64
         const std::size_t end = std::min(n, g + k_group_values);
         std::uint32_t all = 0;
         for (std::size_t i = g; i < end; ++i) all |= codes[i];
-        raw_bits_ += weight * static_cast<unsigned>(std::bit_width(all)) * (end - g);
+        planes_bits_ += weight * static_cast<unsigned>(std::bit_width(all)) * (end - g);
     }
     // Each of a chunk's 16 lanes ends with a whole word: 12 bits more, on average.
-    raw_bits_ += weight * (n * 16 * 12 / k_chunk_values);
-    class_codes_ += weight * n * 4;
+    planes_bits_ += weight * (n * 16 * 12 / k_chunk_values);
+    planes_codes_ += weight * n;
+}
+
+// Codes and the widths of their groups, which go without zstd where codes are long (PlanesEncoder).
+double CodeCost::planes_bits() const {
+    if (planes_codes_ == 0) return 0.0;
+    const auto bits = static_cast<double>(planes_bits_), codes = static_cast<double>(planes_codes_);
+    const double width_bits = bits >= 8.0 * codes ? 8.0 : k_packed_width_bits;
+    return bits + width_bits * codes / k_group_values;
 }
 
 double CodeCost::bytes(double scale) const {
@@ -171,9 +180,10 @@ double CodeCost::bytes(double scale) const {
         }
         own += least;
     }
-    const double rest = (static_cast<double>(raw_bits_) + static_cast<double>(adaptation_) / 128 +
-                         k_class_bits * static_cast<double>(class_codes_) / k_chunk_values) /
-                        scale;
+    const double rest =
+        (static_cast<double>(raw_bits_) + planes_bits() + static_cast<double>(adaptation_) / 128 +
+         k_class_bits * static_cast<double>(class_codes_) / k_chunk_values) /
+        scale;
     const bool drifted = drift_check_ && shared - own > (shared + rest) / 100;
     const double bytes = ((drifted ? own : shared) + rest) / 8;
     if (all_codes_ == 0) return bytes;

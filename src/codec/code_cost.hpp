@@ -42,6 +42,7 @@ class CodeCost {
     double bytes(double scale) const;
 
   private:
+    double planes_bits() const;
     void add_dense(const std::uint32_t* codes, std::size_t n, const ChunkSummary& summary,
                    Sequence sequence, std::uint64_t weight);
     void count(std::uint8_t table, std::uint8_t* symbols, std::size_t n, std::uint64_t weight);
@@ -53,8 +54,9 @@ class CodeCost {
     std::array<std::uint64_t, k_tables * k_symbols> counts_{};
     std::uint64_t raw_bits_ = 0;     // weighted
     std::uint64_t class_codes_ = 0;  // weighted codes in chunks that have a class byte
-    std::uint64_t all_codes_ = 0;    // weighted codes in units
-    std::uint64_t adaptation_ = 0;   // weighted, 1/128 bits: see add()
+    std::uint64_t planes_codes_ = 0, planes_bits_ = 0;  // weighted
+    std::uint64_t all_codes_ = 0;                       // weighted codes in units
+    std::uint64_t adaptation_ = 0;                      // weighted, 1/128 bits: see add()
     alignas(64) std::uint8_t symbols_[k_chunk_values + k_kernel_slack];
     alignas(64) std::uint8_t low_[4 * k_chunk_values + k_kernel_slack];
     alignas(64) std::uint32_t rest_[k_chunk_values + k_kernel_slack];
