@@ -169,6 +169,9 @@ def timed(way: str, codec: str, place: Path, data: Path, bandwidth: float) -> di
         "PFS_LATENCY": f"{LATENCY_S:g}",
         "PFS_BUCKET": f"caesura-order-{os.getpid()}",
     }
+    # h5py cannot write through hdf5plugin's filters where HDF5 has found them by itself before.
+    if plugins := environment.pop("HDF5_PLUGIN_PATH", ""):
+        environment["CAESURA_PLUGIN_PATH"] = plugins
     core = max(os.sched_getaffinity(0))
     command = [sys.executable, __file__, "--child", "--way", way, "--codec", codec]
     command += ["--data", str(data), "--directory", str(place), "--core", str(core)]
