@@ -75,8 +75,9 @@ using RunId = std::array<std::byte, 16>;
 RunId make_run_id();
 
 inline constexpr std::uint64_t k_region_alignment = 4096;
-constexpr std::uint64_t align_up(std::uint64_t bytes) {
-    return (bytes + k_region_alignment - 1) / k_region_alignment * k_region_alignment;
+constexpr std::uint64_t align_up(std::uint64_t bytes,
+                                 std::uint64_t alignment = k_region_alignment) {
+    return (bytes + alignment - 1) / alignment * alignment;
 }
 /// First byte a region may use: superblock page and reserved journal space lie before it.
 std::uint64_t first_region_address();

@@ -34,6 +34,19 @@ inline double resumed_end_s(std::span<const Interval> obstacles, std::size_t& ne
     return at_s + duration_s;
 }
 
+/// The first moment at or after begin_s from which duration_s pass before the next obstacle.
+/// @param next  as in resumed_end_s(); moved to the first obstacle that ends after the result.
+inline double clear_s(std::span<const Interval> obstacles, std::size_t& next, double begin_s,
+                      double duration_s) {
+    for (; next < obstacles.size(); ++next) {
+        const Interval& obstacle = obstacles[next];
+        if (is_empty(obstacle) || obstacle.end_s <= begin_s) continue;
+        if (begin_s + duration_s <= obstacle.begin_s) break;
+        begin_s = obstacle.end_s;
+    }
+    return begin_s;
+}
+
 /// Places each task after all tasks placed before it, around the obstacles.
 /// n tasks and k obstacles cost O(n + k) together: the frontier only moves forward.
 class Frontier {
@@ -43,13 +56,8 @@ class Frontier {
 
     /// Take the earliest place at or after `ready_s`.
     Interval place(double ready_s, double duration_s) {
-        double begin_s = std::max(frontier_s_, ready_s);
-        for (; next_ < obstacles_.size(); ++next_) {
-            const Interval& obstacle = obstacles_[next_];
-            if (is_empty(obstacle) || obstacle.end_s <= begin_s) continue;
-            if (begin_s + duration_s <= obstacle.begin_s) break;
-            begin_s = obstacle.end_s;
-        }
+        const double begin_s =
+            clear_s(obstacles_, next_, std::max(frontier_s_, ready_s), duration_s);
         frontier_s_ = begin_s + duration_s;
         return {begin_s, frontier_s_};
     }

@@ -34,8 +34,7 @@ Hello Writer::Impl::hello() const {
             mine.overflow_bytes += store::region_overhead_bytes(dump.overflow.size(), 0);
             for (const auto& block : dump.overflow) mine.overflow_bytes += block.stored.size();
             // Whole stripes a dump, as place_overflow() lays them out.
-            mine.overflow_bytes =
-                (mine.overflow_bytes + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
+            mine.overflow_bytes = store::align_up(mine.overflow_bytes, stripe_bytes);
         }
     mine.used_end = used_end;
     mine.file_end = file_end;

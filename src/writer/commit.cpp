@@ -25,7 +25,7 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
         const std::size_t n = dump.overflow.size();
         std::uint64_t bytes = store::region_overhead_bytes(n, 0);
         for (const auto& block : dump.overflow) bytes += block.stored.size();
-        bytes = (bytes + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
+        bytes = store::align_up(bytes, stripe_bytes);
 
         auto task = std::make_unique<run::DumpTask>(n);
         task->dump = dump.dump;

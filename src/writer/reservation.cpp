@@ -99,7 +99,7 @@ Reservation reserve_slots(std::vector<Extent> free, const Wanted& wanted, std::u
     const std::uint64_t bytes = out.slots.empty()
                                     ? store::region_overhead_bytes(0, wanted.manifest_bytes)
                                     : out.slots.back();
-    out.fresh_bytes = (bytes + round - 1) / round * round;
+    out.fresh_bytes = store::align_up(bytes, round);
     return out;
 }
 
@@ -161,7 +161,7 @@ Reservation reserve(std::vector<Extent> free, const Wanted& wanted) {
     if (fresh.empty() && fresh_manifest == 0) return out;
     const std::uint64_t bytes = predict::reserve_bytes(fresh, most, wanted.sigmas) +
                                 store::region_overhead_bytes(fresh.size(), fresh_manifest);
-    out.fresh_bytes = (bytes + round - 1) / round * round;
+    out.fresh_bytes = store::align_up(bytes, round);
     return out;
 }
 

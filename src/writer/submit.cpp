@@ -165,7 +165,7 @@ void Writer::Impl::reserve(Assembly& assembly) {
 // it is rank 0's to use, and no other rank comes into that stripe.
 std::uint64_t Writer::Impl::begin_of_stripe(std::uint64_t end) {
     const std::uint64_t from = store::align_up(end);
-    const std::uint64_t begin = (end + stripe_bytes - 1) / stripe_bytes * stripe_bytes;
+    const std::uint64_t begin = store::align_up(end, stripe_bytes);
     if (rank == 0 && begin > from) {
         free_space.add({from, begin - from});
         totals.reserved_bytes += begin - from;
