@@ -46,6 +46,7 @@ PUBLIC_ROOM = {
     "mpi.hpp": "base",
     "host.hpp": "base",
     "times.hpp": "predict",
+    "who.hpp": "plan",
 }
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 
