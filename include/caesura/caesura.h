@@ -89,7 +89,7 @@ typedef struct caesura_options {
     const char* trace_path;       /* NULL: none */
     const char* calibration_path; /* NULL: where `caesura calibrate` puts it; "none": built-in */
     /* How jobs are ordered and space is kept; see WriterOptions in caesura/writer.hpp. */
-    const char* algorithm;    /* NULL: "ext_johnson_backfill" */
+    const char* algorithm;    /* NULL: "default" */
     const char* reserve;      /* NULL: "regions"; or "slots" */
     double reserve_sigmas;    /* 2 */
     double slot_space;        /* 1.25 */

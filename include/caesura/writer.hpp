@@ -51,7 +51,7 @@ struct WriterOptions {
     std::uint64_t memory_bytes = 0;
     std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
     bool planning = true;  ///< false: first in, first out, no regard to obstacles ("async")
-    plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
+    plan::Algorithm algorithm = plan::k_default_algorithm;
     Reserve reserve = Reserve::regions;
     /// Margin of a region: standard deviations of the error of its predicted size, [0, 100]. More
     /// of them cost space until a later dump uses it, fewer let more blocks overflow to the end of

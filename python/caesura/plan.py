@@ -23,7 +23,7 @@ def schedule(
     jobs: Iterable[tuple[float, float]],
     compress_obstacles: Iterable[Interval] = (),
     write_obstacles: Iterable[Interval] = (),
-    algorithm: str = "ext_johnson_backfill",
+    algorithm: str = "default",
 ) -> Schedule:
     """Order (compress_s, write_s) jobs so that the last write ends early; see caesura/plan.hpp.
 

@@ -186,7 +186,7 @@ class Writer:
         memory_bytes: int = 0,
         write_buffer_bytes: int = 20 << 20,
         planning: bool = True,
-        algorithm: str = "ext_johnson_backfill",
+        algorithm: str = "default",
         compress_threads: int = 1,
         durable: bool = True,
         calibration: str | os.PathLike[str] = "",

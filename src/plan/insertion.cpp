@@ -34,7 +34,7 @@ class List {
             worst_from_[k] = std::max(worst_from_[k + 1], compress_s + writes_from_[k]);
             compress_s -= jobs_[order_[k]].compress_s;
         }
-        const auto [c, w] = jobs_[job];
+        const double c = jobs_[job].compress_s, w = jobs_[job].write_s;
         double worst_before = -std::numeric_limits<double>::infinity();
         double best_s = std::numeric_limits<double>::infinity();
         std::size_t best = 0;

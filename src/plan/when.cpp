@@ -33,10 +33,11 @@ std::string_view to_string(Algorithm algorithm) {
 }
 
 Result<Algorithm> algorithm_named(std::string_view name) {
-    std::string known;
+    if (name == "default") return k_default_algorithm;
+    std::string known = "default";
     for (const Algorithm algorithm : k_algorithms) {
         if (name == to_string(algorithm)) return algorithm;
-        known += (known.empty() ? "" : ", ") + std::string(to_string(algorithm));
+        known += ", " + std::string(to_string(algorithm));
     }
     return Status(StatusCode::invalid_argument,
                   fmt::format("algorithm is '{}'; use one of {}", name, known));

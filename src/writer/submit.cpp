@@ -110,8 +110,11 @@ void Writer::Impl::plan_jobs(Assembly& assembly) {
     task.compress_order = order_by(std::vector<double>(task.n_jobs, 0.0));
     task.write_order = task.compress_order;
     if (options.planning) {
+        // On the caller's thread, in the application's time: a tenth of a millisecond.
+        plan::Rules rules;
+        rules.search_steps = plan::k_search_steps_per_ms / 10;
         const auto schedule =
-            plan::schedule(options.algorithm, jobs, executor->observer().recorded());
+            plan::schedule(options.algorithm, jobs, executor->observer().recorded(), rules);
         if (schedule.ok()) {
             task.compress_order = order_by(schedule->compress_begin_s);
             task.write_order = order_by(schedule->write_begin_s);
