@@ -96,11 +96,14 @@ typedef struct caesura_options {
     double slot_speed_weight; /* -1: none, slot_space counts; else 0 (space) to 1 (speed) */
     double reserve_factor;    /* 1 */
     uint64_t stripe_bytes;    /* 0: none; else a power of two from 4096 */
+    /* How the lanes run; see WriterOptions. */
+    int idle_priority;           /* 1; 0: compress threads keep normal priority */
+    uint64_t write_buffer_bytes; /* 0: 20 MiB gathered into one write */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0                                                                             \
+            1.0, 0, 1, 0                                                                       \
     }
 
 typedef struct caesura_writer caesura_writer;

@@ -69,6 +69,9 @@ struct WriterOptions {
     /// 0: 4 KiB. Rank 0's value counts.
     std::uint64_t stripe_bytes = 0;
     int compress_threads = 1;
+    /// Compress threads run below everything else (design: measured to cost the application nothing
+    /// on its own core). false: at normal priority, for measurements and for cores of their own.
+    bool idle_priority = true;
     bool durable = true;  ///< fsync data and metadata at every commit
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.

@@ -50,7 +50,13 @@ how to write
   --chunk N         chunk side in mode filter (128)
   --chunk-bytes B   raw chunk size in modes caesura and async (8388608)
   --memory-bytes B  the writer's memory budget in modes caesura and async (0: its own choice)
-  --algorithm NAME  how jobs are ordered in mode caesura (ext_johnson_backfill); none: as they come
+  --planning on     in mode caesura jobs are ordered by --algorithm, writes keep out of the way
+             off    as they come, writes at once; as with --algorithm none
+  --algorithm NAME  how jobs are ordered in mode caesura (ext_johnson_backfill)
+  --priority idle   compress threads run where the application leaves its core (caesura, async)
+             normal  as if they were the application's own
+  --compress-threads N  a rank (1)
+  --write-buffer B  compressed bytes gathered into one write (20971520)
   --reserve regions one stretch of the file a rank and dump, with --reserve-sigmas S (2) as margin
             slots   one place a block, --slot-space R (1.25) times its prediction, or as
                     --slot-weight W says, from 0 (space) to 1 (speed)
@@ -101,6 +107,14 @@ class Parser {
         if (x != std::floor(x)) throw std::invalid_argument(option + " must be a whole number");
         return static_cast<T>(x);
     }
+    /// True for the first of two words.
+    bool choice(const char* first, const char* second) {
+        const std::string option = name(), value = text();
+        if (value != first && value != second)
+            throw std::invalid_argument(option + " is '" + value + "'; use " + first + " or " +
+                                        second);
+        return value == first;
+    }
 
   private:
     int argc_, i_ = 0;
@@ -131,6 +145,12 @@ const std::map<std::string, Setter>& setters() {
          [](auto& p, auto& o) { o.chunk_bytes = p.template whole<std::uint64_t>(4096, 4e9); }},
         {"--memory-bytes",
          [](auto& p, auto& o) { o.memory_bytes = p.template whole<std::uint64_t>(0, k_exact); }},
+        {"--write-buffer",
+         [](auto& p, auto& o) { o.write_buffer_bytes = p.template whole<std::uint64_t>(1, 4e9); }},
+        {"--planning", [](auto& p, auto& o) { o.planning = p.choice("on", "off"); }},
+        {"--priority", [](auto& p, auto& o) { o.idle_priority = p.choice("idle", "normal"); }},
+        {"--compress-threads",
+         [](auto& p, auto& o) { o.compress_threads = p.template whole<int>(1, 1024); }},
         {"--algorithm", [](auto& p, auto& o) { o.algorithm = p.text(); }},
         {"--reserve", [](auto& p, auto& o) { o.reserve = p.text(); }},
         {"--reserve-sigmas", [](auto& p, auto& o) { o.reserve_sigmas = p.number(0.0, 100.0); }},

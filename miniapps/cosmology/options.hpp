@@ -22,9 +22,13 @@ struct Options {
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3
     double bound_scale = 1.0;
-    int chunk = 128;                       ///< cells a side of a chunk, mode filter
-    std::uint64_t chunk_bytes = 8u << 20;  ///< raw bytes of a chunk aimed at, mode caesura
-    std::uint64_t memory_bytes = 0;        ///< of the writer; 0: its own choice
+    int chunk = 128;                               ///< cells a side of a chunk, mode filter
+    std::uint64_t chunk_bytes = 8u << 20;          ///< raw bytes of a chunk aimed at, mode caesura
+    std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
+    bool planning = true;                          ///< mode caesura; false: first in, first out
+    bool idle_priority = true;                     ///< of the compress threads
+    int compress_threads = 1;
+    std::uint64_t memory_bytes = 0;  ///< of the writer; 0: its own choice
     bool durable = true;
     std::string algorithm = "ext_johnson_backfill";  ///< of the plan; "none": first in, first out
     std::string reserve = "regions";

@@ -61,7 +61,11 @@ class CaesuraOutput : public Output {
     void open() override {
         caesura::WriterOptions writer_options;
         writer_options.codec.name = asynchronous_only_ ? "none" : options_.codec;
-        writer_options.planning = !asynchronous_only_ && options_.algorithm != "none";
+        writer_options.planning =
+            !asynchronous_only_ && options_.planning && options_.algorithm != "none";
+        writer_options.idle_priority = options_.idle_priority;
+        writer_options.compress_threads = options_.compress_threads;
+        writer_options.write_buffer_bytes = options_.write_buffer_bytes;
         if (writer_options.planning) {
             const auto algorithm = caesura::plan::algorithm_named(options_.algorithm);
             expect(algorithm.status(), "--algorithm");

@@ -96,6 +96,7 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
         options.slot_speed_weight = nb::cast<double>(from["slot_speed_weight"]);
     options.reserve_factor = take(from, "reserve_factor", options.reserve_factor);
     options.stripe_bytes = take(from, "stripe_bytes", options.stripe_bytes);
+    options.idle_priority = take(from, "idle_priority", options.idle_priority);
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
     options.calibration_path = take(from, "calibration", options.calibration_path);

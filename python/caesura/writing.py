@@ -75,22 +75,24 @@ class WriterReport:
         return self.raw_bytes / self.stored_bytes if self.stored_bytes else 1.0
 
 
-_SPACE = {
+# Options of WriterOptions that few need: how space in the file is kept, how the lanes run.
+_MORE = {
     "reserve": str,
     "reserve_sigmas": float,
     "slot_space": float,
     "slot_speed_weight": float,
     "reserve_factor": float,
     "stripe_bytes": int,
+    "idle_priority": bool,
 }
 
 
-def _space_options(space: dict[str, Any]) -> dict[str, Any]:
-    """How space in the file is kept, of WriterOptions; what is not given keeps its default."""
-    for name in space:
-        if name not in _SPACE:
-            raise TypeError(f"Writer has no option {name!r}; for space there are {list(_SPACE)}")
-    return {name: _SPACE[name](value) for name, value in space.items() if value is not None}
+def _more_options(more: dict[str, Any]) -> dict[str, Any]:
+    """What is not given keeps the default of WriterOptions."""
+    for name in more:
+        if name not in _MORE:
+            raise TypeError(f"Writer has no option {name!r}; beside the named ones: {list(_MORE)}")
+    return {name: _MORE[name](value) for name, value in more.items() if value is not None}
 
 
 class Dump:
@@ -195,7 +197,7 @@ class Writer:
         software: str = "caesura",
         root_attributes: dict[str, str] | None = None,
         on_message: Callable[[str], None] | None = None,
-        **space: Any,
+        **more: Any,
     ) -> None:
         """Collective. Creates (truncates) `path`.
 
@@ -206,7 +208,7 @@ class Writer:
         plugin: "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec
         does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
-        rank. space: "reserve", "slot_space", ... The rest is WriterOptions of caesura/writer.hpp.
+        rank. more: "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
@@ -230,7 +232,7 @@ class Writer:
                 "write_buffer_bytes": int(write_buffer_bytes),
                 "planning": bool(planning),
                 "algorithm": algorithm,
-                **_space_options(space),
+                **_more_options(more),
                 "compress_threads": int(compress_threads),
                 "durable": bool(durable),
                 "calibration": os.fspath(calibration),

@@ -73,6 +73,8 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     if (!(all.slot_speed_weight < 0.0)) options.slot_speed_weight = all.slot_speed_weight;
     options.reserve_factor = all.reserve_factor;
     options.stripe_bytes = all.stripe_bytes;
+    options.idle_priority = all.idle_priority != 0;
+    if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     return options;
 }
 

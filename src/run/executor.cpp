@@ -89,7 +89,7 @@ Job* Executor::next_job(std::uint64_t& at_dump, DumpTask*& dump) {
 }
 
 void Executor::compress_loop(Worker& worker) {
-    lower_priority_of_this_thread();
+    if (options_.idle_priority) lower_priority_of_this_thread();
     std::uint64_t at_dump = 0;
     for (;;) {
         const std::uint32_t seen = compress_event_.count();

@@ -23,6 +23,7 @@ namespace caesura::run {
 struct ExecutorOptions {
     int compress_threads = 1;
     bool planning = true;
+    bool idle_priority = true;  ///< of the compress threads
     std::uint64_t write_buffer_bytes = 20u << 20;
     bool trace = false;
 };

@@ -174,6 +174,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     run::ExecutorOptions lanes;
     lanes.compress_threads = impl->options.compress_threads;
     lanes.planning = impl->options.planning;
+    lanes.idle_priority = impl->options.idle_priority;
     lanes.write_buffer_bytes = impl->options.write_buffer_bytes;
     lanes.trace = !impl->options.trace_path.empty();
     impl->executor = std::make_unique<run::Executor>(lanes, impl->budget, impl->pool);

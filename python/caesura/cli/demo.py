@@ -54,6 +54,18 @@ def demo(
     fsync: Annotated[
         str, typer.Option(help="The emulated file system's: skip or pass.")
     ] = _D.fsync,
+    planning: Annotated[
+        str, typer.Option(help="Of modes plugin and caesura: on, or off: as blocks come.")
+    ] = _D.planning,
+    priority: Annotated[
+        str, typer.Option(help="Of the compress threads: idle or normal.")
+    ] = _D.priority,
+    chunk_bytes: Annotated[
+        int, typer.Option(min=1 << 16, help="Raw bytes of a block of Caesura's.")
+    ] = _D.chunk_bytes,
+    write_buffer: Annotated[
+        int, typer.Option(min=1, help="Compressed bytes gathered into one write.")
+    ] = _D.write_buffer,
     out_dir: Annotated[Path, typer.Option("--out", help="Where reports go.")] = Path("out/demo"),
     build: Annotated[Path | None, typer.Option(help="Build tree; default: build/.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
@@ -67,10 +79,11 @@ def demo(
     Exit codes: 0; 1 a file does not hold what was handed in; 2 usage; 3 something is missing or a
     run failed.
     """
-    if fsync not in ("skip", "pass"):
-        raise typer.BadParameter(f"is {fsync!r}; use skip or pass", param_hint="--fsync")
-    given = locals()
-    chosen = {field.name: given[field.name] for field in fields(Scenario)}
+    _one_of("--fsync", fsync, "skip", "pass")
+    _one_of("--planning", planning, "on", "off")
+    _one_of("--priority", priority, "idle", "normal")
+    options = locals()
+    chosen = {field.name: options[field.name] for field in fields(Scenario)}
     scenario = Scenario(**{**chosen, "particles": particles or grid})
     need_core(as_json)
     try:
@@ -84,6 +97,11 @@ def demo(
     else:
         show(report)
         out.print(f"\nreport: {out_dir / 'report.html'}  {out_dir / 'report.json'}")
+
+
+def _one_of(option: str, given: str, first: str, second: str) -> None:
+    if given not in (first, second):
+        raise typer.BadParameter(f"is {given!r}; use {first} or {second}", param_hint=option)
 
 
 def _execute(scenario: Scenario, out_dir: Path, build: Path | None, as_json: bool) -> dict:

@@ -28,6 +28,12 @@ SHORT_TITLES = {
     "caesura": "Caesura",
 }
 
+# What planning is worth: mode caesura with less of it. For benches; no part of a demonstration.
+VARIANTS = {
+    "unplanned": ("--planning", "off"),  # idle priority; the operating system does the rest
+    "normal": ("--planning", "off", "--priority", "normal"),
+}
+
 # The mini-app's fields and the absolute error bounds the papers use for them.
 BOUNDS = {
     "baryon_density": 0.2,
@@ -65,6 +71,10 @@ class Scenario:
     bandwidth: float = 150e6  # bytes/s of the emulated file system, a node; 0 switches it off
     latency_s: float = 0.0
     fsync: str = "skip"  # what the emulated file system does with it: skip or pass
+    planning: str = "on"  # of modes plugin and caesura, as all below
+    priority: str = "idle"  # of the compress threads: idle or normal
+    chunk_bytes: int = 8 << 20  # raw
+    write_buffer: int = 20 << 20  # compressed bytes gathered into one write
 
     @property
     def dumps(self) -> int:
@@ -88,10 +98,10 @@ class Scenario:
 
     def program_mode(self, mode: str) -> str:
         """The mini-app's own word: it knows no difference between one codec and another."""
-        return "caesura" if mode == "plugin" else mode
+        return "caesura" if mode == "plugin" or mode in VARIANTS else mode
 
     def arguments(self, mode: str) -> list[str]:
-        """For the mini-app; all but the codec the same in every mode."""
+        """For the mini-app; the same in every mode but for the codec and how Caesura's runs."""
         return [
             *("--grid", str(self.grid)),
             *("--particles", str(self.particles)),
@@ -103,6 +113,11 @@ class Scenario:
             *("--device", "emulated"),
             *("--codec", self.codec_of(mode)),
             *("--bound-scale", str(self.bound_scale)),
+            *("--planning", self.planning),
+            *("--priority", self.priority),
+            *("--chunk-bytes", str(self.chunk_bytes)),
+            *("--write-buffer", str(self.write_buffer)),
+            *VARIANTS.get(mode, ()),
         ]
 
     def command_line(self) -> str:
