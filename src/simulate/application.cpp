@@ -1,0 +1,159 @@
+// The application of a rank: its phases, what it waits for, and the barrier after each iteration.
+#include <algorithm>
+
+#include "simulate/world.hpp"
+
+namespace caesura::simulate {
+
+void World::begin_iteration(Rank& rank) {
+    workload_.phases(rank.id, iteration_, rank.phases);
+    rank.own_phases = rank.phases.size();
+    if (background_ && workload_.dumps(iteration_)) {
+        const double speed = scenario_.output.snapshot_bytes_per_s;
+        rank.phases.push_back(
+            {speed > 0.0 ? workload_.raw_bytes(rank.id) / speed : 0.0, true, false});
+        rank.phases.push_back({scenario_.output.collective_s, true, true});
+    }
+    rank.host.begin_iteration(now_s_);
+    rank.network.begin_iteration(now_s_);
+    rank.at_phase = 0;
+    enter_phase(rank);
+}
+
+void World::enter_phase(Rank& rank) {
+    const Phase& phase = rank.phases[rank.at_phase];
+    rank.step = Step::phase;
+    rank.step_begin_s = now_s_;
+    mark(rank, phase.host, phase.network);
+    rank.application.start(now_s_, phase.length_s, 1.0);
+}
+
+// What the lanes are told: an obstacle begins or ends where two phases differ.
+void World::mark(Rank& rank, bool host, bool network) {
+    if (host && !rank.host.on()) rank.host.enter(now_s_);
+    if (!host && rank.host.on()) rank.host.leave(now_s_);
+    if (network && !rank.network.on()) rank.network.enter(now_s_);
+    if (!network && rank.network.on()) rank.network.leave(now_s_);
+}
+
+// The application's work is done: what comes next?
+void World::next_step(Rank& rank) {
+    rank.application.stop();
+    if (rank.step == Step::compress_all) {
+        begin_blocking_output(rank);
+        return;
+    }
+    const Phase& phase = rank.phases[rank.at_phase];
+    const bool own = rank.at_phase < rank.own_phases;
+    rank.delay_s += std::max(0.0, now_s_ - rank.step_begin_s - phase.length_s);
+    if (!own) note(rank, Span::Kind::snapshot, rank.step_begin_s, now_s_, iteration_);
+    if (own && phase.host) note(rank, Span::Kind::host, rank.step_begin_s, now_s_, iteration_);
+    if (own && phase.network)
+        note(rank, Span::Kind::communicate, rank.step_begin_s, now_s_, iteration_);
+    if (++rank.at_phase < rank.phases.size()) {
+        if (rank.at_phase == rank.own_phases)
+            wait_for_room(rank);
+        else
+            enter_phase(rank);
+        return;
+    }
+    mark(rank, false, false);
+    if (!background_ && mode_ != Mode::compute && workload_.dumps(iteration_)) {
+        rank.step_begin_s = now_s_;
+        begin_blocking_output(rank);
+    } else {
+        arrive(rank);
+    }
+}
+
+void World::wait_for_room(Rank& rank) {
+    if (rank.dumps.size() < static_cast<std::size_t>(scenario_.output.dumps_in_flight)) {
+        enter_phase(rank);
+        return;
+    }
+    mark(rank, false, false);
+    rank.step = Step::room;
+    rank.step_begin_s = now_s_;
+}
+
+// Compressing (Mode::filter) and then writing on the application's own time. Every block is a write
+// of its own as far as latency goes.
+void World::begin_blocking_output(Rank& rank) {
+    const std::vector<Piece> pieces = workload_.pieces(rank.id, iteration_);
+    if (mode_ == Mode::filter && rank.step == Step::phase) {
+        double sum_s = 0.0;
+        for (const Piece& piece : pieces) sum_s += piece.compress_s;
+        rank.step = Step::compress_all;
+        rank.application.start(now_s_, sum_s, 1.0);
+        return;
+    }
+    double bytes = 0.0;
+    for (const Piece& piece : pieces) {
+        const double written = mode_ == Mode::filter ? piece.bytes : piece.raw_bytes;
+        bytes += written * piece.write_factor;
+        outcome_.raw_bytes += piece.raw_bytes;
+        outcome_.compressed_bytes += written;
+        outcome_.written_bytes += written;
+    }
+    rank.step = Step::write_all;
+    start_write(rank, bytes, scenario_.storage.latency_s * static_cast<double>(pieces.size()));
+}
+
+// A dump of `owner` is on disk: it may wait for that.
+void World::dump_done(Dump& dump) {
+    Rank& owner = ranks_[dump.tasks.front().owner];
+    dump_s_ += now_s_ - dump.begin_s;
+    ++n_dumps_;
+    if (dump.planned_end_s > 0.0)
+        plan_errors_.push_back(std::fabs((now_s_ - dump.begin_s) / dump.planned_end_s - 1.0));
+    std::erase_if(owner.dumps, [&dump](const auto& kept) { return kept.get() == &dump; });
+    if (owner.step == Step::room) {
+        if (owner.dumps.size() >= static_cast<std::size_t>(scenario_.output.dumps_in_flight))
+            return;
+        owner.wait_s += now_s_ - owner.step_begin_s;
+        note(owner, Span::Kind::wait, owner.step_begin_s, now_s_, iteration_);
+        enter_phase(owner);
+        settle(owner);
+    } else if (owner.step == Step::closing && owner.dumps.empty()) {
+        note(owner, Span::Kind::wait, owner.step_begin_s, now_s_, iteration_);
+        arrive(owner);
+    }
+}
+
+void World::arrive(Rank& rank) {
+    rank.step = closing_ ? Step::done : Step::barrier;
+    rank.application.stop();
+    if (++arrived_ == scenario_.ranks) release();
+}
+
+// All ranks are here. What they dumped is handed over, and all go on together.
+void World::release() {
+    arrived_ = 0;
+    if (closing_) {
+        done_ = true;
+        return;
+    }
+    last_iteration_s_ = now_s_ - iteration_begin_s_;
+    outcome_.iteration_s.push_back(last_iteration_s_);
+    iteration_begin_s_ = now_s_;
+    const bool dumped = background_ && workload_.dumps(iteration_);
+    const std::uint32_t dump = iteration_++;
+    closing_ = iteration_ == scenario_.iterations;
+    for (Rank& rank : ranks_) {
+        if (!closing_) {
+            begin_iteration(rank);
+            continue;
+        }
+        rank.host.begin_iteration(now_s_);
+        rank.network.begin_iteration(now_s_);
+        rank.step = Step::closing;
+        rank.step_begin_s = now_s_;
+    }
+    if (dumped) hand_over(dump);
+    if (closing_)
+        for (Rank& rank : ranks_)
+            if (rank.dumps.empty()) arrive(rank);
+    for (Rank& rank : ranks_) settle(rank);
+}
+
+}  // namespace caesura::simulate
