@@ -36,13 +36,16 @@ ROOMS: dict[str, set[str]] = {
     "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
     "vol": {"base", "writer"},
     "transit": {"base", "writer", "device"},
-    "capi": {"base", "writer"},
+    "capi": {"base", "writer", "run"},
+    "pmpi": set(),
     "simulate": {"base", "plan"},
 }
 # Public headers that are not named after their room.
 PUBLIC_ROOM = {
     "caesura.h": "capi",
     "mpi.h": "capi",
+    "wait.hpp": "capi",
+    "cuda.hpp": "capi",
     "mpi.hpp": "base",
     "host.hpp": "base",
     "times.hpp": "predict",
@@ -61,7 +64,7 @@ HDF5_PLACES = (
     "bench/",
     "tests/",
 )
-MPI_PLACES = ("include/caesura/mpi.h", "src/vol/", "miniapps/", "bench/", "tests/")
+MPI_PLACES = ("include/caesura/mpi.h", "src/vol/", "src/pmpi/", "miniapps/", "bench/", "tests/")
 
 CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
 PYTHON = (".py",)

@@ -143,6 +143,18 @@ CAESURA_API caesura_code caesura_writer_close(caesura_writer* writer);
 /* Frees without finishing and without communicating; `caesura recover` completes the file. */
 CAESURA_API void caesura_writer_abandon(caesura_writer* writer);
 
+/* Observation, for tools that know what a thread does: around each call in which the calling thread
+ * does not compute. Every writer whose iteration this thread runs takes it into account; without
+ * one nothing happens. Calls nest: the outermost counts. No lock, no memory, below 100 ns.
+ * From the first such call on, the time between them counts as computing, unless the application
+ * marks its computing itself. libcaesura_pmpi.so does it for MPI, caesura/wait.hpp for waits. */
+typedef enum caesura_doing {
+    CAESURA_COMMUNICATES = 1, /* network, MPI, file system: an obstacle of the write lane */
+    CAESURA_WAITS = 2         /* asleep, for a device: an obstacle of no lane */
+} caesura_doing;
+CAESURA_API void caesura_observe_enter(int doing);
+CAESURA_API void caesura_observe_leave(int doing);
+
 #ifdef __cplusplus
 }
 #endif

@@ -124,7 +124,14 @@ struct WriterReport {
     std::uint64_t over_budget_bytes = 0;       ///< taken beyond the budget (no older dump to drain)
     std::uint64_t peak_memory_bytes = 0;
     double max_error_over_bound = 0;  ///< largest that CodecSpec::verify saw; 0: it saw none
-    double write_interference_s = 0;  ///< write tasks inside marked write obstacles
+    double write_interference_s = 0;  ///< write tasks inside write obstacles
+    /// Seen without marks, by the MPI layer and by caesura::wait (docs/planning.md, Observation).
+    double seen_computing_s = 0, seen_communicating_s = 0, seen_waiting_s = 0;
+    double seen_spinning_s = 0;        ///< of seen_communicating_s, with the core kept busy
+    std::uint64_t seen_intervals = 0;  ///< what these add up
+    /// This rank's share of the cores it may run on; below 2 compress threads have none of their
+    /// own.
+    double cores = 0;
 };
 
 class Writer;

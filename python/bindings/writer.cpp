@@ -224,6 +224,12 @@ nb::dict to_python(const WriterReport& report) {
     out["peak_memory_bytes"] = report.peak_memory_bytes;
     out["max_error_over_bound"] = report.max_error_over_bound;
     out["write_interference_s"] = report.write_interference_s;
+    out["seen_computing_s"] = report.seen_computing_s;
+    out["seen_communicating_s"] = report.seen_communicating_s;
+    out["seen_waiting_s"] = report.seen_waiting_s;
+    out["seen_spinning_s"] = report.seen_spinning_s;
+    out["seen_intervals"] = report.seen_intervals;
+    out["cores"] = report.cores;
     return out;
 }
 

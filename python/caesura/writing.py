@@ -68,6 +68,12 @@ class WriterReport:
     peak_memory_bytes: int
     max_error_over_bound: float
     write_interference_s: float
+    seen_computing_s: float
+    seen_communicating_s: float
+    seen_waiting_s: float
+    seen_spinning_s: float
+    seen_intervals: int
+    cores: float
 
     @property
     def ratio(self) -> float:

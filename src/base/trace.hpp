@@ -16,7 +16,8 @@ namespace caesura::base {
 
 struct TraceEvent {
     const char* kind;  ///< "compress", "write", "sync", "obstacle", "wait", "plan", "commit",
-                       ///< "planned_compress", "planned_write", "iteration", "put", "end"
+                       ///< "planned_compress", "planned_write", "iteration", "put", "end",
+                       ///< "pause" (the application waits, its core is free)
     std::string name;  ///< e.g. "temperature #3"
     double begin_s = 0.0;
     double end_s = 0.0;

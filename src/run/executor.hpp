@@ -52,6 +52,11 @@ class Executor {
     Observer& observer() { return observer_; }
     /// Tell the lanes that an obstacle began or ended.
     void obstacles_changed() { write_event_.raise(); }
+    /// What a tool says of the application's thread (observation.hpp).
+    void observe_enter(Doing doing) { observer_.observe_enter(doing, clock_.now_s()); }
+    void observe_leave(Doing doing) {
+        if (observer_.observe_leave(doing, clock_.now_s())) write_event_.raise();
+    }
 
     /// Hand a dump over. The executor owns it until reclaim() returns it.
     /// Errors: no_space if thousands are in flight already (no worker gets any time).

@@ -1,14 +1,37 @@
 #include "run/observer.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace caesura::run {
+namespace {
+
+Usage usage_of_this_thread() {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return {seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_nvcsw};
+}
+
+const Seen k_nothing_seen;
+
+}  // namespace
+
+Observer::Observer() : activity_(usage_of_this_thread), seen_(&k_nothing_seen) {}
 
 void Observer::begin_iteration(double now_s) {
     recorded_ = {};
     write_marks_ = 0;
     drift_s_.store(0.0, std::memory_order_relaxed);
     begin_s_.store(now_s, std::memory_order_relaxed);
+    leave_open_calls();
+    activity_.begin(now_s);
+    seen_ = &k_nothing_seen;
+    told_ = false;
     publish_prediction();
 }
 
@@ -24,7 +47,8 @@ void Observer::enter(Lane lane, double now_s) {
         if (compressing_++ == 0) open_compress_s_ = relative_s;
         return;
     }
-    if (writing_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+    writing_.fetch_add(1, std::memory_order_seq_cst);
+    if (marking_write_++ == 0) {
         open_write_s_ = relative_s;
         note_drift(relative_s);
     }
@@ -37,10 +61,63 @@ void Observer::leave(Lane lane, double now_s) {
             recorded_.compress.push_back({open_compress_s_, relative_s});
         return;
     }
-    if (writing_.fetch_sub(1, std::memory_order_acq_rel) == 1 && relative_s > open_write_s_) {
+    writing_.fetch_sub(1, std::memory_order_seq_cst);
+    if (--marking_write_ == 0 && relative_s > open_write_s_) {
         recorded_.write.push_back({open_write_s_, relative_s});
         ++write_marks_;
     }
+}
+
+void Observer::observe_enter(Doing doing, double now_s) {
+    told_ = true;
+    if (doing == Doing::communicates) {
+        ++calls_;
+        writing_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    const std::size_t before = activity_.seen().communicating.size();
+    activity_.enter(doing, now_s);
+    // Where nothing is marked, a stretch of calls that has ended says how late the application is.
+    if (activity_.seen().communicating.size() > before && write_marks_ == 0 &&
+        marking_write_ == 0 && before < last_.write.size())
+        drift_s_.store(activity_.seen().communicating[before].begin_s - last_.write[before].begin_s,
+                       std::memory_order_relaxed);
+}
+
+// Waking the lane costs a system call, which thousands of short calls must not pay: only a lane
+// that has looked and was refused is woken. The order of the two stores against
+// application_writes() (there refused, then writing; here writing, then refused) lets no refusal be
+// missed.
+bool Observer::observe_leave(Doing doing, double now_s) {
+    activity_.leave(now_s);
+    if (doing != Doing::communicates || calls_ == 0) return false;
+    --calls_;
+    writing_.fetch_sub(1, std::memory_order_seq_cst);
+    return refused_.load(std::memory_order_seq_cst) && refused_.exchange(false);
+}
+
+// Calls that were entered in this iteration and are left after it.
+void Observer::leave_open_calls() {
+    writing_.fetch_sub(std::exchange(calls_, 0), std::memory_order_seq_cst);
+}
+
+bool Observer::application_writes() const {
+    if (writing_.load(std::memory_order_acquire) == 0) return false;
+    refused_.store(true, std::memory_order_seq_cst);
+    return writing_.load(std::memory_order_seq_cst) > 0;
+}
+
+void Observer::settle(double now_s, bool watched, bool workers_have_a_core) {
+    leave_open_calls();
+    if (!watched && !told_) return;
+    const Seen& seen = activity_.finish(now_s);
+    seen_ = &seen;
+    const bool marked = !recorded_.compress.empty() || compressing_ > 0;
+    const Intervals computing =
+        marked ? recorded_.compress : without(seen.computing, recorded_.write);
+    recorded_.compress = without(computing, seen.waiting);
+    if (!workers_have_a_core)
+        recorded_.compress = unite(std::move(recorded_.compress), seen.spinning);
+    recorded_.write = unite(std::move(recorded_.write), seen.communicating);
 }
 
 plan::Obstacles Observer::predicted() const { return last_; }

@@ -82,6 +82,7 @@ void Writer::Impl::finish_traces() {
 
 Status Writer::Impl::close() {
     if (closed) return failed;
+    const run::Unobserved ours;
     const double begin_s = now_s();
     if (in_iteration) {
         // An iteration left open: what was put is not thrown away.

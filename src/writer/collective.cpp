@@ -120,6 +120,8 @@ Status Writer::Impl::collective() {
 Status Writer::Impl::end_iteration() {
     const double begin_s = now_s();
     if (!in_iteration) return {StatusCode::invalid_argument, "end() outside an iteration"};
+    const run::Unobserved ours;
+    settle_observation(begin_s);
     // The collective is communication: writes keep out of its way, and the next iteration
     // expects it at the same place.
     executor->observer().enter(run::Observer::Lane::write, begin_s);

@@ -72,11 +72,8 @@ Status check_options(const WriterOptions& options) {
     return {};
 }
 
-std::uint64_t default_budget_bytes(Communicator& comm) {
-    auto node = comm.node_local();
-    // Without knowledge of the node all ranks may share it.
-    const int ranks = node.ok() ? (*node)->size() : comm.size();
-    return available_memory_bytes() / 2 / static_cast<std::uint64_t>(ranks);
+std::uint64_t default_budget_bytes(int ranks_on_node) {
+    return available_memory_bytes() / 2 / static_cast<std::uint64_t>(ranks_on_node);
 }
 
 }  // namespace
@@ -162,15 +159,18 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
                                                std::unique_ptr<Communicator> communicator,
                                                WriterOptions options) {
     if (!communicator) communicator = Communicator::self();
+    const run::Unobserved ours;
+    auto node = communicator->node_local();
     std::uint64_t budget_bytes = options.memory_bytes;
-    // node_local is collective: every rank takes part, also one that was given a budget.
-    const std::uint64_t default_bytes = default_budget_bytes(*communicator);
-    if (budget_bytes == 0) budget_bytes = default_bytes;
+    // Without knowledge of the node all ranks may share it.
+    if (budget_bytes == 0)
+        budget_bytes = default_budget_bytes(node.ok() ? (*node)->size() : communicator->size());
     auto impl =
         std::make_unique<Impl>(path, std::move(communicator), std::move(options), budget_bytes);
     if (Status status = impl->agree(check_options(impl->options)); !status.ok()) return status;
     if (Status status = impl->open_file(); !status.ok()) return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
+    impl->read_binding(node.ok() ? node->get() : nullptr);
     run::ExecutorOptions lanes;
     lanes.compress_threads = impl->options.compress_threads;
     lanes.planning = impl->options.planning;

@@ -16,6 +16,7 @@
 #include "caesura/predict.hpp"
 #include "caesura/writer.hpp"
 #include "run/executor.hpp"
+#include "run/observation.hpp"
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
 #include "writer/region_sink.hpp"
@@ -131,6 +132,10 @@ struct Writer::Impl {
     Status open_file();
     Status load_calibration();
 
+    // ---- what is seen of the application (observing.cpp)
+    void read_binding(Communicator* node);
+    void settle_observation(double now_s);
+
     // ---- iterations and puts (writer.cpp, put.cpp)
     void begin_iteration(std::uint64_t number);
     void enter(Lane lane);
@@ -244,7 +249,10 @@ struct Writer::Impl {
     WriterReport totals;
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};
     double trace_origin_s = 0.0;
-    std::unique_ptr<run::Executor> executor;  // last: its threads use everything above
+    double cores = 1.0;  // this rank's share of those it may run on
+    bool workers_have_a_core = true;
+    std::unique_ptr<run::Executor> executor;  // its threads use everything above
+    run::Listener listener;                   // hears of the application for the executor
 };
 
 }  // namespace caesura

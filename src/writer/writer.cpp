@@ -136,17 +136,21 @@ void Writer::Impl::begin_iteration(std::uint64_t number) {
     in_iteration = true;
     iteration = number;
     iteration_begin_s = now_s();
+    listener.end();
     executor->observer().begin_iteration(iteration_begin_s);
+    listener.begin(*executor);
 }
 
 void Writer::Impl::enter(Lane lane) {
     const auto which =
         lane == Lane::compress ? run::Observer::Lane::compress : run::Observer::Lane::write;
+    listener.moved_here();
     executor->observer().enter(which, now_s());
 }
 
 void Writer::Impl::leave(Lane lane, double begin_s) {
     const bool write = lane == Lane::write;
+    listener.moved_here();
     executor->observer().leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress,
                                now_s());
     if (write) executor->obstacles_changed();
