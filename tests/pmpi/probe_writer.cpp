@@ -1,4 +1,4 @@
-#include "pmpi/probe_writer.h"
+#include "probe_writer.h"
 
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
 /* What the test's applications share, in C++ and Fortran: a writer without a single mark, and an
  * account of what the application itself says it did, to compare the writer's report with. */
-#ifndef CAESURA_PMPI_PROBE_WRITER_H
-#define CAESURA_PMPI_PROBE_WRITER_H
+#ifndef CAESURA_TESTS_PMPI_PROBE_WRITER_H
+#define CAESURA_TESTS_PMPI_PROBE_WRITER_H
 
 #ifdef __cplusplus
 extern "C" {

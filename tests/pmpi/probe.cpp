@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "caesura/wait.hpp"
-#include "pmpi/probe_writer.h"
+#include "probe_writer.h"
 
 namespace {
 
