@@ -1,9 +1,12 @@
-// The planner, for notebooks and tests: plain numbers in and out.
+// The planner, for notebooks, the command line and tests: plain numbers in and out.
 #include "caesura/plan.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <chrono>
 
 #include "bindings.hpp"
 
@@ -11,26 +14,68 @@ namespace caesura::python {
 
 namespace {
 using Pair = std::pair<double, double>;
+using Pairs = std::vector<Pair>;
 
-std::vector<plan::Interval> to_intervals(const std::vector<Pair>& pairs) {
-    std::vector<plan::Interval> intervals;
-    for (const auto& [begin_s, end_s] : pairs) intervals.push_back({begin_s, end_s});
-    return intervals;
+std::vector<plan::Job> to_jobs(const Pairs& pairs) {
+    std::vector<plan::Job> jobs;
+    for (const auto& [compress_s, write_s] : pairs) {
+        plan::Job job;
+        job.compress_s = compress_s;
+        job.write_s = write_s;
+        jobs.push_back(job);
+    }
+    return jobs;
 }
 
-nb::dict schedule(const std::vector<Pair>& jobs, const std::vector<Pair>& compress_obstacles,
-                  const std::vector<Pair>& write_obstacles, const std::string& algorithm) {
-    std::vector<plan::Job> plain_jobs;
-    for (const auto& [compress_s, write_s] : jobs) plain_jobs.push_back({compress_s, write_s});
-    const plan::Obstacles obstacles{to_intervals(compress_obstacles),
-                                    to_intervals(write_obstacles)};
-    const auto result =
-        value_or_raise(plan::schedule(to_algorithm(algorithm), plain_jobs, obstacles));
+plan::Obstacles to_obstacles(const Pairs& compress, const Pairs& write) {
+    plan::Obstacles obstacles;
+    for (const auto& [begin_s, end_s] : compress) obstacles.compress.push_back({begin_s, end_s});
+    for (const auto& [begin_s, end_s] : write) obstacles.write.push_back({begin_s, end_s});
+    return obstacles;
+}
+
+nb::dict schedule(const Pairs& pairs, const Pairs& compress_obstacles, const Pairs& write_obstacles,
+                  const std::string& name, bool resumable,
+                  std::optional<std::uint64_t> search_steps, std::uint64_t seed) {
+    const plan::Algorithm algorithm = to_algorithm(name);
+    const std::vector<plan::Job> jobs = to_jobs(pairs);
+    const plan::Obstacles obstacles = to_obstacles(compress_obstacles, write_obstacles);
+    plan::Rules rules;
+    rules.resumable = resumable;
+    if (search_steps) rules.search_steps = *search_steps;
+    rules.seed = seed;
+    double plan_s = 0.0;
+    auto made = [&] {
+        nb::gil_scoped_release free;  // a search takes tens of milliseconds
+        const auto begin = std::chrono::steady_clock::now();
+        auto result = plan::schedule(algorithm, jobs, obstacles, rules);
+        plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        return result;
+    }();
+    const plan::Schedule result = value_or_raise(std::move(made));
     nb::dict out;
     out["compress_begin_s"] = nb::cast(result.compress_begin_s);
+    out["compress_end_s"] = nb::cast(result.compress_end_s);
     out["write_begin_s"] = nb::cast(result.write_begin_s);
     out["end_s"] = result.end_s;
+    out["plan_s"] = plan_s;
     return out;
+}
+
+void check(const std::vector<double>& compress_begin_s, const std::vector<double>& compress_end_s,
+           const std::vector<double>& write_begin_s, double end_s, const Pairs& jobs,
+           const Pairs& compress_obstacles, const Pairs& write_obstacles, bool resumable) {
+    plan::Rules rules;
+    rules.resumable = resumable;
+    raise_if_error(plan::check({compress_begin_s, compress_end_s, write_begin_s, end_s},
+                               to_jobs(jobs), to_obstacles(compress_obstacles, write_obstacles),
+                               rules));
+}
+
+double lower_bound(const Pairs& jobs, const Pairs& compress_obstacles,
+                   const Pairs& write_obstacles) {
+    return value_or_raise(
+        plan::lower_bound_s(to_jobs(jobs), to_obstacles(compress_obstacles, write_obstacles)));
 }
 }  // namespace
 
@@ -39,8 +84,21 @@ plan::Algorithm to_algorithm(const std::string& name) {
 }
 
 void bind_plan(nb::module_& module) {
+    nb::list names;
+    for (const plan::Algorithm algorithm : plan::k_algorithms)
+        names.append(std::string(plan::to_string(algorithm)));
+    module.attr("ALGORITHMS") = nb::tuple(names);
+    module.attr("DEFAULT_ALGORITHM") = std::string(plan::to_string(plan::k_default_algorithm));
+    module.attr("SEARCH_STEPS") = plan::Rules{}.search_steps;
+    module.attr("SEARCH_STEPS_PER_MS") = plan::k_search_steps_per_ms;
     module.def("schedule", &schedule, nb::arg("jobs"), nb::arg("compress_obstacles"),
-               nb::arg("write_obstacles"), nb::arg("algorithm"));
+               nb::arg("write_obstacles"), nb::arg("algorithm"), nb::arg("resumable"),
+               nb::arg("search_steps").none(), nb::arg("seed"));
+    module.def("check", &check, nb::arg("compress_begin_s"), nb::arg("compress_end_s"),
+               nb::arg("write_begin_s"), nb::arg("end_s"), nb::arg("jobs"),
+               nb::arg("compress_obstacles"), nb::arg("write_obstacles"), nb::arg("resumable"));
+    module.def("lower_bound", &lower_bound, nb::arg("jobs"), nb::arg("compress_obstacles"),
+               nb::arg("write_obstacles"));
 }
 
 }  // namespace caesura::python

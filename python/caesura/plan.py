@@ -1,34 +1,85 @@
-"""The planner as a function: when each compression and each write runs around obstacles."""
+"""The planner as a function: when each compression and each write runs around obstacles.
+
+Plain numbers in and out: jobs are (compress_s, write_s), obstacles (begin_s, end_s), all times in
+seconds from the begin of the iteration. What the algorithms are, and how good, is in
+docs/planning.md; caesura/plan.hpp is the same in C++.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from caesura import _core
 
 Interval = tuple[float, float]
 
+# The name of the best there is, whichever of ALGORITHMS that may be.
+DEFAULT = "default"
+ALGORITHMS: tuple[str, ...] = _core.ALGORITHMS
+DEFAULT_ALGORITHM: str = _core.DEFAULT_ALGORITHM  # which of them it is
+SEARCH_STEPS: int = _core.SEARCH_STEPS  # what `search` may cost unless told otherwise
+SEARCH_STEPS_PER_MS: int = _core.SEARCH_STEPS_PER_MS
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """Begins of every task in s from the begin of the iteration, and the end of the last write."""
+    """Begin and end of every task in s, in the order of the jobs."""
 
     compress_begin_s: list[float]
+    compress_end_s: list[float]  # with what suspends a resumable compression
     write_begin_s: list[float]
-    end_s: float
+    write_end_s: list[float]
+    end_s: float  # of the last write; 0 without jobs
+    plan_s: float = field(default=0.0, compare=False)  # how long making it took
 
 
 def schedule(
-    jobs: Iterable[tuple[float, float]],
+    jobs: Iterable[Interval],
     compress_obstacles: Iterable[Interval] = (),
     write_obstacles: Iterable[Interval] = (),
-    algorithm: str = "default",
+    algorithm: str = DEFAULT,
+    resumable: bool = False,
+    search_steps: int | None = None,
+    seed: int = 0,
 ) -> Schedule:
-    """Order (compress_s, write_s) jobs so that the last write ends early; see caesura/plan.hpp.
+    """Order (compress_s, write_s) jobs so that the last write ends early.
 
-    Raises ValueError for durations below zero and obstacles that are unsorted or overlap.
+    algorithm: "default" or one of ALGORITHMS. resumable: an obstacle of the compress lane suspends
+    a compression instead of excluding it, as it is for workers at idle priority. search_steps and
+    seed: what the algorithm `search` may cost (SEARCH_STEPS; counted, so that a plan can be made
+    again), and where its random numbers start. Other threads run meanwhile.
+
+    Raises ValueError for durations below zero, obstacles that are unsorted or overlap, and unknown
+    algorithms, naming index and value.
     """
-    return Schedule(
-        **_core.schedule(list(jobs), list(compress_obstacles), list(write_obstacles), algorithm)
-    )
+    jobs = list(jobs)
+    made = _core.schedule(
+        jobs, list(compress_obstacles), list(write_obstacles), algorithm, resumable, search_steps,
+        seed,
+    )  # fmt: skip
+    ends = [begin_s + job[1] for begin_s, job in zip(made["write_begin_s"], jobs, strict=True)]
+    return Schedule(write_end_s=ends, **made)
+
+
+def check(
+    made: Schedule,
+    jobs: Iterable[Interval],
+    compress_obstacles: Iterable[Interval] = (),
+    write_obstacles: Iterable[Interval] = (),
+    resumable: bool = False,
+) -> None:
+    """Is the schedule legal? Raises ValueError naming the two parties and their times if not."""
+    _core.check(
+        made.compress_begin_s, made.compress_end_s, made.write_begin_s, made.end_s, list(jobs),
+        list(compress_obstacles), list(write_obstacles), resumable,
+    )  # fmt: skip
+
+
+def lower_bound(
+    jobs: Iterable[Interval],
+    compress_obstacles: Iterable[Interval] = (),
+    write_obstacles: Iterable[Interval] = (),
+) -> float:
+    """No schedule, resumable or not, ends before this many seconds."""
+    return _core.lower_bound(list(jobs), list(compress_obstacles), list(write_obstacles))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from caesura.cli import calibrate, demo, evaluate, info, recover, report, verify
+from caesura.cli import calibrate, demo, evaluate, info, plan, recover, report, verify
 
 app = typer.Typer(
     name="caesura",
@@ -24,5 +24,6 @@ app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
+app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)
 app.add_typer(evaluate.app, name="evaluate")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +20,7 @@ from caesura.cli.common import (
     print_json,
     stop,
 )
+from caesura.report import raster
 from caesura.report.quantities import duration_text
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def prediction(
         bounds = [evaluating.parse_bound(text) for text in bound or ["rel=1e-3"]]
     except ValueError as error:
         stop(str(error), as_json, USAGE)
-    if picture is not None and picture.suffix not in (".svg", ".png"):
+    if picture is not None and picture.suffix not in raster.SUFFIXES:
         stop(f"the picture is {picture}; name it .svg or .png", as_json, USAGE)
     codecs = codec or ["caesura"]
     with expected_errors(as_json):
@@ -199,27 +198,6 @@ def _histogram(rows: Sequence[Row], codecs: Sequence[str]) -> None:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    """SVG by ourselves; PNG by whichever converter is there."""
     from caesura.report.prediction_picture import picture
 
-    svg = picture(rows, "Sizes of blocks before they are compressed")
-    if path.suffix == ".svg":
-        path.write_text(svg)
-        return
-    try:
-        import cairosvg
-    except ImportError:
-        pass
-    else:
-        cairosvg.svg2png(bytestring=svg.encode(), write_to=str(path), scale=2)
-        return
-    converter = shutil.which("rsvg-convert")
-    if converter is None:
-        raise OSError(
-            "a PNG needs cairosvg (`pip install cairosvg`) or rsvg-convert; or name the picture "
-            f"{path.with_suffix('.svg')}"
-        )
-    command = [converter, "--zoom", "2", "--output", str(path)]
-    done = subprocess.run(command, input=svg.encode(), capture_output=True)
-    if done.returncode != 0:
-        raise OSError(f"{converter} could not draw {path}: {done.stderr.decode().strip()}")
+    raster.save(picture(rows, "Sizes of blocks before they are compressed"), path)
