@@ -36,6 +36,7 @@ void bind_errors(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
+void bind_simulate(nb::module_& module);
 void bind_times(nb::module_& module);
 void bind_writer(nb::module_& module);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from caesura.cli import calibrate, demo, evaluate, info, plan, recover, report, verify
+from caesura.cli import calibrate, demo, evaluate, info, plan, recover, report, simulate, verify
 
 app = typer.Typer(
     name="caesura",
@@ -26,4 +26,5 @@ app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)
+app.command("simulate")(simulate.simulate)
 app.add_typer(evaluate.app, name="evaluate")
