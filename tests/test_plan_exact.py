@@ -13,6 +13,7 @@ from caesura.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "plan"))
 
+import bounds
 import exact
 
 GRID_S = 2.0**-4
@@ -150,3 +151,15 @@ def test_one_order_is_enough_without_obstacles():
         both = exact.brute_force(free)
         assert both.end_s == exact.brute_force(free, same_order=True).end_s
         assert both.end_s == free.schedule("ext_johnson").end_s
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+@pytest.mark.parametrize("grid_s", [0.0, GRID_S])
+def test_the_bound_that_knows_of_gaps_is_one(resumable, grid_s):
+    closer = 0
+    for seed in range(150):
+        instance = replace(drawn(seed, 1 + seed % 4, seed % 6, grid_s), resumable=resumable)
+        bound_s = bounds.bound_s(instance)
+        assert instance.lower_bound_s() <= bound_s <= exact.brute_force(instance).end_s, instance
+        closer += bound_s > instance.lower_bound_s() + 1e-6
+    assert closer > 10

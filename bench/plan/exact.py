@@ -292,9 +292,10 @@ def solve_cp(
     time_limit_s: float = 60.0,
     tick_s: float = TICK_S,
     hint: Answer | None = None,
+    bound_s: float = 0.0,
     workers: int = 1,
 ) -> Answer:
-    """CP-SAT's best plan and bound; `hint` is a plan to begin with and to beat."""
+    """CP-SAT's best plan and bound; `hint` is a plan to begin with, `bound_s` a bound to end at."""
     from ortools.sat.python import cp_model
 
     n = len(instance.jobs)
@@ -306,12 +307,13 @@ def solve_cp(
     model = CpModel(instance, known.end_s, tick_s)
     if hint is not None and not instance.resumable:
         model.hint(known)
+    model.model.add(model.end >= math.floor(bound_s / tick_s))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = time_limit_s
     solver.parameters.num_workers = workers
     solver.parameters.random_seed = 1
     status = solver.solve(model.model)
-    bound_s = max(solver.best_objective_bound, 0.0) * tick_s
+    bound_s = max(bound_s, solver.best_objective_bound * tick_s)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Answer(
             bound_s, known.end_s, known.compress_order, known.write_order, known.compress_begin_s,

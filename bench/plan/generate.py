@@ -80,8 +80,10 @@ def phases(
     return compress, write
 
 
-def instance(stage: str, number: int, fields: dict[str, dict]) -> Instance:
-    """One process in one iteration."""
+def instance(
+    stage: str, number: int, fields: dict[str, dict], busy: float | None = None
+) -> Instance:
+    """One process in one iteration; `busy`: so much of the busier lane instead of what is drawn."""
     chance = random.Random(f"{SEED} {stage} {number}")
     compress_s, stored_bytes = blocks(fields, chance)
     balance = 2.0 ** chance.uniform(-1.0, 1.0)
@@ -89,7 +91,8 @@ def instance(stage: str, number: int, fields: dict[str, dict]) -> Instance:
     bandwidth = sum(stored_bytes) / transfer_s
     write_s = [WRITE_LATENCY_S + size / bandwidth for size in stored_bytes]
     compute, communicate = chance.uniform(0.3, 0.6), chance.uniform(0.1, 0.4)
-    busy = chance.uniform(0.85, 1.05)
+    drawn = chance.uniform(0.85, 1.05)
+    busy = drawn if busy is None else busy
     iteration_s = max(sum(compress_s) / (busy - compute), sum(write_s) / (busy - communicate))
     compress, write = phases(iteration_s, compute, communicate, chance)
     return Instance(
