@@ -244,13 +244,14 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words, and two more groups.
+    """Every *_bench program whose name contains one of the given words, and three more groups.
 
-    bench/codec is the group "codec", bench/prediction "prediction". JSON results and pictures in
-    out/bench.
+    bench/codec is the group "codec", bench/prediction "prediction", bench/plan "plan". JSON results
+    and pictures in out/bench.
     """
     with_codec = not options.names or any(n in "codec_peers" for n in options.names)
     with_prediction = not options.names or "prediction" in options.names
+    with_plan = not options.names or "plan" in options.names
     if options.arguments and not with_codec:
         fail(f"Only the benchmark 'codec' knows {' '.join(options.arguments)}.")
     build(target="benches")
@@ -261,7 +262,7 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    if not programs and not with_codec and not with_prediction:
+    if not programs and not (with_codec or with_prediction or with_plan):
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -274,7 +275,8 @@ def bench(options: argparse.Namespace) -> int:
         ]
         code |= run_open(program.name, command, log=program.name, env=environment())
     code |= bench_codec(options.arguments) if with_codec else 0
-    return code | (bench_prediction() if with_prediction else 0)
+    code |= bench_prediction() if with_prediction else 0
+    return code | (bench_plan() if with_plan else 0)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -309,6 +311,16 @@ def bench_prediction() -> int:
             name = f"prediction-{script}"
             command = [python, str(path)]
             code |= run_open(f"prediction: {script}", command, log=name, env=environment())
+    return code
+
+
+def bench_plan() -> int:
+    """Plans beside the best known ones: bench/plan."""
+    build(target="caesura_python")
+    code = 0
+    for script in ("table", "worth"):
+        command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
+        code |= run_open(f"plan: {script}", command, log=f"plan-{script}", env=environment())
     return code
 
 
@@ -375,8 +387,9 @@ def parser() -> argparse.ArgumentParser:
     which = add(
         "bench",
         bench,
-        "run micro-benchmarks, the codec beside its peers, predictions beside what came; results "
-        "in out/bench; further arguments (--full, ...) go to bench/codec/measure.py",
+        "run micro-benchmarks, the codec beside its peers, predictions beside what came, plans "
+        "beside the best known; results in out/bench; further arguments (--full, ...) go to "
+        "bench/codec/measure.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
