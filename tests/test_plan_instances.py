@@ -1,4 +1,4 @@
-"""The published planning instances: what the generator makes, and bests that are what they claim."""
+"""The published planning instances: the generator makes them, and bests are what they claim."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ from caesura.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
 
-from sections import Sections
+from sections import Sections, save_picture
+from table_pictures import draw_gaps, draw_plans
 
 # S0 Table 1, seconds.
 PAPER = {
@@ -234,7 +235,23 @@ def main() -> int:
     }  # fmt: skip
     show(figures)
     print(f"\nfigures: {Sections('plan').merge('table_1', figures)}")
+    draw(rows)
     return 0
+
+
+def draw(rows: list[Row]) -> None:
+    """Both pictures."""
+    gaps: dict = {}
+    for row in rows:
+        if row.family in STAGES and row.algorithm != BEST:
+            gaps.setdefault(row.kind, {}).setdefault(row.algorithm, []).append(row.gap)
+    print(f"picture: {save_picture('plan_gaps', draw_gaps(gaps, PAPER))}")
+    typical = {
+        row.instance: row.gap
+        for row in rows
+        if (row.family, row.kind, row.algorithm) == ("end", "excluded", "ext_johnson_backfill")
+    }
+    print(f"picture: {save_picture('plan_gantt', draw_plans('end', typical))}")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from svg import Axis, document, line, mark, polyline, spread_out, words
 
-WIDTH, HEIGHT = 980.0, 430.0
+WIDTH, HEIGHT = 1060.0, 430.0
 TOP, BOTTOM = 84.0, 372.0
-PANELS = ((70.0, 400.0), (560.0, 890.0))  # left and right of each plot
+PANELS = ((70.0, 400.0), (620.0, 950.0))  # left and right of each plot
 TITLES = {
     "excluded": "an obstacle excludes a compression (S0)",
     "resumable": "an obstacle suspends a compression",
@@ -60,7 +60,7 @@ def draw_budget(figures: dict) -> str:
         parts.append(words(left, TOP - 12, title, "panel"))
         parts += _frame(x, y, left, right, ticks, "time for one plan")
         search = figures[kind]["search"]
-        points = [(max(LEAST_MS, r["taken_ms"]), r) for r in search]
+        points = [(r["budget_ms"] or r["taken_ms"], r) for r in search]
         for key, class_ in (("gap_worst", "line ours dashed"), ("gap_mean", "line ours")):
             shown = [(x(t), y(min(r[key], 1.08 * highest))) for t, r in points]
             parts.append(polyline(shown, class_))
@@ -68,14 +68,15 @@ def draw_budget(figures: dict) -> str:
             (y(min(search[-1]["gap_mean"], highest)), "search: mean", "ours"),
             (y(min(search[-1]["gap_worst"], highest)), "search: worst", "ours"),
         ]
-        for name, other in figures[kind]["others"].items():
-            if name == "search":
-                continue
-            at = (x(max(LEAST_MS, other["taken_ms"])), y(other["gap_mean"]))
-            parts.append(mark(*at, "square", "sz", f"{name}: {100 * other['gap_mean']:.2f} %"))
-            parts.append(words(at[0] + 9, at[1] + 4, name, "tick"))
+        lists = {n: o for n, o in figures[kind]["others"].items() if n != "search"}
+        at = {n: (x(max(LEAST_MS, o["taken_ms"])), y(o["gap_mean"])) for n, o in lists.items()}
+        tops = spread_out([place[1] for place in at.values()], 13.0, TOP, BOTTOM)
+        for (name, place), top in zip(at.items(), tops, strict=True):
+            gap = 100 * lists[name]["gap_mean"]
+            parts.append(mark(*place, "square", "sz", f"{name}: {gap:.2f} %"))
+            parts.append(words(place[0] + 9, top + 4, name, "tick"))
         parts += _names(names, right)
-    return document(WIDTH + 30, HEIGHT, *parts)
+    return document(WIDTH, HEIGHT, *parts)
 
 
 def draw_load(load: dict, compared: tuple[str, ...]) -> str:
@@ -99,4 +100,4 @@ def draw_load(load: dict, compared: tuple[str, ...]) -> str:
             parts.append(polyline(points, f"line {CLASSES[name]}"))
             names.append((points[-1][1], name, CLASSES[name]))
         parts += _names(names, right)
-    return document(WIDTH + 110, HEIGHT, *parts)
+    return document(WIDTH + 60, HEIGHT, *parts)

@@ -138,7 +138,7 @@ def _ticks(axis: _Axis, bottom: float) -> str:
     for i in range(int(axis.end_s / step) + 1):
         x = axis(i * step)
         parts.append(_line(x, TOP - 6, bottom - PLAN_GAP + 6, "grid"))
-        parts.append(_words(x, bottom + 6, duration_text(i * step), "tick", "middle"))
+        parts.append(_words(x, bottom + 6, duration_text(round(i * step, 9)), "tick", "middle"))
     return "".join(parts)
 
 
@@ -193,8 +193,9 @@ def _plan(
             strict=True)
     ):  # fmt: skip
         colour = colour_of(job, len(instance.jobs))
-        gaps = instance.compress if instance.resumable else ()
-        parts.append(_block(job, "compress", times[0], times[1], gaps, axis, top, colour))
+        parts.append(
+            _block(job, "compress", times[0], times[1], instance.compress, axis, top, colour)
+        )
         parts.append(_block(job, "write", times[2], times[3], (), axis, write_top, colour))
     x = axis(made.end_s)
     parts.append(_line(x, top - 3, write_top + LANE + 3, "ends"))
