@@ -146,10 +146,9 @@ struct Outcome {
     double closing_s = 0.0;           ///< the last ranks' wait after the last iteration
     double wait_s = 0.0;              ///< mean of the ranks: in blocking output or for room
     double delay_s = 0.0;             ///< mean of the ranks: lost where both wanted one resource
-    double dump_s =
-        0.0;  ///< mean of dumps and ranks: from the end of the iteration to the last write
-    double plan_error =
-        0.0;  ///< median of |end of the dump, real over planned - 1|; 0 without plans
+    double dump_s = 0.0;  ///< mean: from the end of the dumped iteration to a rank's last write
+    double slowest_dump_s = 0.0;  ///< the same of each dump's last rank, mean of the dumps
+    double plan_error = 0.0;      ///< median of |end of a dump, real over planned - 1|, or 0
     double raw_bytes = 0.0, written_bytes = 0.0, compressed_bytes = 0.0;
     std::uint64_t writes = 0, foreign_writes = 0, events = 0, plans = 0;
     std::vector<Span> timeline;

@@ -172,6 +172,7 @@ nb::dict to_dict(const simulate::Outcome& outcome) {
     out["wait_s"] = outcome.wait_s;
     out["delay_s"] = outcome.delay_s;
     out["dump_s"] = outcome.dump_s;
+    out["slowest_dump_s"] = outcome.slowest_dump_s;
     out["plan_error"] = outcome.plan_error;
     out["raw_bytes"] = outcome.raw_bytes;
     out["compressed_bytes"] = outcome.compressed_bytes;

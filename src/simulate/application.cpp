@@ -104,6 +104,8 @@ void World::dump_done(Dump& dump) {
     Rank& owner = ranks_[dump.tasks.front().owner];
     dump_s_ += now_s_ - dump.begin_s;
     ++n_dumps_;
+    double& slowest_s = slowest_dump_s_[dump.iteration];
+    slowest_s = std::max(slowest_s, now_s_ - dump.begin_s);
     if (dump.planned_end_s > 0.0)
         plan_errors_.push_back(std::fabs((now_s_ - dump.begin_s) / dump.planned_end_s - 1.0));
     std::erase_if(owner.dumps, [&dump](const auto& kept) { return kept.get() == &dump; });

@@ -30,7 +30,8 @@ World::World(const Scenario& scenario, Mode mode)
                (scenario.ranks + scenario.ranks_per_node - 1) / scenario.ranks_per_node,
                scenario.ranks_per_node),
       next_event_(scenario.ranks),
-      ranks_(scenario.ranks) {
+      ranks_(scenario.ranks),
+      slowest_dump_s_(scenario.iterations, 0.0) {
     for (std::uint32_t r = 0; r < scenario.ranks; ++r) {
         ranks_[r].id = r;
         ranks_[r].node = r / scenario.ranks_per_node;
@@ -130,6 +131,12 @@ void World::finish() {
         outcome_.delay_s += rank.delay_s / n;
     }
     if (n_dumps_ > 0) outcome_.dump_s = dump_s_ / static_cast<double>(n_dumps_);
+    double slowest_s = 0.0, dumps = 0.0;
+    for (const double dump_s : slowest_dump_s_) {
+        slowest_s += dump_s;
+        dumps += dump_s > 0.0;
+    }
+    if (dumps > 0.0) outcome_.slowest_dump_s = slowest_s / dumps;
     outcome_.plan_error = median(std::move(plan_errors_));
     std::stable_sort(outcome_.timeline.begin(), outcome_.timeline.end(),
                      [](const Span& a, const Span& b) { return a.begin_s < b.begin_s; });

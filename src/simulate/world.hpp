@@ -161,6 +161,7 @@ class World {
     std::vector<Task*> ready_;         // scratch
     std::vector<double> plan_errors_;
     double dump_s_ = 0.0;
+    std::vector<double> slowest_dump_s_;  // [iteration], 0 without a dump
     std::uint64_t n_dumps_ = 0;
     Status error_;
     Outcome outcome_;

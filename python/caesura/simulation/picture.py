@@ -25,7 +25,7 @@ svg { font: 12px system-ui, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans", 
   .soft { fill:#98a3b3; } .grid { stroke:#262f3a; } .name { fill:var(--c); }
   .c1 { --c:#f4747c; } .c4 { --c:#6aa8f5; } .c3 { --c:#b398ee; } .c0 { --c:#9aa5b4; } }
 """
-_WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 760.0, 400.0, 64.0, 58.0, 178.0, 52.0
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 820.0, 400.0, 64.0, 58.0, 52.0
 _SHAPES = ("disc", "square", "diamond", "triangle", "cross", "disc", "square", "diamond")
 
 
@@ -53,7 +53,8 @@ def lines(
     highest = max((p[3] for s in series for p in s.points), default=1.0)
     lowest = min(0.0, min((p[2] for s in series for p in s.points), default=0.0))
     high = top or highest * 1.08 or 1.0
-    plot = _Plot(min(xs), max(xs), lowest * 1.08, high)
+    right = 40.0 + 6.6 * max((len(s.name) for s in series), default=0)
+    plot = _Plot(min(xs), max(xs), lowest * 1.08, high, right)
     parts = plot.frame(labels, ticks)
     names: list[tuple[float, str]] = []
     for one in series:
@@ -61,7 +62,7 @@ def lines(
         inside = [p for p in one.points if p[1] <= high]
         if inside:
             names.append((plot.y(inside[-1][1]), _name(one)))
-    return _document(heading, [*parts, *_apart(names)], note)
+    return _document(heading, [*parts, *_apart(names, _WIDTH - right + 12)], note)
 
 
 def bars(heading: str, label: str, values: Sequence[tuple[str, float, float, float, int]]) -> str:
@@ -85,7 +86,7 @@ def bars(heading: str, label: str, values: Sequence[tuple[str, float, float, flo
 
 
 class _Plot:
-    def __init__(self, x0: float, x1: float, y0: float, y1: float, right: float = _RIGHT) -> None:
+    def __init__(self, x0: float, x1: float, y0: float, y1: float, right: float) -> None:
         self._x0, self._x1, self._y0, self._y1, self._right = x0, x1 or 1.0, y0, y1, right
 
     def x(self, value: float) -> float:
@@ -130,12 +131,12 @@ def _name(one: Series) -> str:
     return tag("tspan", text(one.name), class_=f"name c{one.colour}")
 
 
-def _apart(names: list[tuple[float, str]]) -> list[str]:
+def _apart(names: list[tuple[float, str]], x: float) -> list[str]:
     """Names beside the ends of their lines, moved so that none lies on another."""
     parts, last = [], -1e9
     for y, name in sorted(names):
         last = max(y, last + 15.0)
-        parts.append(tag("text", name, x=_WIDTH - _RIGHT + 12, y=last + 4))
+        parts.append(tag("text", name, x=x, y=last + 4))
     return parts
 
 

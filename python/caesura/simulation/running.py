@@ -20,8 +20,8 @@ from caesura.simulation.scenario import Scenario, for_core
 
 MODES: list[str] = list(_core.simulation_modes)
 _MEANS = (
-    "wall_s", "closing_s", "wait_s", "delay_s", "dump_s", "plan_error", "raw_bytes",
-    "compressed_bytes", "written_bytes", "writes", "foreign_writes",
+    "wall_s", "closing_s", "wait_s", "delay_s", "dump_s", "slowest_dump_s", "plan_error",
+    "raw_bytes", "compressed_bytes", "written_bytes", "writes", "foreign_writes",
 )  # fmt: skip
 
 
