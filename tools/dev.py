@@ -244,14 +244,15 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words, and three more groups.
+    """Every *_bench program whose name contains one of the given words, and four more groups.
 
-    bench/codec is the group "codec", bench/prediction "prediction", bench/plan "plan". JSON results
-    and pictures in out/bench.
+    bench/codec is the group "codec", bench/prediction "prediction", bench/plan "plan",
+    bench/simulate "simulate". JSON results and pictures in out/bench.
     """
     with_codec = not options.names or any(n in "codec_peers" for n in options.names)
     with_prediction = not options.names or "prediction" in options.names
     with_plan = not options.names or "plan" in options.names
+    with_simulate = not options.names or "simulate" in options.names
     if options.arguments and not with_codec:
         fail(f"Only the benchmark 'codec' knows {' '.join(options.arguments)}.")
     build(target="benches")
@@ -262,7 +263,7 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    if not programs and not (with_codec or with_prediction or with_plan):
+    if not programs and not (with_codec or with_prediction or with_plan or with_simulate):
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -276,7 +277,8 @@ def bench(options: argparse.Namespace) -> int:
         code |= run_open(program.name, command, log=program.name, env=environment())
     code |= bench_codec(options.arguments) if with_codec else 0
     code |= bench_prediction() if with_prediction else 0
-    return code | (bench_plan() if with_plan else 0)
+    code |= bench_plan() if with_plan else 0
+    return code | (bench_simulate() if with_simulate else 0)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -321,6 +323,19 @@ def bench_plan() -> int:
     for script in ("table", "worth"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
         code |= run_open(f"plan: {script}", command, log=f"plan-{script}", env=environment())
+    return code
+
+
+def bench_simulate() -> int:
+    """S0's figures by simulation, and a run beside its simulation: bench/simulate."""
+    for target in ("caesura_python", "cosmology", "pfs"):
+        build(target=target)
+    code = 0
+    for script in ("figures", "from_run"):
+        command = [str(machine.VENV_PYTHON), str(Path("bench", "simulate", f"{script}.py"))]
+        code |= run_open(
+            f"simulate: {script}", command, log=f"simulate-{script}", env=environment()
+        )
     return code
 
 
