@@ -244,17 +244,21 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words, and four more groups.
+    """Every *_bench program whose name contains one of the given words, and five more groups.
 
     bench/codec is the group "codec", bench/prediction "prediction", bench/plan "plan",
-    bench/simulate "simulate". JSON results and pictures in out/bench.
+    bench/simulate "simulate", bench/peers "peers". JSON results and pictures in out/bench.
     """
-    with_codec = not options.names or any(n in "codec_peers" for n in options.names)
     with_prediction = not options.names or "prediction" in options.names
     with_plan = not options.names or "plan" in options.names
     with_simulate = not options.names or "simulate" in options.names
-    if options.arguments and not with_codec:
-        fail(f"Only the benchmark 'codec' knows {' '.join(options.arguments)}.")
+    # "peers" alone are the writers beside ours; "codec" or "codec_peers" are the codecs.
+    with_peers = not options.names or "peers" in options.names
+    with_codec = not options.names or any(
+        n in "codec_peers" and n != "peers" for n in options.names
+    )
+    if options.arguments and not with_codec and not with_peers:
+        fail(f"Only the benchmarks 'codec' and 'peers' know {' '.join(options.arguments)}.")
     build(target="benches")
     programs = sorted(
         p
@@ -263,7 +267,8 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    if not programs and not (with_codec or with_prediction or with_plan or with_simulate):
+    groups = (with_codec, with_prediction, with_plan, with_simulate, with_peers)
+    if not programs and not any(groups):
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -278,7 +283,8 @@ def bench(options: argparse.Namespace) -> int:
     code |= bench_codec(options.arguments) if with_codec else 0
     code |= bench_prediction() if with_prediction else 0
     code |= bench_plan() if with_plan else 0
-    return code | (bench_simulate() if with_simulate else 0)
+    code |= bench_simulate() if with_simulate else 0
+    return code | (bench_peers([] if with_codec else options.arguments) if with_peers else 0)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -293,6 +299,15 @@ def bench_codec(arguments: list[str]) -> int:
         command += arguments if script == "measure" else []
         code |= run_open(f"codec: {script}", command, log=f"codec-{script}", env=environment())
     return code
+
+
+def bench_peers(arguments: list[str]) -> int:
+    """Writers beside ours under an emulated disk: bench/peers. `arguments` go to its peers.py."""
+    python = str(machine.ensure_bench())
+    for target in ("caesura_python", "pfs", "pfs_stat"):
+        build(target=target)
+    script = str(Path("bench", "peers", "peers.py"))
+    return run_open("peers", [python, script, *arguments], log="peers", env=environment())
 
 
 def bench_prediction() -> int:
@@ -403,8 +418,9 @@ def parser() -> argparse.ArgumentParser:
         "bench",
         bench,
         "run micro-benchmarks, the codec beside its peers, predictions beside what came, plans "
-        "beside the best known; results in out/bench; further arguments (--full, ...) go to "
-        "bench/codec/measure.py",
+        "beside the best known, writers beside ours; results in out/bench; further arguments "
+        "(--full, ...) go to bench/codec/measure.py, beside the name peers (--repeats, ...) to "
+        "bench/peers/peers.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")

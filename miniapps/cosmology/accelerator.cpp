@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "caesura/wait.hpp"
+
 namespace cosmology {
 
 namespace {
@@ -49,7 +51,8 @@ void Accelerator::deposit(StepClock& clock, double share, const SlabExtent& slab
         return;
     }
     clock.device_kernel(
-        "deposit", [&] { device_->begin_deposit(slab, particles, mass); }, [&] { device_->wait(); },
+        "deposit", [&] { device_->begin_deposit(slab, particles, mass); },
+        [&] { caesura::wait([&] { device_->wait(); }); },
         [&] {
             clear();
             device_->end_deposit(mesh.data());
@@ -75,7 +78,7 @@ void Accelerator::kick(StepClock& clock, double share, const SlabExtent& slab, P
             device_->begin_kick(slab, particles, reinterpret_cast<const float*>(gradient.data()),
                                 factors, mass, moments != nullptr);
         },
-        [&] { device_->wait(); },
+        [&] { caesura::wait([&] { device_->wait(); }); },
         [&] {
             clear();
             device_->end_kick(particles,
@@ -89,8 +92,8 @@ void Accelerator::drift(StepClock& clock, double share, int n, Particles& partic
         return;
     }
     clock.device_kernel(
-        "drift", [&] { device_->begin_drift(n, particles, factor); }, [&] { device_->wait(); },
-        [&] { device_->end_drift(particles); });
+        "drift", [&] { device_->begin_drift(n, particles, factor); },
+        [&] { caesura::wait([&] { device_->wait(); }); }, [&] { device_->end_drift(particles); });
 }
 
 }  // namespace cosmology

@@ -53,6 +53,8 @@ how to write
   --planning on     in mode caesura jobs are ordered by --algorithm, writes keep out of the way
              off    as they come, writes at once; as with --algorithm none
   --algorithm NAME  how jobs are ordered in mode caesura (ext_johnson_backfill)
+  --marks on        computing and communication are marked as obstacles
+          off       not: what is seen of MPI (LD_PRELOAD libcaesura_pmpi.so) and of waits has to do
   --priority idle   compress threads run where the application leaves its core (caesura, async)
              normal  as if they were the application's own
   --compress-threads N  a rank (1)
@@ -148,6 +150,7 @@ const std::map<std::string, Setter>& setters() {
         {"--write-buffer",
          [](auto& p, auto& o) { o.write_buffer_bytes = p.template whole<std::uint64_t>(1, 4e9); }},
         {"--planning", [](auto& p, auto& o) { o.planning = p.choice("on", "off"); }},
+        {"--marks", [](auto& p, auto& o) { o.marks = p.choice("on", "off"); }},
         {"--priority", [](auto& p, auto& o) { o.idle_priority = p.choice("idle", "normal"); }},
         {"--compress-threads",
          [](auto& p, auto& o) { o.compress_threads = p.template whole<int>(1, 1024); }},

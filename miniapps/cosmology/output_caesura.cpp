@@ -50,6 +50,11 @@ std::vector<Counter> counters_of(const caesura::WriterReport& r) {
             {"over_budget_bytes", bytes(r.over_budget_bytes), MPI_MAX},
             {"peak_memory_bytes", bytes(r.peak_memory_bytes), MPI_MAX},
             {"max_error_over_bound", r.max_error_over_bound, MPI_MAX},
+            {"seen_computing_s", r.seen_computing_s, MPI_MAX},
+            {"seen_communicating_s", r.seen_communicating_s, MPI_MAX},
+            {"seen_waiting_s", r.seen_waiting_s, MPI_MAX},
+            {"seen_spinning_s", r.seen_spinning_s, MPI_MAX},
+            {"seen_intervals", bytes(r.seen_intervals), MPI_MAX},
             {"write_interference_s", r.write_interference_s, MPI_MAX}};
 }
 
@@ -112,7 +117,7 @@ class CaesuraOutput : public Output {
     }
 
     void begin_busy(caesura::Lane lane) override {
-        busy_[static_cast<std::size_t>(lane)].emplace(iteration_->busy(lane));
+        if (options_.marks) busy_[static_cast<std::size_t>(lane)].emplace(iteration_->busy(lane));
     }
     void end_busy(caesura::Lane lane) override { busy_[static_cast<std::size_t>(lane)].reset(); }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "caesura/wait.hpp"
+
 namespace cosmology {
 
 namespace {
@@ -28,8 +30,10 @@ void StepClock::idle(const char* name, double seconds) {
     until.tv_sec = static_cast<time_t>(std::floor(deadline));
     until.tv_nsec = static_cast<long>((deadline - std::floor(deadline)) * 1e9);
     // An absolute deadline: a signal or a late wake-up does not lengthen the next try.
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-    }
+    caesura::wait([&until] {
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+        }
+    });
     phases_[name].time.idle_s += wall_s() - begin;
 }
 
