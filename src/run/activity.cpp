@@ -20,9 +20,8 @@ Activity::Moment Activity::moment(double now_s) {
     return {now_s, asked_.usage};
 }
 
-bool Activity::busy(const Moment& begin, const Moment& end) const {
-    return end.usage.sleeps == begin.usage.sleeps ||
-           end.usage.cpu_s - begin.usage.cpu_s >= k_busy_share * (end.at_s - begin.at_s);
+bool Activity::busy(const Moment& begin, const Moment& end) {
+    return end.usage.cpu_s - begin.usage.cpu_s >= k_busy_share * (end.at_s - begin.at_s);
 }
 
 plan::Interval Activity::relative(const Moment& begin, const Moment& end) const {
@@ -60,11 +59,14 @@ void Activity::close_stretch() {
         return;
     }
     seen_.communicating.push_back(stretch);
+    // One that yields its core to others who want it is not busy: they were.
     if (busy(stretch_begin_, stretch_end_)) seen_.spinning.push_back(stretch);
 }
 
 void Activity::close_computing(const Moment& end) {
-    if (end.at_s - computing_since_.at_s < k_merge_s || !busy(computing_since_, end)) return;
+    if (end.at_s - computing_since_.at_s < k_merge_s) return;
+    const bool slept = end.usage.sleeps != computing_since_.usage.sleeps;
+    if (slept && !busy(computing_since_, end)) return;
     seen_.computing.push_back(relative(computing_since_, end));
 }
 

@@ -61,7 +61,7 @@ class Activity {
     Moment moment(double now_s);
     void close_stretch();
     void close_computing(const Moment& end);
-    bool busy(const Moment& begin, const Moment& end) const;
+    static bool busy(const Moment& begin, const Moment& end);
     plan::Interval relative(const Moment& begin, const Moment& end) const;
 
     UsageClock usage_;

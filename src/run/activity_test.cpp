@@ -138,8 +138,12 @@ TEST(Activity, communication_that_keeps_the_core_busy_spins) {
     thread.call(0.05, Doing::communicates, 0.9);
     thread.compute(0.1);
     thread.call(0.05, Doing::communicates, 0.1);
+    thread.compute(0.1);
+    thread.activity().enter(Doing::communicates, thread.now_s());
+    thread.be_preempted(0.06);  // yielding: never asleep, but others had the core
+    thread.activity().leave(thread.now_s());
     const Seen& seen = thread.finish();
-    EXPECT_EQ(seen.communicating.size(), 2u);
+    EXPECT_EQ(seen.communicating.size(), 3u);
     expect_intervals(seen.spinning, {{0.0, 0.05}});
 }
 

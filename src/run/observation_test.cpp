@@ -76,6 +76,7 @@ TEST_F(Observation, marks_and_calls_count_a_moment_once) {
     listener.end();
     observer_.settle(4.0, true, true);
     EXPECT_EQ(observer_.recorded().write, (Intervals{{0.0, 1.5}, {2.0, 3.0}}));
+    EXPECT_EQ(observer_.seen().communicating, (Intervals{{2.0, 3.0}}));
 }
 
 TEST_F(Observation, who_marks_its_computing_knows_better_but_not_while_it_waits) {

@@ -17,11 +17,9 @@ Usage usage_of_this_thread() {
     return {seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_nvcsw};
 }
 
-const Seen k_nothing_seen;
-
 }  // namespace
 
-Observer::Observer() : activity_(usage_of_this_thread), seen_(&k_nothing_seen) {}
+Observer::Observer() : activity_(usage_of_this_thread) {}
 
 void Observer::begin_iteration(double now_s) {
     recorded_ = {};
@@ -30,7 +28,7 @@ void Observer::begin_iteration(double now_s) {
     begin_s_.store(now_s, std::memory_order_relaxed);
     leave_open_calls();
     activity_.begin(now_s);
-    seen_ = &k_nothing_seen;
+    seen_ = {};
     told_ = false;
     publish_prediction();
 }
@@ -109,15 +107,16 @@ bool Observer::application_writes() const {
 void Observer::settle(double now_s, bool watched, bool workers_have_a_core) {
     leave_open_calls();
     if (!watched && !told_) return;
-    const Seen& seen = activity_.finish(now_s);
-    seen_ = &seen;
+    const Seen& told = activity_.finish(now_s);
     const bool marked = !recorded_.compress.empty() || compressing_ > 0;
-    const Intervals computing =
-        marked ? recorded_.compress : without(seen.computing, recorded_.write);
-    recorded_.compress = without(computing, seen.waiting);
+    seen_.waiting = told.waiting;
+    seen_.spinning = told.spinning;
+    seen_.communicating = without(told.communicating, recorded_.write);
+    seen_.computing = marked ? Intervals() : without(told.computing, recorded_.write);
+    recorded_.compress = without(marked ? recorded_.compress : seen_.computing, told.waiting);
     if (!workers_have_a_core)
-        recorded_.compress = unite(std::move(recorded_.compress), seen.spinning);
-    recorded_.write = unite(std::move(recorded_.write), seen.communicating);
+        recorded_.compress = unite(std::move(recorded_.compress), told.spinning);
+    recorded_.write = unite(std::move(recorded_.write), told.communicating);
 }
 
 plan::Obstacles Observer::predicted() const { return last_; }

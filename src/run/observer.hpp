@@ -42,7 +42,8 @@ class Observer {
     ///    their own.
     /// @param watched  somebody would have told us of calls: no calls then means computing.
     void settle(double now_s, bool watched, bool workers_have_a_core);
-    const Seen& seen() const { return *seen_; }
+    /// What settle() added to the marks: nothing that they say too.
+    const Seen& seen() const { return seen_; }
 
     /// What the last finished iteration says of the next: seconds since its begin.
     plan::Obstacles predicted() const;
@@ -68,7 +69,7 @@ class Observer {
     std::size_t write_marks_ = 0;  // of the running iteration
 
     Activity activity_;
-    const Seen* seen_;
+    Seen seen_;
     bool told_ = false;  // of a call, in this iteration
     int calls_ = 0;      // of communication the thread is in, told since the iteration began
 

@@ -73,21 +73,22 @@ class Layer : public ::testing::Test {
         return iterations;
     }
 
-    // What the ranks of a "waiting" run saw of themselves: nearly all the time in calls, and no
-    // more computing than there was time outside them.
+    // What the ranks of a "waiting" run saw of themselves. The application's own clock is read
+    // around what the layer sees, so a stall of the machine may only make its numbers larger; by
+    // less than half, or nothing could be measured here.
     void expect_waits_were_seen(int ranks) const {
         for (int rank = 0; rank < ranks; ++rank) {
             SCOPED_TRACE("rank " + std::to_string(rank));
             const json told = told_by(rank);
-            const double called_s = told.at("called_s"), inside_s = told.at("inside_s");
             const double seen_s = told.at("seen_communicating_s");
-            EXPECT_LE(seen_s, called_s + 1e-3);
-            EXPECT_GE(seen_s, 0.9 * called_s - 2e-3);
             const double computing_s = told.at("seen_computing_s");
-            EXPECT_LE(computing_s, inside_s - seen_s + 1e-3);
-            EXPECT_GE(computing_s, 0.9 * (inside_s - called_s) - 2e-3);
+            constexpr double k_gaps_s = 2e-3;  // short calls are joined over the gaps between them
+            EXPECT_LE(seen_s, told.at("called_s").get<double>() + k_gaps_s);
+            EXPECT_LE(seen_s + computing_s, told.at("inside_s").get<double>() + 1e-6);
+            EXPECT_GE(computing_s, 0.5 * told.at("computed_s").get<double>());
             if (rank > 0) {
-                EXPECT_GE(told.at("calls"), 4) << "nobody waited for rank 0";
+                EXPECT_GE(told.at("long_calls"), 4) << "nobody waited for rank 0";
+                EXPECT_GE(seen_s, 0.5 * told.at("called_s").get<double>());
             }
         }
     }
@@ -123,13 +124,24 @@ TEST_F(Layer, hears_only_the_thread_that_initialised_mpi) {
 TEST_F(Layer, a_thousand_short_calls_leave_computing_whole) {
     ASSERT_EQ(run(1, {PMPI_PROBE, "bursts"}), 0);
     const json told = told_by(0);
-    EXPECT_LE(told.at("seen_intervals"), 4 * 5);  // 4 of computing, some more if the machine stalls
-    EXPECT_GE(told.at("seen_computing_s"), 0.8 * told.at("inside_s").get<double>());
+    // Four of computing; more only where the machine stalls inside a call.
+    EXPECT_LE(told.at("seen_intervals"), 400);
+    EXPECT_GE(told.at("seen_computing_s"), 0.1 * told.at("computed_s").get<double>());
 }
 
 TEST_F(Layer, counts_what_mpi_io_calls_inside_itself_once) {
     ASSERT_EQ(run(2, {PMPI_PROBE, "files"}), 0);
-    expect_waits_were_seen(2);
+    for (int rank = 0; rank < 2; ++rank) {
+        const json told = told_by(rank);
+        const double seen_s = told.at("seen_communicating_s");
+        EXPECT_LE(seen_s, told.at("called_s").get<double>() + 2e-3);
+        EXPECT_GE(seen_s, 0.5 * told.at("called_s").get<double>());
+        // Open, write and close follow each other at once: one stretch an iteration, and whatever
+        // the machine's stalls cut it into.
+        const auto writes = obstacles(rank, "write");
+        EXPECT_GE(writes.size(), 4u);
+        EXPECT_LE(writes.size(), 4u * 6u);
+    }
 }
 
 TEST_F(Layer, leaves_a_program_without_a_writer_alone) {

@@ -18,8 +18,8 @@ struct Account {
     std::optional<caesura::Iteration> iteration;
     caesura::Field field;
     std::vector<std::string> messages;
-    double called_s = 0.0, inside_s = 0.0, begin_s = 0.0;
-    int calls = 0;
+    double called_s = 0.0, computed_s = 0.0, inside_s = 0.0, begin_s = 0.0;
+    int long_calls = 0;
 };
 Account g_account;
 
@@ -63,9 +63,9 @@ void probe_begin(int iteration) {
 }
 
 void probe_end(void) {
-    g_account.inside_s += probe_now_s() - g_account.begin_s;
     expect(g_account.iteration->end());
     g_account.iteration.reset();
+    g_account.inside_s += probe_now_s() - g_account.begin_s;
 }
 
 void probe_close(void) {
@@ -74,7 +74,8 @@ void probe_close(void) {
     g_account.writer.reset();
     const nlohmann::json told = {
         {"called_s", g_account.called_s},
-        {"calls", g_account.calls},
+        {"computed_s", g_account.computed_s},
+        {"long_calls", g_account.long_calls},
         {"inside_s", g_account.inside_s},
         {"messages", g_account.messages},
         {"seen_computing_s", report.seen_computing_s},
@@ -95,14 +96,15 @@ double probe_now_s(void) {
 }
 
 void probe_compute(double seconds) {
-    for (const double until_s = probe_now_s() + seconds; probe_now_s() < until_s;) {
+    const double begin_s = probe_now_s();
+    while (probe_now_s() < begin_s + seconds) {
     }
+    g_account.computed_s += probe_now_s() - begin_s;
 }
 
 void probe_called(double seconds) {
-    if (seconds < 200e-6) return;
     g_account.called_s += seconds;
-    ++g_account.calls;
+    g_account.long_calls += seconds >= 0.01;
 }
 
 }  // extern "C"

@@ -18,7 +18,7 @@ void probe_close(void);
 double probe_now_s(void);
 /* Keep the core busy for so long. */
 void probe_compute(double seconds);
-/* "A call of MPI took me so long"; those below what the layer merges are left out. */
+/* "A call of MPI took me so long." */
 void probe_called(double seconds);
 
 #ifdef __cplusplus
