@@ -59,7 +59,7 @@ Result<Algorithm> algorithm_named(std::string_view name);
 
 /// Steps of Algorithm::search in a millisecond: measured, see docs/planning.md. Steps are counted,
 /// not timed, so that a plan can be made again.
-inline constexpr std::uint64_t k_search_steps_per_ms = 400'000;
+inline constexpr std::uint64_t k_search_steps_per_ms = 600'000;
 
 /// What a plan has to keep to, and what making it may cost.
 struct Rules {

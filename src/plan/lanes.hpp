@@ -147,6 +147,8 @@ class Gaps {
     }
     /// What placing has cost since the last restart, in places looked at and taken.
     std::uint64_t steps() const { return steps_; }
+    /// What is idle now, but for gaps too short for any task; the last one never ends.
+    std::span<const Interval> idle() const { return gaps_; }
 
   private:
     // Keep what lies before and after the task where another task may fit. Where the task starts
