@@ -65,7 +65,7 @@ class Lane {
     void end_task() { running_ = false; }
 
     /// The obstacle that comes next begins, or the one that is on ends.
-    void turn(double now_s, double delay_s) {
+    void turn(double now_s) {
         if (on_) {
             happened_.back().end_s = now_s;
             on_ = false;
@@ -73,10 +73,10 @@ class Lane {
             since_s_ = now_s;  // a suspended task goes on
             return;
         }
-        if (next_ < expected_.size())
-            late_s_ = real_[next_].begin_s + delay_s - expected_[next_].begin_s;
         // One that was on before all began keeps its own begin.
         const double begin_s = real_[next_].begin_s < 0.0 ? real_[next_].begin_s : now_s;
+        // As late as it came: what holds the application up makes all that follows later too.
+        if (next_ < expected_.size()) late_s_ = begin_s - expected_[next_].begin_s;
         happened_.push_back({begin_s, now_s});
         on_ = true;
         if (running_) left_s_ -= std::max(0.0, now_s - since_s_);
@@ -117,8 +117,7 @@ class World {
     Execution run() {
         while (written_ < real_.size()) {
             for (Lane* lane : {&compress_, &write_})
-                if (lane->on() && lane->turn_s(delay_s_) <= application_s())
-                    lane->turn(now_s_, delay_s_);
+                if (lane->on() && lane->turn_s(delay_s_) <= application_s()) lane->turn(now_s_);
             do {
                 end_tasks();
             } while (begin_compression() || begin_write());
@@ -175,7 +174,7 @@ class World {
         for (Lane* lane : {&compress_, &write_})
             if (!lane->on() && lane->turn_s(delay_s_) <= application_s() &&
                 !lane->holds_up(application_s(), delay_s_))
-                lane->turn(now_s_, delay_s_);
+                lane->turn(now_s_);
         const bool held = compress_.holds_up(application_s(), delay_s_) ||
                           write_.holds_up(application_s(), delay_s_);
         if (held && !held_) held_since_s_ = now_s_;

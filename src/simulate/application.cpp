@@ -24,8 +24,17 @@ void World::enter_phase(Rank& rank) {
     const Phase& phase = rank.phases[rank.at_phase];
     rank.step = Step::phase;
     rank.step_begin_s = now_s_;
-    mark(rank, phase.host, phase.network);
+    mark_phase(rank);
     rank.application.start(now_s_, phase.length_s, 1.0);
+}
+
+// A phase that has to wait for one of our tasks begins when that has ended (S0 §5.4.1).
+void World::mark_phase(Rank& rank) {
+    const Phase& phase = rank.phases[rank.at_phase];
+    const bool host_waits = !rank.host.on() && rank.compressing && application_waits_for_core();
+    const bool network_waits = !rank.network.on() && rank.write_running &&
+                               std::isinf(scenario_.conflict.communicate_slowdown);
+    mark(rank, phase.host && !host_waits, phase.network && !network_waits);
 }
 
 // What the lanes are told: an obstacle begins or ends where two phases differ.

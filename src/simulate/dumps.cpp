@@ -26,6 +26,7 @@ std::vector<std::uint32_t> order_of(const std::vector<double>& begin_s) {
 void World::hand_over(std::uint32_t iteration) {
     std::vector<Dump*> dumps(ranks_.size(), nullptr);
     for (Rank& rank : ranks_) {
+        learn_bandwidth(rank);
         auto dump = make_dump(rank, iteration);
         if (dump->tasks.empty()) continue;
         dumps[rank.id] = dump.get();
@@ -60,10 +61,6 @@ void World::hand_over(std::uint32_t iteration) {
         if (dump)
             for (Task& task : dump->tasks)
                 if (task.writer != task.owner) ranks_[task.writer].to_write.push_back(&task);
-    for (Rank& rank : ranks_) {  // older writes count less
-        rank.seen_bytes *= 0.5;
-        rank.seen_s *= 0.5;
-    }
 }
 
 std::unique_ptr<Dump> World::make_dump(const Rank& rank, std::uint32_t iteration) {
@@ -117,7 +114,7 @@ void World::plan(Rank& rank, Dump& dump) {
 // What this rank expects the write of one of its blocks to take; nothing if another writes it.
 double World::write_s(const Rank& rank, const Task& task) const {
     if (task.writer != rank.id) return 0.0;
-    return scenario_.storage.latency_s + task.piece.predicted_bytes / expected_bytes_per_s(rank);
+    return scenario_.storage.latency_s + task.piece.predicted_bytes / rank.bytes_per_s;
 }
 
 // Inside a node, from the writes as planned.
@@ -147,17 +144,24 @@ void World::balance(std::span<Rank> node) {
     }
 }
 
-// Bytes per s of this rank's writes: as they have been, at first as if all ranks wrote at once.
-double World::expected_bytes_per_s(const Rank& rank) const {
-    if (rank.seen_s > 0.0) return rank.seen_bytes / rank.seen_s;
+// Bytes per s of this rank's writes: as they have been, older ones counting less; at first as if
+// all ranks wrote at once.
+void World::learn_bandwidth(Rank& rank) const {
+    if (rank.seen_s > 0.0) {
+        rank.bytes_per_s = rank.seen_bytes / rank.seen_s;
+        rank.seen_bytes *= 0.5;
+        rank.seen_s *= 0.5;
+        return;
+    }
     const Storage& storage = scenario_.storage;
     const double in_node = std::min(scenario_.ranks, scenario_.ranks_per_node);
-    double least = 1e21;
-    if (storage.stream_bytes_per_s > 0.0) least = std::min(least, storage.stream_bytes_per_s);
-    if (storage.node_bytes_per_s > 0.0) least = std::min(least, storage.node_bytes_per_s / in_node);
-    if (storage.system_bytes_per_s > 0.0)
-        least = std::min(least, storage.system_bytes_per_s / scenario_.ranks);
-    return least;
+    rank.bytes_per_s = 1e21;
+    const auto limit = [&rank](double bytes_per_s) {
+        if (bytes_per_s > 0.0) rank.bytes_per_s = std::min(rank.bytes_per_s, bytes_per_s);
+    };
+    limit(storage.stream_bytes_per_s);
+    limit(storage.node_bytes_per_s / in_node);
+    limit(storage.system_bytes_per_s / scenario_.ranks);
 }
 
 }  // namespace caesura::simulate

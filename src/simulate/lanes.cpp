@@ -27,9 +27,9 @@ void World::begin_compress(Rank& rank) {
 
 // Only S0's rule makes a compression wait: it must end before the application's next obstacle.
 bool World::may_compress(Rank& rank, const Task& task) {
-    if (mode_ != Mode::caesura || scenario_.output.resumable || rank.draining()) return true;
+    if (!application_waits_for_core() || rank.draining()) return true;
     if (rank.compress_waits_since_s < 0.0) rank.compress_waits_since_s = now_s_;
-    if (rank.host.on()) return false;
+    if (rank.phase().host) return false;
     const Expected::Gap gap = rank.host.gap(now_s_);
     if (task.piece.predicted_compress_s <= gap.free_s + k_rounding_s) return true;
     const double tired_s =
@@ -81,7 +81,7 @@ void World::begin_write(Rank& rank) {
     view.now_s = now_s_;
     view.planning = mode_ == Mode::caesura;
     view.draining = rank.draining();
-    view.application_on = rank.network.on();
+    view.application_on = rank.phase().network;
     view.gap = rank.network.gap(now_s_);
     view.ready = ready_bytes_;
     view.more_coming = more;
@@ -90,7 +90,7 @@ void World::begin_write(Rank& rank) {
     view.buffer_bytes = scenario_.output.write_buffer_bytes;
     view.small_bytes = scenario_.output.small_write_bytes;
     view.latency_s = scenario_.storage.latency_s;
-    view.bytes_per_s = expected_bytes_per_s(rank);
+    view.bytes_per_s = rank.bytes_per_s;
     const WriteChoice choice = choose_write(view);
     if (choice.take == 0) {
         if (choice.again_s > now_s_) rank.timer_s = std::min(rank.timer_s, choice.again_s);

@@ -96,6 +96,7 @@ void World::handle_rank(std::uint32_t id) {
 
 void World::settle(Rank& rank) {
     rank.timer_s = k_never_s;
+    if (rank.step == Step::phase) mark_phase(rank);
     begin_compress(rank);
     begin_write(rank);
     set_speeds(rank);
@@ -103,17 +104,17 @@ void World::settle(Rank& rank) {
 }
 
 void World::set_speeds(Rank& rank) {
-    const Phase phase = rank.step == Step::phase ? rank.phases[rank.at_phase] : Phase{};
+    const Phase phase = rank.phase();
     double application = 1.0, compress = 1.0;
     if (phase.host && rank.compressing) {
         const double slowdown = scenario_.conflict.compute_slowdown;
         if (mode_ == Mode::normal_priority) {
             application = 1.0 / slowdown;
             compress = slowdown > 1.0 ? 1.0 - application : 1.0;
-        } else if (mode_ == Mode::no_planning || scenario_.output.resumable) {
-            compress = 0.0;
-        } else {
+        } else if (application_waits_for_core()) {
             application = 0.0;  // S0 §5.4.1: one after the other
+        } else {
+            compress = 0.0;
         }
     }
     // An infinite slowdown makes it wait.

@@ -96,7 +96,10 @@ struct Rank {
     double latency_end_s = k_never_s, timer_s = k_never_s;
     // what its writes have shown of the bandwidth
     double seen_bytes = 0.0, seen_s = 0.0;
+    double bytes_per_s = 0.0;  ///< expected since the last dump was handed over
 
+    /// What the application needs now, or would if it did not wait for it.
+    Phase phase() const { return step == Step::phase ? phases[at_phase] : Phase{}; }
     bool draining() const { return step == Step::room || step == Step::closing; }
     double next_event_s() const {
         return std::fmin(std::fmin(application.end_s, compress.end_s),
@@ -115,12 +118,17 @@ class World {
     void handle_transfer_end();
     void settle(Rank& rank);
     void set_speeds(Rank& rank);
+    /// A compression is neither suspended nor shares its core: the application waits until it ends.
+    bool application_waits_for_core() const {
+        return mode_ == Mode::caesura && !scenario_.output.resumable;
+    }
     void finish();
     void note(const Rank& rank, Span::Kind kind, double begin_s, double end_s,
               std::uint32_t iteration, std::uint32_t block = 0);
     // application.cpp
     void next_step(Rank& rank);
     void enter_phase(Rank& rank);
+    void mark_phase(Rank& rank);
     void mark(Rank& rank, bool host, bool network);
     void begin_blocking_output(Rank& rank);
     void wait_for_room(Rank& rank);
@@ -134,7 +142,7 @@ class World {
     void plan(Rank& rank, Dump& dump);
     void balance(std::span<Rank> node);
     double write_s(const Rank& rank, const Task& task) const;
-    double expected_bytes_per_s(const Rank& rank) const;
+    void learn_bandwidth(Rank& rank) const;
     // lanes.cpp
     void begin_compress(Rank& rank);
     bool may_compress(Rank& rank, const Task& task);
