@@ -60,11 +60,25 @@ class Lane:
 
 
 def bound_s(instance: Instance, tick_s: float = TICK_S) -> float:
-    """No schedule ends before: the library's bound, but for the gaps.
+    """No schedule ends before: the library's bound, but for the gaps, and for some of the jobs too.
 
-    When the i-th compression ends, n - i + 1 writes are to come.
+    What some of the jobs need, all of them need. The longest ones, however many, say most: they fit
+    few gaps, which short ones would be taken to fill up again and again.
     """
-    compress, write = (sorted(math.floor(j[i] / tick_s) for j in instance.jobs) for i in (0, 1))
+    jobs = [(math.floor(c / tick_s), math.floor(w / tick_s)) for c, w in instance.jobs]
+    best = 0
+    for lane in (0, 1):
+        longest = sorted(jobs, key=lambda job: job[lane], reverse=True)
+        for count in range(1, len(jobs) + 1):
+            if count < len(jobs) and longest[count][lane] == longest[count - 1][lane]:
+                continue  # one more of the same length says more
+            best = max(best, _bound(longest[:count], instance, tick_s))
+    return max(best * tick_s, instance.lower_bound_s())
+
+
+def _bound(jobs: list[tuple[int, int]], instance: Instance, tick_s: float) -> int:
+    """When the i-th compression of these ends, n - i + 1 of their writes are to come."""
+    compress, write = sorted(c for c, _ in jobs), sorted(w for _, w in jobs)
     compress_lane = Lane(instance.compress, compress, tick_s, instance.resumable)
     write_lane = Lane(instance.write, write, tick_s, False)
     best, compressed, to_come = 0, 0, sum(write)
@@ -73,4 +87,4 @@ def bound_s(instance: Instance, tick_s: float = TICK_S) -> float:
         ready = compress_lane.done(0, compressed)
         best = max(best, write_lane.done(ready, to_come))
         to_come -= write[len(write) - 1 - i]
-    return max(best * tick_s, instance.lower_bound_s())
+    return best
