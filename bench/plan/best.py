@@ -100,7 +100,9 @@ def improved(instance: Instance, entry: dict | None, options: argparse.Namespace
         raise SystemExit(f"{instance.name} is new: give it --seeds")
     best = replace(best, bound_s=low)
     if options.cp and not best.is_proven:
-        solved = exact.solve_cp(instance, options.cp_s, hint=best, bound_s=low)
+        solved = exact.solve_cp(
+            instance, options.cp_s, hint=best, bound_s=low, workers=options.workers
+        )
         by = "cp-sat" if solved.end_s < best.end_s else by
         best = solved
     known = {"optimum_s": best.end_s} if best.is_proven else {
@@ -116,6 +118,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=4 * plan.SEARCH_STEPS, help="each so long")
     parser.add_argument("--cp", action="store_true", help="CP-SAT too")
     parser.add_argument("--cp-s", type=float, default=5.0, help="seconds for each")
+    parser.add_argument("--workers", type=int, default=8, help="of CP-SAT, each another strategy")
     parser.add_argument("--every", type=int, default=1, help="only each n-th of a family")
     parser.add_argument("--kind", choices=KINDS, action="append", help="only of this kind")
     parser.add_argument("--family", action="append", help="only of these files")

@@ -212,7 +212,12 @@ def _gaps(obstacles: tuple, end_s: float) -> list[tuple[float, float]]:
 
 
 class CpModel:
-    """The problem in whole ticks; see the head of this file for what rounding does."""
+    """The problem in whole ticks; see the head of this file for what rounding does.
+
+    Tasks and obstacles in NoOverlap would be enough. Beside it each task has a literal for every
+    gap it may lie in, and a gap holds no more than its length. From these CP-SAT learns what packing
+    into gaps costs, and proves in a second what it otherwise does not in minutes.
+    """
 
     def __init__(self, instance: Instance, horizon_s: float, tick_s: float) -> None:
         from ortools.sat.python import cp_model
@@ -225,13 +230,10 @@ class CpModel:
         n = len(self.jobs)
         if instance.resumable:
             self.compress = [self._in_lane_time(i) for i in range(n)]
-        else:
-            self.compress = [self._in_gaps(i, 0) for i in range(n)]
-            self._no_overlap(0, self.compress)
-        self.write = [self._in_gaps(i, 1) for i in range(n)]
-        self._no_overlap(1, self.write)
-        if instance.resumable:
             self.model.add_no_overlap([interval for _, _, interval in self.compress])
+        else:
+            self.compress = self._lane(0)
+        self.write = self._lane(1)
         self.end = self.model.new_int_var(0, self.horizon, "end")
         for (_, ready, _), (start, end, _) in zip(self.compress, self.write, strict=True):
             self.model.add(start >= ready)
@@ -242,19 +244,42 @@ class CpModel:
         whole = [(math.ceil(b / self.tick_s), math.floor(e / self.tick_s)) for b, e in obstacles]
         return [(b, e) for b, e in whole if b < e and e > 0]
 
-    def _in_gaps(self, job: int, lane: int) -> tuple:
-        """Start, end and interval of a task that nothing suspends."""
-        size = self.jobs[job][lane]
-        start = self.model.new_int_var(0, self.horizon, f"start_{lane}_{job}")
-        interval = self.model.new_fixed_size_interval_var(start, size, f"task_{lane}_{job}")
-        return start, start + size, interval
-
-    def _no_overlap(self, lane: int, tasks: list[tuple]) -> None:
-        fixed = [
-            self.model.new_fixed_size_interval_var(b, e - b, f"obstacle_{lane}_{i}")
-            for i, (b, e) in enumerate(self.obstacles[lane])
-        ]
+    def _lane(self, lane: int) -> list[tuple]:
+        """Start, end and interval of each job's task in a lane where nothing suspends tasks."""
+        gaps, at, fixed = [], 0, []
+        for index, (begin, end) in enumerate(self.obstacles[lane]):
+            fixed.append(
+                self.model.new_fixed_size_interval_var(begin, end - begin, f"o_{lane}_{index}")
+            )
+            if begin >= at:
+                gaps.append((at, begin))
+            at = max(at, end)
+        gaps.append((at, max(at, self.horizon)))
+        inside: list[list] = [[] for _ in gaps]
+        tasks = []
+        for job in range(len(self.jobs)):
+            size = self.jobs[job][lane]
+            start = self.model.new_int_var(0, self.horizon, f"start_{lane}_{job}")
+            tasks.append((
+                start, start + size,
+                self.model.new_fixed_size_interval_var(start, size, f"task_{lane}_{job}"),
+            ))  # fmt: skip
+            chosen = []
+            for index, (low, high) in enumerate(gaps):
+                if high - low < size:
+                    continue
+                here = self.model.new_bool_var(f"in_{lane}_{job}_{index}")
+                self.model.add(start >= low).only_enforce_if(here)
+                self.model.add(start <= high - size).only_enforce_if(here)
+                inside[index].append((here, size))
+                chosen.append((here, low, high))
+            self.model.add_exactly_one(here for here, _, _ in chosen)
+            self.model.add(start >= sum(low * here for here, low, _ in chosen))
+            self.model.add(start + size <= sum(high * here for here, _, high in chosen))
+        for (low, high), of_gap in zip(gaps, inside, strict=True):
+            self.model.add(sum(size * here for here, size in of_gap) <= high - low)
         self.model.add_no_overlap([*fixed, *(interval for _, _, interval in tasks)])
+        return tasks
 
     def _in_lane_time(self, job: int) -> tuple:
         """A task that obstacles suspend: placed in lane time, which runs only in the gaps.
