@@ -111,6 +111,19 @@ def improved(instance: Instance, entry: dict | None, options: argparse.Namespace
     return {**known, "by": by, "compress": best.compress_order, "write": best.write_order}
 
 
+def better_of(ours: dict | None, theirs: dict) -> dict:
+    """Two entries of one problem: the earlier end, the higher bound."""
+    if ours is None or "optimum_s" in theirs:
+        return theirs
+    if "optimum_s" in ours:
+        return ours
+    plan_of = ours if best_s(ours) <= best_s(theirs) else theirs
+    low, high = max(bound_s(ours), bound_s(theirs)), best_s(plan_of)
+    proven = exact.Answer(low, high).is_proven
+    known = {"optimum_s": high} if proven else {"bound_s": low, "best_s": high}
+    return {**known, **{key: plan_of[key] for key in ("by", "compress", "write")}}
+
+
 def main() -> int:
     """Improve what is known."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -122,8 +135,15 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="only each n-th of a family")
     parser.add_argument("--kind", choices=KINDS, action="append", help="only of this kind")
     parser.add_argument("--family", action="append", help="only of these files")
+    parser.add_argument("--merge", type=Path, help="only take what another such file knows better")
     options = parser.parse_args()
     known = read()
+    if options.merge:
+        for name, kinds in json.loads(options.merge.read_text()).items():
+            for kind, theirs in kinds.items():
+                known[name][kind] = better_of(known[name].get(kind), theirs)
+        write(known)
+        return 0
     begin_s = time.monotonic()
     for family, instances in families().items():
         if options.family and family not in options.family:

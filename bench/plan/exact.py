@@ -215,8 +215,8 @@ class CpModel:
     """The problem in whole ticks; see the head of this file for what rounding does.
 
     Tasks and obstacles in NoOverlap would be enough. Beside it each task has a literal for every
-    gap it may lie in, and a gap holds no more than its length. From these CP-SAT learns what packing
-    into gaps costs, and proves in a second what it otherwise does not in minutes.
+    gap it may lie in, and a gap holds no more than its length. That tells CP-SAT what packing into
+    gaps costs: it proves in a second what it otherwise does not in minutes.
     """
 
     def __init__(self, instance: Instance, horizon_s: float, tick_s: float) -> None:
