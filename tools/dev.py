@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import machine
@@ -244,21 +245,15 @@ def format_sources(_: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Every *_bench program whose name contains one of the given words, and five more groups.
+    """Every *_bench program whose name contains one of the given words, and the groups named so.
 
-    bench/codec is the group "codec", bench/prediction "prediction", bench/plan "plan",
-    bench/simulate "simulate", bench/peers "peers". JSON results and pictures in out/bench.
+    A group is a directory of bench/ with scripts of its own. Results and pictures in out/bench.
     """
-    with_prediction = not options.names or "prediction" in options.names
-    with_plan = not options.names or "plan" in options.names
-    with_simulate = not options.names or "simulate" in options.names
-    # "peers" alone are the writers beside ours; "codec" or "codec_peers" are the codecs.
-    with_peers = not options.names or "peers" in options.names
-    with_codec = not options.names or any(
-        n in "codec_peers" and n != "peers" for n in options.names
-    )
-    if options.arguments and not with_codec and not with_peers:
-        fail(f"Only the benchmarks 'codec' and 'peers' know {' '.join(options.arguments)}.")
+    chosen = {name: call for name, call in GROUPS.items() if is_chosen(name, options.names)}
+    takers = [name for name in chosen if name in TAKE_ARGUMENTS]
+    if options.arguments and len(takers) != 1 and "codec" not in takers:
+        fail(f"Name one of {', '.join(TAKE_ARGUMENTS)} for {' '.join(options.arguments)}.")
+    taker = "codec" if "codec" in takers else "".join(takers[:1])
     build(target="benches")
     programs = sorted(
         p
@@ -267,8 +262,7 @@ def bench(options: argparse.Namespace) -> int:
         and os.access(p, os.X_OK)
         and (not options.names or any(n in p.name for n in options.names))
     )
-    groups = (with_codec, with_prediction, with_plan, with_simulate, with_peers)
-    if not programs and not any(groups):
+    if not programs and not chosen:
         fail(f"No benchmark in build/ matches {options.names or '*_bench'}.")
     results = OUT / "bench"
     results.mkdir(parents=True, exist_ok=True)
@@ -280,11 +274,15 @@ def bench(options: argparse.Namespace) -> int:
             "--benchmark_out_format=json",
         ]
         code |= run_open(program.name, command, log=program.name, env=environment())
-    code |= bench_codec(options.arguments) if with_codec else 0
-    code |= bench_prediction() if with_prediction else 0
-    code |= bench_plan() if with_plan else 0
-    code |= bench_simulate() if with_simulate else 0
-    return code | (bench_peers([] if with_codec else options.arguments) if with_peers else 0)
+    for name, call in chosen.items():
+        code |= call(options.arguments) if name == taker else call([])
+    return code
+
+
+def is_chosen(group: str, names: list[str]) -> bool:
+    """By its name; the codec beside its peers also as codec_peers, as it was first called."""
+    alias = {"codec": "codec_peers"}.get(group, group)
+    return not names or any(name in (group, alias) for name in names)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -310,7 +308,16 @@ def bench_peers(arguments: list[str]) -> int:
     return run_open("peers", [python, script, *arguments], log="peers", env=environment())
 
 
-def bench_prediction() -> int:
+def bench_running(arguments: list[str]) -> int:
+    """S0's figures 4, 5, 9 and 10 by running the mini-app: bench/running, its figures.py."""
+    python = str(machine.ensure_bench())
+    for target in ("caesura_python", "cosmology", "pfs", "pfs_stat"):
+        build(target=target)
+    script = str(Path("bench", "running", "figures.py"))
+    return run_open("running", [python, script, *arguments], log="running", env=environment())
+
+
+def bench_prediction(_: list[str]) -> int:
     """Predicted against real sizes, times and regions: bench/prediction."""
     place = Path("bench", "prediction")
     python = str(machine.ensure_bench())
@@ -331,7 +338,7 @@ def bench_prediction() -> int:
     return code
 
 
-def bench_plan() -> int:
+def bench_plan(_: list[str]) -> int:
     """Plans beside the best known ones: bench/plan."""
     build(target="caesura_python")
     code = 0
@@ -341,7 +348,7 @@ def bench_plan() -> int:
     return code
 
 
-def bench_simulate() -> int:
+def bench_simulate(_: list[str]) -> int:
     """S0's figures by simulation, and a run beside its simulation: bench/simulate."""
     for target in ("caesura_python", "cosmology", "pfs"):
         build(target=target)
@@ -352,6 +359,17 @@ def bench_simulate() -> int:
             f"simulate: {script}", command, log=f"simulate-{script}", env=environment()
         )
     return code
+
+
+GROUPS: dict[str, Callable[[list[str]], int]] = {
+    "codec": bench_codec,
+    "prediction": bench_prediction,
+    "plan": bench_plan,
+    "simulate": bench_simulate,
+    "peers": bench_peers,
+    "running": bench_running,
+}
+TAKE_ARGUMENTS = ("codec", "peers", "running")
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -418,9 +436,9 @@ def parser() -> argparse.ArgumentParser:
         "bench",
         bench,
         "run micro-benchmarks, the codec beside its peers, predictions beside what came, plans "
-        "beside the best known, writers beside ours; results in out/bench; further arguments "
-        "(--full, ...) go to bench/codec/measure.py, beside the name peers (--repeats, ...) to "
-        "bench/peers/peers.py",
+        "beside the best known, writers beside ours, S0's figures; results in out/bench; further "
+        "arguments (--full, ...) go to bench/codec/measure.py, beside the name peers or running to "
+        "bench/peers/peers.py or bench/running/figures.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")

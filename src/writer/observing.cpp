@@ -69,8 +69,8 @@ void Writer::Impl::read_binding(Communicator* node) {
         "rank {}: {} ranks of this node share core {}, {:.3g} for each: compress threads have no "
         "core of their own. They work while the application waits for a device or a disk, but "
         "hardly while MPI waits spinning. Give each rank another core (mpirun --map-by slot:PE=2, "
-        "srun --cpus-per-task=2) or let MPI yield (Open MPI: --mca mpi_yield_when_idle 1, Intel "
-        "MPI: I_MPI_WAIT_MODE=1); docs/planning.md, Observation, has more.",
+        "srun --cpus-per-task=2) or let MPI yield (Open MPI: --mca mpi_yield_when_idle 1); "
+        "docs/planning.md, Observation, has more.",
         rank, all.size(), text_of(mine), cores));
 }
 

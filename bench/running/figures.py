@@ -1,0 +1,212 @@
+"""S0's figures 4, 5, 9 and 10 by running the cosmology mini-app on the emulated file system.
+
+    figures.py --figure 4    block size            figures.py --figure 9    modes
+    figures.py --figure 5    buffer of writes      figures.py --figure 10   stages (runs of 9)
+
+Beside every result of ours stand two lines: the same without planning (blocks as they come, the
+operating system does the rest), and without idle priority either. Results are merged into
+out/bench/running.json, one picture a figure. --grid 128 is for trying out: minutes become seconds.
+Emulated are the file system's bandwidth and latency and the device's time; the codec, the planner,
+MPI and every byte written are real.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "bench" / "codec"), str(ROOT / "python")]
+
+from caesura.demo.runner import Runner, find_build, find_programs  # noqa: E402
+from caesura.demo.scenario import PAPER, Scenario  # noqa: E402
+from conditions import conditions  # noqa: E402
+from pictures import picture  # noqa: E402
+from planned import planned_against_actual  # noqa: E402
+
+OUT = Path(os.environ.get("CAESURA_OUT", ROOT / "out")) / "bench"
+MB = 1 << 20
+OURS = ("caesura", "unplanned", "normal")
+# S0 prints no numbers in these figures: what its text says, to stand beside ours.
+SAYS = {
+    "4": "below 8 MB throughput and ratio fall; 8 MB is best; relative to 64 MB",
+    "5": "gathering small writes reduces their time; 20 MB is enough",
+    "9": f"artifact, Nyx: baseline {PAPER['nyx']['sync']} %, async {PAPER['nyx']['async']} %, "
+    f"S0 {PAPER['nyx']['caesura']} %",
+    "10": "ahead of the others at the beginning, in the middle and at the end",
+}
+
+
+class Bench:
+    """Runs of the mini-app; each (scenario, mode, repeat) once."""
+
+    def __init__(self, folder: Path, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._folder = folder
+        self._programs = find_programs(find_build(), emulated_file_system=True)
+        self._done: dict = {}
+
+    def run(self, scenario: Scenario, mode: str, repeat: int) -> dict:
+        """What the mini-app measured, and what its trace says of the plan."""
+        key = (scenario, mode, repeat)
+        if key not in self._done:
+            runner = Runner(self._programs, scenario, self._folder)
+            run = runner.run(mode, repeat, None, lambda _: None)
+            timing = dict(run.timing)
+            if mode in OURS:
+                timing["planned"] = planned_against_actual(run.traces)
+            for left in self._folder.iterdir():
+                left.unlink()
+            print(f"  {mode:10} {repeat}: {timing['wall_s']:.2f} s", flush=True)
+            self._done[key] = timing
+        return self._done[key]
+
+    def overheads(self, scenario: Scenario, mode: str, repeats: int) -> dict:
+        """Over computing alone in the same repeat: median and range, and the plan's exactness."""
+        alone = [self.run(self.scenario, "compute", r)["wall_s"] for r in range(repeats)]
+        own = [self.run(scenario, mode, r) for r in range(repeats)]
+        shares = [o["wall_s"] / a - 1.0 for o, a in zip(own, alone, strict=True)]
+        row = {
+            "mode": mode,
+            "overhead": statistics.median(shares),
+            "overhead_low": min(shares),
+            "overhead_high": max(shares),
+            "wall_s": [o["wall_s"] for o in own],
+        }
+        if report := own[0].get("report"):
+            row |= {"write_s": statistics.median(o["report"]["write_s"] for o in own)}
+            row |= {"writes": report["writes"], "stored_bytes": report["stored_bytes"]}
+        ratios = [ratio for o in own for ratio in o.get("planned", [])]
+        if ratios:
+            row["actual_over_planned"] = statistics.median(ratios)
+            row["actual_off_planned"] = statistics.median(abs(r - 1.0) for r in ratios)
+        return row
+
+
+def figure_4(bench: Bench, repeats: int) -> list[dict]:
+    """Block sizes, relative to one block a rank and field."""
+    rows = []
+    whole = bench.scenario.grid**3 * 4 // bench.scenario.ranks
+    sizes = [size for size in (1 * MB, 2 * MB, 4 * MB, 8 * MB, 16 * MB) if size < whole]
+    for size in [*sizes, whole]:
+        scenario = replace(bench.scenario, chunk_bytes=size)
+        for mode in OURS:
+            rows.append({"x": size / MB, **bench.overheads(scenario, mode, repeats)})
+    return rows
+
+
+def figure_5(bench: Bench, repeats: int) -> list[dict]:
+    """Bytes gathered into one write; every write has a latency, as on a real system."""
+    rows = []
+    for size in (1, 1 * MB, 5 * MB, 10 * MB, 20 * MB, 40 * MB):
+        scenario = replace(bench.scenario, write_buffer=size, chunk_bytes=1 * MB, latency_s=0.01)
+        for mode in OURS:
+            rows.append({"x": size / MB, **bench.overheads(scenario, mode, repeats)})
+    return rows
+
+
+def figure_9(bench: Bench, repeats: int) -> list[dict]:
+    """Modes."""
+    return [
+        {"x": mode, **bench.overheads(bench.scenario, mode, repeats)}
+        for mode in ("sync", "async", *OURS)
+    ]
+
+
+def figure_10(bench: Bench, repeats: int) -> list[dict]:
+    """Stages: the first, the middle and the last third of the iterations of figure 9's runs."""
+    rows = []
+    steps = bench.scenario.steps
+    parts = {
+        "beginning": range(0, steps // 3),
+        "middle": range(steps // 3, 2 * steps // 3),
+        "end": range(2 * steps // 3, steps),
+    }
+    for stage, part in parts.items():
+        for mode in ("sync", "async", *OURS):
+            shares = []
+            for repeat in range(repeats):
+                own = bench.run(bench.scenario, mode, repeat)["iteration_s"]
+                alone = bench.run(bench.scenario, "compute", repeat)["iteration_s"]
+                shares.append(sum(own[i] for i in part) / sum(alone[i] for i in part) - 1.0)
+            rows.append(
+                {
+                    "x": stage,
+                    "mode": mode,
+                    "overhead": statistics.median(shares),
+                    "overhead_low": min(shares),
+                    "overhead_high": max(shares),
+                }
+            )
+    return rows
+
+
+FIGURES = {"4": figure_4, "5": figure_5, "9": figure_9, "10": figure_10}
+
+
+def save(name: str, scenario: Scenario, repeats: int, rows: list[dict]) -> Path:
+    """Replace one figure in running.json; the file is whole at every instant."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / "running.json"
+    everything = json.loads(path.read_text()) if path.exists() else {}
+    everything[f"figure_{name}"] = {
+        "conditions": conditions(),
+        "scenario": scenario.as_json(),
+        "emulated": ["file system", "device time"],
+        "paper_says": SAYS[name],
+        "repeats": repeats,
+        "rows": rows,
+    }
+    partial = path.with_suffix(".partial.json")
+    partial.write_text(json.dumps(everything, indent=1) + "\n")
+    partial.replace(path)
+    (OUT / f"running_{name}.svg").write_text(picture(name, everything[f"figure_{name}"]))
+    return path
+
+
+def main() -> None:
+    """Run the figures asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--figure", choices=list(FIGURES), action="append", help="default: all")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--grid", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--device-s", type=float, help="default: as the demo, scaled with the grid")
+    parser.add_argument("--bandwidth", type=float, default=150e6, help="bytes/s, emulated")
+    options = parser.parse_args()
+    device_s = options.device_s
+    if device_s is None:
+        device_s = Scenario().device_s * (options.grid / 256) ** 3
+    scenario = Scenario(
+        grid=options.grid,
+        particles=options.grid,
+        steps=options.steps,
+        device_s=device_s,
+        bandwidth=options.bandwidth,
+    )
+    OUT.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="running-", dir=OUT))
+    try:
+        bench = Bench(folder, scenario)
+        for name in options.figure or FIGURES:
+            print(f"figure {name}: {FIGURES[name].__doc__}")
+            rows = FIGURES[name](bench, options.repeats)
+            for row in rows:
+                exact = row.get("actual_off_planned")
+                tail = f"   off plan {exact:.1%}" if exact is not None else ""
+                print(f"  {row['x']!s:>10} {row['mode']:10} {row['overhead']:+7.1%}{tail}")
+            print(save(name, scenario, options.repeats, rows))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
