@@ -88,17 +88,25 @@ class Bench:
 def summary(runs: list[dict], bandwidths: list[int]) -> list[dict]:
     """Per mode and bandwidth: overhead over computing alone, of medians, and its range.
 
-    Each run is compared with the computing of its own repeat: what made the machine slow then made
-    both slow.
+    Each run is compared with the computing of its own repeat and bandwidth: what made the machine
+    slow then made both slow. What the application spent inside the library is told apart: the rest
+    is how much it was disturbed while it computed, and noise.
     """
-    alone = {r["repeat"]: r["wall_s"] for r in runs if r["mode"] == "compute"}
+    alone = {
+        (r["repeat"], r["bandwidth_mb_s"]): r["wall_s"] for r in runs if r["mode"] == "compute"
+    }
     rows = []
     for bandwidth in bandwidths:
         for mode in OUTPUTS:
             own = [r for r in runs if r["mode"] == mode and r["bandwidth_mb_s"] == bandwidth]
             if mode == "compute" or not own:
                 continue
-            overheads = [r["wall_s"] / alone[r["repeat"]] - 1.0 for r in own]
+            base = [alone[r["repeat"], bandwidth] for r in own]
+            overheads = [r["wall_s"] / a - 1.0 for r, a in zip(own, base, strict=True)]
+            inside = [
+                (r["open_s"] + r["dump_s"] + r["close_s"]) / a
+                for r, a in zip(own, base, strict=True)
+            ]
             median = {
                 key: statistics.median(r[key] for r in own)
                 for key in own[0]
@@ -112,6 +120,7 @@ def summary(runs: list[dict], bandwidths: list[int]) -> list[dict]:
                     "overhead": statistics.median(overheads),
                     "overhead_low": min(overheads),
                     "overhead_high": max(overheads),
+                    "inside": statistics.median(inside),
                     "file_bytes": own[0]["file_bytes"],
                     "worst_error_over_bound": max(
                         (r["worst_error_over_bound"] or 0.0 for r in own), default=0.0
@@ -125,24 +134,28 @@ def summary(runs: list[dict], bandwidths: list[int]) -> list[dict]:
 
 def table(rows: list[dict]) -> str:
     """For the terminal."""
-    lines = [f"{'mode':20} {'MB/s':>5} {'overhead':>9} {'range':>17} {'file':>9}"]
+    lines = [f"{'mode':20} {'MB/s':>5} {'overhead':>9} {'range':>17} {'in calls':>9} {'file':>9}"]
     for row in rows:
         span = f"{row['overhead_low']:+.1%} .. {row['overhead_high']:+.1%}"
         lines.append(
             f"{row['mode']:20} {row['bandwidth_mb_s']:5} {row['overhead']:+9.1%} {span:>17} "
-            f"{row['file_bytes'] / 1e6:6.1f} MB"
+            f"{row['inside']:9.1%} {row['file_bytes'] / 1e6:6.1f} MB"
         )
     return "\n".join(lines)
 
 
 def measure(bench: Bench, options: argparse.Namespace) -> list[dict]:
-    """All modes in turn, over and over; computing alone stands in the middle of each repeat."""
+    """All modes in turn, over and over; computing alone stands in the middle of each turn."""
     runs = []
     modes = [m for m in OUTPUTS if m != "compute" and (not options.modes or m in options.modes)]
     for repeat in range(options.repeats):
-        order = [(m, b) for b in options.bandwidths for m in modes]
-        order = order[repeat % len(order) :] + order[: repeat % len(order)]
-        order.insert(len(order) // 2, ("compute", options.bandwidths[0]))
+        order = []
+        for bandwidth in options.bandwidths:
+            turned = [
+                (m, bandwidth) for m in modes[repeat % len(modes) :] + modes[: repeat % len(modes)]
+            ]
+            order += [*turned[: len(turned) // 2], ("compute", bandwidth)]
+            order += turned[len(turned) // 2 :]
         for mode, bandwidth in order:
             result = bench.run(mode, bandwidth)
             runs.append({**result, "repeat": repeat, "bandwidth_mb_s": bandwidth})

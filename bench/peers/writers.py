@@ -186,6 +186,7 @@ class Caesura(Output):
 
     def prepare(self) -> None:
         import caesura
+        import caesura._core  # what the first Writer would import
 
         self._caesura = caesura
 
