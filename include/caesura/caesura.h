@@ -99,11 +99,12 @@ typedef struct caesura_options {
     /* How the lanes run; see WriterOptions. */
     int idle_priority;           /* 1; 0: compress threads keep normal priority */
     uint64_t write_buffer_bytes; /* 0: 20 MiB gathered into one write */
+    int cooperative;             /* 0; 1: no compress threads, see caesura_compress_for */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0                                                                       \
+            1.0, 0, 1, 0, 0                                                                    \
     }
 
 typedef struct caesura_writer caesura_writer;
@@ -124,9 +125,20 @@ CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char
                                               int rank, const uint64_t* shape, int kind,
                                               double bound, uint32_t* field);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
+/* label: what kind of iteration this is ("regrid"), if there are several; NULL: none. */
+CAESURA_API caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,
+                                                    const char* label);
 /* Between the two the application needs that lane. Marks of one lane nest. */
 CAESURA_API caesura_code caesura_busy_begin(caesura_writer* writer, int lane);
 CAESURA_API caesura_code caesura_busy_end(caesura_writer* writer, int lane);
+/* Compress on this thread, which would wait anyway, for at most so long. *spent_s (may be NULL) is
+ * less when nothing more is expected to fit, or left. */
+CAESURA_API caesura_code caesura_compress_for(caesura_writer* writer, double seconds,
+                                              double* spent_s);
+/* Wait until done(context) is not 0 or the time is up, compressing meanwhile. *is_done (may be
+ * NULL): what it said last. */
+CAESURA_API caesura_code caesura_wait_until(caesura_writer* writer, int (*done)(void* context),
+                                            void* context, double at_most_s, int* is_done);
 CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt);
 /* offset, extent: as many entries as the field has axes. data: dense, C order.
  * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released. */

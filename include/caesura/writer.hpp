@@ -11,6 +11,7 @@
 // | Writer::create           | yes        | yes          | for the other ranks               |
 // | define_field             | yes        | no           | no                                |
 // | begin_iteration, busy    | no         | no           | no                                |
+// | compress_for, wait_until | no         | no           | as long as asked for              |
 // | begin_dump               | no (same order on all ranks) | no | no                        |
 // | put                      | no         | no           | at the memory budget only         |
 // | Iteration::end           | yes        | once         | for the other ranks               |
@@ -72,6 +73,10 @@ struct WriterOptions {
     /// Compress threads run below everything else (design: measured to cost the application nothing
     /// on its own core). false: at normal priority, for measurements and for cores of their own.
     bool idle_priority = true;
+    /// No compress threads: blocks are compressed on the caller's thread, in Iteration's
+    /// compress_for and wait_until and wherever it waits for us. For a rank with exactly one core
+    /// whose owner will not share it.
+    bool cooperative = false;
     bool durable = true;  ///< fsync data and metadata at every commit
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
@@ -132,6 +137,16 @@ struct WriterReport {
     /// This rank's share of the cores it may run on; below 2 compress threads have none of their
     /// own.
     double cores = 0;
+    /// CPU time of compress threads inside marked compress obstacles; on cores of their own it
+    /// costs the application nothing.
+    double compress_interference_s = 0;
+    std::uint64_t replans = 0;  ///< plans made again because reality departed from the first
+    /// Dumps whose plan can be held against what happened, and sums over them: seconds from the
+    /// begin of the next iteration to the end of the last write, and to the end of iteration and
+    /// writes, whichever is later; median of |actual / planned - 1| of the latter.
+    std::uint64_t planned_dumps = 0;
+    double planned_end_s = 0, actual_end_s = 0;
+    double planned_iteration_s = 0, actual_iteration_s = 0, plan_deviation = 0;
 };
 
 class Writer;
@@ -183,6 +198,14 @@ class Iteration {
     /// An obstacle: while the returned mark lives, the application needs that lane's resource
     /// (compress: this rank's core; write: network, MPI, file system).
     [[nodiscard]] Busy busy(Lane lane);
+    /// Compress on this thread, which would wait anyway, for at most so long. A block is begun only
+    /// if it is expected to be done in time. Local; of use with WriterOptions::cooperative.
+    /// @return seconds spent; less than asked for when nothing more fits or is left.
+    double compress_for(double seconds);
+    /// Wait until `done` says so or `at_most_s` have passed, compressing meanwhile. `done` is asked
+    /// between blocks, then every few 10 us. Local. @return what `done` said last.
+    bool wait_until(const std::function<bool()>& done, double at_most_s);
+
     /// At most one dump an iteration. @param time  physical time, in units of time_unit_si.
     /// Errors are reported by the puts and by end(): a Dump is always returned.
     Dump begin_dump(double time, double dt = 1.0, double time_unit_si = 1.0);
@@ -215,7 +238,10 @@ class Writer {
     Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape);
 
     /// Iterations do not nest. An error (call out of order) is reported by its end().
-    Iteration begin_iteration(std::uint64_t number);
+    /// @param label  what kind of iteration this is ("regrid"), if there are several: what is
+    /// expected of the next is taken from those of its kind. Kinds that follow a dump are told
+    /// apart without it.
+    Iteration begin_iteration(std::uint64_t number, std::string_view label = {});
 
     /// Iteration number of the last dump known to be committed (in the HDF5 tree and, if durable,
     /// on disk), nullopt before the first. Agreed at end() and close(): same on all ranks.

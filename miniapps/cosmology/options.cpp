@@ -52,12 +52,13 @@ how to write
   --memory-bytes B  the writer's memory budget in modes caesura and async (0: its own choice)
   --planning on     in mode caesura jobs are ordered by --algorithm, writes keep out of the way
              off    as they come, writes at once; as with --algorithm none
-  --algorithm NAME  how jobs are ordered in mode caesura (ext_johnson_backfill)
+  --algorithm NAME  how jobs are ordered in mode caesura (default)
   --marks on        computing and communication are marked as obstacles
           off       not: what is seen of MPI (LD_PRELOAD libcaesura_pmpi.so) and of waits has to do
   --priority idle   compress threads run where the application leaves its core (caesura, async)
              normal  as if they were the application's own
   --compress-threads N  a rank (1)
+  --cooperative     none: the host compresses while it would idle for an emulated kernel
   --write-buffer B  compressed bytes gathered into one write (20971520)
   --reserve regions one stretch of the file a rank and dump, with --reserve-sigmas S (2) as margin
             slots   one place a block, --slot-space R (1.25) times its prediction, or as
@@ -152,6 +153,7 @@ const std::map<std::string, Setter>& setters() {
         {"--planning", [](auto& p, auto& o) { o.planning = p.choice("on", "off"); }},
         {"--marks", [](auto& p, auto& o) { o.marks = p.choice("on", "off"); }},
         {"--priority", [](auto& p, auto& o) { o.idle_priority = p.choice("idle", "normal"); }},
+        {"--cooperative", [](auto&, auto& o) { o.cooperative = true; }},
         {"--compress-threads",
          [](auto& p, auto& o) { o.compress_threads = p.template whole<int>(1, 1024); }},
         {"--algorithm", [](auto& p, auto& o) { o.algorithm = p.text(); }},

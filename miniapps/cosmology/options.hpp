@@ -28,9 +28,10 @@ struct Options {
     bool planning = true;                          ///< mode caesura; false: first in, first out
     bool idle_priority = true;                     ///< of the compress threads
     int compress_threads = 1;
+    bool cooperative = false;  ///< none: compress where the host waits for a kernel
     std::uint64_t memory_bytes = 0;  ///< of the writer; 0: its own choice
     bool durable = true;
-    std::string algorithm = "ext_johnson_backfill";  ///< of the plan; "none": first in, first out
+    std::string algorithm = "default";  ///< of the plan; "none": first in, first out
     std::string reserve = "regions";
     double reserve_sigmas = 2.0, reserve_factor = 1.0;
     double slot_space = 1.25, slot_speed_weight = -1.0;  ///< weight below 0: slot_space counts

@@ -23,6 +23,8 @@ class Marks {
     virtual ~Marks() = default;
     virtual void begin_busy(caesura::Lane) {}
     virtual void end_busy(caesura::Lane) {}
+    /// The host would wait so long: its core is the output's if it wants it.
+    virtual void waits(double) {}
 };
 
 class Output : public Marks {

@@ -55,7 +55,15 @@ std::vector<Counter> counters_of(const caesura::WriterReport& r) {
             {"seen_waiting_s", r.seen_waiting_s, MPI_MAX},
             {"seen_spinning_s", r.seen_spinning_s, MPI_MAX},
             {"seen_intervals", bytes(r.seen_intervals), MPI_MAX},
-            {"write_interference_s", r.write_interference_s, MPI_MAX}};
+            {"write_interference_s", r.write_interference_s, MPI_MAX},
+            {"compress_interference_s", r.compress_interference_s, MPI_MAX},
+            {"replans", bytes(r.replans), MPI_SUM},
+            {"planned_dumps", bytes(r.planned_dumps), MPI_MAX},
+            {"planned_end_s", r.planned_end_s, MPI_MAX},
+            {"actual_end_s", r.actual_end_s, MPI_MAX},
+            {"planned_iteration_s", r.planned_iteration_s, MPI_MAX},
+            {"actual_iteration_s", r.actual_iteration_s, MPI_MAX},
+            {"plan_deviation", r.plan_deviation, MPI_MAX}};
 }
 
 class CaesuraOutput : public Output {
@@ -69,6 +77,7 @@ class CaesuraOutput : public Output {
         writer_options.planning =
             !asynchronous_only_ && options_.planning && options_.algorithm != "none";
         writer_options.idle_priority = options_.idle_priority;
+        writer_options.cooperative = options_.cooperative;
         writer_options.compress_threads = options_.compress_threads;
         writer_options.write_buffer_bytes = options_.write_buffer_bytes;
         if (writer_options.planning) {
@@ -120,6 +129,10 @@ class CaesuraOutput : public Output {
         if (options_.marks) busy_[static_cast<std::size_t>(lane)].emplace(iteration_->busy(lane));
     }
     void end_busy(caesura::Lane lane) override { busy_[static_cast<std::size_t>(lane)].reset(); }
+
+    void waits(double seconds) override {
+        if (options_.cooperative) iteration_->compress_for(seconds);
+    }
 
     void dump(const Fields& fields, std::uint64_t, double time_s) override {
         const auto n = static_cast<std::uint64_t>(slab_.n());

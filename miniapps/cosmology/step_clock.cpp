@@ -29,6 +29,7 @@ void StepClock::idle(const char* name, double seconds) {
     timespec until{};
     until.tv_sec = static_cast<time_t>(std::floor(deadline));
     until.tv_nsec = static_cast<long>((deadline - std::floor(deadline)) * 1e9);
+    marks_.waits(seconds);
     // An absolute deadline: a signal or a late wake-up does not lengthen the next try.
     caesura::wait([&until] {
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {

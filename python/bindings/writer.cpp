@@ -96,6 +96,7 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
         options.slot_speed_weight = nb::cast<double>(from["slot_speed_weight"]);
     options.reserve_factor = take(from, "reserve_factor", options.reserve_factor);
     options.stripe_bytes = take(from, "stripe_bytes", options.stripe_bytes);
+    options.cooperative = take(from, "cooperative", options.cooperative);
     options.idle_priority = take(from, "idle_priority", options.idle_priority);
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
@@ -183,6 +184,32 @@ struct PyIteration {
         busy.mark.emplace(live().busy(lane == 0 ? Lane::compress : Lane::write));
         return busy;
     }
+    double compress_for(double seconds) {
+        Iteration& target = live();
+        nb::gil_scoped_release release;
+        return target.compress_for(seconds);
+    }
+    bool wait_until(const nb::callable& done, double at_most_s) {
+        Iteration& target = live();
+        std::exception_ptr raised;  // by done(): ends the wait and goes on to the caller
+        bool is_done = false;
+        {
+            nb::gil_scoped_release release;
+            is_done = target.wait_until(
+                [&] {
+                    nb::gil_scoped_acquire gil;
+                    try {
+                        return nb::cast<bool>(nb::bool_(done()));
+                    } catch (...) {
+                        raised = std::current_exception();
+                        return true;
+                    }
+                },
+                at_most_s);
+        }
+        if (raised) std::rethrow_exception(raised);
+        return is_done;
+    }
     PyDump begin_dump(double time, double dt, double time_unit_si) {
         return {shared, live().begin_dump(time, dt, time_unit_si)};
     }
@@ -230,6 +257,14 @@ nb::dict to_python(const WriterReport& report) {
     out["seen_spinning_s"] = report.seen_spinning_s;
     out["seen_intervals"] = report.seen_intervals;
     out["cores"] = report.cores;
+    out["compress_interference_s"] = report.compress_interference_s;
+    out["replans"] = report.replans;
+    out["planned_dumps"] = report.planned_dumps;
+    out["planned_end_s"] = report.planned_end_s;
+    out["actual_end_s"] = report.actual_end_s;
+    out["planned_iteration_s"] = report.planned_iteration_s;
+    out["actual_iteration_s"] = report.actual_iteration_s;
+    out["plan_deviation"] = report.plan_deviation;
     return out;
 }
 
@@ -274,9 +309,9 @@ struct PyWriter {
         }
         return value_or_raise(std::move(field)).index;
     }
-    PyIteration begin_iteration(std::uint64_t number) {
+    PyIteration begin_iteration(std::uint64_t number, const std::string& label) {
         PyIteration iteration{shared, std::nullopt};
-        iteration.iteration.emplace(live().begin_iteration(number));
+        iteration.iteration.emplace(live().begin_iteration(number, label));
         return iteration;
     }
     std::optional<std::uint64_t> committed() const {
@@ -307,6 +342,8 @@ void bind_writer(nb::module_& module) {
              nb::arg("borrow"));
     nb::class_<PyIteration>(module, "Iteration")
         .def("busy", &PyIteration::busy, nb::arg("lane"))
+        .def("compress_for", &PyIteration::compress_for, nb::arg("seconds"))
+        .def("wait_until", &PyIteration::wait_until, nb::arg("done"), nb::arg("at_most_s"))
         .def("begin_dump", &PyIteration::begin_dump, nb::arg("time"), nb::arg("dt"),
              nb::arg("time_unit_si"))
         .def("end", &PyIteration::end);
@@ -315,7 +352,7 @@ void bind_writer(nb::module_& module) {
              nb::arg("comm").none(), nb::arg("options"))
         .def("define_field", &PyWriter::define_field, nb::arg("name"), nb::arg("dtype"),
              nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
-        .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"))
+        .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"), nb::arg("label"))
         .def("committed", &PyWriter::committed)
         .def("released", &PyWriter::released, nb::arg("iteration"))
         .def("report", &PyWriter::report)

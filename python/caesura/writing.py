@@ -74,6 +74,14 @@ class WriterReport:
     seen_spinning_s: float
     seen_intervals: int
     cores: float
+    compress_interference_s: float
+    replans: int
+    planned_dumps: int
+    planned_end_s: float
+    actual_end_s: float
+    planned_iteration_s: float
+    actual_iteration_s: float
+    plan_deviation: float
 
     @property
     def ratio(self) -> float:
@@ -90,6 +98,7 @@ _MORE = {
     "reserve_factor": float,
     "stripe_bytes": int,
     "idle_priority": bool,
+    "cooperative": bool,
 }
 
 
@@ -161,6 +170,20 @@ class Iteration:
             yield
         finally:
             mark.end()
+
+    def compress_for(self, seconds: float) -> float:
+        """Compress on this thread, which would wait anyway, for at most so long; seconds spent.
+
+        For Writer(cooperative=True), which has no compress threads. Local.
+        """
+        return self._core.compress_for(float(seconds))
+
+    def wait_until(self, done: Callable[[], bool], at_most_s: float) -> bool:
+        """Wait until done() is true or the time is up, compressing meanwhile; what done() said.
+
+        Local.
+        """
+        return self._core.wait_until(done, float(at_most_s))
 
     def begin_dump(self, time: float, dt: float = 1.0, time_unit_si: float = 1.0) -> Dump:
         """At most one dump an iteration, at this physical time. Local."""
@@ -289,17 +312,21 @@ class Writer:
         index = self._core.define_field(name, str(kind), extents, own or self._bound, options)
         return Field(index, name, kind, extents)
 
-    def begin_iteration(self, number: int) -> Iteration:
-        """Local. End it with Iteration.end(); `iteration()` does so by itself."""
-        return Iteration(self._core.begin_iteration(int(number)), self, int(number))
+    def begin_iteration(self, number: int, label: str = "") -> Iteration:
+        """Local. End it with Iteration.end(); `iteration()` does so by itself.
+
+        label: what kind of iteration this is ("regrid"), if there are several: what is expected of
+        the next one is taken from those of its kind.
+        """
+        return Iteration(self._core.begin_iteration(int(number), str(label)), self, int(number))
 
     @contextmanager
-    def iteration(self, number: int) -> Iterator[Iteration]:
+    def iteration(self, number: int, label: str = "") -> Iterator[Iteration]:
         """An iteration that ends with the block. Collective at the end.
 
         An exception inside leaves without the collective: other ranks may never come to it.
         """
-        iteration = self.begin_iteration(number)
+        iteration = self.begin_iteration(number, label)
         yield iteration
         iteration.end()
 

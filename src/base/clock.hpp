@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 namespace caesura::base {
 
@@ -11,6 +12,8 @@ class Clock {
     virtual ~Clock() = default;
     /// Seconds since an arbitrary but, on one node, common origin (CLOCK_MONOTONIC).
     virtual double now_s() const = 0;
+    /// Seconds of CPU time that the calling thread has taken.
+    virtual double thread_cpu_s() const = 0;
 
     static const Clock& steady() {
         struct Steady final : Clock {
@@ -18,6 +21,11 @@ class Clock {
                 return std::chrono::duration<double>(
                            std::chrono::steady_clock::now().time_since_epoch())
                     .count();
+            }
+            double thread_cpu_s() const override {
+                timespec time{};
+                ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+                return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
             }
         };
         static const Steady clock;
@@ -29,6 +37,8 @@ class Clock {
 class VirtualClock final : public Clock {
   public:
     double now_s() const override { return now_s_.load(); }
+    /// Whoever asks has been at it all the time.
+    double thread_cpu_s() const override { return now_s(); }
     void set(double now_s) { now_s_.store(now_s); }
 
   private:

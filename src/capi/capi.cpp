@@ -74,6 +74,7 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.reserve_factor = all.reserve_factor;
     options.stripe_bytes = all.stripe_bytes;
     options.idle_priority = all.idle_priority != 0;
+    options.cooperative = all.cooperative != 0;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     return options;
 }
@@ -138,9 +139,14 @@ caesura_code caesura_define_field(caesura_writer* writer, const char* name, int 
 }
 
 caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number) {
+    return caesura_begin_iteration_of(writer, number, nullptr);
+}
+
+caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,
+                                        const char* label) {
     return guarded([&]() -> Status {
         if (!writer) return invalid("writer is NULL");
-        writer->iteration.emplace(writer->writer->begin_iteration(number));
+        writer->iteration.emplace(writer->writer->begin_iteration(number, label ? label : ""));
         writer->dump.reset();
         return {};
     });
@@ -162,6 +168,27 @@ caesura_code caesura_busy_end(caesura_writer* writer, int lane) {
             writer->busy[lane].empty())
             return invalid("busy_end without busy_begin");
         writer->busy[lane].pop_back();
+        return {};
+    });
+}
+
+caesura_code caesura_compress_for(caesura_writer* writer, double seconds, double* spent_s) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->iteration) return invalid("compress_for outside an iteration");
+        const double spent = writer->iteration->compress_for(seconds);
+        if (spent_s) *spent_s = spent;
+        return {};
+    });
+}
+
+caesura_code caesura_wait_until(caesura_writer* writer, int (*done)(void* context), void* context,
+                                double at_most_s, int* is_done) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->iteration) return invalid("wait_until outside an iteration");
+        if (!done) return invalid("done is NULL");
+        const bool reached =
+            writer->iteration->wait_until([&] { return done(context) != 0; }, at_most_s);
+        if (is_done) *is_done = reached ? 1 : 0;
         return {};
     });
 }

@@ -1,6 +1,5 @@
 // The compress lane's work on one job: gather the chunk, encode, publish.
 #include <cstring>
-#include <ctime>
 #include <new>
 
 #include "run/executor.hpp"
@@ -12,12 +11,6 @@ void add(std::atomic<double>& sum, double value) {
     double old = sum.load(std::memory_order_relaxed);
     while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
     }
-}
-
-double cpu_s() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 // Fill what lies beyond the array with copies of the last valid value along each axis, so that a
@@ -105,7 +98,8 @@ void Executor::leave(Job& job) {
 
 void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
                         std::atomic<double>* seconds) {
-    const double begin_s = clock_.now_s(), cpu_begin_s = cpu_s();
+    const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
+    const double computing_begin_s = observer_.computing_s(begin_s);
     Result<Encoded> encoded = Status{StatusCode::internal, "not encoded"};
     try {
         encoded = encode(job);
@@ -113,7 +107,10 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         encoded = Status{StatusCode::no_space, "out of memory"};
     }
     const double end_s = clock_.now_s();
-    add(*seconds, cpu_s() - cpu_begin_s);
+    const double took_s = clock_.thread_cpu_s() - cpu_begin_s;
+    add(*seconds, took_s);
+    if (seconds != &help_compress_s_)
+        note_rate(begin_s, end_s, observer_.computing_s(end_s) - computing_begin_s, took_s);
     if (!encoded.ok()) fail(encoded.status().with_context("compressing " + job.label));
     if (trace && encoded.ok())
         trace->add({"compress", job.label, begin_s, end_s, dump.iteration, encoded->stored.size()});
@@ -131,7 +128,8 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         job.filter_mask = encoded->filter_mask;
         job.max_error = encoded->max_error;
         job.fell_back = encoded->fell_back;
-        job.compress_s = cpu_s() - cpu_begin_s;
+        job.compress_s = took_s;
+        note_compressed(dump, job, took_s, end_s);
         job.state.store(JobState::compressed, std::memory_order_release);
     }
     leave(job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "run/compress_policy.hpp"
 #include "run/priority.hpp"
 
 namespace caesura::run {
@@ -21,7 +22,7 @@ bool claim(Job& job) {
 Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
                    base::BufferPool& pool, const base::Clock& clock)
     : options_(options), budget_(budget), pool_(pool), clock_(clock) {
-    for (int i = 0; i < std::max(1, options.compress_threads); ++i) {
+    for (int i = 0; i < options.compress_threads; ++i) {
         workers_.push_back(std::make_unique<Worker>());
         Worker& worker = *workers_.back();
         worker.thread = std::thread([this, &worker] { compress_loop(worker); });
@@ -48,6 +49,8 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
         for (const Piece& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t number = submitted_.load(std::memory_order_relaxed);
+    if (written_.load(std::memory_order_acquire) == number)
+        last_begun_s_.store(clock_.now_s(), std::memory_order_relaxed);
     ring_[number % k_ring].store(dump.get(), std::memory_order_release);
     dumps_.push_back(std::move(dump));
     submitted_.store(number + 1, std::memory_order_release);
@@ -67,44 +70,107 @@ Status Executor::submit_flush(std::function<Status()> flush) {
 void Executor::set_draining(bool draining) {
     draining_.store(draining ? 1 : 0, std::memory_order_release);
     write_event_.raise();
+    if (gated()) compress_event_.raise();
+}
+
+// Take a job from the plan. False if somebody has before, or if there is a result already.
+bool Executor::begin(Job& job, DumpTask& dump, double now_s) {
+    if (job.begun.exchange(true, std::memory_order_acq_rel)) return false;
+    job.begun_s.store(now_s, std::memory_order_relaxed);
+    dump.n_begun.fetch_add(1, std::memory_order_acq_rel);
+    if (claim(job)) return true;
+    leave(job);
+    return false;
 }
 
 // The next job nobody has begun, dump by dump. `at_dump` moves on and is never ahead of a dump
-// that has unbegun jobs.
+// that has jobs nobody has taken. Whoever takes a place of an order begins the job that stands
+// there, so that every job is begun whichever plan is current.
 Job* Executor::next_job(std::uint64_t& at_dump, DumpTask*& dump) {
-    while (at_dump < submitted_.load(std::memory_order_acquire)) {
+    for (; at_dump < submitted_.load(std::memory_order_acquire); ++at_dump) {
         dump = dump_at(at_dump);
-        if (dump->next_compress.load(std::memory_order_relaxed) < dump->n_jobs) {
-            const std::uint32_t i = dump->next_compress.fetch_add(1, std::memory_order_acq_rel);
-            if (i < dump->n_jobs) {
-                Job& job = dump->jobs[dump->compress_order[i]];
-                if (claim(job)) return &job;
-                leave(job);
-                continue;
-            }
+        while (!dump->all_begun()) {
+            const bool planned = !dump->plans.empty();
+            Plan& plan = dump->plans.current();
+            auto& next = planned ? plan.next_compress : dump->next_compress;
+            if (next.load(std::memory_order_relaxed) >= dump->n_jobs) break;
+            const std::uint32_t i = next.fetch_add(1, std::memory_order_acq_rel);
+            if (i >= dump->n_jobs) break;
+            Job& job = dump->jobs[planned ? plan.compress_order[i] : dump->compress_order[i]];
+            if (begin(job, *dump, clock_.now_s())) return &job;
         }
-        ++at_dump;
     }
     return nullptr;
+}
+
+// Workers that are not preempted begin what ends before the application needs the core.
+Job* Executor::next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dump, double& wait_s) {
+    while (at_dump < submitted_.load(std::memory_order_acquire) && dump_at(at_dump)->all_begun())
+        ++at_dump;
+    if (at_dump >= submitted_.load(std::memory_order_acquire)) return nullptr;
+    dump = dump_at(at_dump);
+    std::vector<double> expected_s;
+    const std::vector<Job*> jobs = jobs_to_begin(*dump, expected_s);
+    const Expectation expected = observer_.expected();
+    CompressView view;
+    view.now_s = clock_.now_s();
+    view.application_computes = observer_.application_computes();
+    view.obstacles = expected.obstacles.compress;
+    view.expected_s = expected_s;
+    view.waited_s = view.now_s - last_begun_s_.load(std::memory_order_relaxed);
+    view.patience_s = std::max(0.1, observer_.last_iteration_s());
+    const CompressDecision decision = decide_compress(view);
+    if (decision.begin) {
+        last_begun_s_.store(view.now_s, std::memory_order_relaxed);
+        Job* job = jobs[*decision.begin];
+        if (begin(*job, *dump, view.now_s)) return job;
+        wait_s = 0.0;  // another worker was quicker: look again
+    } else if (decision.wait_until_s >= 0.0) {
+        wait_s = std::max(1e-4, decision.wait_until_s - view.now_s);
+    }
+    return nullptr;
+}
+
+// In planned order, with what each is expected to take by what has been learned of this dump.
+std::vector<Job*> Executor::jobs_to_begin(DumpTask& dump, std::vector<double>& expected_s) const {
+    const Plan& plan = dump.plans.current();
+    const auto& order = dump.plans.empty() ? dump.compress_order : plan.compress_order;
+    std::vector<JobLeft> left;
+    (void)view_of(dump, left);
+    std::vector<Job*> jobs;
+    for (const std::uint32_t index : order) {
+        if (dump.jobs[index].begun.load(std::memory_order_acquire)) continue;
+        jobs.push_back(&dump.jobs[index]);
+        expected_s.push_back(left[index].compress_s);
+    }
+    return jobs;
 }
 
 void Executor::compress_loop(Worker& worker) {
     if (options_.idle_priority) lower_priority_of_this_thread();
     std::uint64_t at_dump = 0;
+    base::TraceLane* const trace = options_.trace ? &worker.trace : nullptr;
     for (;;) {
         const std::uint32_t seen = compress_event_.count();
         DumpTask* dump = nullptr;
         Job* job = nullptr;
-        if (error_state_.load(std::memory_order_acquire) == 0) job = next_job(at_dump, dump);
-        if (job) {
-            compress(*job, *dump, options_.trace ? &worker.trace : nullptr, &worker.compress_s);
-            // Still holds `dump` until the next loop: at_dump is published after the last touch.
-            worker.at_dump.store(at_dump, std::memory_order_release);
-            continue;
+        double wait_s = base::Event::k_forever_s;
+        if (error_state_.load(std::memory_order_acquire) == 0) {
+            if (at_dump < submitted_.load(std::memory_order_acquire))
+                improve(*dump_at(at_dump), trace);
+            const bool hold = gated() && draining_.load(std::memory_order_acquire) == 0 &&
+                              !stopping_.load(std::memory_order_acquire);
+            job =
+                hold ? next_job_outside_obstacles(at_dump, dump, wait_s) : next_job(at_dump, dump);
         }
+        if (job) compress(*job, *dump, trace, &worker.compress_s);
+        // Still holds `dump` until the next loop: at_dump is published after the last touch.
         worker.at_dump.store(at_dump, std::memory_order_release);
-        if (stopping_.load(std::memory_order_acquire)) return;
-        compress_event_.wait(seen);
+        if (job) continue;
+        const bool all = at_dump == submitted_.load(std::memory_order_acquire) ||
+                         error_state_.load(std::memory_order_acquire) != 0;
+        if (all && stopping_.load(std::memory_order_acquire)) return;
+        compress_event_.wait(seen, wait_s);
     }
 }
 
@@ -191,6 +257,9 @@ ExecutorCounters Executor::counters() const {
         counters.compress_s += worker->compress_s.load(std::memory_order_relaxed);
     counters.write_s = write_s_.load(std::memory_order_relaxed);
     counters.writes = writes_.load(std::memory_order_relaxed);
+    counters.plan_s = plan_s_.load(std::memory_order_relaxed);
+    counters.replans = replans_.load(std::memory_order_relaxed);
+    counters.compress_interference_s = interference_s_;
     return counters;
 }
 

@@ -17,13 +17,17 @@
 #include "base/trace.hpp"
 #include "run/job.hpp"
 #include "run/observer.hpp"
+#include "run/planning.hpp"
 
 namespace caesura::run {
 
 struct ExecutorOptions {
-    int compress_threads = 1;
+    int compress_threads = 1;  ///< 0: compressions run where the application lets them
     bool planning = true;
     bool idle_priority = true;  ///< of the compress threads
+    /// Of the plans that a worker makes; the caller's own is cheap whatever this says.
+    plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
+    std::uint64_t search_steps = plan::Rules{}.search_steps;
     std::uint64_t write_buffer_bytes = 20u << 20;
     bool trace = false;
 };
@@ -31,7 +35,10 @@ struct ExecutorOptions {
 /// Sums since the start; read by the application's thread.
 struct ExecutorCounters {
     double compress_s = 0.0, write_s = 0.0;
-    std::uint64_t writes = 0;
+    double plan_s = 0.0;  ///< CPU time of plans made by workers
+    std::uint64_t writes = 0, replans = 0;
+    /// CPU time workers took while the application was in a marked compress obstacle.
+    double compress_interference_s = 0.0;
 };
 
 /// A finished write: what it took, for the write model and for the interference it caused.
@@ -50,13 +57,20 @@ class Executor {
     Executor& operator=(const Executor&) = delete;
 
     Observer& observer() { return observer_; }
-    /// Tell the lanes that an obstacle began or ended.
+    /// The application enters and leaves an obstacle. Application's thread.
+    void enter(Observer::Lane lane);
+    void leave(Observer::Lane lane);
+    /// Tell the lanes that something about obstacles has changed.
     void obstacles_changed() { write_event_.raise(); }
     /// What a tool says of the application's thread (observation.hpp).
     void observe_enter(Doing doing) { observer_.observe_enter(doing, clock_.now_s()); }
     void observe_leave(Doing doing) {
         if (observer_.observe_leave(doing, clock_.now_s())) write_event_.raise();
     }
+
+    /// Give a dump that is not submitted yet its first plan, in microseconds: what is expected of
+    /// the application and what is still under way are taken into account.
+    Status plan(DumpTask& dump);
 
     /// Hand a dump over. The executor owns it until reclaim() returns it.
     /// Errors: no_space if thousands are in flight already (no worker gets any time).
@@ -69,6 +83,10 @@ class Executor {
     /// Work on the caller's thread, at the caller's priority, until `done` or nothing is left that
     /// could make it true. @return seconds spent.
     double help(const std::function<bool()>& done);
+    /// Work on the caller's thread until `deadline_s` (of the clock) or until `done`, which is
+    /// asked between two blocks and may be empty. A block is begun only if it is expected to be
+    /// done by then. Returns when no more can be begun. @return seconds spent.
+    double compress_until(double deadline_s, const std::function<bool()>& done);
     /// While alive, the write lane ignores obstacles.
     void set_draining(bool draining);
 
@@ -105,7 +123,20 @@ class Executor {
     bool run_flush();
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
     bool lane_is_ours() const;
+    // planner.cpp
+    PlanningView view_of(DumpTask& dump, std::vector<JobLeft>& left) const;
+    void improve(DumpTask& dump, base::TraceLane* trace);
+    void note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s);
+    void note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s, double end_s);
+    void note_rate(double begin_s, double end_s, double computing_s, double cpu_s);
+    double workers_cpu_s() const;
+    bool gated() const { return options_.planning && !options_.idle_priority; }
+
+    static bool begin(Job& job, DumpTask& dump, double now_s);
     Job* next_job(std::uint64_t& at_dump, DumpTask*& dump);
+    Job* job_before(double deadline_s, DumpTask*& dump);
+    Job* next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dump, double& wait_s);
+    std::vector<Job*> jobs_to_begin(DumpTask& dump, std::vector<double>& expected_s) const;
     Job* job_to_rescue(DumpTask*& dump);
     struct Encoded {
         base::Buffer stored;
@@ -133,6 +164,15 @@ class Executor {
     std::atomic<std::uint64_t> submitted_{0};  // dumps handed over so far
     std::atomic<std::uint64_t> written_{0};    // dumps the write lane has left behind
     std::uint64_t reclaimed_ = 0;
+
+    // What workers achieve, for the planner; rough, so a lost update is nothing.
+    std::atomic<double> rate_free_{1.0}, rate_busy_{0.0};
+    std::atomic<double> plan_s_{0.0};
+    std::atomic<std::uint64_t> replans_{0};
+    // Application's thread: how much CPU time workers take in its compress obstacles.
+    double interference_s_ = 0.0, entered_s_ = 0.0, entered_cpu_s_ = 0.0;
+    double busy_cpu_s_ = 0.0, busy_wall_s_ = 0.0;
+    std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
 
     base::Event compress_event_, write_event_, progress_event_;
     std::atomic<bool> stopping_{false};

@@ -17,6 +17,7 @@
 
 #include "base/buffer.hpp"
 #include "caesura/block.hpp"
+#include "run/plans.hpp"
 
 namespace caesura::run {
 
@@ -65,6 +66,11 @@ struct Job {
     double absolute_bound = 0.0;  ///< 0: lossless
     /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.
     std::uint32_t region = 0, slot = 0;
+    double expected_compress_s = 0.0, expected_write_s = 0.0;  ///< what the planner goes by
+
+    // ---- progress
+    std::atomic<bool> begun{false};    // somebody has taken it from the plan
+    std::atomic<double> begun_s{0.0};  // when, by the clock
 
     // ---- results, published by `state`
     std::atomic<int> claims{0};      // threads computing it now
@@ -113,16 +119,22 @@ struct DumpTask {
     std::unique_ptr<Job[]> jobs;
     std::size_t n_jobs = 0;
     std::deque<Snapshot> snapshots;
-    std::vector<std::shared_ptr<const BlockCodec>> codecs;  ///< kept alive for the jobs
-    std::vector<std::uint32_t> compress_order, write_order;
+    std::vector<std::shared_ptr<const BlockCodec>> codecs;   ///< kept alive for the jobs
+    std::vector<std::uint32_t> compress_order, write_order;  ///< without planning
+    Plans plans;  ///< with planning; the first is made before submit()
     WriteCost write_cost;
     std::unique_ptr<Sink> sink;
 
     // ---- progress
-    std::atomic<std::uint32_t> next_compress{0};
-    std::atomic<std::uint32_t> n_compressed{0};
+    std::atomic<std::uint32_t> next_compress{0};  // without planning
+    std::atomic<std::uint32_t> n_begun{0}, n_compressed{0};
+    // Of the jobs that are done, what they took and what was expected of them.
+    std::atomic<double> compressed_s{0.0}, compressed_expected_s{0.0};
+    std::atomic<double> written_s{0.0}, written_expected_s{0.0};
+    std::atomic<double> last_write_end_s{0.0};  // by the clock; the write lane's
     std::atomic<DumpPhase> phase{DumpPhase::running};
 
+    bool all_begun() const { return n_begun.load(std::memory_order_acquire) == n_jobs; }
     bool all_compressed() const { return n_compressed.load(std::memory_order_acquire) == n_jobs; }
 };
 

@@ -1,21 +1,35 @@
-// Observing the application: its busy marks, and what is seen of its thread from outside, become
-// the obstacles predicted for the next iteration.
+// Observing the application: its busy marks, and what is seen of its thread from outside, kept by
+// kind of iteration, become the obstacles expected of the next iterations.
 //
 // Invariants:
-//  - begin/end/mark/observe are called by the application's thread; the predicted write obstacles,
-//  the
-//    drift and "is it writing now" may be read by any thread at any time, without a lock. A reader
-//    that sees half of an update plans badly for a moment, and nothing worse.
+//  - Marks, doings and iterations are told by the application's thread alone. What is expected and
+//  "is it
+//    busy now" may be asked by any thread at any time, without a lock: a reader that meets an
+//    update tries again, a few times.
+//  - What is expected is moved by how late the application is, and what is over is left out.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "caesura/plan.hpp"
 #include "run/activity.hpp"
+#include "run/iterations.hpp"
 
 namespace caesura::run {
+
+/// What is to come, seconds of the clock unless said otherwise.
+struct Expectation {
+    plan::Obstacles obstacles;  ///< that are not over yet; of the iterations after it too
+    double begin_s = 0.0;       ///< of the iteration that runs, or of the next one
+    double length_s = 0.0;      ///< of that iteration; 0: nothing is known of its kind
+    double late_s = 0.0;        ///< how late the application is; contained in the obstacles
+    double slip_s = 0.0;        ///< the same, summed over all iterations
+    std::uint64_t kind = 0;     ///< another number: another kind of iteration than was expected
+};
 
 class Observer {
   public:
@@ -23,7 +37,11 @@ class Observer {
 
     Observer();
 
-    void begin_iteration(double now_s);
+    /// @param label  what kind of iteration it is, in the application's words.
+    void begin_iteration(double now_s, std::string_view label = {});
+    /// The iteration is about to end: from here on the next one is expected.
+    /// @param dumped  a dump was handed over: the lanes will work in the next iteration.
+    void expect_next(double now_s, bool dumped);
     void end_iteration(double now_s);
     /// Enter and leave an obstacle. Marks of one lane may nest; the outermost counts.
     void enter(Lane lane, double now_s);
@@ -45,28 +63,51 @@ class Observer {
     /// What settle() added to the marks: nothing that they say too.
     const Seen& seen() const { return seen_; }
 
-    /// What the last finished iteration says of the next: seconds since its begin.
-    plan::Obstacles predicted() const;
     double last_iteration_s() const { return last_s_.load(std::memory_order_relaxed); }
     /// Obstacles of the running iteration as recorded so far (application's thread).
-    const plan::Obstacles& recorded() const { return recorded_; }
+    const plan::Obstacles& recorded() const { return recorded_.obstacles; }
+    /// Is the outermost mark of this lane open? (application's thread)
+    bool inside(Lane lane) const { return lanes_[index(lane)].depth > 0; }
 
-    // ---- for the write lane
+    // ---- for the lanes
+    Expectation expected() const;
+    /// Seconds the application has spent in compress obstacles since the start.
+    double computing_s(double now_s) const;
+    bool application_computes() const {
+        return computing_since_s_.load(std::memory_order_acquire) >= 0.0;
+    }
     bool application_writes() const;
     double iteration_begin_s() const { return begin_s_.load(std::memory_order_relaxed); }
-    /// Predicted write obstacles of the running iteration, moved by how late the application is.
+    /// Expected write obstacles, seconds since iteration_begin_s().
     std::vector<plan::Interval> write_obstacles() const;
 
   private:
-    static constexpr std::size_t k_published = 128;  // more are not published: they are noise
-    void leave_open_calls();
-    void publish_prediction();
-    void note_drift(double relative_begin_s);
+    // Intervals of one lane beyond these are not published: they are noise.
+    static constexpr std::size_t k_published = 128;
+    static constexpr std::size_t k_ahead = 4;  // iterations looked ahead at most
+    static std::size_t index(Lane lane) { return lane == Lane::compress ? 0 : 1; }
 
-    plan::Obstacles recorded_, last_;
-    double open_compress_s_ = 0.0, open_write_s_ = 0.0;
-    int compressing_ = 0, marking_write_ = 0;
-    std::size_t write_marks_ = 0;  // of the running iteration
+    struct LaneState {
+        int depth = 0;
+        double open_s = 0.0;           // begin of the open mark
+        std::size_t next = 0;          // the expected mark that should come next
+        std::size_t of_iteration = 0;  // the first so many published ones are of this iteration
+        std::vector<plan::Interval> expected;  // these, since the begin of the iteration
+        bool matched = false;                  // the open mark is expected[next - 1]
+        double late_before_s = 0.0;            // before it was matched
+    };
+    void publish(double origin_s, std::string_view label, bool after_dump, bool next);
+    void leave_open_calls();
+    void pass(LaneState& lane, std::size_t which, double relative_s);
+    void match(LaneState& lane, std::size_t which, double relative_s);
+    IterationRecord record_until(double now_s) const;
+
+    IterationHistory history_;
+    IterationRecord recorded_;
+    std::array<LaneState, 2> lanes_;
+    std::string label_;
+    bool running_ = false, dumped_ = false, after_dump_ = false, added_ = false;
+    std::vector<std::string> ahead_;  // labels of the iterations expected, the running one first
 
     Activity activity_;
     Seen seen_;
@@ -75,12 +116,22 @@ class Observer {
 
     std::atomic<int> writing_{0};
     mutable std::atomic<bool> refused_{false};  // by application_writes(), since the last wake-up
+    std::atomic<double> computed_s_{0.0}, computing_since_s_{-1.0};  // by the clock, < 0: it is not
     std::atomic<double> begin_s_{0.0};
     std::atomic<double> last_s_{0.0};
-    std::atomic<double> drift_s_{0.0};
-    std::atomic<std::size_t> n_published_{0};
-    std::array<std::atomic<double>, k_published> published_begin_s_{};
-    std::array<std::atomic<double>, k_published> published_end_s_{};
+
+    // Published under version_, odd while being written (a sequence lock without fences: the data
+    // are released and acquired one by one).
+    struct Published {
+        std::atomic<std::size_t> count{0};
+        std::array<std::atomic<double>, k_published> begin_s{}, end_s{};
+        std::atomic<std::size_t> passed{0};  // outside the version: only ever too small
+    };
+    std::atomic<std::uint64_t> version_{0};
+    std::atomic<double> origin_s_{0.0}, length_s_{0.0}, slip_s_{0.0};
+    std::atomic<std::uint64_t> kind_{0};
+    std::atomic<double> late_s_{0.0};  // outside the version as well
+    std::array<Published, 2> published_;
 };
 
 }  // namespace caesura::run

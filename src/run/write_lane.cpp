@@ -13,7 +13,8 @@ namespace {
 std::vector<Job*> ready_jobs(DumpTask& dump, bool& more_coming) {
     std::vector<Job*> ready;
     more_coming = false;
-    for (const std::uint32_t index : dump.write_order) {
+    const auto& order = dump.plans.empty() ? dump.write_order : dump.plans.current().write_order;
+    for (const std::uint32_t index : order) {
         Job& job = dump.jobs[index];
         const JobState state = job.state.load(std::memory_order_acquire);
         if (state == JobState::compressed) ready.push_back(&job);
@@ -93,15 +94,17 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
     view.oldest_wait_s = now_s - oldest_ready_since_s_;
     view.patience_s = std::max(0.1, observer_.last_iteration_s());
     view.buffer_bytes = options_.write_buffer_bytes;
-    view.cost = dump.write_cost;
+    // A disk that is slower than expected today holds fewer bytes before the next obstacle.
+    const double scale = scale_of(dump.written_s.load(std::memory_order_relaxed),
+                                  dump.written_expected_s.load(std::memory_order_relaxed));
+    view.cost = {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale};
     const WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)
             wait_s = std::max(1e-4, decision.wait_until_s - view.now_s);
         return false;
     }
-    ready.resize(decision.take);
-    do_write(dump, ready);
+    do_write(dump, std::span(ready).subspan(decision.first, decision.take));
     oldest_ready_since_s_ = -1.0;
     return true;
 }
@@ -121,6 +124,7 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
         budget_.release(job->stored.size());
         job->stored = base::Buffer();
     }
+    note_written(dump, jobs, begin_s, end_s);
     const std::uint64_t number = writes_.load(std::memory_order_relaxed);
     Sample& sample = samples_[number % k_samples];
     sample.bytes.store(bytes, std::memory_order_relaxed);

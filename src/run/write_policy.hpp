@@ -28,12 +28,15 @@ struct WriteView {
 };
 
 struct WriteDecision {
-    std::size_t take = 0;        ///< write the first so many ready blocks now
+    std::size_t first = 0;       ///< write ready blocks from this one on,
+    std::size_t take = 0;        ///< so many, now
     double wait_until_s = -1.0;  ///< else: decide again then, or at an event; < 0: at an event only
 };
 
 /// Source: S0 §4.2 (compressed data buffer), S0 §3.2 (no write across an obstacle).
-/// Differs: a gathered write takes as many blocks as fit before the next predicted obstacle.
+/// Differs: a gathered write takes as many blocks as fit before the next predicted obstacle, from
+/// the first on that fits: a smaller one may go before one that has to wait, which is no later
+/// for it.
 WriteDecision decide_write(const WriteView& view);
 
 }  // namespace caesura::run

@@ -80,6 +80,15 @@ TEST(WritePolicy, a_block_that_fits_no_gap_is_written_when_patience_ends) {
     EXPECT_EQ(decide_write(view).take, 1u);
 }
 
+TEST(WritePolicy, a_block_that_fits_goes_before_one_that_has_to_wait) {
+    const plan::Interval obstacles[] = {{0.05, 0.2}};
+    const std::uint64_t ready[] = {40 * MB, 1 * MB, 2 * MB, 3 * MB};
+    // 49 ms of writing are 4.9 MB: the second and the third.
+    const WriteDecision decision = decide_write(view_with(obstacles, ready));
+    EXPECT_EQ(decision.first, 1u);
+    EXPECT_EQ(decision.take, 2u);
+}
+
 TEST(WritePolicy, gathers_no_more_than_the_buffer) {
     const std::uint64_t ready[] = {8 * MB, 8 * MB, 8 * MB};
     WriteView view = view_with({}, ready);

@@ -136,6 +136,7 @@ Status Writer::Impl::end_iteration() {
     }
     executor->observer().leave(run::Observer::Lane::write, now_s());
     executor->observer().end_iteration(now_s());
+    outcomes.iteration_ended(now_s());
     executor->obstacles_changed();
     open_dump.reset();
     in_iteration = false;

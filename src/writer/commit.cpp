@@ -44,7 +44,7 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
             task->compress_order.push_back(i);
             task->write_order.push_back(i);
         }
-        task->next_compress = static_cast<std::uint32_t>(n);
+        task->n_begun = static_cast<std::uint32_t>(n);
         task->n_compressed = static_cast<std::uint32_t>(n);
         task->sink = std::make_unique<writer::RegionSink>(
             *file,

@@ -172,9 +172,10 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     if (Status status = impl->load_calibration(); !status.ok()) return status;
     impl->read_binding(node.ok() ? node->get() : nullptr);
     run::ExecutorOptions lanes;
-    lanes.compress_threads = impl->options.compress_threads;
+    lanes.compress_threads = impl->options.cooperative ? 0 : impl->options.compress_threads;
     lanes.planning = impl->options.planning;
     lanes.idle_priority = impl->options.idle_priority;
+    lanes.algorithm = impl->options.algorithm;
     lanes.write_buffer_bytes = impl->options.write_buffer_bytes;
     lanes.trace = !impl->options.trace_path.empty();
     impl->executor = std::make_unique<run::Executor>(lanes, impl->budget, impl->pool);

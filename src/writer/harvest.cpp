@@ -43,10 +43,34 @@ void Writer::Impl::harvest_task(writer::InFlight& dump) {
             dump.overflow.push_back(
                 {job.label, job.dataset, job.filter_mask, job.chunk, std::move(job.stored)});
     }
+    if (!task.plans.empty()) harvest_plan(task);
     dump.features.clear();
     dump.sources_free = true;
     dump.durable = dump.overflow.empty();
     dump.task = nullptr;
+}
+
+// What the dump was planned to be beside what it was. Its plan is the first that was made with the
+// time that takes; those that came after reality had departed from it do not flatter it.
+void Writer::Impl::harvest_plan(run::DumpTask& task) {
+    const run::Plan& plan = task.plans[task.plans.count() > 1 ? 1 : 0];
+    const double end_s = task.last_write_end_s.load();
+    outcomes.dump_ended(task.dump, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
+    if (options.trace_path.empty()) return;
+    const auto note = [&](const char* kind, const std::string& name, double begin_s, double until_s,
+                          std::uint64_t bytes) {
+        plan_trace.add({kind, name, begin_s, until_s, task.iteration, bytes});
+    };
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        const run::Job& job = task.jobs[i];
+        const run::TaskTimes& times = plan.times[i];
+        if (!times.planned) continue;
+        note("planned_compress", job.label, times.compress_begin_s, times.compress_end_s,
+             job.stored_bytes);
+        note("planned_write", job.label, times.write_begin_s, times.write_end_s, job.stored_bytes);
+    }
+    note("planned_dump", "dump, planned", plan.made_s, plan.end_s, 0);
+    if (end_s > 0.0) note("dump", "dump", plan.made_s, end_s, 0);
 }
 
 void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {

@@ -19,6 +19,7 @@
 #include "run/observation.hpp"
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
+#include "writer/outcomes.hpp"
 #include "writer/region_sink.hpp"
 #include "writer/reservation.hpp"
 #include "writer/wire.hpp"
@@ -137,7 +138,7 @@ struct Writer::Impl {
     void settle_observation(double now_s);
 
     // ---- iterations and puts (writer.cpp, put.cpp)
-    void begin_iteration(std::uint64_t number);
+    void begin_iteration(std::uint64_t number, std::string_view label);
     void enter(Lane lane);
     void leave(Lane lane, double begin_s);
     void begin_dump(const writer::DumpTime& time);
@@ -176,6 +177,7 @@ struct Writer::Impl {
     // ---- finished work (harvest.cpp)
     void harvest();
     void harvest_task(writer::InFlight& dump);
+    void harvest_plan(run::DumpTask& task);
     void learn_job(const writer::InFlight& dump, std::size_t index);
     void learn_writes();
 
@@ -247,6 +249,7 @@ struct Writer::Impl {
     std::optional<predict::Profile> profile;  // measured on this class of machines
     predict::WriteModel write_model;
     WriterReport totals;
+    writer::Outcomes outcomes;
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};
     double trace_origin_s = 0.0;
     double cores = 1.0;  // this rank's share of those it may run on

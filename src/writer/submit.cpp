@@ -36,14 +36,6 @@ run::WriteCost cost_of(const predict::WriteModel& model) {
     return cost;
 }
 
-std::vector<std::uint32_t> order_by(const std::vector<double>& begin_s) {
-    std::vector<std::uint32_t> order(begin_s.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return begin_s[a] < begin_s[b]; });
-    return order;
-}
-
 }  // namespace
 
 // The manifest and the stored description of each dataset; rank 0 commits it.
@@ -98,40 +90,24 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
     }
 }
 
-// Orders for both lanes. Obstacles are those of the iteration that ends now (S0: n predicts n+1).
+// The plan the lanes begin with; a worker makes a better one. Obstacles are those expected of the
+// next iteration (S0: n predicts n+1).
 void Writer::Impl::plan_jobs(Assembly& assembly) {
     const double begin_s = now_s();
     run::DumpTask& task = *assembly.task;
     task.write_cost = cost_of(write_model);
-    std::vector<plan::Job> jobs(task.n_jobs);
-    for (std::size_t i = 0; i < task.n_jobs; ++i)
-        jobs[i] = {assembly.compress_s[i],
-                   write_model.predict_s(static_cast<std::uint64_t>(assembly.predicted[i].mean))};
-    task.compress_order = order_by(std::vector<double>(task.n_jobs, 0.0));
-    task.write_order = task.compress_order;
-    if (options.planning) {
-        // On the caller's thread, in the application's time: a tenth of a millisecond.
-        plan::Rules rules;
-        rules.search_steps = plan::k_search_steps_per_ms / 10;
-        const auto schedule =
-            plan::schedule(options.algorithm, jobs, executor->observer().recorded(), rules);
-        if (schedule.ok()) {
-            task.compress_order = order_by(schedule->compress_begin_s);
-            task.write_order = order_by(schedule->write_begin_s);
-            if (!options.trace_path.empty())
-                for (std::size_t i = 0; i < task.n_jobs; ++i) {
-                    const auto note = [&](const char* kind, double at_s, double length_s) {
-                        plan_trace.add({kind, task.jobs[i].label, begin_s + at_s,
-                                        begin_s + at_s + length_s, iteration,
-                                        static_cast<std::uint64_t>(assembly.predicted[i].mean)});
-                    };
-                    note("planned_compress", schedule->compress_begin_s[i], jobs[i].compress_s);
-                    note("planned_write", schedule->write_begin_s[i], jobs[i].write_s);
-                }
-        } else {
-            say("planning failed, keeping the order of generation: " + schedule.status().message());
-        }
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        task.jobs[i].expected_compress_s = assembly.compress_s[i];
+        task.jobs[i].expected_write_s =
+            write_model.predict_s(static_cast<std::uint64_t>(assembly.predicted[i].mean));
     }
+    task.compress_order.resize(task.n_jobs);
+    std::iota(task.compress_order.begin(), task.compress_order.end(), 0u);
+    task.write_order = task.compress_order;
+    executor->observer().expect_next(begin_s, true);
+    if (options.planning)
+        if (const Status status = executor->plan(task); !status.ok())
+            say("planning failed, keeping the order of generation: " + status.message());
     totals.plan_s += now_s() - begin_s;
     trace_application("plan", "plan", begin_s);
 }
@@ -201,6 +177,7 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
     flight.job_fields = std::move(assembly.job_fields);
     in_flight.push_back(std::move(flight));
     iteration_of_dump[next_dump] = iteration;
+    if (options.planning) outcomes.submitted(next_dump, executor->observer().expected().length_s);
     ++next_dump;
     ++totals.dumps;
     if (Status status = executor->submit(std::move(assembly.task)); !status.ok()) {

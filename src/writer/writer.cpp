@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "base/file.hpp"
 #include "writer/impl.hpp"
@@ -56,8 +58,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
 }
 
-Iteration Writer::begin_iteration(std::uint64_t number) {
-    impl_->begin_iteration(number);
+Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) {
+    impl_->begin_iteration(number, label);
     return Iteration(this);
 }
 
@@ -85,6 +87,15 @@ WriterReport Writer::report() const {
     report.compress_s = counters.compress_s;
     report.write_s = counters.write_s;
     report.writes = counters.writes;
+    report.plan_s += counters.plan_s;
+    report.replans = counters.replans;
+    report.compress_interference_s = counters.compress_interference_s;
+    report.planned_dumps = impl_->outcomes.dumps();
+    report.planned_end_s = impl_->outcomes.planned_end_s();
+    report.actual_end_s = impl_->outcomes.actual_end_s();
+    report.planned_iteration_s = impl_->outcomes.planned_iteration_s();
+    report.actual_iteration_s = impl_->outcomes.actual_iteration_s();
+    report.plan_deviation = impl_->outcomes.deviation();
     report.spare_bytes = impl_->free_space.bytes();
     report.peak_memory_bytes = impl_->budget.peak_bytes();
     return report;
@@ -97,6 +108,24 @@ Iteration::Iteration(Iteration&& other) noexcept : writer_(std::exchange(other.w
 Iteration::~Iteration() = default;
 
 Busy Iteration::busy(Lane lane) { return Busy(writer_, lane); }
+
+double Iteration::compress_for(double seconds) {
+    const Writer::Impl& impl = *writer_->impl_;
+    return impl.executor->compress_until(impl.now_s() + seconds, {});
+}
+
+bool Iteration::wait_until(const std::function<bool()>& done, double at_most_s) {
+    constexpr auto k_poll = std::chrono::microseconds(30);
+    const Writer::Impl& impl = *writer_->impl_;
+    const double deadline_s = impl.now_s() + at_most_s;
+    for (;;) {
+        if (done()) return true;
+        (void)impl.executor->compress_until(deadline_s, done);
+        if (done()) return true;
+        if (impl.now_s() >= deadline_s) return false;
+        std::this_thread::sleep_for(k_poll);  // not a spin: the write lane may need this core
+    }
+}
 
 Dump Iteration::begin_dump(double time, double dt, double time_unit_si) {
     writer_->impl_->begin_dump({time, dt, time_unit_si});
@@ -125,7 +154,7 @@ Busy::~Busy() {
 
 // ----------------------------------------------------------------------- Impl: iterations
 
-void Writer::Impl::begin_iteration(std::uint64_t number) {
+void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label) {
     if (in_iteration && misuse.ok())
         misuse = {
             StatusCode::invalid_argument,
@@ -137,7 +166,8 @@ void Writer::Impl::begin_iteration(std::uint64_t number) {
     iteration = number;
     iteration_begin_s = now_s();
     listener.end();
-    executor->observer().begin_iteration(iteration_begin_s);
+    executor->observer().begin_iteration(iteration_begin_s, label);
+    outcomes.iteration_began(iteration_begin_s);
     listener.begin(*executor);
 }
 
@@ -145,15 +175,13 @@ void Writer::Impl::enter(Lane lane) {
     const auto which =
         lane == Lane::compress ? run::Observer::Lane::compress : run::Observer::Lane::write;
     listener.moved_here();
-    executor->observer().enter(which, now_s());
+    executor->enter(which);
 }
 
 void Writer::Impl::leave(Lane lane, double begin_s) {
     const bool write = lane == Lane::write;
     listener.moved_here();
-    executor->observer().leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress,
-                               now_s());
-    if (write) executor->obstacles_changed();
+    executor->leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress);
     trace_application("obstacle", write ? "write" : "compress", begin_s);
 }
 

@@ -1,0 +1,200 @@
+// The executor's planning: the caller's plan at submit, better ones by a worker, new ones when
+// reality departs; and what is measured of the workers for the planner's sake.
+#include <pthread.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <new>
+
+#include "run/executor.hpp"
+
+namespace caesura::run {
+namespace {
+
+void add(std::atomic<double>& sum, double value) {
+    double old = sum.load(std::memory_order_relaxed);
+    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
+    }
+}
+
+double load(const std::atomic<double>& value) { return value.load(std::memory_order_relaxed); }
+
+}  // namespace
+
+// What is left of the dump by now.
+PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const {
+    PlanningView view;
+    view.now_s = clock_.now_s();
+    const double compress_scale =
+        scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
+    const double write_scale = scale_of(load(dump.written_s), load(dump.written_expected_s));
+    left.resize(dump.n_jobs);
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) {
+        const Job& job = dump.jobs[i];
+        const JobState state = job.state.load(std::memory_order_acquire);
+        left[i].written = state == JobState::written || state == JobState::overflowed;
+        const bool compressed = state == JobState::compressed;
+        left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.stored_bytes)
+                                                    : job.expected_write_s);
+        const double whole_s = compress_scale * job.expected_compress_s;
+        left[i].compress_s = compressed ? 0.0 : whole_s;
+        if (!compressed && job.begun.load(std::memory_order_acquire))
+            left[i].compress_s =
+                std::max(0.1 * whole_s, whole_s - (view.now_s - load(job.begun_s)));
+    }
+    view.jobs = left;
+    view.expected = observer_.expected();
+    const auto threads = static_cast<double>(std::max<std::size_t>(1, workers_.size()));
+    view.rates = {threads * load(rate_free_), threads * load(rate_busy_)};
+    view.rules.resumable = options_.idle_priority && !workers_.empty();
+    view.rules.search_steps = options_.search_steps;
+    return view;
+}
+
+Status Executor::plan(DumpTask& dump) {
+    dump.plans.allocate(dump.n_jobs);
+    std::vector<JobLeft> left, ahead;
+    PlanningView view = view_of(dump, left);
+    for (const auto& earlier : dumps_) {
+        if (earlier->phase.load(std::memory_order_acquire) != DumpPhase::running) continue;
+        (void)view_of(*earlier, ahead);
+        for (const JobLeft& job : ahead) {
+            if (job.written) continue;
+            view.compress_ahead_s += job.compress_s;
+            view.write_ahead_s += job.write_s;
+        }
+    }
+    // Whatever algorithm is asked for: here the application waits.
+    view.algorithm = plan::Algorithm::ext_johnson_backfill;
+    Plan& seed = dump.plans[0];
+    if (Status status = make_plan(view, seed); !status.ok()) return status;
+    dump.compress_order = seed.compress_order;
+    dump.write_order = seed.write_order;
+    if (options_.algorithm != view.algorithm) dump.plans.want();
+    return {};
+}
+
+// By a worker, between two jobs. Dumps before this one have begun all their compressions; of this
+// one and those after it no memory can go as long as this worker has not moved on.
+void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
+    Plans& plans = dump.plans;
+    if (plans.empty() || dump.all_begun()) return;
+    if (departed(plans.current(), observer_.expected())) plans.want();
+    Plan* next = plans.begin();
+    if (!next) return;
+    const bool again =
+        plans.count() > 1 || options_.algorithm == plan::Algorithm::ext_johnson_backfill;
+    const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
+    Status status;
+    try {
+        std::vector<JobLeft> left;
+        PlanningView view = view_of(dump, left);
+        view.algorithm = options_.algorithm;
+        status = make_plan(view, *next);
+    } catch (const std::bad_alloc&) {
+        status = {StatusCode::no_space, "out of memory"};
+    }
+    // Without a new plan the old one is followed: planning never fails a dump.
+    if (status.ok())
+        plans.publish();
+    else
+        plans.abandon();
+    add(plan_s_, clock_.thread_cpu_s() - cpu_begin_s);
+    if (again) replans_.fetch_add(1, std::memory_order_relaxed);
+    if (trace)
+        trace->add(
+            {"plan", again ? "plan again" : "plan", begin_s, clock_.now_s(), dump.iteration, 0});
+    write_event_.raise();
+}
+
+void Executor::note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s) {
+    add(dump.compressed_s, cpu_s);
+    add(dump.compressed_expected_s, job.expected_compress_s);
+    if (dump.plans.empty()) return;
+    const auto index = static_cast<std::size_t>(&job - dump.jobs.get());
+    const Plan& plan = dump.plans.current();
+    const TaskTimes& times = plan.times[index];
+    if (times.planned && departed(plan, end_s - times.compress_end_s)) dump.plans.want();
+}
+
+// Write lane. Blocks that are written together end together: early for all but the last.
+void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s,
+                            double end_s) {
+    double expected_s = 0.0, planned_end_s = 0.0;
+    const Plan& plan = dump.plans.current();
+    for (const Job* job : jobs) {
+        expected_s += dump.write_cost.seconds(job->stored_bytes);
+        if (dump.plans.empty()) continue;
+        const TaskTimes& times = plan.times[static_cast<std::size_t>(job - dump.jobs.get())];
+        if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);
+    }
+    expected_s -= static_cast<double>(jobs.size() - 1) * dump.write_cost.latency_s;
+    add(dump.written_s, end_s - begin_s);
+    add(dump.written_expected_s, expected_s);
+    dump.last_write_end_s.store(end_s, std::memory_order_relaxed);
+    // A write that is early changes nothing for the others.
+    if (planned_end_s > 0.0 && end_s > planned_end_s && departed(plan, end_s - planned_end_s)) {
+        dump.plans.want();
+        compress_event_.raise();
+    }
+}
+
+// After each job of a worker: how much of the time that the application left free it got.
+void Executor::note_rate(double begin_s, double end_s, double computing_s, double cpu_s) {
+    constexpr double k_new = 0.25;  // weight of one job
+    const double free_s = end_s - begin_s - std::clamp(computing_s, 0.0, end_s - begin_s);
+    if (!(cpu_s > 0.0) || free_s < 0.25 * cpu_s) return;  // it ran on a core of its own
+    const double rate = std::clamp(cpu_s / free_s, 0.05, 1.0);
+    rate_free_.store((1.0 - k_new) * load(rate_free_) + k_new * rate, std::memory_order_relaxed);
+}
+
+double Executor::workers_cpu_s() const {
+    double sum_s = 0.0;
+    for (const auto& worker : workers_) {
+        clockid_t clock{};
+        timespec time{};
+        // The threads live as long as `workers_`; a clock that cannot be read counts nothing.
+        auto& thread = const_cast<std::thread&>(worker->thread);
+        if (::pthread_getcpuclockid(thread.native_handle(), &clock) == 0 &&
+            ::clock_gettime(clock, &time) == 0)
+            sum_s += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+    }
+    return sum_s;
+}
+
+void Executor::enter(Observer::Lane lane) {
+    const double now_s = clock_.now_s();
+    const bool outermost = !observer_.inside(lane);
+    observer_.enter(lane, now_s);
+    if (lane == Observer::Lane::write || !outermost) return;
+    entered_s_ = -1.0;
+    if (written_.load(std::memory_order_acquire) == submitted_.load(std::memory_order_relaxed))
+        return;  // nothing is under way that could disturb
+    entered_s_ = now_s;
+    entered_cpu_s_ = workers_cpu_s();
+}
+
+void Executor::leave(Observer::Lane lane) {
+    const double now_s = clock_.now_s();
+    observer_.leave(lane, now_s);
+    if (!observer_.inside(lane)) {
+        if (lane == Observer::Lane::write) obstacles_changed();
+        if (lane == Observer::Lane::compress && gated()) compress_event_.raise();
+    }
+    if (lane == Observer::Lane::write || observer_.inside(lane) || entered_s_ < 0.0) return;
+    const double cpu_s = workers_cpu_s() - entered_cpu_s_;
+    interference_s_ += cpu_s;
+    // Idle workers prove nothing: only time in which there was something left to begin counts.
+    bool waiting = false;
+    for (const auto& dump : dumps_) waiting |= !dump->all_begun();
+    if (!waiting || workers_.empty()) return;
+    constexpr double k_old = 0.9;  // weight of earlier obstacles at each new one
+    busy_cpu_s_ = k_old * busy_cpu_s_ + cpu_s;
+    busy_wall_s_ = k_old * busy_wall_s_ + now_s - entered_s_;
+    if (busy_wall_s_ > 0.0)
+        rate_busy_.store(busy_cpu_s_ / busy_wall_s_ / static_cast<double>(workers_.size()),
+                         std::memory_order_relaxed);
+}
+
+}  // namespace caesura::run
