@@ -80,6 +80,7 @@ void World::begin_write(Rank& rank) {
     WriteView view;
     view.now_s = now_s_;
     view.planning = mode_ == Mode::caesura;
+    view.in_order = scenario_.output.write_in_order;
     view.draining = rank.draining();
     view.application_on = rank.phase().network;
     view.gap = rank.network.gap(now_s_);
@@ -97,9 +98,9 @@ void World::begin_write(Rank& rank) {
         return;
     }
     double bytes = 0.0;
-    rank.writing.assign(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(choice.take));
-    for (std::size_t i = 0; i < choice.take; ++i) {
+    for (std::size_t i = choice.first; i < choice.first + choice.take; ++i) {
         bytes += ready_bytes_[i] * ready_[i]->piece.write_factor;
+        rank.writing.push_back(ready_[i]);
         rank.to_write.erase(std::find(rank.to_write.begin(), rank.to_write.end(), ready_[i]));
     }
     start_write(rank, bytes, scenario_.storage.latency_s);

@@ -14,6 +14,7 @@ namespace caesura::simulate {
 struct WriteView {
     double now_s = 0.0;
     bool planning = true;
+    bool in_order = false;          ///< only the first ready block may begin a write
     bool draining = false;          ///< the application waits for the lane to be empty
     bool application_on = false;    ///< the application is communicating now
     Expected::Gap gap;              ///< before the next expected obstacle
@@ -27,7 +28,8 @@ struct WriteView {
 };
 
 struct WriteChoice {
-    std::size_t take = 0;   ///< write the first so many now
+    std::size_t first = 0;  ///< write ready blocks from this one on,
+    std::size_t take = 0;   ///< so many, now
     double again_s = -1.0;  ///< else: decide again then, or at an event; < 0: at an event only
 };
 
