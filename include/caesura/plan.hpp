@@ -70,8 +70,9 @@ struct Rules {
     /// it is.
     std::uint64_t search_steps = 20 * k_search_steps_per_ms;
     std::uint64_t seed = 0;  ///< of Algorithm::search and of the scenarios
-    /// Algorithm::search: shorten the mean end of execute() over scenarios drawn from the spreads
-    /// of jobs and obstacles, not the end that is due when everything lasts as expected.
+    /// Algorithm::search: shorten the mean end of execute() over worlds drawn from the spreads of
+    /// jobs and obstacles, not the end that is due when everything lasts as expected. The schedule
+    /// is what its orders give when everything does.
     bool robust = false;
 };
 

@@ -9,7 +9,7 @@
 
 #include <tuple>
 
-#include "plan/orders.hpp"
+#include "plan/scenarios.hpp"
 
 namespace caesura::plan {
 namespace {
@@ -229,6 +229,12 @@ Order by_begin(const Begins& begin_s, End end_s) {
 
 }  // namespace
 
+Execution run_orders(const Orders& orders, std::span<const Job> expected,
+                     const Obstacles& expected_obstacles, std::span<const Job> real,
+                     const Obstacles& real_obstacles, bool resumable) {
+    return World(orders, expected, expected_obstacles, real, real_obstacles, resumable).run();
+}
+
 Orders orders_of(const Schedule& schedule, std::span<const Job> jobs) {
     return {by_begin(schedule.compress_begin_s,
                      [&](std::size_t j) { return schedule.compress_end_s[j]; }),
@@ -249,7 +255,7 @@ Result<Execution> execute(const Orders& orders, std::span<const Job> expected,
             fmt::format("{} jobs are expected, but {} are real", expected.size(), real.size()));
     if (Status s = check_order("compress", orders.compress, real.size()); !s.ok()) return s;
     if (Status s = check_order("write", orders.write, real.size()); !s.ok()) return s;
-    return World(orders, expected, expected_obstacles, real, real_obstacles, rules.resumable).run();
+    return run_orders(orders, expected, expected_obstacles, real, real_obstacles, rules.resumable);
 }
 
 }  // namespace caesura::plan

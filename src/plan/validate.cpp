@@ -39,7 +39,9 @@ Status validate(std::span<const Job> jobs, const Obstacles& obstacles) {
     double total_s = 0.0;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
         for (const auto& [task, duration_s] :
-             {std::pair{"compress_s", jobs[j].compress_s}, std::pair{"write_s", jobs[j].write_s}}) {
+             {std::pair{"compress_s", jobs[j].compress_s}, std::pair{"write_s", jobs[j].write_s},
+              std::pair{"compress_spread_s", jobs[j].compress_spread_s},
+              std::pair{"write_spread_s", jobs[j].write_spread_s}}) {
             if (!std::isfinite(duration_s) || duration_s < 0.0)
                 return {StatusCode::invalid_argument,
                         fmt::format("{} of job {} is {}; durations must be finite and >= 0", task,
@@ -47,6 +49,10 @@ Status validate(std::span<const Job> jobs, const Obstacles& obstacles) {
             total_s += duration_s;
         }
     }
+    if (!std::isfinite(obstacles.spread_s) || obstacles.spread_s < 0.0)
+        return {StatusCode::invalid_argument,
+                fmt::format("the spread of the obstacles is {} s; it must be finite and >= 0",
+                            obstacles.spread_s)};
     if (Status s = validate_lane("compress", obstacles.compress); !s.ok()) return s;
     if (Status s = validate_lane("write", obstacles.write); !s.ok()) return s;
     // No task begins later than this sum, so every time computed from here on is finite.

@@ -4,7 +4,7 @@
 //  - A schedule is an order of the jobs plus a rule for placing one task; both are deterministic.
 #include <fmt/format.h>
 
-#include "plan/orders.hpp"
+#include "plan/scenarios.hpp"
 
 namespace caesura::plan {
 
@@ -67,6 +67,8 @@ Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,
         case Algorithm::two_lists_greedy:
             return two_lists_greedy(jobs, obstacles, rules.resumable);
         case Algorithm::search:
+            if (rules.robust && has_spread(jobs, obstacles))
+                return robust_schedule(jobs, obstacles, rules);
             return list(search_order(jobs, obstacles, rules), Placing::backfill);
     }
     return Status(

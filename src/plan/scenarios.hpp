@@ -1,0 +1,31 @@
+// Worlds that may come, drawn from the spreads of durations and obstacles, and plans for them.
+//
+// Invariants:
+//  - The same random numbers give the same worlds.
+#pragma once
+
+#include "plan/packing.hpp"
+
+namespace caesura::plan {
+
+struct Scenario {
+    std::vector<Job> jobs;
+    Obstacles obstacles;
+};
+
+/// Every duration and every begin and end of an obstacle drawn on its own from a normal
+/// distribution around what is expected; obstacles keep their order and never overlap.
+/// Source: S0 §5.4.1. Differs: a duration is at least a tenth of what is expected.
+Scenario draw_scenario(std::span<const Job> jobs, const Obstacles& obstacles, Random& random);
+
+bool has_spread(std::span<const Job> jobs, const Obstacles& obstacles);
+
+/// execute() of what has been checked.
+Execution run_orders(const Orders& orders, std::span<const Job> expected,
+                     const Obstacles& expected_obstacles, std::span<const Job> real,
+                     const Obstacles& real_obstacles, bool resumable);
+
+/// Algorithm::search with Rules::robust; see robust.cpp.
+Schedule robust_schedule(std::span<const Job> jobs, const Obstacles& obstacles, const Rules& rules);
+
+}  // namespace caesura::plan
