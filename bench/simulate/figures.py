@@ -7,9 +7,9 @@ Writes out/bench/simulate.json and a picture a figure. S0's text gives no number
 what it says in words is checked in numbers, and the two overheads its artifact prints stand beside
 ours.
 
-Each figure is run by S0's rules (a compression is never suspended; what collides waits; ExtJohnson
-with backfilling; the first task of the heaviest rank to the lightest) and by ours (compressions at
-idle priority are suspended; the default planner; the task that helps most).
+Each figure is run by S0's rules (a compression is never suspended; what collides waits; tasks go in
+planned order, ExtJohnson with backfilling; the first task of the heaviest rank to the lightest) and
+by ours (compressions at idle priority are suspended; default planner; the move that helps most).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SCENARIOS = HERE / "scenarios"
 S0 = {
     "writer": {
         "algorithm": "ext_johnson_backfill", "resumable": False, "balance": "first_to_last",
-        "dumps_in_flight": 1,
+        "dumps_in_flight": 1, "write_in_order": True,
     },
     "conflict": {"communicate_slowdown": math.inf},
 }  # fmt: skip
