@@ -500,3 +500,36 @@ del dump, iteration, mark
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"planning": False}, {"idle_priority": False}, {"algorithm": "two_lists_greedy"}],
+)
+def test_how_the_lanes_run_changes_no_value(tmp_path, how):
+    arrays = [wave(phase=n) for n in range(4)]
+    write(tmp_path / "run.h5", arrays, absolute=BOUND, **how)
+    with caesura.open(tmp_path / "run.h5") as file:
+        for n, array in enumerate(arrays):
+            stored = file[f"/data/{n}/meshes/rho"][...].astype(np.float64)
+            assert np.max(np.abs(stored - array)) <= BOUND
+
+
+def test_a_cooperative_writer_compresses_where_it_is_let(tmp_path):
+    array = wave()
+    with caesura.Writer(tmp_path / "run.h5", absolute=BOUND, cooperative=True) as writer:
+        field = writer.define_field("rho", array.dtype, array.shape)
+        with writer.iteration(0, label="step") as iteration:
+            iteration.begin_dump(time=0.0).put(field, array)
+        with writer.iteration(1, label="regrid") as iteration:
+            assert iteration.compress_for(60.0) > 0.0
+            assert iteration.compress_for(60.0) == 0.0  # nothing is left
+            assert iteration.wait_until(lambda: True, 60.0)
+            assert not iteration.wait_until(lambda: False, 1e-4)
+            with pytest.raises(ZeroDivisionError):
+                iteration.wait_until(lambda: 1 // 0, 60.0)
+    report = writer.report()
+    assert report.planned_dumps == 1
+    with caesura.open(tmp_path / "run.h5") as file:
+        stored = file["/data/0/meshes/rho"][...].astype(np.float64)
+        assert np.max(np.abs(stored - array)) <= BOUND

@@ -52,6 +52,44 @@ TEST(CApi, options_are_named_by_what_they_may_be) {
     EXPECT_EQ(writer, nullptr);
 }
 
+TEST(CApi, a_cooperative_writer_compresses_where_it_is_let) {
+    const std::string path = temporary("caesura_capi_cooperative_");
+    caesura_writer* writer = nullptr;
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.cooperative = 1;
+    double spent_s = -1.0;
+    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer), CAESURA_OK);
+    EXPECT_EQ(caesura_compress_for(writer, 1.0, &spent_s), CAESURA_INVALID_ARGUMENT);
+    const std::uint64_t shape[] = {1024}, offset[] = {0};
+    const std::vector<float> values(1024, 1.5f);
+    std::uint32_t field = 0;
+    ASSERT_EQ(
+        caesura_define_field(writer, "a", CAESURA_FLOAT32, 1, shape, CAESURA_ABSOLUTE, 0.1, &field),
+        CAESURA_OK);
+    ASSERT_EQ(caesura_begin_iteration_of(writer, 0, "step"), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_iteration(writer, 1), CAESURA_OK);
+    EXPECT_EQ(caesura_compress_for(writer, 60.0, &spent_s), CAESURA_OK);
+    EXPECT_GT(spent_s, 0.0);
+    EXPECT_EQ(caesura_compress_for(writer, 60.0, &spent_s), CAESURA_OK);
+    EXPECT_EQ(spent_s, 0.0) << "nothing is left";
+    int asked = 0, is_done = 0;
+    const auto third_time = [](void* context) {
+        return ++*static_cast<int*>(context) == 3 ? 1 : 0;
+    };
+    EXPECT_EQ(caesura_wait_until(writer, nullptr, nullptr, 1.0, &is_done),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_wait_until(writer, third_time, &asked, 60.0, &is_done), CAESURA_OK);
+    EXPECT_EQ(is_done, 1);
+    EXPECT_EQ(asked, 3);
+    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK);
+    EXPECT_EQ(caesura_writer_close(writer), CAESURA_OK) << caesura_last_error();
+    std::filesystem::remove(path);
+}
+
 TEST(CApi, bounds_and_dtypes_are_checked) {
     const std::string path = temporary("caesura_capi_bounds_");
     caesura_writer* writer = nullptr;

@@ -33,14 +33,16 @@ Job* Executor::job_before(double deadline_s, DumpTask*& dump) {
 
 double Executor::compress_until(double deadline_s, const std::function<bool()>& done) {
     const double begin_s = clock_.now_s();
+    double spent_s = 0.0;  // exactly 0 if nothing was to be done
     while (clock_.now_s() < deadline_s && error_state_.load(std::memory_order_acquire) == 0 &&
            !(done && done())) {
         DumpTask* dump = nullptr;
         Job* job = job_before(deadline_s, dump);
         if (!job) break;
         compress(*job, *dump, options_.trace ? &help_trace_ : nullptr, &help_compress_s_);
+        spent_s = clock_.now_s() - begin_s;
     }
-    return clock_.now_s() - begin_s;
+    return spent_s;
 }
 
 }  // namespace caesura::run

@@ -156,10 +156,11 @@ void Executor::compress_loop(Worker& worker) {
         Job* job = nullptr;
         double wait_s = base::Event::k_forever_s;
         if (error_state_.load(std::memory_order_acquire) == 0) {
-            if (at_dump < submitted_.load(std::memory_order_acquire))
+            const bool waited_for = draining_.load(std::memory_order_acquire) != 0 ||
+                                    stopping_.load(std::memory_order_acquire);
+            if (!waited_for && at_dump < submitted_.load(std::memory_order_acquire))
                 improve(*dump_at(at_dump), trace);
-            const bool hold = gated() && draining_.load(std::memory_order_acquire) == 0 &&
-                              !stopping_.load(std::memory_order_acquire);
+            const bool hold = gated() && !waited_for;
             job =
                 hold ? next_job_outside_obstacles(at_dump, dump, wait_s) : next_job(at_dump, dump);
         }

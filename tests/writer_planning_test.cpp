@@ -1,0 +1,146 @@
+// The whole writer under every way of running its lanes: every value arrives whatever is planned,
+// and cooperative mode compresses where it is let, in the time it is given.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <numbers>
+
+#include "caesura/writer.hpp"
+#include "stock_reader.hpp"
+
+namespace caesura {
+namespace {
+
+constexpr std::uint64_t k_dumps = 4;
+const Shape k_shape{32, 64, 64};
+constexpr double k_bound = 1e-3;
+
+std::vector<float> field_of(std::uint64_t dump) {
+    std::vector<float> values(k_shape.count());
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(
+            std::sin(1e-3 * std::numbers::pi * static_cast<double>(i * (dump + 1))));
+    return values;
+}
+
+class WriterPlanning : public ::testing::Test {
+  protected:
+    std::string path_ = ::testing::TempDir() + fmt::format("caesura_planning_{}.h5", ::getpid());
+    void TearDown() override { std::filesystem::remove(path_); }
+
+    static WriterOptions options() {
+        WriterOptions options;
+        options.chunk_bytes = 64u << 10;
+        options.durable = false;
+        return options;
+    }
+
+    // Dumps of every second iteration, regrids of every third; `wait` is the rest of an iteration.
+    template <class Wait>
+    WriterReport run(const WriterOptions& options, Wait&& wait) {
+        auto writer = Writer::create(path_, nullptr, options);
+        EXPECT_TRUE(writer.ok()) << writer.status().message();
+        auto rho = (*writer)->define_field("rho", float32, k_shape, absolute(k_bound));
+        for (std::uint64_t n = 0; n < 2 * k_dumps; ++n) {
+            auto iteration = (*writer)->begin_iteration(n, n % 3 == 2 ? "regrid" : "step");
+            {
+                auto busy = iteration.busy(Lane::compress);
+                auto nested = iteration.busy(Lane::write);
+            }
+            wait(iteration);
+            if (n % 2 == 0) {
+                const auto values = field_of(n / 2);
+                auto dump = iteration.begin_dump(0.0);
+                EXPECT_TRUE(dump.put(*rho, {Shape::filled(3, 0), k_shape}, values.data()).ok());
+            }
+            EXPECT_TRUE(iteration.end().ok());
+        }
+        const Status closed = (*writer)->close();
+        EXPECT_TRUE(closed.ok()) << closed.message();
+        expect_values();
+        return (*writer)->report();
+    }
+
+    void expect_values() {
+        for (std::uint64_t dump = 0; dump < k_dumps; ++dump) {
+            const auto stored =
+                testing::read_dataset(path_, fmt::format("/data/{}/meshes/rho", 2 * dump));
+            const auto values = field_of(dump);
+            ASSERT_EQ(stored.values.size(), values.size()) << "dump " << dump;
+            for (std::size_t i = 0; i < values.size(); ++i)
+                ASSERT_LE(std::abs(stored.values[i] - values[i]), k_bound) << dump << " " << i;
+        }
+    }
+};
+
+TEST_F(WriterPlanning, every_way_of_running_writes_every_value) {
+    for (const bool planning : {true, false})
+        for (const bool idle : {true, false})
+            for (const int threads : {1, 3}) {
+                WriterOptions how = options();
+                how.planning = planning;
+                how.idle_priority = idle;
+                how.compress_threads = threads;
+                SCOPED_TRACE(
+                    fmt::format("planning {} idle {} threads {}", planning, idle, threads));
+                const WriterReport report = run(how, [](Iteration&) {});
+                EXPECT_EQ(report.dumps, k_dumps);
+                EXPECT_EQ(report.blocks, k_dumps * 8);
+                if (!planning) EXPECT_EQ(report.planned_dumps, 0u);
+            }
+}
+
+TEST_F(WriterPlanning, cooperative_mode_compresses_where_it_is_let) {
+    WriterOptions how = options();
+    how.cooperative = true;
+    double spent_s = 0.0;
+    const WriterReport report = run(how, [&](Iteration& iteration) {
+        while (const double step_s = iteration.compress_for(60.0)) spent_s += step_s;
+    });
+    EXPECT_GT(spent_s, 0.0);
+    EXPECT_GE(spent_s, 0.5 * report.compress_s) << "the time was there";
+}
+
+TEST_F(WriterPlanning, cooperative_mode_that_is_never_let_is_done_at_close) {
+    WriterOptions how = options();
+    how.cooperative = true;
+    const WriterReport report = run(how, [](Iteration&) {});
+    EXPECT_EQ(report.blocks, k_dumps * 8);
+    const WriterReport no_time = run(how, [](Iteration& iteration) {
+        EXPECT_EQ(iteration.compress_for(0.0), 0.0);
+        EXPECT_EQ(iteration.compress_for(-1.0), 0.0);
+    });
+    EXPECT_EQ(no_time.blocks, k_dumps * 8);
+}
+
+TEST_F(WriterPlanning, a_wait_ends_when_it_is_said_to_and_blocks_are_compressed_meanwhile) {
+    WriterOptions how = options();
+    how.cooperative = true;
+    int asked = 0;
+    (void)run(how, [&](Iteration& iteration) {
+        asked = 0;
+        EXPECT_TRUE(iteration.wait_until([&] { return ++asked == 3; }, 60.0));
+        EXPECT_EQ(asked, 3);
+        EXPECT_FALSE(iteration.wait_until([] { return false; }, 1e-4));
+    });
+}
+
+TEST_F(WriterPlanning, what_was_planned_is_held_against_what_happened) {
+    WriterOptions how = options();
+    how.trace_path = path_ + ".json";
+    const WriterReport report = run(how, [](Iteration&) {});
+    std::filesystem::remove(how.trace_path);
+    EXPECT_GE(report.planned_dumps, k_dumps - 1) << "nothing was known before the first iteration";
+    EXPECT_GT(report.planned_end_s, 0.0);
+    EXPECT_GT(report.actual_end_s, 0.0);
+    EXPECT_GE(report.planned_iteration_s, report.planned_end_s);
+    EXPECT_GE(report.actual_iteration_s, report.actual_end_s);
+    EXPECT_GE(report.plan_deviation, 0.0);
+    EXPECT_GT(report.plan_s, 0.0);
+}
+
+}  // namespace
+}  // namespace caesura
