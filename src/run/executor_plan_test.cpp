@@ -36,6 +36,25 @@ TEST(ExecutorPlan, the_caller_makes_the_first_plan_and_a_worker_a_better_one) {
     EXPECT_DOUBLE_EQ(dumps[0]->plans[1].end_s, 10.01);
 }
 
+TEST(ExecutorPlan, a_dump_that_cannot_be_planned_is_written_all_the_same) {
+    Fixture fixture({.algorithm = plan::Algorithm::search});
+    MemorySink* sink = fixture.submit(0, 5, -1.0);
+    EXPECT_EQ(fixture.planned.code(), StatusCode::invalid_argument);
+    finish(fixture, *sink);
+    fixture.expect_exact(*sink, 0, 5);
+}
+
+// Goal: a mark may outlive the workers whose time it asks for.
+TEST(ExecutorPlan, an_obstacle_can_be_left_after_the_lanes_have_stopped) {
+    Fixture fixture({.algorithm = plan::Algorithm::search});
+    MemorySink* sink = fixture.submit(0, 3, 1e-3);
+    fixture.executor.observer().begin_iteration(0.0);
+    fixture.executor.enter(Lane::compress);
+    finish(fixture, *sink);
+    fixture.executor.leave(Lane::compress);
+    EXPECT_GE(fixture.executor.counters().compress_interference_s, 0.0);
+}
+
 TEST(ExecutorPlan, compressions_that_take_longer_are_planned_again_a_bounded_number_of_times) {
     base::VirtualClock clock;
     Fixture fixture({.algorithm = plan::Algorithm::search, .search_steps = 2000}, clock);

@@ -68,7 +68,10 @@ Status Executor::plan(DumpTask& dump) {
     // Whatever algorithm is asked for: here the application waits.
     view.algorithm = plan::Algorithm::ext_johnson_backfill;
     Plan& seed = dump.plans[0];
-    if (Status status = make_plan(view, seed); !status.ok()) return status;
+    if (Status status = make_plan(view, seed); !status.ok()) {
+        dump.plans.allocate(0);  // none: the order of generation
+        return status;
+    }
     dump.compress_order = seed.compress_order;
     dump.write_order = seed.write_order;
     if (options_.algorithm != view.algorithm) dump.plans.want();
@@ -152,6 +155,7 @@ void Executor::note_rate(double begin_s, double end_s, double computing_s, doubl
 double Executor::workers_cpu_s() const {
     double sum_s = 0.0;
     for (const auto& worker : workers_) {
+        if (!worker->thread.joinable()) continue;  // stopped, and a mark outlived it
         clockid_t clock{};
         timespec time{};
         // The threads live as long as `workers_`; a clock that cannot be read counts nothing.
@@ -183,7 +187,7 @@ void Executor::leave(Observer::Lane lane) {
         if (lane == Observer::Lane::compress && gated()) compress_event_.raise();
     }
     if (lane == Observer::Lane::write || observer_.inside(lane) || entered_s_ < 0.0) return;
-    const double cpu_s = workers_cpu_s() - entered_cpu_s_;
+    const double cpu_s = std::max(0.0, workers_cpu_s() - entered_cpu_s_);
     interference_s_ += cpu_s;
     // Idle workers prove nothing: only time in which there was something left to begin counts.
     bool waiting = false;
