@@ -118,10 +118,12 @@ bool Iteration::wait_until(const std::function<bool()>& done, double at_most_s) 
     constexpr auto k_poll = std::chrono::microseconds(30);
     const Writer::Impl& impl = *writer_->impl_;
     const double deadline_s = impl.now_s() + at_most_s;
+    bool is_done = false;  // what has said yes is not asked again
+    const auto ask = [&] { return is_done = is_done || done(); };
     for (;;) {
-        if (done()) return true;
-        (void)impl.executor->compress_until(deadline_s, done);
-        if (done()) return true;
+        if (ask()) return true;
+        (void)impl.executor->compress_until(deadline_s, ask);
+        if (ask()) return true;
         if (impl.now_s() >= deadline_s) return false;
         std::this_thread::sleep_for(k_poll);  // not a spin: the write lane may need this core
     }
