@@ -342,7 +342,7 @@ def bench_plan(_: list[str]) -> int:
     """Plans beside the best known ones: bench/plan."""
     build(target="caesura_python")
     code = 0
-    for script in ("table", "worth"):
+    for script in ("table", "worth", "robust"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
         code |= run_open(f"plan: {script}", command, log=f"plan-{script}", env=environment())
     return code

@@ -42,13 +42,19 @@ def schedule(
     resumable: bool = False,
     search_steps: int | None = None,
     seed: int = 0,
+    *,
+    robust: bool = False,
+    spreads: Iterable[Interval] = (),
+    obstacle_spread_s: float = 0.0,
 ) -> Schedule:
     """Order (compress_s, write_s) jobs so that the last write ends early.
 
     algorithm: "default" or one of ALGORITHMS. resumable: an obstacle of the compress lane suspends
     a compression instead of excluding it, as it is for workers at idle priority. search_steps and
     seed: what the algorithm `search` may cost (SEARCH_STEPS; counted, so that a plan can be made
-    again), and where its random numbers start. Other threads run meanwhile.
+    again), and where its random numbers start. robust: the search shortens the mean end over worlds
+    drawn from `spreads`, a pair of standard deviations for each job, and `obstacle_spread_s`, that
+    of each begin and end of an obstacle. Other threads run meanwhile.
 
     Raises ValueError for durations below zero, obstacles that are unsorted or overlap, and unknown
     algorithms, naming index and value.
@@ -56,7 +62,7 @@ def schedule(
     jobs = list(jobs)
     made = _core.schedule(
         jobs, list(compress_obstacles), list(write_obstacles), algorithm, resumable, search_steps,
-        seed,
+        seed, robust, list(spreads), obstacle_spread_s,
     )  # fmt: skip
     ends = [begin_s + job[1] for begin_s, job in zip(made["write_begin_s"], jobs, strict=True)]
     return Schedule(write_end_s=ends, **made)
@@ -73,6 +79,23 @@ def check(
     _core.check(
         made.compress_begin_s, made.compress_end_s, made.write_begin_s, made.end_s, list(jobs),
         list(compress_obstacles), list(write_obstacles), resumable,
+    )  # fmt: skip
+
+
+def execute(
+    made: Schedule,
+    expected: tuple[Iterable[Interval], Iterable[Interval], Iterable[Interval]],
+    real: tuple[Iterable[Interval], Iterable[Interval], Iterable[Interval]],
+    resumable: bool = False,
+) -> tuple[float, float]:
+    """What becomes of a plan where reality is not as expected; see execute() in caesura/plan.hpp.
+
+    expected, real: jobs, obstacles of the compress lane, of the write lane. Returns when the last
+    write ends, and by how much tasks hold the application up.
+    """
+    return _core.execute(
+        made.compress_begin_s, made.compress_end_s, made.write_begin_s, made.end_s,
+        *(list(part) for part in expected), *(list(part) for part in real), resumable,
     )  # fmt: skip
 
 

@@ -103,3 +103,24 @@ def test_other_threads_run_while_a_plan_is_searched():
         turns += 1
     searching.join()
     assert turns > 1000  # it would be a handful if the search held the interpreter
+
+
+def test_a_reality_as_expected_gives_the_plan():
+    for resumable in (False, True):
+        made = plan.schedule(JOBS, COMPRESS, WRITE, resumable=resumable)
+        world = (JOBS, COMPRESS, WRITE)
+        assert plan.execute(made, world, world, resumable) == (made.end_s, 0.0)
+
+
+def test_a_write_that_takes_longer_holds_the_application_up():
+    made = plan.schedule([(1, 3)], [], WRITE)
+    expected, real = ([(1, 3)], [], WRITE), ([(1, 3.5)], [], WRITE)
+    assert plan.execute(made, expected, real) == (4.5, 0.5)
+
+
+def test_a_robust_plan_needs_spreads_and_is_a_plan():
+    spreads = [(0.1 * c, 0.1 * w) for c, w in JOBS]
+    made = plan.schedule(JOBS, COMPRESS, WRITE, robust=True, spreads=spreads, obstacle_spread_s=0.1)
+    plan.check(made, JOBS, COMPRESS, WRITE)
+    with pytest.raises(ValueError, match="a pair for each job"):
+        plan.schedule(JOBS, robust=True, spreads=spreads[:2])
