@@ -52,7 +52,8 @@ def _lines(rows: list[dict], title: str) -> tuple[list[str], float]:
     sizes = sorted({row["x"] for row in rows})
     # One step a size: the sizes are powers of two, and "none" is not on that scale.
     x = {
-        size: left + 24 + i * (right - left - 48) / (len(sizes) - 1) for i, size in enumerate(sizes)
+        size: left + 24 + i * (right - left - 48) / max(1, len(sizes) - 1)
+        for i, size in enumerate(sizes)
     }
     parts = []
     for value in y.ticks():
