@@ -76,7 +76,10 @@ class WriterCalibration : public ::testing::Test {
         const auto ranks = static_cast<std::uint64_t>(comm->size());
         WriterOptions options;
         options.calibration_path = calibration;
-        options.on_message = [&mine](std::string_view text) { mine.said += text; };
+        options.on_message = [&mine](std::string_view text) {
+            // Not what it says about the cores of this machine.
+            if (text.find("compress threads") == std::string_view::npos) mine.said += text;
+        };
         auto writer = Writer::create(path_, std::move(comm), options);
         if (!writer.ok()) return writer.status();
         auto field = (*writer)->define_field("rho", float32, k_shape, absolute(0.01));

@@ -361,11 +361,20 @@ def bench_simulate(_: list[str]) -> int:
     return code
 
 
+def bench_balance(_: list[str]) -> int:
+    """Ranks that write for each other, beside ranks that do not: bench/balance."""
+    for target in ("caesura_python", "spread", "pfs", "pfs_stat"):
+        build(target=target)
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "balance", "balance.py"))]
+    return run_open("balance", command, log="balance", env=environment())
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
     "plan": bench_plan,
     "simulate": bench_simulate,
+    "balance": bench_balance,
     "peers": bench_peers,
     "running": bench_running,
 }

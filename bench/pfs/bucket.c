@@ -71,6 +71,11 @@ void pfs_link_open(struct pfs_link* link) {
     if (!(link->bytes_per_s > 0)) {
         refuse("PFS_BANDWIDTH", bandwidth, "must be bytes per second, such as 150e6 or 150M");
     }
+    const char* client = getenv("PFS_CLIENT_BANDWIDTH");
+    link->client_bytes_per_s = client && *client ? pfs_parse_number(client) : 0;
+    if (client && *client && !(link->client_bytes_per_s > 0)) {
+        refuse("PFS_CLIENT_BANDWIDTH", client, "must be bytes per second, such as 50e6 or 50M");
+    }
     const char* latency = getenv("PFS_LATENCY");
     double latency_s = latency && *latency ? pfs_parse_number(latency) : 0;
     if (latency_s < 0 || latency_s > 60) {
@@ -91,10 +96,10 @@ static void add(uint64_t* counter, uint64_t amount) {
     __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
 }
 
-/* Append one slice to the link's queue; returns the instant at which it has passed. */
-static uint64_t append(const struct pfs_link* link, uint64_t bytes, uint64_t arrival_ns) {
-    uint64_t duration_ns = (uint64_t)((double)bytes * k_ns_per_s / link->bytes_per_s);
-    uint64_t* clock = &link->bucket->next_free_ns;
+/* Append one slice to a queue; returns the instant at which it has passed. */
+static uint64_t append_to(uint64_t* clock, double bytes_per_s, uint64_t bytes,
+                          uint64_t arrival_ns) {
+    uint64_t duration_ns = (uint64_t)((double)bytes * k_ns_per_s / bytes_per_s);
     uint64_t free_ns = __atomic_load_n(clock, __ATOMIC_RELAXED);
     uint64_t end_ns;
     do {
@@ -102,6 +107,17 @@ static uint64_t append(const struct pfs_link* link, uint64_t bytes, uint64_t arr
     } while (!__atomic_compare_exchange_n(clock, &free_ns, end_ns, 1, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     return end_ns;
+}
+
+/* Through the node's link and through what one process gets of it, both at once. */
+static uint64_t append(const struct pfs_link* link, uint64_t bytes, uint64_t arrival_ns) {
+    static uint64_t client_free_ns; /* of this process */
+    uint64_t end_ns =
+        append_to(&link->bucket->next_free_ns, link->bytes_per_s, bytes, arrival_ns);
+    if (!(link->client_bytes_per_s > 0)) return end_ns;
+    uint64_t client_end_ns =
+        append_to(&client_free_ns, link->client_bytes_per_s, bytes, arrival_ns);
+    return client_end_ns > end_ns ? client_end_ns : end_ns;
 }
 
 void pfs_wait_until(const struct pfs_link* link, uint64_t deadline_ns) {

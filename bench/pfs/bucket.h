@@ -47,6 +47,7 @@ struct pfs_bucket {
 struct pfs_link {
     struct pfs_bucket* bucket;
     double bytes_per_s;
+    double client_bytes_per_s; /* of this process alone, 0: no limit of its own */
     uint64_t latency_ns; /* per call, not shared: latencies of different processes overlap */
 };
 
@@ -57,7 +58,7 @@ struct pfs_bucket* pfs_bucket_open(void);
 /* Remove the segment's name; processes that have it mapped keep it. 0 or -1 with errno. */
 int pfs_bucket_remove(void);
 
-/* Fill `link` from PFS_BUCKET, PFS_BANDWIDTH and PFS_LATENCY; ends the process with a message on
+/* Fill `link` from PFS_BUCKET, PFS_BANDWIDTH, PFS_CLIENT_BANDWIDTH and PFS_LATENCY; ends the process with a message on
  * stderr if one of them makes no sense: a benchmark that is not charged must not go unnoticed. */
 void pfs_link_open(struct pfs_link* link);
 

@@ -114,6 +114,16 @@ TEST_F(Pfs, two_processes_share_the_bandwidth) {
 }
 
 // Goal: no call of the family slips through, each is charged once, and the bytes are really there.
+// Goal: a process gets its own share and no more, however wide the link is.
+TEST_F(Pfs, a_client_with_a_limit_gets_no_more_of_a_wide_link) {
+    const Environment limited = {{"PFS_CLIENT_BANDWIDTH", "20M"}};
+    const uint64_t begin_ns = pfs_now_ns();
+    EXPECT_EQ(finish(start_probe(root_ / "a", "pwrite", 2'000'000, 2, limited)), 0);
+    EXPECT_GE(pfs_now_ns() - begin_ns, 200'000'000u);
+    EXPECT_EQ(finish(start_probe(root_ / "a", "pwrite", 1, 1, {{"PFS_CLIENT_BANDWIDTH", "no"}})),
+              127);
+}
+
 TEST_F(Pfs, every_call_of_the_family_is_charged_once) {
     const uint64_t bytes = 3'000'001;  // odd, and more than one slice
     for (int kind = PFS_WRITE; kind <= PFS_PWRITEV64V2; ++kind) {

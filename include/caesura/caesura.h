@@ -100,11 +100,13 @@ typedef struct caesura_options {
     int idle_priority;           /* 1; 0: compress threads keep normal priority */
     uint64_t write_buffer_bytes; /* 0: 20 MiB gathered into one write */
     int cooperative;             /* 0; 1: no compress threads, see caesura_compress_for */
+    int balance_writes;          /* 1: ranks of a node write blocks for each other; 0: they do not.
+                                    Off with a communicator made of functions: it has no nodes */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0                                                                    \
+            1.0, 0, 1, 0, 0, 1                                                                 \
     }
 
 typedef struct caesura_writer caesura_writer;

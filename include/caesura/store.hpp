@@ -151,15 +151,26 @@ class RegionWriter {
     /// Write blocks, those that lie back to back as one large write. All must fit. Appends their
     /// records to `records`.
     Status write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records);
+    /// What place() has settled: the block's record, and what goes before it and behind it.
+    struct Placed {
+        ChunkRecord record;
+        std::vector<std::byte> prefix, padding;
+    };
+    /// Take the next place for a block and write nothing: whoever does writes prefix, block and
+    /// padding to record.address - prefix.size(), and finish() the header.
+    Result<Placed> place(const BlockView& block);
     /// Write the header if no block did. Does not sync.
     Status finish();
-    /// Is anything written?
-    bool begun() const { return header_written_; }
+    /// Is anything written, or does a block have its place?
+    bool begun() const { return used_bytes_ > 0; }
     /// The unused, 4 KiB-aligned tail, to be kept for the rank's next dump: {address, bytes}.
     std::pair<std::uint64_t, std::uint64_t> tail() const;
 
   private:
     std::uint64_t opening_bytes() const;
+    std::uint64_t next_free() const { return used_bytes_ > 0 ? used_bytes_ : opening_bytes(); }
+    ChunkRecord record_of(const BlockView& block, std::uint64_t at) const;
+    std::uint64_t behind(const BlockView& block, std::uint64_t at) const;
     Status check_block(const BlockView& block, std::uint64_t at) const;
 
     SharedFile* file_;

@@ -52,7 +52,7 @@ struct BalanceRules {
 /// Errors: invalid_argument (a time that is negative or not finite, a share outside (0, 1],
 /// least_gain outside [0, 1)), naming process, task and value.
 /// Calls: independent, pure, thread-safe. For n tasks on P processes each of at most n moves costs
-/// O(n P) with best_move and O(P) with first_to_last.
+/// O(n + P) with best_move and O(P) with first_to_last.
 /// Source: S0 §3.4. Differs: first_to_last stops where its next move would not lower the larger of
 /// the two loads: as printed, one long task goes to and fro for ever. best_move is ours; it knows
 /// when blocks will have been compressed and how much of its time each lane has.

@@ -53,6 +53,9 @@ struct WriterOptions {
     std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
     bool planning = true;  ///< false: first in, first out, no regard to obstacles ("async")
     plan::Algorithm algorithm = plan::k_default_algorithm;
+    /// Ranks of a node write blocks for each other where one has far more to write (S0 §3.4). A
+    /// node does so if all its ranks ask for it and can share memory; else a message says why not.
+    bool balance_writes = true;
     Reserve reserve = Reserve::regions;
     /// Margin of a region: standard deviations of the error of its predicted size, [0, 100]. More
     /// of them cost space until a later dump uses it, fewer let more blocks overflow to the end of
@@ -122,6 +125,9 @@ struct WriterReport {
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
     std::uint64_t blocks = 0, writes = 0, dumps = 0;
+    /// Written here for other ranks of the node; and of this rank's blocks those that another one
+    /// was to write and did not, so that they were written here.
+    std::uint64_t helped_blocks = 0, helped_bytes = 0, taken_back_blocks = 0;
     double compress_s = 0, write_s = 0, plan_s = 0;
     double predicted_compress_s = 0;           ///< what compress_s was expected to be
     double put_s = 0, end_s = 0, close_s = 0;  ///< the application's time inside our calls

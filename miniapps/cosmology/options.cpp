@@ -55,6 +55,8 @@ how to write
   --algorithm NAME  how jobs are ordered in mode caesura (default)
   --marks on        computing and communication are marked as obstacles
           off       not: what is seen of MPI (LD_PRELOAD libcaesura_pmpi.so) and of waits has to do
+  --balance on      ranks of a node write blocks for one that has far more to write (caesura)
+            off     each its own
   --priority idle   compress threads run where the application leaves its core (caesura, async)
              normal  as if they were the application's own
   --compress-threads N  a rank (1)
@@ -152,6 +154,7 @@ const std::map<std::string, Setter>& setters() {
          [](auto& p, auto& o) { o.write_buffer_bytes = p.template whole<std::uint64_t>(1, 4e9); }},
         {"--planning", [](auto& p, auto& o) { o.planning = p.choice("on", "off"); }},
         {"--marks", [](auto& p, auto& o) { o.marks = p.choice("on", "off"); }},
+        {"--balance", [](auto& p, auto& o) { o.balance_writes = p.choice("on", "off"); }},
         {"--priority", [](auto& p, auto& o) { o.idle_priority = p.choice("idle", "normal"); }},
         {"--cooperative", [](auto&, auto& o) { o.cooperative = true; }},
         {"--compress-threads",

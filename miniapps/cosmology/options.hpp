@@ -26,6 +26,7 @@ struct Options {
     std::uint64_t chunk_bytes = 8u << 20;          ///< raw bytes of a chunk aimed at, mode caesura
     std::uint64_t write_buffer_bytes = 20u << 20;  ///< compressed bytes gathered into one write
     bool planning = true;                          ///< mode caesura; false: first in, first out
+    bool balance_writes = true;                    ///< ranks of a node write for each other
     bool idle_priority = true;                     ///< of the compress threads
     int compress_threads = 1;
     bool cooperative = false;  ///< none: compress where the host waits for a kernel

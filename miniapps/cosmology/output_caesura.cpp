@@ -39,6 +39,9 @@ std::vector<Counter> counters_of(const caesura::WriterReport& r) {
             {"raw_blocks", bytes(r.raw_blocks), MPI_SUM},
             {"blocks", bytes(r.blocks), MPI_SUM},
             {"writes", bytes(r.writes), MPI_SUM},
+            {"helped_blocks", bytes(r.helped_blocks), MPI_SUM},
+            {"helped_bytes", bytes(r.helped_bytes), MPI_SUM},
+            {"taken_back_blocks", bytes(r.taken_back_blocks), MPI_SUM},
             {"dumps", bytes(r.dumps), MPI_MAX},
             {"compress_s", r.compress_s, MPI_MAX},
             {"write_s", r.write_s, MPI_MAX},
@@ -76,6 +79,7 @@ class CaesuraOutput : public Output {
         writer_options.codec.name = asynchronous_only_ ? "none" : options_.codec;
         writer_options.planning =
             !asynchronous_only_ && options_.planning && options_.algorithm != "none";
+        writer_options.balance_writes = options_.balance_writes;
         writer_options.idle_priority = options_.idle_priority;
         writer_options.cooperative = options_.cooperative;
         writer_options.compress_threads = options_.compress_threads;

@@ -98,6 +98,7 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.stripe_bytes = take(from, "stripe_bytes", options.stripe_bytes);
     options.cooperative = take(from, "cooperative", options.cooperative);
     options.idle_priority = take(from, "idle_priority", options.idle_priority);
+    options.balance_writes = take(from, "balance_writes", options.balance_writes);
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
     options.calibration_path = take(from, "calibration", options.calibration_path);
@@ -238,6 +239,9 @@ nb::dict to_python(const WriterReport& report) {
     out["raw_blocks"] = report.raw_blocks;
     out["blocks"] = report.blocks;
     out["writes"] = report.writes;
+    out["helped_blocks"] = report.helped_blocks;
+    out["helped_bytes"] = report.helped_bytes;
+    out["taken_back_blocks"] = report.taken_back_blocks;
     out["dumps"] = report.dumps;
     out["compress_s"] = report.compress_s;
     out["predicted_compress_s"] = report.predicted_compress_s;

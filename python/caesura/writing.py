@@ -99,6 +99,7 @@ _MORE = {
     "stripe_bytes": int,
     "idle_priority": bool,
     "cooperative": bool,
+    "balance_writes": bool,
 }
 
 

@@ -79,8 +79,15 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 Buffer::~Buffer() { reset(); }
 
+Buffer Buffer::view(std::span<std::byte> bytes) {
+    Buffer buffer;
+    buffer.data_ = bytes.data();
+    buffer.size_ = bytes.size();
+    return buffer;
+}
+
 void Buffer::reset() {
-    if (data_) pool_->give(data_, capacity_);
+    if (data_ && pool_) pool_->give(data_, capacity_);
     data_ = nullptr;
     size_ = capacity_ = 0;
 }

@@ -50,6 +50,8 @@ class Buffer {
     Buffer(Buffer&& other) noexcept;
     Buffer& operator=(Buffer&& other) noexcept;
     ~Buffer();
+    /// Bytes of somebody else, who keeps them alive.
+    static Buffer view(std::span<std::byte> bytes);
 
     std::byte* data() { return data_; }
     const std::byte* data() const { return data_; }
@@ -61,9 +63,9 @@ class Buffer {
     friend class BufferPool;
     void reset();
     std::byte* data_ = nullptr;
-    std::size_t size_ = 0;      // asked for
-    std::size_t capacity_ = 0;  // mapped
-    BufferPool* pool_ = nullptr;
+    std::size_t size_ = 0;        // asked for
+    std::size_t capacity_ = 0;    // mapped
+    BufferPool* pool_ = nullptr;  // null: a view
 };
 
 /// Recycles buffers, because fresh pages cost more than the copy into them (a fault and a clear

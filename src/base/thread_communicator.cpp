@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -46,8 +47,8 @@ struct Meeting {
 
 class ThreadCommunicator final : public Communicator {
   public:
-    ThreadCommunicator(std::shared_ptr<Meeting> meeting, int rank)
-        : meeting_(std::move(meeting)), rank_(rank) {}
+    ThreadCommunicator(std::shared_ptr<Meeting> meeting, int rank, int ranks_per_node)
+        : meeting_(std::move(meeting)), rank_(rank), ranks_per_node_(ranks_per_node) {}
     ~ThreadCommunicator() override { meeting_->leave(); }
 
     int rank() const override { return rank_; }
@@ -109,7 +110,23 @@ class ThreadCommunicator final : public Communicator {
         return mine;
     }
     Result<std::unique_ptr<Communicator>> node_local() override {
-        return Status{StatusCode::unsupported, "node_local of a ThreadCommunicator"};
+        if (ranks_per_node_ == 0)
+            return Status{StatusCode::unsupported, "these ranks do not know their nodes"};
+        // A node's first rank makes its meeting; its address travels like any other bytes.
+        const int first = rank_ / ranks_per_node_ * ranks_per_node_;
+        const int ranks = std::min(ranks_per_node_, size() - first);
+        std::shared_ptr<Meeting> node;
+        if (rank_ == first) node = std::make_shared<Meeting>(ranks);
+        const std::shared_ptr<Meeting>* address = &node;
+        const auto raw = std::as_bytes(std::span(&address, 1));
+        const Bytes mine(raw.begin(), raw.end());
+        const Status status = exchange({&mine, 1}, [&](const auto& slots) {
+            std::memcpy(&address, slots[static_cast<std::size_t>(first)][0].data(), sizeof address);
+            if (rank_ != first) node = *address;
+        });
+        if (!status.ok()) return status;
+        return std::unique_ptr<Communicator>(
+            std::make_unique<ThreadCommunicator>(std::move(node), rank_ - first, ranks));
     }
 
   private:
@@ -126,75 +143,91 @@ class ThreadCommunicator final : public Communicator {
     }
 
     std::shared_ptr<Meeting> meeting_;
-    int rank_;
+    int rank_, ranks_per_node_;
+};
+
+// One rank and the groups it is in: it fails in all of them at once.
+struct Failing {
+    int left = 0;  // calls until then
+    std::vector<std::unique_ptr<Communicator>> groups;
 };
 
 class FailingCommunicator final : public Communicator {
   public:
-    FailingCommunicator(std::unique_ptr<Communicator> inner, int fail_at)
-        : inner_(std::move(inner)), rank_(inner_->rank()), size_(inner_->size()), left_(fail_at) {}
+    FailingCommunicator(std::shared_ptr<Failing> state, std::size_t group)
+        : state_(std::move(state)),
+          group_(group),
+          rank_(state_->groups[group]->rank()),
+          size_(state_->groups[group]->size()) {}
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     Status barrier() override {
         if (!alive()) return failure();
-        return inner_->barrier();
+        return inner().barrier();
     }
     Status broadcast(std::span<std::byte> data, int root) override {
         if (!alive()) return failure();
-        return inner_->broadcast(data, root);
+        return inner().broadcast(data, root);
     }
     Status allgather(std::span<const std::byte> send, std::span<std::byte> receive) override {
         if (!alive()) return failure();
-        return inner_->allgather(send, receive);
+        return inner().allgather(send, receive);
     }
     Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) override {
         if (!alive()) return failure();
-        return inner_->allgatherv(send);
+        return inner().allgatherv(send);
     }
     Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) override {
         if (!alive()) return failure();
-        return inner_->gatherv(send, root);
+        return inner().gatherv(send, root);
     }
     Result<std::uint64_t> exscan(std::uint64_t value) override {
         if (!alive()) return failure();
-        return inner_->exscan(value);
+        return inner().exscan(value);
     }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         if (!alive()) return failure();
-        return inner_->alltoallv(send);
+        return inner().alltoallv(send);
     }
     Result<std::unique_ptr<Communicator>> node_local() override {
         if (!alive()) return failure();
-        return inner_->node_local();
+        auto node = inner().node_local();
+        if (!node.ok()) return node;
+        state_->groups.push_back(std::move(*node));
+        return std::unique_ptr<Communicator>(
+            std::make_unique<FailingCommunicator>(state_, state_->groups.size() - 1));
     }
 
   private:
-    // The failing rank leaves the group, so that the others are not left waiting.
+    Communicator& inner() { return *state_->groups[group_]; }
+    // The failing rank leaves its groups, so that the others are not left waiting.
     bool alive() {
-        if (inner_ && left_-- > 0) return true;
-        inner_.reset();
+        if (!state_->groups.empty() && state_->left-- > 0) return true;
+        state_->groups.clear();
         return false;
     }
     Status failure() const { return {StatusCode::io, "injected communicator failure"}; }
 
-    std::unique_ptr<Communicator> inner_;
+    std::shared_ptr<Failing> state_;
+    std::size_t group_;
     int rank_, size_;
-    int left_;
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int size) {
+std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int size, int ranks_per_node) {
+    if (ranks_per_node == k_one_node) ranks_per_node = size;
     auto meeting = std::make_shared<Meeting>(size);
     std::vector<std::unique_ptr<Communicator>> ranks;
     for (int rank = 0; rank < size; ++rank)
-        ranks.push_back(std::make_unique<ThreadCommunicator>(meeting, rank));
+        ranks.push_back(std::make_unique<ThreadCommunicator>(meeting, rank, ranks_per_node));
     return ranks;
 }
 
-void run_ranks(int size, const std::function<void(std::unique_ptr<Communicator>)>& body) {
-    auto ranks = make_thread_communicators(size);
+void run_ranks(int size, const std::function<void(std::unique_ptr<Communicator>)>& body,
+               int ranks_per_node) {
+    auto ranks = make_thread_communicators(size, ranks_per_node);
     std::vector<std::thread> threads;
     threads.reserve(ranks.size());
     for (auto& communicator : ranks)
@@ -205,7 +238,10 @@ void run_ranks(int size, const std::function<void(std::unique_ptr<Communicator>)
 
 std::unique_ptr<Communicator> make_failing_communicator(std::unique_ptr<Communicator> inner,
                                                         int fail_at) {
-    return std::make_unique<FailingCommunicator>(std::move(inner), fail_at);
+    auto state = std::make_shared<Failing>();
+    state->left = fail_at;
+    state->groups.push_back(std::move(inner));
+    return std::make_unique<FailingCommunicator>(std::move(state), 0);
 }
 
 }  // namespace caesura::base

@@ -13,11 +13,16 @@
 
 namespace caesura::base {
 
+inline constexpr int k_one_node = -1;
+
 /// One Communicator per rank; hand each to its own thread.
-std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int size);
+/// @param ranks_per_node  what node_local() says; 0: that it is unsupported.
+std::vector<std::unique_ptr<Communicator>> make_thread_communicators(
+    int size, int ranks_per_node = k_one_node);
 
 /// Run `body(communicator)` on `size` threads as ranks; returns when all have.
-void run_ranks(int size, const std::function<void(std::unique_ptr<Communicator>)>& body);
+void run_ranks(int size, const std::function<void(std::unique_ptr<Communicator>)>& body,
+               int ranks_per_node = k_one_node);
 
 /// Passes calls on until call number `fail_at` (from 0, counted on this rank), which fails with
 /// `io`, as does every later one: how an MPI error reaches the library.

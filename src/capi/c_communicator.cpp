@@ -8,6 +8,32 @@
 namespace caesura::capi {
 namespace {
 
+// How many ranks the node has, and no more: the table cannot split.
+class NodeSize final : public Communicator {
+  public:
+    explicit NodeSize(int size) : size_(size) {}
+    int rank() const override { return 0; }
+    int size() const override { return size_; }
+    Status barrier() override { return cannot(); }
+    Status broadcast(std::span<std::byte>, int) override { return cannot(); }
+    Status allgather(std::span<const std::byte>, std::span<std::byte>) override { return cannot(); }
+    Result<std::vector<Bytes>> allgatherv(std::span<const std::byte>) override { return cannot(); }
+    Result<std::vector<Bytes>> gatherv(std::span<const std::byte>, int) override {
+        return cannot();
+    }
+    Result<std::uint64_t> exscan(std::uint64_t) override { return cannot(); }
+    Result<std::vector<Bytes>> alltoallv(std::span<const Bytes>) override { return cannot(); }
+    Result<std::unique_ptr<Communicator>> node_local() override { return cannot(); }
+
+  private:
+    static Status cannot() {
+        return {StatusCode::unsupported,
+                "the communicator says how many ranks a node has, "
+                "but has no calls among them"};
+    }
+    int size_;
+};
+
 class CCommunicator final : public Communicator {
   public:
     explicit CCommunicator(const caesura_communicator& table) : table_(table) {}
@@ -76,12 +102,7 @@ class CCommunicator final : public Communicator {
     Result<std::unique_ptr<Communicator>> node_local() override {
         if (table_.ranks_on_node <= 0)
             return Status{StatusCode::unsupported, "ranks_on_node is not given"};
-        // Only its size is asked for; the table cannot split.
-        caesura_communicator node = table_;
-        node.size = table_.ranks_on_node;
-        node.rank = 0;
-        node.destroy = nullptr;
-        return std::unique_ptr<Communicator>(std::make_unique<CCommunicator>(node));
+        return std::unique_ptr<Communicator>(std::make_unique<NodeSize>(table_.ranks_on_node));
     }
 
   private:

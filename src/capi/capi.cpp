@@ -75,6 +75,7 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.stripe_bytes = all.stripe_bytes;
     options.idle_priority = all.idle_priority != 0;
     options.cooperative = all.cooperative != 0;
+    options.balance_writes = all.balance_writes != 0;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     return options;
 }

@@ -101,9 +101,25 @@ class Helper {
     std::vector<double> before_s_;  // [k]: done with all that is its own and k foreign tasks
 };
 
-// Of all tasks of the process that is done last, and of all helpers, the pair that lets the later
-// of the two be done soonest. Each such move makes the sorted list of ends smaller, so they end; if
-// there is none, no single move lowers the last end.
+// The few that are done soonest and give nothing away, the first of them first.
+std::vector<std::uint32_t> idlest(std::span<const Process> processes,
+                                  std::span<const double> done_s) {
+    constexpr std::size_t k_few = 4;  // others are no better as a rule, and cost time on fat nodes
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t p = 0; p < processes.size(); ++p)
+        if (processes[p].own.size() == processes[p].load->tasks.size()) found.push_back(p);
+    const auto few = found.begin() + static_cast<std::ptrdiff_t>(std::min(k_few, found.size()));
+    std::partial_sort(found.begin(), few, found.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(done_s[a], a) < std::pair(done_s[b], b);
+    });
+    found.erase(few, found.end());
+    return found;
+}
+
+// Of all tasks of the process that is done last, and of its possible helpers, the pair that lets
+// the later of the two be done soonest. Each such move makes the sorted list of ends smaller, so
+// they end. Nobody both gives and takes: else the crumbs of a helper that is last by a hair go
+// elsewhere.
 std::vector<Move> best_moves(std::span<const WriteLoad> loads, double least_gain) {
     std::vector<Process> processes = processes_of(loads);
     std::vector<double> done_s;
@@ -114,6 +130,7 @@ std::vector<Move> best_moves(std::span<const WriteLoad> loads, double least_gain
         const auto from = static_cast<std::uint32_t>(
             std::max_element(done_s.begin(), done_s.end()) - done_s.begin());
         const Process& heavy = processes[from];
+        if (!heavy.foreign.empty()) break;  // a helper is not helped
         const std::vector<Row> rows = heavy.rows();
         std::vector<double> done_without_s;
         double t = 0.0;
@@ -124,7 +141,7 @@ std::vector<Move> best_moves(std::span<const WriteLoad> loads, double least_gain
         std::optional<Move> best;
         // A hair less, so that rounding cannot make a task look like a gain for ever.
         double best_s = done_s[from] * (1.0 - 1e-9);
-        for (std::uint32_t to = 0; to < processes.size(); ++to) {
+        for (const std::uint32_t to : idlest(processes, done_s)) {
             if (to == from || done_s[to] >= best_s) continue;
             const Helper helper(processes[to]);
             for (std::size_t k = 0; k < heavy.own.size(); ++k) {

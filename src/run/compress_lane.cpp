@@ -124,6 +124,7 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         job.stored_raw = n_stages > 0 && (none_used || encoded->stored.size() >= raw_bytes);
         job.stored_bytes = encoded->stored.size();
         job.stored = std::move(encoded->stored);
+        if (job.share.helper >= 0) keep_for_helper(job);
         job.statistics = std::move(encoded->statistics);
         job.filter_mask = encoded->filter_mask;
         job.max_error = encoded->max_error;

@@ -21,7 +21,11 @@ bool claim(Job& job) {
 
 Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
                    base::BufferPool& pool, const base::Clock& clock)
-    : options_(options), budget_(budget), pool_(pool), clock_(clock) {
+    : options_(options),
+      budget_(budget),
+      pool_(pool),
+      clock_(clock),
+      write_event_(options.share ? options.share->event() : own_write_event_) {
     for (int i = 0; i < options.compress_threads; ++i) {
         workers_.push_back(std::make_unique<Worker>());
         Worker& worker = *workers_.back();
@@ -228,6 +232,9 @@ std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     std::vector<std::unique_ptr<DumpTask>> done;
     while (reclaimed_ < safe) {
         ring_[reclaimed_ % k_ring].store(nullptr, std::memory_order_release);
+        if (options_.share)
+            for (std::size_t i = 0; i < dumps_.front()->n_jobs; ++i)
+                options_.share->recycle(dumps_.front()->jobs[i].share);
         done.push_back(std::move(dumps_.front()));
         dumps_.pop_front();
         ++reclaimed_;
@@ -261,6 +268,9 @@ ExecutorCounters Executor::counters() const {
     counters.plan_s = plan_s_.load(std::memory_order_relaxed);
     counters.replans = replans_.load(std::memory_order_relaxed);
     counters.compress_interference_s = interference_s_;
+    counters.helped_blocks = helped_blocks_.load(std::memory_order_relaxed);
+    counters.helped_bytes = helped_bytes_.load(std::memory_order_relaxed);
+    counters.taken_back_blocks = taken_back_blocks_.load(std::memory_order_relaxed);
     return counters;
 }
 
@@ -289,6 +299,7 @@ void Executor::stop() {
     }
     write_event_.raise();
     write_thread_.join();
+    withdraw_offers();
 }
 
 std::vector<const base::TraceLane*> Executor::trace_lanes() const {

@@ -18,6 +18,7 @@
 #include "run/job.hpp"
 #include "run/observer.hpp"
 #include "run/planning.hpp"
+#include "run/write_policy.hpp"
 
 namespace caesura::run {
 
@@ -30,6 +31,7 @@ struct ExecutorOptions {
     std::uint64_t search_steps = plan::Rules{}.search_steps;
     std::uint64_t write_buffer_bytes = 20u << 20;
     bool trace = false;
+    NodeShare* share = nullptr;  ///< null: every rank writes what is its own
 };
 
 /// Sums since the start; read by the application's thread.
@@ -39,6 +41,8 @@ struct ExecutorCounters {
     std::uint64_t writes = 0, replans = 0;
     /// CPU time workers took while the application was in a marked compress obstacle.
     double compress_interference_s = 0.0;
+    std::uint64_t helped_blocks = 0, helped_bytes = 0;  ///< written here for other ranks
+    std::uint64_t taken_back_blocks = 0;                ///< given to another rank, written here
 };
 
 /// A finished write: what it took, for the write model and for the interference it caused.
@@ -122,6 +126,20 @@ class Executor {
     bool finish_dump(DumpTask& dump);
     bool run_flush();
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
+    WriteView view_of(std::span<const std::uint64_t> ready_bytes,
+                      std::span<const plan::Interval> obstacles, const WriteCost& cost);
+    void note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
+                    std::uint64_t iteration);
+    // Blocks that another rank writes, helping.cpp.
+    void keep_for_helper(Job& job);
+    void offer(DumpTask& dump);
+    bool overflow(Job& job);
+    void settle(DumpTask& dump, double& wait_s);
+    bool write_given(DumpTask& dump, double& wait_s);
+    void given_is_written(DumpTask& dump, Job& job);
+    bool help_neighbours(double& wait_s);
+    void note_help(std::span<const NodeShare::Offer> claimed, std::uint64_t bytes, double begin_s);
+    void withdraw_offers();
     bool lane_is_ours() const;
     // planner.cpp
     PlanningView view_of(DumpTask& dump, std::vector<JobLeft>& left) const;
@@ -174,7 +192,8 @@ class Executor {
     double busy_cpu_s_ = 0.0, busy_wall_s_ = 0.0;
     std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
 
-    base::Event compress_event_, write_event_, progress_event_;
+    base::Event compress_event_, progress_event_, own_write_event_;
+    base::Event& write_event_;  // others of the node raise it too, if there is a NodeShare
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
     std::atomic<int> error_state_{0};  // 0 none, 1 being written, 2 readable
@@ -190,6 +209,9 @@ class Executor {
     std::atomic<double> write_s_{0.0};
     std::atomic<std::uint64_t> writes_{0};
     double oldest_ready_since_s_ = -1.0;  // write lane only
+    WriteCost last_cost_;                 // write lane only: of the newest dump it has seen
+    bool cannot_help_ = false;            // write lane only
+    std::atomic<std::uint64_t> helped_blocks_{0}, helped_bytes_{0}, taken_back_blocks_{0};
     struct Sample {
         std::atomic<std::uint64_t> bytes{0};
         std::atomic<double> begin_s{0.0}, write_s{0.0};

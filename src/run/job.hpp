@@ -17,6 +17,7 @@
 
 #include "base/buffer.hpp"
 #include "caesura/block.hpp"
+#include "run/node_share.hpp"
 #include "run/plans.hpp"
 
 namespace caesura::run {
@@ -66,6 +67,9 @@ struct Job {
     double absolute_bound = 0.0;  ///< 0: lossless
     /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.
     std::uint32_t region = 0, slot = 0;
+    /// Who is to write it; without helper (again) if the block could not be put where he sees it.
+    /// Until it is compressed it belongs to whoever does that, then to the write lane.
+    Share share;
     double expected_compress_s = 0.0, expected_write_s = 0.0;  ///< what the planner goes by
 
     // ---- progress
@@ -89,12 +93,24 @@ struct Job {
     std::uint64_t chunk_bytes() const { return chunk_box.extent.count() * size_of(dtype); }
 };
 
+/// A block's place in the file, and what is written around it: its prefix record, its padding.
+struct Placement {
+    std::uint64_t address = 0;  ///< of the first byte, that of the prefix
+    std::size_t front_bytes = 0, back_bytes = 0;
+};
+
 /// Where compressed blocks go; the writer implements it over the store. Used by the write lane.
 class Sink {
   public:
     virtual ~Sink() = default;
     /// Write these blocks as few, large writes. Sets each job's state to written or overflowed.
     virtual Status write(std::span<Job* const> jobs) = 0;
+    /// Take the block's place and write nothing: another rank will, or this one later.
+    /// @param front  the placement's front_bytes go to its end; k_share_front_bytes
+    /// @param back   the placement's back_bytes go to its begin; k_share_back_bytes
+    /// @return  nullopt if there is no room. Errors: as write().
+    virtual Result<std::optional<Placement>> place(const Job& job, std::span<std::byte> front,
+                                                   std::span<std::byte> back) = 0;
     /// After the last block (overflowed ones excepted): make what was written durable.
     virtual Status finish() = 0;
 };
@@ -124,6 +140,7 @@ struct DumpTask {
     Plans plans;  ///< with planning; the first is made before submit()
     WriteCost write_cost;
     std::unique_ptr<Sink> sink;
+    double claim_patience_s = 0.0;  ///< of the write lane: how long a helper may take
 
     // ---- progress
     std::atomic<std::uint32_t> next_compress{0};  // without planning

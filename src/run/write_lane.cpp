@@ -9,16 +9,20 @@
 namespace caesura::run {
 namespace {
 
-// The compressed blocks of a dump, in planned order; `more_coming` if others are still to come.
-std::vector<Job*> ready_jobs(DumpTask& dump, bool& more_coming) {
+constexpr std::uint64_t k_write_before_offers_bytes = 4u << 20;
+
+// The compressed blocks of a dump that are to be written here, in planned order; `more_coming` if
+// others are still to come, `offers_coming` if some of these are for a helper.
+std::vector<Job*> ready_jobs(DumpTask& dump, bool& more_coming, bool& offers_coming) {
     std::vector<Job*> ready;
-    more_coming = false;
+    more_coming = offers_coming = false;
     const auto& order = dump.plans.empty() ? dump.write_order : dump.plans.current().write_order;
     for (const std::uint32_t index : order) {
         Job& job = dump.jobs[index];
         const JobState state = job.state.load(std::memory_order_acquire);
-        if (state == JobState::compressed) ready.push_back(&job);
+        if (state == JobState::compressed && job.share.helper < 0) ready.push_back(&job);
         more_coming |= state == JobState::waiting;
+        offers_coming |= state == JobState::waiting && job.share.capacity > 0;
     }
     return ready;
 }
@@ -40,13 +44,15 @@ void Executor::write_loop() {
         const bool stopping = stopping_.load(std::memory_order_acquire);
         if (failed || number == submitted_.load(std::memory_order_acquire)) {
             if (stopping) return;
-            write_event_.wait(seen);
+            double idle_s = base::Event::k_forever_s;
+            if (!failed && help_neighbours(idle_s)) continue;
+            write_event_.wait(seen, idle_s);
             continue;
         }
         DumpTask& dump = *dump_at(number);
         double wait_s = base::Event::k_forever_s;
         try {
-            if (write_some(dump, wait_s) || finish_dump(dump)) continue;
+            if (write_some(dump, wait_s) || finish_dump(dump) || help_neighbours(wait_s)) continue;
         } catch (const std::bad_alloc&) {
             fail({StatusCode::no_space, "out of memory in the write lane"});
             continue;
@@ -71,37 +77,55 @@ bool Executor::run_flush() {
     return true;
 }
 
-bool Executor::write_some(DumpTask& dump, double& wait_s) {
+// What the policy has to know, but for how long the first block has been ready and what is to come.
+WriteView Executor::view_of(std::span<const std::uint64_t> ready_bytes,
+                            std::span<const plan::Interval> obstacles, const WriteCost& cost) {
     WriteView view;
-    std::vector<Job*> ready = ready_jobs(dump, view.more_coming);
-    if (ready.empty()) {
-        oldest_ready_since_s_ = -1.0;
-        return false;
-    }
-    std::vector<std::uint64_t> ready_bytes(ready.size());
-    std::transform(ready.begin(), ready.end(), ready_bytes.begin(),
-                   [](const Job* job) { return job->stored.size(); });
-    const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
-    const double now_s = clock_.now_s();
-    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = now_s;
-    view.now_s = now_s - observer_.iteration_begin_s();
+    view.now_s = clock_.now_s() - observer_.iteration_begin_s();
     view.planning = options_.planning;
     view.draining =
         draining_.load(std::memory_order_acquire) != 0 || stopping_.load(std::memory_order_acquire);
     view.application_writes = observer_.application_writes();
     view.obstacles = obstacles;
     view.ready_bytes = ready_bytes;
-    view.oldest_wait_s = now_s - oldest_ready_since_s_;
     view.patience_s = std::max(0.1, observer_.last_iteration_s());
     view.buffer_bytes = options_.write_buffer_bytes;
+    view.cost = cost;
+    return view;
+}
+
+bool Executor::write_some(DumpTask& dump, double& wait_s) {
+    last_cost_ = dump.write_cost;
+    if (options_.share) {
+        offer(dump);
+        settle(dump, wait_s);
+    }
+    bool more_coming = false, offers_coming = false;
+    std::vector<Job*> ready = ready_jobs(dump, more_coming, offers_coming);
+    if (ready.empty()) {
+        oldest_ready_since_s_ = -1.0;
+        return options_.share && write_given(dump, wait_s);
+    }
+    std::vector<std::uint64_t> ready_bytes(ready.size());
+    std::transform(ready.begin(), ready.end(), ready_bytes.begin(),
+                   [](const Job* job) { return job->stored.size(); });
+    const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
     // A disk that is slower than expected today holds fewer bytes before the next obstacle.
     const double scale = scale_of(dump.written_s.load(std::memory_order_relaxed),
                                   dump.written_expected_s.load(std::memory_order_relaxed));
-    view.cost = {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale};
+    WriteView view =
+        view_of(ready_bytes, obstacles,
+                {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale});
+    const double now_s = view.now_s + observer_.iteration_begin_s();
+    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = now_s;
+    view.oldest_wait_s = now_s - oldest_ready_since_s_;
+    view.more_coming = more_coming;
+    // What is compressed during a long write is offered only after it, and its helper waits.
+    if (offers_coming) view.buffer_bytes = std::min(view.buffer_bytes, k_write_before_offers_bytes);
     const WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)
-            wait_s = std::max(1e-4, decision.wait_until_s - view.now_s);
+            wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - view.now_s));
         return false;
     }
     do_write(dump, std::span(ready).subspan(decision.first, decision.take));
@@ -114,17 +138,27 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
     for (const Job* job : jobs) bytes += job->stored.size();
     const double begin_s = clock_.now_s();
     const Status status = dump.sink->write(jobs);
-    const double end_s = clock_.now_s();
     if (!status.ok()) {
         fail(status);
         return;
     }
+    note_write(
+        bytes, begin_s, "write",
+        jobs.size() == 1 ? jobs[0]->label : jobs[0]->label + " +" + std::to_string(jobs.size() - 1),
+        dump.iteration);
     for (Job* job : jobs) {
         if (job->state.load(std::memory_order_relaxed) != JobState::written) continue;
         budget_.release(job->stored.size());
         job->stored = base::Buffer();
     }
-    note_written(dump, jobs, begin_s, end_s);
+    note_written(dump, jobs, begin_s, clock_.now_s());
+    progress_event_.raise();
+}
+
+// A write that ends now.
+void Executor::note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
+                          std::uint64_t iteration) {
+    const double end_s = clock_.now_s();
     const std::uint64_t number = writes_.load(std::memory_order_relaxed);
     Sample& sample = samples_[number % k_samples];
     sample.bytes.store(bytes, std::memory_order_relaxed);
@@ -133,13 +167,7 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
     write_s_.store(write_s_.load(std::memory_order_relaxed) + end_s - begin_s,
                    std::memory_order_relaxed);
     writes_.store(number + 1, std::memory_order_release);
-    if (options_.trace) {
-        const std::string name = jobs.size() == 1
-                                     ? jobs[0]->label
-                                     : jobs[0]->label + " +" + std::to_string(jobs.size() - 1);
-        write_trace_.add({"write", name, begin_s, end_s, dump.iteration, bytes});
-    }
-    progress_event_.raise();
+    if (options_.trace) write_trace_.add({kind, std::move(name), begin_s, end_s, iteration, bytes});
 }
 
 // True if every block is written (or has overflowed) and the dump was left behind.

@@ -1,6 +1,7 @@
 // One rank's region of one dump, see docs/file_format.md "Regions".
 //
-// Invariant: used_bytes_ counts what is written, is a multiple of 8, and is 0 until the header is.
+// Invariant: used_bytes_ counts what is written or placed, is a multiple of 8, and is 0 before the
+// first block or header. The header may come after blocks that somebody else writes.
 #include <fmt/format.h>
 
 #include "base/file.hpp"
@@ -92,8 +93,7 @@ std::uint64_t RegionWriter::opening_bytes() const {
 
 std::uint64_t RegionWriter::free_bytes() const {
     if (has_slots()) return 0;
-    const std::uint64_t used = header_written_ ? used_bytes_ : opening_bytes();
-    const std::uint64_t needed = used + k_block_prefix_bytes;
+    const std::uint64_t needed = next_free() + k_block_prefix_bytes;
     return place_.bytes > needed ? place_.bytes - needed : 0;
 }
 
@@ -115,10 +115,41 @@ Status RegionWriter::check_block(const BlockView& block, std::uint64_t at) const
                         room)};
 }
 
+ChunkRecord RegionWriter::record_of(const BlockView& block, std::uint64_t at) const {
+    return {place_.dump,
+            block.dataset,
+            block.filter_mask,
+            block.chunk,
+            place_.address + at + k_block_prefix_bytes,
+            block.bytes.size(),
+            checksum(block.bytes)};
+}
+
+// What is used once this block lies there. What is behind the slots belongs to nobody; what is
+// between them to its block alone.
+std::uint64_t RegionWriter::behind(const BlockView& block, std::uint64_t at) const {
+    return has_slots() ? slots_.back() : round_up_8(at + k_block_prefix_bytes + block.bytes.size());
+}
+
+Result<RegionWriter::Placed> RegionWriter::place(const BlockView& block) {
+    if (const Status status = check_place(place_, opening_bytes()); !status.ok()) return status;
+    const std::uint64_t used = next_free();
+    if (const Status status = check_block(block, used); !status.ok()) return status;
+    const std::uint64_t at = has_slots() ? slots_[block.slot] : used;
+    Placed placed;
+    placed.record = record_of(block, at);
+    const BlockPrefixBytes prefix = encode_block_prefix(placed.record, run_tag(file_->run()));
+    placed.prefix.assign(prefix.begin(), prefix.end());
+    const auto zeros = padding(block.bytes.size());
+    placed.padding.assign(zeros.begin(), zeros.end());
+    used_bytes_ = behind(block, at);
+    return placed;
+}
+
 Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records) {
     const std::uint64_t opening = opening_bytes();
     if (const Status status = check_place(place_, opening); !status.ok()) return status;
-    std::uint64_t used = header_written_ ? used_bytes_ : opening;
+    std::uint64_t used = next_free();
 
     // Addresses first: the prefixes must not move once the gather list points to them.
     std::vector<ChunkRecord> fresh;
@@ -129,13 +160,9 @@ Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkR
     for (const BlockView& block : blocks) {
         if (const Status status = check_block(block, used); !status.ok()) return status;
         const std::uint64_t at = has_slots() ? slots_[block.slot] : used;
-        fresh.push_back({place_.dump, block.dataset, block.filter_mask, block.chunk,
-                         place_.address + at + k_block_prefix_bytes, block.bytes.size(),
-                         checksum(block.bytes)});
+        fresh.push_back(record_of(block, at));
         prefixes.push_back(encode_block_prefix(fresh.back(), tag));
-        // What is behind the slots belongs to nobody; what is between them to its block alone.
-        used = has_slots() ? slots_.back()
-                           : round_up_8(at + k_block_prefix_bytes + block.bytes.size());
+        used = behind(block, at);
     }
 
     GatheredWrite out(file_->file());

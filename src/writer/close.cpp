@@ -94,6 +94,9 @@ Status Writer::Impl::close() {
     if (!comm_failed) (void)close_rounds();
     if (failed.ok()) failed = fatal;
     executor->stop();
+    // What this rank has left to another one of the node is written by now, or never will be.
+    if (node_ranks && !comm_failed)
+        if (Status met = node_ranks->barrier(); !met.ok() && failed.ok()) failed = met;
     harvest();
     totals.close_s += now_s() - begin_s;
     trace_application("wait", "close", begin_s);

@@ -171,7 +171,13 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     if (Status status = impl->open_file(); !status.ok()) return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
     impl->read_binding(node.ok() ? node->get() : nullptr);
+    if (node.ok()) {
+        if (Status status = impl->share_node(std::move(*node)); !status.ok()) return status;
+    } else if (impl->size > 1 && impl->options.balance_writes) {
+        impl->say("balance_writes is off: " + node.status().message());
+    }
     run::ExecutorOptions lanes;
+    lanes.share = impl->node_share.get();
     lanes.compress_threads = impl->options.cooperative ? 0 : impl->options.compress_threads;
     lanes.planning = impl->options.planning;
     lanes.idle_priority = impl->options.idle_priority;

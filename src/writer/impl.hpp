@@ -92,6 +92,9 @@ struct InFlight {
     bool sources_free = false;                ///< borrowed data may change
 };
 
+/// What a write lane may expect of a write, as a line through two typical sizes.
+run::WriteCost cost_of(const predict::WriteModel& model);
+
 /// Does the bound mean something only once the range of all values is known?
 inline bool needs_range(const ErrorBound& bound) {
     return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
@@ -132,6 +135,7 @@ struct Writer::Impl {
     // ---- set-up (create.cpp, calibration.cpp)
     Status open_file();
     Status load_calibration();
+    Status share_node(std::unique_ptr<Communicator> ranks);
 
     // ---- what is seen of the application (observing.cpp)
     void read_binding(Communicator* node);
@@ -170,6 +174,7 @@ struct Writer::Impl {
     void describe(Assembly& assembly);
     void predict_jobs(Assembly& assembly);
     void plan_jobs(Assembly& assembly);
+    Status balance_writes(Assembly& assembly);
     void reserve(Assembly& assembly);
     void submit(Assembly& assembly, std::uint64_t address);
     std::uint64_t begin_of_stripe(std::uint64_t end);
@@ -254,8 +259,10 @@ struct Writer::Impl {
     double trace_origin_s = 0.0;
     double cores = 1.0;  // this rank's share of those it may run on
     bool workers_have_a_core = true;
-    std::unique_ptr<run::Executor> executor;  // its threads use everything above
-    run::Listener listener;                   // hears of the application for the executor
+    std::unique_ptr<Communicator> node_ranks;    // of this node, if they write for each other
+    std::unique_ptr<run::NodeShare> node_share;  // likewise
+    std::unique_ptr<run::Executor> executor;     // its threads use everything above
+    run::Listener listener;                      // hears of the application for the executor
 };
 
 }  // namespace caesura

@@ -1,5 +1,7 @@
 #include "writer/region_sink.hpp"
 
+#include <algorithm>
+
 #include "base/file.hpp"
 
 namespace caesura::writer {
@@ -66,9 +68,30 @@ Status RegionSink::write(std::span<run::Job* const> jobs) {
     return {};
 }
 
+Result<std::optional<run::Placement>> RegionSink::place(const run::Job& job,
+                                                        std::span<std::byte> front,
+                                                        std::span<std::byte> back) {
+    const std::vector<std::uint64_t> taken(regions_.size(), 0);
+    const auto region = place_for(job, taken);
+    if (!region) return std::optional<run::Placement>();
+    auto placed = regions_[*region].place(
+        {job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), job.slot});
+    if (!placed.ok()) return placed.status();
+    const std::size_t front_bytes = placed->prefix.size(), back_bytes = placed->padding.size();
+    if (front_bytes > front.size() || back_bytes > back.size())
+        return Status{StatusCode::internal, "a prefix record has outgrown shared memory"};
+    std::copy(placed->prefix.begin(), placed->prefix.end(), front.end() - front_bytes);
+    std::copy(placed->padding.begin(), placed->padding.end(), back.begin());
+    records_.push_back(placed->record);
+    return std::optional<run::Placement>(
+        {placed->record.address - front_bytes, front_bytes, back_bytes});
+}
+
 Status RegionSink::finish() {
-    if (manifest_region_)
-        if (Status status = regions_[*manifest_region_].finish(); !status.ok()) return status;
+    for (std::size_t r = 0; r < regions_.size(); ++r) {
+        if (r != manifest_region_ && !regions_[r].begun()) continue;
+        if (Status status = regions_[r].finish(); !status.ok()) return status;
+    }
     return durable_ && !regions_.empty() ? file_.file().sync() : Status{};
 }
 

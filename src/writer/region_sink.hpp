@@ -27,6 +27,8 @@ class RegionSink final : public run::Sink {
                std::vector<std::uint64_t> slots = {});
 
     Status write(std::span<run::Job* const> jobs) override;
+    Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
+                                                std::span<std::byte> back) override;
     Status finish() override;
 
     const std::vector<store::ChunkRecord>& records() const { return records_; }

@@ -25,8 +25,9 @@ const char* kind_name(ErrorBound::Kind kind) {
     return "lossless";
 }
 
-// What a write lane may expect of a write, as a line through two typical sizes.
-run::WriteCost cost_of(const predict::WriteModel& model) {
+}  // namespace
+
+run::WriteCost writer::cost_of(const predict::WriteModel& model) {
     constexpr std::uint64_t small = 1u << 20, large = 16u << 20;
     const double small_s = model.predict_s(small), large_s = model.predict_s(large);
     run::WriteCost cost;
@@ -35,8 +36,6 @@ run::WriteCost cost_of(const predict::WriteModel& model) {
     cost.latency_s = std::max(0.0, small_s - per_byte_s * double{small});
     return cost;
 }
-
-}  // namespace
 
 // The manifest and the stored description of each dataset; rank 0 commits it.
 void Writer::Impl::describe(Assembly& assembly) {
@@ -95,7 +94,7 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
 void Writer::Impl::plan_jobs(Assembly& assembly) {
     const double begin_s = now_s();
     run::DumpTask& task = *assembly.task;
-    task.write_cost = cost_of(write_model);
+    task.write_cost = writer::cost_of(write_model);
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         task.jobs[i].expected_compress_s = assembly.compress_s[i];
         task.jobs[i].expected_write_s =
@@ -232,6 +231,7 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
         if (r == rank) address = end;
         end += requests[static_cast<std::size_t>(r)].bytes;
     }
+    if (Status status = balance_writes(assembly); !status.ok()) return status;
     plan_jobs(assembly);
     submit(assembly, address);
     return {};

@@ -96,6 +96,9 @@ WriterReport Writer::report() const {
     report.planned_iteration_s = impl_->outcomes.planned_iteration_s();
     report.actual_iteration_s = impl_->outcomes.actual_iteration_s();
     report.plan_deviation = impl_->outcomes.deviation();
+    report.helped_blocks = counters.helped_blocks;
+    report.helped_bytes = counters.helped_bytes;
+    report.taken_back_blocks = counters.taken_back_blocks;
     report.spare_bytes = impl_->free_space.bytes();
     report.peak_memory_bytes = impl_->budget.peak_bytes();
     return report;
