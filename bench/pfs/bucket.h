@@ -58,8 +58,9 @@ struct pfs_bucket* pfs_bucket_open(void);
 /* Remove the segment's name; processes that have it mapped keep it. 0 or -1 with errno. */
 int pfs_bucket_remove(void);
 
-/* Fill `link` from PFS_BUCKET, PFS_BANDWIDTH, PFS_CLIENT_BANDWIDTH and PFS_LATENCY; ends the process with a message on
- * stderr if one of them makes no sense: a benchmark that is not charged must not go unnoticed. */
+/* Fill `link` from PFS_BUCKET, PFS_BANDWIDTH, PFS_CLIENT_BANDWIDTH and PFS_LATENCY; ends the
+ * process with a message on stderr if one of them makes no sense: a benchmark that is not charged
+ * must not go unnoticed. */
 void pfs_link_open(struct pfs_link* link);
 
 /* Now, in ns of CLOCK_MONOTONIC. */

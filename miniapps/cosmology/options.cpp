@@ -55,8 +55,7 @@ how to write
   --algorithm NAME  how jobs are ordered in mode caesura (default)
   --marks on        computing and communication are marked as obstacles
           off       not: what is seen of MPI (LD_PRELOAD libcaesura_pmpi.so) and of waits has to do
-  --balance on      ranks of a node write blocks for one that has far more to write (caesura)
-            off     each its own
+  --balance on|off  ranks of a node write blocks for one that has far more to write (caesura; on)
   --priority idle   compress threads run where the application leaves its core (caesura, async)
              normal  as if they were the application's own
   --compress-threads N  a rank (1)
