@@ -112,8 +112,7 @@ static uint64_t append_to(uint64_t* clock, double bytes_per_s, uint64_t bytes,
 /* Through the node's link and through what one process gets of it, both at once. */
 static uint64_t append(const struct pfs_link* link, uint64_t bytes, uint64_t arrival_ns) {
     static uint64_t client_free_ns; /* of this process */
-    uint64_t end_ns =
-        append_to(&link->bucket->next_free_ns, link->bytes_per_s, bytes, arrival_ns);
+    uint64_t end_ns = append_to(&link->bucket->next_free_ns, link->bytes_per_s, bytes, arrival_ns);
     if (!(link->client_bytes_per_s > 0)) return end_ns;
     uint64_t client_end_ns =
         append_to(&client_free_ns, link->client_bytes_per_s, bytes, arrival_ns);

@@ -48,7 +48,7 @@ struct pfs_link {
     struct pfs_bucket* bucket;
     double bytes_per_s;
     double client_bytes_per_s; /* of this process alone, 0: no limit of its own */
-    uint64_t latency_ns; /* per call, not shared: latencies of different processes overlap */
+    uint64_t latency_ns;       /* per call, not shared: latencies of different processes overlap */
 };
 
 /* Map the segment named $PFS_BUCKET (default "caesura-pfs"), creating it if need be.

@@ -29,7 +29,7 @@ struct Options {
     bool balance_writes = true;                    ///< ranks of a node write for each other
     bool idle_priority = true;                     ///< of the compress threads
     int compress_threads = 1;
-    bool cooperative = false;  ///< none: compress where the host waits for a kernel
+    bool cooperative = false;        ///< none: compress where the host waits for a kernel
     std::uint64_t memory_bytes = 0;  ///< of the writer; 0: its own choice
     bool durable = true;
     std::string algorithm = "default";  ///< of the plan; "none": first in, first out
