@@ -16,8 +16,10 @@ class LimitedFile final : public base::File {
                     std::span<const std::span<const std::byte>> buffers) override {
         std::int64_t bytes = 0;
         for (const auto& buffer : buffers) bytes += static_cast<std::int64_t>(buffer.size());
-        if (left_.fetch_sub(bytes) < bytes)
+        if (left_.fetch_sub(bytes) < bytes) {
+            left_.fetch_add(bytes);  // what was refused takes no room: less may still fit
             return {StatusCode::no_space, "No space left on device (limited for the test)"};
+        }
         return inner_->write_at(offset, buffers);
     }
     Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
