@@ -13,31 +13,11 @@ constexpr std::size_t k_page_bytes = 4096;
 // Smaller ones are not kept: there are many of them, of many sizes, and they would take the slots
 // from the snapshots and chunks for which recycling pays.
 constexpr std::size_t k_least_kept_bytes = 1u << 20;
-// Pages of this size where the system has them: the first touch of a snapshot then costs its
-// zeroing and not thousands of faults, on the application's thread.
-constexpr std::size_t k_huge_bytes = 2u << 20;
 
 std::size_t capacity_of_free(const std::byte* data) {
     std::size_t capacity = 0;
     std::memcpy(&capacity, data, sizeof capacity);
     return capacity;
-}
-
-// Fresh, zeroed memory; nullptr with errno if there is none.
-std::byte* map(std::size_t capacity) {
-    const bool huge = capacity >= k_huge_bytes;
-    const std::size_t slack = huge ? k_huge_bytes : 0;  // to begin where a huge page may
-    void* mapped = ::mmap(nullptr, capacity + slack, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) return nullptr;
-    auto* data = static_cast<std::byte*>(mapped);
-    if (!huge) return data;
-    const std::size_t skip =
-        (k_huge_bytes - reinterpret_cast<std::uintptr_t>(data) % k_huge_bytes) % k_huge_bytes;
-    if (skip > 0) ::munmap(data, skip);
-    if (skip < slack) ::munmap(data + skip + capacity, slack - skip);
-    (void)::madvise(data + skip, capacity, MADV_HUGEPAGE);  // a wish
-    return data + skip;
 }
 
 }  // namespace
@@ -115,11 +95,12 @@ Result<Buffer> BufferPool::take(std::size_t bytes) {
         }
         give(data, free_capacity);
     }
-    std::byte* data = map(capacity);
-    if (!data)
+    void* mapped =
+        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
         return Status{StatusCode::no_space,
                       fmt::format("out of memory: {} bytes: {}", bytes, std::strerror(errno))};
-    buffer.data_ = data;
+    buffer.data_ = static_cast<std::byte*>(mapped);
     buffer.capacity_ = capacity;
     return buffer;
 }
