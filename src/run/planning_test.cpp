@@ -91,6 +91,27 @@ TEST(Planning, workers_with_cores_of_their_own_know_no_compress_obstacles) {
     EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 7.5);
 }
 
+// Goal: a search where it can matter, and only there. Two small jobs fill the first gap if the one
+// in between goes elsewhere, which no simple order does.
+TEST(Planning, searches_only_where_the_lanes_may_outlast_the_iteration) {
+    const JobLeft jobs[] = {{0.0, 2.0}, {0.0, 3.0}, {0.0, 3.0}, {0.0, 2.0}, {0.0, 4.0}};
+    PlanningView view;
+    view.jobs = jobs;
+    view.expected.obstacles.write = {{6.0, 7.0}, {13.0, 14.0}, {15.0, 16.0}};
+    Plan quick, searched, ample, tight;
+    planned(quick, view);
+    view.algorithm = plan::Algorithm::search;
+    planned(searched, view);
+    ASSERT_LT(searched.end_s, quick.end_s);
+    view.now_s = 100.0;
+    for (plan::Interval& o : view.expected.obstacles.write) o = {o.begin_s + 100, o.end_s + 100};
+    view.expected.begin_s = 95.0;
+    view.expected.length_s = 5.0 + quick.end_s / 0.75 + 0.1;
+    EXPECT_DOUBLE_EQ(planned(ample, view).end_s, 100.0 + quick.end_s);
+    view.expected.length_s -= 0.2;
+    EXPECT_DOUBLE_EQ(planned(tight, view).end_s, 100.0 + searched.end_s);
+}
+
 TEST(Planning, a_lanes_time_is_found_around_its_obstacles) {
     const plan::Interval obstacles[] = {{1.0, 2.0}, {4.0, 5.0}};
     EXPECT_DOUBLE_EQ(busy_until_s(obstacles, 0.0), 0.0);
