@@ -1,6 +1,8 @@
-# HDF5 in two flavours, because one process must use one HDF5 and an application may bring either:
+# HDF5 in three flavours, because one process must use one HDF5 and an application may bring any:
 #   Hdf5::serial    for the Python module, the command line and unit tests
 #   Hdf5::parallel  for MPI programs that also use parallel HDF5 (only with CAESURA_MPI)
+#   Hdf5::vol       parallel, 1.14 or newer, for the VOL connector (only with HDF5_VOL_ROOT, which
+#                   tools/hdf5.py provides)
 # HDF5_ROOT (serial) and HDF5_PARALLEL_ROOT win; then Debian's pkg-config names; then plain hdf5.
 find_package(PkgConfig REQUIRED)
 
@@ -36,4 +38,10 @@ if(CAESURA_MPI)
     find_package(MPI REQUIRED COMPONENTS C CXX)
     caesura_find_hdf5(Hdf5::parallel "${HDF5_PARALLEL_ROOT}" hdf5-openmpi hdf5-mpich)
     target_link_libraries(Hdf5::parallel INTERFACE MPI::MPI_C)
+    if(HDF5_VOL_ROOT)
+        caesura_find_hdf5(Hdf5::vol "${HDF5_VOL_ROOT}")
+        target_link_libraries(Hdf5::vol INTERFACE MPI::MPI_C)
+    else()
+        message(STATUS "VOL connector: off (HDF5_VOL_ROOT names no parallel HDF5 >= 1.14)")
+    endif()
 endif()

@@ -3,8 +3,9 @@
 #   caesura_room(plan SOURCES when.cpp DEPS base)
 #       -> target caesura_plan
 #   caesura_room(store HDF5 SOURCES ... DEPS base)
-#       -> targets caesura_store (serial HDF5) and caesura_store_parallel (with CAESURA_MPI).
-#          DEPS that come in two flavours are linked in the matching one.
+#       -> targets caesura_store (serial HDF5), caesura_store_parallel (with CAESURA_MPI) and
+#          caesura_store_vol (where there is an HDF5 for the VOL connector; compiled for it only).
+#          DEPS that come in these flavours are linked in the matching one.
 #   LIBS: outside libraries, private.
 #
 #   caesura_test(plan_when SOURCES when_test.cpp LIBS caesura_plan)   one gtest executable
@@ -16,6 +17,11 @@ function(caesura_room name)
         if(CAESURA_MPI)
             _caesura_room_flavour(caesura_${name}_parallel "_parallel")
             target_link_libraries(caesura_${name}_parallel PRIVATE Hdf5::parallel)
+        endif()
+        if(TARGET Hdf5::vol)
+            _caesura_room_flavour(caesura_${name}_vol "_vol")
+            target_link_libraries(caesura_${name}_vol PRIVATE Hdf5::vol)
+            set_target_properties(caesura_${name}_vol PROPERTIES EXCLUDE_FROM_ALL ON)
         endif()
     endif()
 endfunction()

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hdf5
 import machine
 from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
 
@@ -92,7 +93,8 @@ def cmake_arguments(sanitize: str) -> list[str]:
             "-DCAESURA_PYTHON=OFF",
         ]
     nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
-    return [*arguments, "-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
+    arguments += ["-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
+    return [*arguments, f"-DHDF5_VOL_ROOT={hdf5.ensure() or ''}"]
 
 
 def configure(sanitize: str) -> None:

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""The HDF5 that the VOL connector is built for: parallel, 1.14 or newer.
+
+$HDF5_ROOT, where it is set; else the system's; else Debian's next release's source package, built
+once and kept in the user's cache by version and by what it was built with.
+
+Invariants: the system's package sources are read and never changed; what lies in the cache under
+its final name is complete (built beside it, renamed at the end); a lock lets one process build
+while others wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from stages import LOGS, cores, fail, note, run_stage
+
+OLDEST = (1, 14)
+SUITE = "trixie"  # Debian's release with HDF5 1.14
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+OPTIONS = {
+    "CMAKE_BUILD_TYPE": "Release",
+    "CMAKE_INSTALL_RPATH": "$ORIGIN/../lib",
+    "HDF5_ENABLE_PARALLEL": "ON",
+    "HDF5_ENABLE_THREADSAFE": "ON",
+    "ALLOW_UNSUPPORTED": "ON",  # threads together with the high-level library, which h5py needs
+    "HDF5_BUILD_HL_LIB": "ON",
+    "HDF5_BUILD_HL_TOOLS": "OFF",
+    "HDF5_BUILD_TOOLS": "ON",
+    "HDF5_ENABLE_Z_LIB_SUPPORT": "ON",
+    "HDF5_ENABLE_SZIP_SUPPORT": "OFF",
+    "HDF5_BUILD_EXAMPLES": "OFF",
+    "BUILD_STATIC_LIBS": "OFF",
+    "BUILD_TESTING": "OFF",
+}
+LABEL = "HDF5 1.14 for the connector"
+LOG = "hdf5"
+
+
+def version_of(root: Path) -> tuple[int, int] | None:
+    """Major and minor version of the parallel HDF5 under a prefix; None where there is none."""
+    try:
+        text = (root / "include" / "H5pubconf.h").read_text()
+    except OSError:
+        return None
+    version = re.search(r'#define H5_VERSION "(\d+)\.(\d+)', text)
+    if not version or not re.search(r"^#define H5_HAVE_PARALLEL 1", text, re.MULTILINE):
+        return None
+    return int(version[1]), int(version[2])
+
+
+def own_root(root: Path) -> Path:
+    """The user's choice, checked."""
+    version = version_of(root)
+    if version is None:
+        fail(f"HDF5_ROOT={root}: there is no parallel HDF5 (include/H5pubconf.h) under it.")
+    if version < OLDEST:
+        fail(f"HDF5_ROOT={root} is HDF5 {version[0]}.{version[1]}; the connector needs 1.14.")
+    return root
+
+
+def system_root() -> Path | None:
+    """The prefix of the system's parallel HDF5, if that is new enough."""
+    for directory in sorted(Path("/usr/lib").glob("*/hdf5/*mpi*")):
+        version = version_of(directory)
+        if version and version >= OLDEST:
+            return directory
+    return None
+
+
+def cache() -> Path:
+    """Where builds are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "caesura"
+
+
+def build_key() -> str:
+    """Hash of the options, the compiler and the MPI: what their headers define."""
+    macros = subprocess.run(
+        ["mpicc", "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    parts = [platform.machine(), SUITE, *map("=".join, sorted(OPTIONS.items())), macros]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def kept(key: str) -> Path | None:
+    """A finished build in the cache."""
+    places = sorted(cache().glob(f"hdf5-*-{key}"))
+    return places[-1] if places else None
+
+
+@contextlib.contextmanager
+def locked(key: str) -> Iterator[None]:
+    """Alone among all processes that would build the same."""
+    cache().mkdir(parents=True, exist_ok=True)
+    with (cache() / f"hdf5-{key}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            note(LABEL, "waits for another build of it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def apt_options(place: Path) -> list[str]:
+    """A private apt: our sources, our lists, our cache; proxies and certificates are the system's.
+
+    Raises RuntimeError where the machine has no sources of Debian.
+    """
+    wanted = ["--format", "$(REPO_URI) $(RELEASE)", "Created-By: Packages"]
+    targets = subprocess.run(
+        ["apt-get", "indextargets", "--no-release-info", *wanted],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    release = platform.freedesktop_os_release()
+    suites = dict(line.split()[::-1] for line in targets.stdout.splitlines())
+    mirror = suites.get(release.get("VERSION_CODENAME", ""))
+    if release.get("ID") != "debian" or not mirror:
+        raise RuntimeError("the package sources of this machine are not Debian's")
+    for directory in ("etc/parts", "state/lists/partial", "cache/archives/partial"):
+        (place / directory).mkdir(parents=True)
+    signed = f"[signed-by={KEYRING}] " if KEYRING.exists() else ""
+    sources = place / "etc" / "sources.list"
+    sources.write_text(f"deb-src {signed}{mirror} {SUITE} main\n")
+    settings = {
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": place / "etc" / "parts",
+        "Dir::State": place / "state",
+        "Dir::Cache": place / "cache",
+        "APT::Sandbox::User": "root",  # the place is private to this user
+    }
+    return [word for item in settings.items() for word in ("-o", "{}={}".format(*item))]
+
+
+def fetch(place: Path) -> Path:
+    """The unpacked source package below `place`. Raises RuntimeError where it cannot be had."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    if not shutil.which("apt-get"):
+        raise RuntimeError("this machine has no apt")
+    options = apt_options(place)
+    with (LOGS / f"{LOG}-source.log").open("w") as log:
+        for command in (["update"], ["source", "hdf5"]):
+            answer = subprocess.run(
+                ["apt-get", *options, *command],
+                cwd=place,
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+            if answer.returncode != 0:
+                raise RuntimeError(
+                    f"its source package cannot be had, see out/logs/{LOG}-source.log"
+                )
+    return next(path for path in place.glob("hdf5-*") if path.is_dir())
+
+
+def compile_commands(source: Path, target: Path) -> str:
+    """Shell text that builds for `target` and installs below `source`/root instead."""
+    settings = " ".join(f"-D{name}='{value}'" for name, value in OPTIONS.items())
+    if shutil.which("ccache"):
+        settings += " -DCMAKE_C_COMPILER_LAUNCHER=ccache"
+    tree = source / "out"
+    jobs = os.environ.get("JOBS", str(cores()))
+    return (
+        f"set -e; export LC_ALL=C.UTF-8\n"
+        f"cmake -G Ninja -S '{source}' -B '{tree}' -DCMAKE_INSTALL_PREFIX='{target}' {settings}\n"
+        f"ninja -C '{tree}' -j {jobs}\n"
+        f"DESTDIR='{source}/root' ninja -C '{tree}' install\n"
+    )
+
+
+def build(key: str) -> Path:
+    """Fetch, compile and put into the cache. Raises RuntimeError without a source."""
+    place = cache() / f"building-{key}"
+    shutil.rmtree(place, ignore_errors=True)  # what a killed build left
+    place.mkdir(mode=0o700)
+    try:
+        source = fetch(place)
+        version = re.search(r"\d+(\.\d+)+", source.name)
+        if version is None:
+            fail(f"No version is in the name of the source package's directory, {source.name}.")
+        target = cache() / f"hdf5-{version[0]}-{key}"
+        run_stage(LABEL, ["sh", "-c", compile_commands(source, target)], log=LOG)
+        built = source / "root" / target.relative_to("/")
+        if version_of(built) is None:
+            fail(f"What was built is no parallel HDF5; see out/logs/{LOG}.log.")
+        built.rename(target)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return target
+
+
+@functools.cache
+def ensure() -> Path | None:
+    """The prefix of an HDF5 for the connector, built if need be; None (said) without one."""
+    if own := os.environ.get("HDF5_ROOT"):
+        return own_root(Path(own))
+    if system := system_root():
+        return system
+    key = build_key()
+    if there := kept(key):
+        note(LABEL, "there")
+        return there
+    with locked(key):
+        if there := kept(key):
+            return there
+        try:
+            return build(key)
+        except RuntimeError as reason:
+            text = (
+                f"the VOL connector is skipped: {reason}. "
+                "Set HDF5_ROOT to a parallel HDF5 of 1.14 or newer."
+            )
+            if os.environ.get("CI"):
+                fail(f"CI skips nothing, but {text}")
+            note(LABEL, text)
+            return None
+
+
+if __name__ == "__main__":
+    print(ensure())
