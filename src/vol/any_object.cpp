@@ -1,0 +1,47 @@
+// H5O: what can be done to an object of any kind.
+#include "vol/callbacks.hpp"
+#include "vol/forward.hpp"
+
+namespace caesura::vol {
+namespace {
+
+void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* kind, hid_t transfer,
+                  void** request_slot) {
+    return guarded([&]() -> void* {
+        const Object& at = object_of(object);
+        auto opened = object_near(at, H5I_BADID);
+        const Request request(at, request_slot);
+        void* const under =
+            H5VLobject_open(at.under, location, at.connector, kind, transfer, request_slot);
+        opened->kind = *kind;
+        return adopt(std::move(opened), under);
+    });
+}
+
+herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const char* source_name,
+                   void* target, const H5VL_loc_params_t* target_location, const char* target_name,
+                   hid_t copying, hid_t link_creation, hid_t transfer, void** request_slot) {
+    return guarded([&] {
+        const Object& from = object_of(source);
+        const Request request(from, request_slot);
+        return H5VLobject_copy(from.under, source_location, source_name, under_or_null(target),
+                               target_location, target_name, from.connector, copying, link_creation,
+                               transfer, request_slot);
+    });
+}
+
+}  // namespace
+
+H5VL_object_class_t object_callbacks() {
+    H5VL_object_class_t table{};
+    table.open = object_open;
+    table.copy = object_copy;
+    // Trap 1: for H5VL_OBJECT_GET_FILE the library wants the native connector's own file. It
+    // compares that with the files that are open, and wraps it itself if there is none.
+    table.get = AtLocation<H5VLobject_get>::call;
+    table.specific = AtLocation<H5VLobject_specific>::call;
+    table.optional = AtLocation<H5VLobject_optional>::call;
+    return table;
+}
+
+}  // namespace caesura::vol

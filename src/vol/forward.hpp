@@ -1,0 +1,91 @@
+// Callbacks that hand their arguments to the connector below, written once for all of them.
+//
+// The library's H5VLattr_get(object, connector, args, dxpl, request) is the callback
+// get(object, args, dxpl, request) with the connector put in, and all others are made alike. So a
+// callback's signature follows from the function it forwards to:
+//
+//     OnObject<H5VLattr_get>::call          (object, connector, rest...)           -> a code
+//     AtLocation<H5VLlink_get>::call        (object, location, connector, rest...) -> a code
+//     MakesAtLocation<H5VLgroup_open, H5I_GROUP>::call                             -> an Object
+//     Closes<H5VLgroup_close>::call         frees the Object if that succeeded
+//
+// Invariant: the Object is not touched after the call below, except by Closes: refreshing an object
+// replaces it, and its Object with it.
+#pragma once
+
+#include <tuple>
+
+#include "vol/object.hpp"
+
+namespace caesura::vol {
+
+/// Where the caller wants a request put: always the last argument, if any.
+template <class... A>
+void** request_slot(const A&... rest) {
+    using Last = std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>;
+    if constexpr (std::is_same_v<Last, void**>)
+        return std::get<sizeof...(A) - 1>(std::tie(rest...));
+    else
+        return nullptr;
+}
+
+template <auto Below>
+struct OnObject;
+
+template <class... A, herr_t (*Below)(void*, hid_t, A...)>
+struct OnObject<Below> {
+    static herr_t call(void* object, A... rest) {
+        return guarded([&] {
+            const Object& on = object_of(object);
+            const Request request(on, request_slot(rest...));
+            return Below(on.under, on.connector, rest...);
+        });
+    }
+};
+
+template <auto Below>
+struct AtLocation;
+
+template <class... A, herr_t (*Below)(void*, const H5VL_loc_params_t*, hid_t, A...)>
+struct AtLocation<Below> {
+    static herr_t call(void* object, const H5VL_loc_params_t* location, A... rest) {
+        return guarded([&] {
+            const Object& on = object_of(object);
+            const Request request(on, request_slot(rest...));
+            return Below(on.under, location, on.connector, rest...);
+        });
+    }
+};
+
+template <auto Below, H5I_type_t Kind>
+struct MakesAtLocation;
+
+template <class... A, void* (*Below)(void*, const H5VL_loc_params_t*, hid_t, A...), H5I_type_t Kind>
+struct MakesAtLocation<Below, Kind> {
+    static void* call(void* object, const H5VL_loc_params_t* location, A... rest) {
+        return guarded([&] {
+            const Object& at = object_of(object);
+            auto made = object_near(at, Kind);
+            const Request request(at, request_slot(rest...));
+            return adopt(std::move(made), Below(at.under, location, at.connector, rest...));
+        });
+    }
+};
+
+template <auto Below>
+struct Closes;
+
+template <herr_t (*Below)(void*, hid_t, hid_t, void**)>
+struct Closes<Below> {
+    static herr_t call(void* object, hid_t transfer, void** request_slot) {
+        return guarded([&] {
+            Object* const closed = object_or_null(object);
+            const Request request(*closed, request_slot);
+            const herr_t status = Below(closed->under, closed->connector, transfer, request_slot);
+            if (status >= 0) delete closed;
+            return status;
+        });
+    }
+};
+
+}  // namespace caesura::vol
