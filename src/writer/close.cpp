@@ -31,35 +31,31 @@ Status Writer::Impl::close_rounds() {
             const Status first = agree(mine);
             if (failed.ok()) failed = first;
         }
-        std::uint64_t end = (*all)[0].file_end, used = 0, durable = next_dump, overflow = 0;
+        std::uint64_t end = file_end_of(*all), used = 0, durable = next_dump, overflow = 0;
         for (const Hello& theirs : *all) {
             durable = std::min(durable, theirs.durable_dumps);
-            used = std::max(used, theirs.used_end);
+            used = std::max({used, theirs.used_end, theirs.tree_end});
             overflow += theirs.overflow_bytes;
         }
-        const bool committing = (*all)[0].busy != 0 || (*all)[0].committed_dumps < gathered_dumps;
+        const bool committing =
+            !may_build || tree_changed || (*all)[0].committed_dumps < gathered_dumps;
         const bool rank_0_failed = (*all)[0].code != 0;
         if (failed.ok() && overflow > 0) {
             place_overflow(*all, end);
+            tree->regions_end(end);
             file_end = end;
         } else if (durable > gathered_dumps) {
             if (Status status = gather_records(durable); !status.ok()) return failed;
             // With everything on disk the reserved ends nobody needed are given back.
             trimmed = failed.ok() && durable == next_dump;
             if (trimmed) free_space.cut(store::align_up(used));
-            if (rank == 0)
-                if (Status built = commit(trimmed ? store::align_up(used) : end, trimmed);
-                    !built.ok())
-                    executor->report(built);
+            commit(trimmed ? store::align_up(used) : end, trimmed);
         } else if (committing && !rank_0_failed) {
-            if (rank == 0)
-                if (Status built = commit(end, false); !built.ok()) executor->report(built);
+            commit(end, false);
         } else if (failed.ok() && !trimmed && next_dump > 0 && store::align_up(used) < end) {
             trimmed = true;
             free_space.cut(store::align_up(used));
-            if (rank == 0)
-                if (Status built = commit(store::align_up(used), true); !built.ok())
-                    executor->report(built);
+            commit(store::align_up(used), true);
         } else {
             return failed;
         }
@@ -101,7 +97,6 @@ Status Writer::Impl::close() {
     totals.close_s += now_s() - begin_s;
     trace_application("wait", "close", begin_s);
     finish_traces();
-    committer.reset();
     image.reset();
     file.reset();  // and its lock: recover and stock writers may have the file now
     return failed;

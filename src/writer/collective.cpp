@@ -21,7 +21,14 @@ std::uint64_t Writer::Impl::durable_dumps() const {
 
 // The same answer on every rank: dumps begin in the same order everywhere, and what is committed
 // was agreed at the last exchange.
-bool Writer::Impl::anything_to_do() const { return open_dump || committed_dumps < next_dump; }
+bool Writer::Impl::anything_to_do() const {
+    return open_dump || committed_dumps < next_dump || tree->changed();
+}
+
+// Nothing in use lies at or beyond it, and nothing is reserved there.
+std::uint64_t Writer::Impl::file_end_of(const std::vector<Hello>& all) const {
+    return std::max(all[0].file_end, store::align_up(all[0].tree_end));
+}
 
 Hello Writer::Impl::hello() const {
     Hello mine;
@@ -38,10 +45,11 @@ Hello Writer::Impl::hello() const {
         }
     mine.used_end = used_end;
     mine.file_end = file_end;
-    mine.committed_dumps = committed_dumps;
-    if (rank == 0 && image && !executor->flush_running() && executor->error().ok())
-        mine.committed_dumps = image_dumps;
-    mine.busy = executor->flush_running();
+    const bool flushed = image && !executor->flush_running() && executor->error().ok();
+    mine.committed_dumps = flushed ? image_dumps : committed_dumps;
+    mine.image_pending = image && !flushed;
+    mine.tree_end = tree->end();
+    mine.tree_changed = tree->changed();
     return mine;
 }
 
@@ -54,9 +62,31 @@ Result<std::vector<Hello>> Writer::Impl::exchange_hello(const Hello& mine) {
         failed = status;
         return status;
     }
-    if (rank == 0 && image && all[0].committed_dumps == image_dumps) image.reset();
+    may_build = all[0].image_pending == 0;
+    if (may_build) image.reset();
     committed_dumps = all[0].committed_dumps;
+    tree_changed = std::any_of(all.begin(), all.end(), [](auto& h) { return h.tree_changed != 0; });
+    if (Status same = check_trees(all); !same.ok()) return failed = same;
+    if (may_build && flush_expected) {
+        flush_expected = false;
+        if (builds())
+            if (Status told = tree->flushed(); !told.ok()) executor->report(told);
+    }
     return all;
+}
+
+// Trees that were the same must stay so. After an error of one rank they need not.
+Status Writer::Impl::check_trees(const std::vector<Hello>& all) const {
+    if (std::any_of(all.begin(), all.end(), [](auto& h) { return h.code != 0; })) return {};
+    for (int r = 1; r < size; ++r) {
+        const std::uint64_t theirs = all[static_cast<std::size_t>(r)].tree_end;
+        if (theirs != all[0].tree_end)
+            return {StatusCode::internal,
+                    fmt::format("{}: the metadata end at {} on rank 0 and at {} on rank {}: all "
+                                "ranks must change them in the same way",
+                                path, all[0].tree_end, theirs, r)};
+    }
+    return {};
 }
 
 // Errors of any rank, and disagreement between ranks. Same result on all ranks.
@@ -104,16 +134,17 @@ Status Writer::Impl::collective() {
     Status status = agree_on_errors(*all, mine);
     if (!failed.ok()) return failed;
 
-    std::uint64_t end = (*all)[0].file_end;
+    const std::uint64_t before = file_end_of(*all);
+    std::uint64_t end = before;
     std::uint64_t durable = next_dump;
     for (const Hello& theirs : *all) durable = std::min(durable, theirs.durable_dumps);
     place_overflow(*all, end);
     if (durable > gathered_dumps)
         if (Status gathered = gather_records(durable); !gathered.ok()) return gathered;
     if (open_dump && status.ok()) status = assemble(*all, end);
+    if (end > before) tree->regions_end(end);
     file_end = end;
-    if (rank == 0)
-        if (Status built = commit(end, false); !built.ok()) executor->report(built);
+    commit(end, false);
     return status;
 }
 

@@ -65,16 +65,17 @@ void Writer::Impl::place_overflow(const std::vector<writer::Hello>& all, std::ui
     }
 }
 
-// Records of all dumps before `durable` travel to rank 0, which then knows them completely; with
-// them what their blocks say about table sets.
+// Records of all dumps before `durable` travel to the ranks that build, which then know them
+// completely; what their blocks say about table sets, to rank 0.
 Status Writer::Impl::gather_records(std::uint64_t durable) {
     std::vector<store::ChunkRecord> mine;
     for (const InFlight& dump : in_flight)
         if (dump.dump < durable) mine.insert(mine.end(), dump.records.begin(), dump.records.end());
     writer::Packer packer;
     packer.put_bytes(std::as_bytes(std::span(mine)));
-    send_counts(packer);
-    auto all = comm->gatherv(packer.bytes(), 0);
+    const bool everywhere = tree->records_on_all_ranks();
+    if (!everywhere) send_counts(packer);
+    auto all = everywhere ? comm->allgatherv(packer.bytes()) : comm->gatherv(packer.bytes(), 0);
     if (!all.ok()) {
         comm_failed = true;
         return failed = all.status();
@@ -87,29 +88,41 @@ Status Writer::Impl::gather_records(std::uint64_t durable) {
         if (n) std::memcpy(records_to_commit.data() + at, records.data(), records.size());
         take_counts(unpacker);
     }
+    if (everywhere)
+        if (Status sent = gather_counts(); !sent.ok()) return sent;
     new_counts = true;
     while (!in_flight.empty() && in_flight.front().dump < durable) {
-        if (rank == 0) to_commit.push_back(std::move(in_flight.front().manifest));
+        if (builds()) to_commit.push_back(std::move(in_flight.front().manifest));
         in_flight.pop_front();
     }
     gathered_dumps = durable;
     return {};
 }
 
-// Rank 0: build the metadata of all gathered dumps in memory (HDF5, 1-2 ms) and hand its flush to
-// the write lane. Waits for its turn if the last commit is still being flushed.
-Status Writer::Impl::commit(std::uint64_t end, bool trim) {
-    if ((to_commit.empty() && !trim) || executor->flush_running() || image) return {};
+// Build the metadata of all gathered dumps in memory (HDF5, 1-2 ms); rank 0 hands their flush to
+// the write lane. Waits for its turn if the last commit is still being flushed. All decisions are
+// made from what is agreed, so that all ranks that build do so together.
+void Writer::Impl::commit(std::uint64_t end, bool trim) {
+    if (!may_build || (gathered_dumps == built_dumps && !trim && !tree_changed)) return;
+    built_dumps = gathered_dumps;
+    tree_changed = false;
+    flush_expected = true;
+    if (!builds()) return;
+    if (Status built = build(end, trim); !built.ok()) executor->report(built);
+}
+
+Status Writer::Impl::build(std::uint64_t end, bool trim) {
     const double begin_s = now_s();
-    auto built = committer->build(to_commit, records_to_commit, end, trim);
+    auto built = tree->build(to_commit, records_to_commit, end, trim);
     trace_application("commit", "build metadata", begin_s);
     if (!built.ok()) return built.status().with_context("committing to " + path);
-    image.emplace(std::move(*built));
+    to_commit.clear();
+    records_to_commit.clear();
+    if (!*built) return {};
+    image = std::move(*built);
     image_dumps = gathered_dumps;
     file_end = image->file_end();
     used_end = std::max(used_end, file_end);
-    to_commit.clear();
-    records_to_commit.clear();
     return executor->submit_flush([this] { return image->flush(*file, options.durable); });
 }
 

@@ -130,7 +130,8 @@ Status Writer::Impl::open_file() {
             status = opened.status();
     }
     if (Status all = agree(status); !all.ok()) return all;
-    if (rank == 0) committer.emplace(*file);
+    own_tree = writer::make_own_tree(*file, rank);
+    tree = own_tree.get();
     file_end = store::first_region_address();
     return {};
 }

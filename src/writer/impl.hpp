@@ -22,6 +22,7 @@
 #include "writer/outcomes.hpp"
 #include "writer/region_sink.hpp"
 #include "writer/reservation.hpp"
+#include "writer/tree.hpp"
 #include "writer/wire.hpp"
 
 namespace caesura::writer {
@@ -82,7 +83,7 @@ struct OverflowBlock {
 /// A dump between end() and its commit.
 struct InFlight {
     std::uint64_t dump = 0, iteration = 0;
-    store::DumpManifest manifest;             ///< rank 0 only
+    store::DumpManifest manifest;             ///< on ranks that build
     run::DumpTask* task = nullptr;            ///< while a lane works on it
     std::vector<predict::Features> features;  ///< by job
     std::vector<std::uint32_t> job_fields;    ///< by job
@@ -120,7 +121,9 @@ struct Hello {
     std::uint64_t used_end = 0;         ///< end of what this rank has used of the file
     std::uint64_t file_end = 0;         ///< rank 0: nothing is reserved beyond it
     std::uint64_t committed_dumps = 0;  ///< rank 0: dumps before this number are committed
-    std::uint64_t busy = 0;             ///< closing: tasks or a flush still run on this rank
+    std::uint64_t image_pending = 0;    ///< rank 0: the last image is not flushed yet
+    std::uint64_t tree_end = 0;         ///< Tree::end(), the same on all ranks
+    std::uint64_t tree_changed = 0;     ///< Tree::changed()
 };
 
 }  // namespace caesura::writer
@@ -156,8 +159,10 @@ struct Writer::Impl {
     writer::Hello hello() const;
     Result<std::vector<writer::Hello>> exchange_hello(const writer::Hello& mine);
     Status agree_on_errors(const std::vector<writer::Hello>& all, const Status& mine);
+    Status check_trees(const std::vector<writer::Hello>& all) const;
     Status agree(const Status& mine);
     bool anything_to_do() const;
+    std::uint64_t file_end_of(const std::vector<writer::Hello>& all) const;
     bool boxes_changed() const;
 
     // ---- a new dump (assemble.cpp, submit.cpp)
@@ -190,12 +195,14 @@ struct Writer::Impl {
     void count_block(writer::FieldState& field, std::span<const std::byte> statistics) const;
     void send_counts(writer::Packer& packer);
     void take_counts(writer::Unpacker& unpacker);
+    Status gather_counts();
     Status agree_on_tables();
 
     // ---- overflow and commit (commit.cpp)
     void place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& file_end);
     Status gather_records(std::uint64_t durable_dumps);
-    Status commit(std::uint64_t end, bool trim);
+    void commit(std::uint64_t end, bool trim);
+    Status build(std::uint64_t end, bool trim);
 
     // ---- close.cpp
     Status close();
@@ -206,6 +213,8 @@ struct Writer::Impl {
     void say(const std::string& text) const;
     void trace_application(const char* kind, std::string name, double begin_s);
     std::uint64_t durable_dumps() const;
+    /// Does this rank make dumps part of the tree? So does rank 0 at least.
+    bool builds() const { return rank == 0 || tree->records_on_all_ranks(); }
 
     std::string path;
     std::unique_ptr<Communicator> comm;
@@ -217,7 +226,8 @@ struct Writer::Impl {
     base::MemoryBudget budget;
     base::BufferPool pool;
     std::unique_ptr<store::SharedFile> file;
-    std::optional<store::Committer> committer;  // rank 0
+    std::unique_ptr<writer::Tree> own_tree;  // unless the file is somebody else's
+    writer::Tree* tree = nullptr;            // what dumps become part of
     std::vector<writer::FieldState> fields;
     std::uint64_t definitions_hash = 0;
 
@@ -241,11 +251,17 @@ struct Writer::Impl {
     std::uint64_t last_region = 0;
     bool new_counts = false;  // gathered since the last agreement on table sets; same on all ranks
 
-    // Rank 0: gathered and not yet in an image.
+    // On ranks that build: gathered and not yet in an image.
     std::vector<store::DumpManifest> to_commit;
     std::vector<store::ChunkRecord> records_to_commit;
-    std::optional<store::CommitImage> image;  // being flushed by the write lane
+    std::optional<store::CommitImage> image;  // rank 0: being flushed by the write lane
     std::uint64_t image_dumps = 0;            // committed_dumps once it is flushed
+
+    // Agreed at the last exchange, or the same on all ranks for another reason.
+    std::uint64_t built_dumps = 0;  // dumps before this number have been given to the tree
+    bool may_build = true;          // no image is being flushed
+    bool flush_expected = false;    // the tree has not been told of its last image
+    bool tree_changed = false;      // there is something to commit even without a dump
 
     Status failed;  // sticky; the same code on all ranks
     bool comm_failed = false;

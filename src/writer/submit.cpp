@@ -37,7 +37,7 @@ run::WriteCost writer::cost_of(const predict::WriteModel& model) {
     return cost;
 }
 
-// The manifest and the stored description of each dataset; rank 0 commits it.
+// The manifest and the stored description of each dataset, for the ranks that build.
 void Writer::Impl::describe(Assembly& assembly) {
     store::DumpManifest& manifest = assembly.manifest;
     manifest.dump = next_dump;
@@ -202,7 +202,7 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
         if (mine.ok()) {
             make_jobs(assembly);
             predict_jobs(assembly);
-            if (rank == 0) describe(assembly);
+            if (builds()) describe(assembly);
             reserve(assembly);
         }
     } catch (const std::bad_alloc&) {

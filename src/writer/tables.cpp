@@ -56,6 +56,22 @@ void Writer::Impl::take_counts(writer::Unpacker& unpacker) {
     }
 }
 
+// Where records go to all ranks, counts go by themselves to the one that needs them. Collective.
+Status Writer::Impl::gather_counts() {
+    writer::Packer packer;
+    send_counts(packer);
+    auto all = comm->gatherv(packer.bytes(), 0);
+    if (!all.ok()) {
+        comm_failed = true;
+        return failed = all.status();
+    }
+    for (const Communicator::Bytes& part : *all) {
+        writer::Unpacker unpacker(part);
+        take_counts(unpacker);
+    }
+    return {};
+}
+
 // Collective where all ranks know that there may be something new.
 Status Writer::Impl::agree_on_tables() {
     std::vector<writer::FieldState*> sharing;
