@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
+
+#include "writer/chunk_pieces.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -61,55 +62,6 @@ Shape grow(Shape chunk, const Shape& dims, std::size_t value_bytes, std::uint64_
     return chunk;
 }
 
-Box chunk_box(const Layout& layout, const Shape& position) {
-    Box box{position, layout.chunk};
-    for (int axis = 0; axis < position.rank(); ++axis)
-        box.offset[axis] = position[axis] * layout.chunk[axis];
-    return box;
-}
-
-// Visit every chunk that a box touches, row-major.
-void for_chunks_of(const Layout& layout, const Shape& grid, const Box& box,
-                   const std::function<void(std::uint64_t, const Box&)>& visit) {
-    const int rank = layout.dims.rank();
-    Shape first = box.offset, last = box.offset;
-    for (int axis = 0; axis < rank; ++axis) {
-        first[axis] = box.offset[axis] / layout.chunk[axis];
-        last[axis] = (box.offset[axis] + box.extent[axis] - 1) / layout.chunk[axis];
-    }
-    Shape position = first;
-    for (;;) {
-        std::uint64_t number = 0;
-        for (int axis = 0; axis < rank; ++axis) number = number * grid[axis] + position[axis];
-        visit(number, chunk_box(layout, position));
-        int axis = rank - 1;
-        for (; axis >= 0; --axis) {
-            if (++position[axis] <= last[axis]) break;
-            position[axis] = first[axis];
-        }
-        if (axis < 0) return;
-    }
-}
-
-struct ChunkPieces {
-    Box box;
-    std::vector<LayoutPiece> pieces;
-};
-
-int owner_of(const ChunkPieces& chunk, const std::vector<RankBox>& boxes) {
-    std::map<int, std::uint64_t> overlap;  // by rank, so that ties go to the lowest
-    for (const LayoutPiece& piece : chunk.pieces)
-        overlap[boxes[piece.box].rank] += piece.part.extent.count();
-    int owner = -1;
-    std::uint64_t largest = 0;
-    for (const auto& [rank, values] : overlap)
-        if (values > largest) {
-            owner = rank;
-            largest = values;
-        }
-    return owner;
-}
-
 Status check_tiling(const std::string& name, const ChunkPieces& chunk, std::uint64_t valid_count,
                     const std::vector<RankBox>& boxes) {
     std::uint64_t covered = 0;
@@ -127,39 +79,6 @@ Status check_tiling(const std::string& name, const ChunkPieces& chunk, std::uint
                 fmt::format("field '{}': {} of {} values of the part at {} were put by no rank; "
                             "all ranks' boxes together must tile the field",
                             name, valid_count - covered, valid_count, to_string(chunk.box))};
-    return {};
-}
-
-Shape valid_extent(const Box& box, const Shape& dims) {
-    Shape valid = box.extent;
-    for (int axis = 0; axis < dims.rank(); ++axis)
-        valid[axis] = std::min(box.extent[axis], dims[axis] - box.offset[axis]);
-    return valid;
-}
-
-Shape grid_of(const Layout& layout) {
-    Shape grid = layout.dims;
-    for (int axis = 0; axis < layout.dims.rank(); ++axis)
-        grid[axis] = divide_up(layout.dims[axis], layout.chunk[axis]);
-    return grid;
-}
-
-// Give every chunk to its owner; keep what concerns `rank`.
-Status distribute(Layout& layout, const std::string& name,
-                  std::map<std::uint64_t, ChunkPieces>& chunks, int rank) {
-    for (auto& [number, chunk] : chunks) {
-        const Shape valid = valid_extent(chunk.box, layout.dims);
-        if (Status s = check_tiling(name, chunk, valid.count(), layout.boxes); !s.ok()) return s;
-        const int owner = owner_of(chunk, layout.boxes);
-        for (const LayoutPiece& piece : chunk.pieces) {
-            const int from = layout.boxes[piece.box].rank;
-            if (from == owner) continue;
-            layout.any_moves = true;
-            if (from == rank || owner == rank) layout.moves.push_back({from, owner, piece});
-        }
-        if (owner == rank)
-            layout.mine.push_back({number, chunk.box, valid, std::move(chunk.pieces)});
-    }
     return {};
 }
 
@@ -189,25 +108,21 @@ Result<Layout> make_layout(const std::string& name, const Shape& dims, std::vect
     layout.dims = dims;
     layout.boxes = std::move(boxes);
     layout.chunk = choose_chunk(dims, layout.boxes, value_bytes, target_bytes);
-    const Shape grid = grid_of(layout);
-    layout.n_chunks = grid.count();
-    std::map<std::uint64_t, ChunkPieces> chunks;
-    for (std::uint32_t i = 0; i < layout.boxes.size(); ++i) {
-        const Box& box = layout.boxes[i].box;
-        if (box.extent.count() == 0) continue;
-        for_chunks_of(layout, grid, box, [&](std::uint64_t number, const Box& whole) {
-            ChunkPieces& chunk = chunks[number];
-            chunk.box = whole;
-            chunk.pieces.push_back({i, *intersect(whole, box)});
-        });
-    }
+    const ChunkGrid grid(dims, layout.chunk);
+    layout.n_chunks = grid.counts.count();
+    auto chunks = pieces_of(grid, layout.boxes);
     if (chunks.size() != layout.n_chunks)
         return Status{
             StatusCode::invalid_argument,
             fmt::format("field '{}' {}: {} of its {} chunks were put by no rank; all "
                         "ranks' boxes together must tile the field",
                         name, to_string(dims), layout.n_chunks - chunks.size(), layout.n_chunks)};
-    if (Status status = distribute(layout, name, chunks, rank); !status.ok()) return status;
+    for (auto& [number, chunk] : chunks) {
+        const Shape valid = grid.inside(chunk.box);
+        if (Status s = check_tiling(name, chunk, valid.count(), layout.boxes); !s.ok()) return s;
+        OwnedChunk owned{number, chunk.box, valid, std::move(chunk.pieces)};
+        give_to_owner(layout, std::move(owned), rank);
+    }
     return layout;
 }
 

@@ -38,8 +38,11 @@ struct LayoutPiece {
 struct OwnedChunk {
     std::uint64_t chunk = 0;  ///< row-major number in the grid
     Box box;                  ///< full chunk, may reach beyond the array
-    Shape valid;              ///< extent of its part inside the array
+    Shape valid;              ///< extent of the part that is stored: inside the array, as a rule
     std::vector<LayoutPiece> pieces;
+    // Sparse layouts only.
+    Shape inside = valid;  ///< extent of its part inside the array
+    bool covered = true;   ///< the pieces leave nothing of that open
 };
 
 /// A piece that goes to another rank.
@@ -49,7 +52,7 @@ struct Move {
 };
 
 struct Layout {
-    Shape dims, chunk;
+    Shape dims, chunk;  ///< a sparse layout's chunk may exceed the dims
     std::vector<RankBox> boxes;
     std::vector<OwnedChunk> mine;  ///< of `rank`, row-major
     std::vector<Move> moves;       ///< from or to `rank`; per pair of ranks in the same order
