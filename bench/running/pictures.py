@@ -17,8 +17,8 @@ NAMES = {
     "normal": ("no idle priority", "exact", "square"),
 }
 TITLES = {
-    "4": ("What blocks of another size cost", "raw MB of a block"),
-    "5": ("What gathering writes is worth", "MB gathered into one write"),
+    "4": ("Time of a run over that with whole fields as blocks", "raw MB of a block"),
+    "5": ("Time of writing over that of single blocks", "MB gathered into one write"),
     "9": ("What output adds to computing alone", ""),
     "10": ("What output adds at the beginning, in the middle, at the end", ""),
 }
@@ -34,7 +34,8 @@ def picture(name: str, section: dict) -> str:
             20,
             50,
             f"cosmology mini-app, {scenario['ranks']} ranks, {scenario['grid']}³; file system "
-            f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated",
+            f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated; medians and range "
+            f"of {section['repeats']} repeats",
             "soft",
         ),
         words(20, 67, f"S0, figure {name}: {section['paper_says']}", "soft"),
@@ -46,9 +47,10 @@ def picture(name: str, section: dict) -> str:
 
 def _lines(rows: list[dict], title: str) -> tuple[list[str], float]:
     left, right, top, bottom = 64, 600, 92, 330
-    highs = [row["overhead_high"] for row in rows]
-    lows = [row["overhead_low"] for row in rows]
-    y = Axis(min(0.0, *lows), max(0.02, *highs), bottom, top, log=False)
+    highs = [row["relative_high"] for row in rows]
+    lows = [row["relative_low"] for row in rows]
+    margin = 0.05 * (max(highs) - min(lows)) + 0.005
+    y = Axis(max(0.0, min(lows) - margin), max(highs) + margin, bottom, top, log=False)
     sizes = sorted({row["x"] for row in rows})
     # One step a size: the sizes are powers of two, and "none" is not on that scale.
     x = {
@@ -58,7 +60,7 @@ def _lines(rows: list[dict], title: str) -> tuple[list[str], float]:
     parts = []
     for value in y.ticks():
         parts.append(line(left, y(value), right, y(value), "grid"))
-        parts.append(words(left - 8, y(value) + 4, f"{100 * value:.1f} %", "tick", "end"))
+        parts.append(words(left - 8, y(value) + 4, f"{value:g}", "tick", "end"))
     for size, at in x.items():
         parts.append(
             words(at, bottom + 18, f"{size:g}" if size >= 0.5 else "none", "tick", "middle")
@@ -66,7 +68,7 @@ def _lines(rows: list[dict], title: str) -> tuple[list[str], float]:
     parts.append(words((left + right) / 2, bottom + 38, title, "soft", "middle"))
     modes = [mode for mode in NAMES if any(row["mode"] == mode for row in rows)]
     last = {
-        mode: y(next(r for r in rows if (r["mode"], r["x"]) == (mode, sizes[-1]))["overhead"])
+        mode: y(next(r for r in rows if (r["mode"], r["x"]) == (mode, sizes[-1]))["relative"])
         for mode in modes
     }
     places = spread_out([last[mode] for mode in modes], 16, top, bottom)
@@ -76,10 +78,10 @@ def _lines(rows: list[dict], title: str) -> tuple[list[str], float]:
         for row in own:
             at = x[row["x"]]
             parts.append(
-                line(at, y(row["overhead_low"]), at, y(row["overhead_high"]), f"spread {class_}")
+                line(at, y(row["relative_low"]), at, y(row["relative_high"]), f"spread {class_}")
             )
-        parts.append(polyline([(x[r["x"]], y(r["overhead"])) for r in own], f"line {class_}"))
-        parts += [mark(x[r["x"]], y(r["overhead"]), shape, class_) for r in own]
+        parts.append(polyline([(x[r["x"]], y(r["relative"])) for r in own], f"line {class_}"))
+        parts += [mark(x[r["x"]], y(r["relative"]), shape, class_) for r in own]
         parts.append(words(right + 10, place + 4, label, f"{class_} name"))
     return parts, bottom + 56
 

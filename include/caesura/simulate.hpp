@@ -90,6 +90,19 @@ struct Output {
     int dumps_in_flight = 2;              ///< the application waits before it makes one more
     double snapshot_bytes_per_s = 0.0;    ///< copying a dump aside, 0: no time
     double collective_s = 0.0;            ///< of each dump, in the background modes
+    /// A write's bytes go into the system so fast, on the rank's core and at normal priority, while
+    /// the file system stores them. 0: no time.
+    double copy_bytes_per_s = 0.0;
+    double close_s = 0.0;  ///< closing the file when all is written, in the background modes
+};
+
+/// What the output library of Mode::sync and Mode::filter takes of the application's time besides
+/// compressing and storing.
+struct Library {
+    /// What is written passes its buffers so fast, while the file system stores it. 0: no time.
+    double bytes_per_s = 0.0;
+    double dump_s = 0.0;       ///< of each dump: metadata, collective calls
+    double close_s = 0.0;      ///< closing the file
 };
 
 /// What happens when both want the same resource.
@@ -117,6 +130,7 @@ struct Scenario {
     Storage storage;
     Noise noise;
     Output output;
+    Library library;
     Conflict conflict;
     std::uint32_t timeline_rank = 0xffffffffu;  ///< whose spans are wanted
 };

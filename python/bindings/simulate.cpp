@@ -100,6 +100,15 @@ void read_output(Table table, simulate::Output& output) {
     table.take("dumps_in_flight", output.dumps_in_flight);
     table.take("snapshot_bytes_per_s", output.snapshot_bytes_per_s);
     table.take("collective_s", output.collective_s);
+    table.take("copy_bytes_per_s", output.copy_bytes_per_s);
+    table.take("close_s", output.close_s);
+    table.done();
+}
+
+void read_library(Table table, simulate::Library& library) {
+    table.take("bytes_per_s", library.bytes_per_s);
+    table.take("dump_s", library.dump_s);
+    table.take("close_s", library.close_s);
     table.done();
 }
 
@@ -159,6 +168,7 @@ simulate::Scenario to_scenario(const nb::dict& dict) {
     read_storage(part("storage"), scenario.storage);
     read_noise(part("noise"), scenario.noise);
     read_output(part("output"), scenario.output);
+    read_library(part("library"), scenario.library);
     read_conflict(part("conflict"), scenario.conflict);
     table.done();
     return scenario;

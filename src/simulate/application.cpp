@@ -48,8 +48,12 @@ void World::mark(Rank& rank, bool host, bool network) {
 // The application's work is done: what comes next?
 void World::next_step(Rank& rank) {
     rank.application.stop();
-    if (rank.step == Step::compress_all) {
+    if (rank.step == Step::prepare) {
         begin_blocking_output(rank);
+        return;
+    }
+    if (rank.step == Step::close_file) {
+        arrive(rank);
         return;
     }
     const Phase& phase = rank.phases[rank.at_phase];
@@ -85,16 +89,24 @@ void World::wait_for_room(Rank& rank) {
     rank.step_begin_s = now_s_;
 }
 
-// Compressing (Mode::filter) and then writing on the application's own time. Every block is a write
-// of its own as far as latency goes.
+// What the core does in blocking output before it writes: the library's calls, and compressing.
+double World::preparing_s(const std::vector<Piece>& pieces) const {
+    double sum_s = scenario_.library.dump_s;
+    if (mode_ == Mode::filter)
+        for (const Piece& piece : pieces) sum_s += piece.compress_s;
+    return sum_s;
+}
+
+// The core's part and then writing, on the application's own time. Every block is a write of its
+// own as far as latency goes.
 void World::begin_blocking_output(Rank& rank) {
     const std::vector<Piece> pieces = workload_.pieces(rank.id, iteration_);
-    if (mode_ == Mode::filter && rank.step == Step::phase) {
-        double sum_s = 0.0;
-        for (const Piece& piece : pieces) sum_s += piece.compress_s;
-        rank.step = Step::compress_all;
-        rank.application.start(now_s_, sum_s, 1.0);
-        return;
+    if (rank.step == Step::phase) {
+        if (const double core_s = preparing_s(pieces); core_s > 0.0) {
+            rank.step = Step::prepare;
+            rank.application.start(now_s_, core_s, 1.0);
+            return;
+        }
     }
     double bytes = 0.0;
     for (const Piece& piece : pieces) {
@@ -127,8 +139,21 @@ void World::dump_done(Dump& dump) {
         settle(owner);
     } else if (owner.step == Step::closing && owner.dumps.empty()) {
         note(owner, Span::Kind::wait, owner.step_begin_s, now_s_, iteration_);
-        arrive(owner);
+        close_file(owner);
     }
+}
+
+// Everything of this rank is written.
+void World::close_file(Rank& rank) {
+    const double close_s = mode_ == Mode::compute ? 0.0
+                           : background_          ? scenario_.output.close_s
+                                                  : scenario_.library.close_s;
+    if (close_s == 0.0) {
+        arrive(rank);
+        return;
+    }
+    rank.step = Step::close_file;
+    rank.application.start(now_s_, close_s, 1.0);
 }
 
 void World::arrive(Rank& rank) {
@@ -163,7 +188,7 @@ void World::release() {
     if (dumped) hand_over(dump);
     if (closing_)
         for (Rank& rank : ranks_)
-            if (rank.dumps.empty()) arrive(rank);
+            if (rank.dumps.empty()) close_file(rank);
     for (Rank& rank : ranks_) settle(rank);
 }
 

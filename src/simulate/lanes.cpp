@@ -111,14 +111,32 @@ void World::start_write(Rank& rank, double bytes, double latency_s) {
     rank.write_waits_since_s = -1.0;
     rank.write_begin_s = now_s_;
     rank.write_bytes = bytes;
+    rank.stored = false;
+    const double copy_bytes_per_s =
+        background_ ? scenario_.output.copy_bytes_per_s : scenario_.library.bytes_per_s;
+    if (copy_bytes_per_s > 0.0)
+        rank.copy.start(now_s_, bytes / copy_bytes_per_s, 1.0);
     if (latency_s > 0.0)
         rank.latency_end_s = now_s_ + latency_s;
     else
         sharing_.begin(now_s_, rank.id, rank.node, bytes);
 }
 
+// A write is over when its bytes are copied and stored, whichever comes last.
+void World::end_transfer(Rank& rank) {
+    if (rank.copy.running())
+        rank.stored = true;
+    else
+        end_write(rank);
+}
+
+void World::end_copy(Rank& rank) {
+    rank.copy.stop();
+    if (rank.stored) end_write(rank);
+}
+
 void World::end_write(Rank& rank) {
-    rank.write_running = false;
+    rank.write_running = rank.stored = false;
     ++outcome_.writes;
     if (rank.writing.empty()) {  // the application's own
         rank.wait_s += now_s_ - rank.step_begin_s;

@@ -40,6 +40,11 @@ Status check_numbers(const Scenario& s) {
         {"output.small_write_bytes", s.output.small_write_bytes, 0.0},
         {"output.snapshot_bytes_per_s", s.output.snapshot_bytes_per_s, 0.0},
         {"output.collective_s", s.output.collective_s, 0.0},
+        {"output.copy_bytes_per_s", s.output.copy_bytes_per_s, 0.0},
+        {"output.close_s", s.output.close_s, 0.0},
+        {"library.bytes_per_s", s.library.bytes_per_s, 0.0},
+        {"library.dump_s", s.library.dump_s, 0.0},
+        {"library.close_s", s.library.close_s, 0.0},
         {"conflict.compute_slowdown", s.conflict.compute_slowdown, 1.0},
         {"ratio_spread", s.ratio_spread, 0.0},
     };

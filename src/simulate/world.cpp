@@ -60,7 +60,7 @@ Result<Outcome> World::run(const std::function<bool(double)>& progress) {
                 static_cast<double>(system_period_ + 1) * scenario_.noise.contention_period_s;
         } else if (next_s == transfer_s) {
             Rank& rank = ranks_[sharing_.end_next()];
-            end_write(rank);
+            end_transfer(rank);
             settle(rank);
         } else {
             handle_rank(next_event_.rank());
@@ -82,6 +82,8 @@ void World::handle_rank(std::uint32_t id) {
     for (;;) {
         if (rank.compress.end_s <= now_s_) {
             end_compress(rank);
+        } else if (rank.copy.end_s <= now_s_) {
+            end_copy(rank);
         } else if (rank.latency_end_s <= now_s_) {
             rank.latency_end_s = k_never_s;
             sharing_.begin(now_s_, id, rank.node, rank.write_bytes);
@@ -105,7 +107,7 @@ void World::settle(Rank& rank) {
 
 void World::set_speeds(Rank& rank) {
     const Phase phase = rank.phase();
-    double application = 1.0, compress = 1.0;
+    double application = 1.0, compress = 1.0, copy = 1.0;
     if (phase.host && rank.compressing) {
         const double slowdown = scenario_.conflict.compute_slowdown;
         if (mode_ == Mode::normal_priority) {
@@ -117,10 +119,18 @@ void World::set_speeds(Rank& rank) {
             compress = 0.0;
         }
     }
+    // Whoever copies a write into the system is the application's equal; what is at idle priority
+    // waits for both.
+    if (rank.copy.running()) {
+        if (phase.host) application *= 0.5, copy = 0.5;
+        const bool idle = mode_ != Mode::normal_priority && scenario_.output.resumable;
+        compress *= idle ? 0.0 : 0.5;
+    }
     // An infinite slowdown makes it wait.
     if (phase.network && rank.write_running) application /= scenario_.conflict.communicate_slowdown;
     rank.application.set_speed(now_s_, application);
     rank.compress.set_speed(now_s_, compress);
+    rank.copy.set_speed(now_s_, copy);
 }
 
 void World::finish() {

@@ -72,7 +72,9 @@ struct Dump {
     std::vector<std::uint32_t> write_order;
 };
 
-enum class Step { phase, room, compress_all, write_all, barrier, closing, done };
+/// What the application is at: its own phases; waiting for room; the core's and the file system's
+/// part of blocking output; waiting for the others; for the last writes; closing the file.
+enum class Step { phase, room, prepare, write_all, barrier, closing, close_file, done };
 
 struct Rank {
     std::uint32_t id = 0, node = 0;
@@ -91,7 +93,8 @@ struct Rank {
     double compress_waits_since_s = -1.0, write_waits_since_s = -1.0;
     std::vector<Task*> to_write;  // by this rank, in planned order, compressed or not
     std::vector<Task*> writing;
-    bool write_running = false;
+    bool write_running = false, stored = false;  // stored: but not yet copied
+    Progress copy;                               // of what is being written, into the system
     double write_begin_s = 0.0, write_bytes = 0.0;
     double latency_end_s = k_never_s, timer_s = k_never_s;
     // what its writes have shown of the bandwidth
@@ -102,7 +105,7 @@ struct Rank {
     Phase phase() const { return step == Step::phase ? phases[at_phase] : Phase{}; }
     bool draining() const { return step == Step::room || step == Step::closing; }
     double next_event_s() const {
-        return std::fmin(std::fmin(application.end_s, compress.end_s),
+        return std::fmin(std::fmin(std::fmin(application.end_s, compress.end_s), copy.end_s),
                          std::fmin(latency_end_s, timer_s));
     }
 };
@@ -130,7 +133,9 @@ class World {
     void enter_phase(Rank& rank);
     void mark_phase(Rank& rank);
     void mark(Rank& rank, bool host, bool network);
+    double preparing_s(const std::vector<Piece>& pieces) const;
     void begin_blocking_output(Rank& rank);
+    void close_file(Rank& rank);
     void wait_for_room(Rank& rank);
     void dump_done(Dump& dump);
     void arrive(Rank& rank);
@@ -150,6 +155,8 @@ class World {
     void begin_write(Rank& rank);
     bool collect_ready(const Rank& rank);
     void start_write(Rank& rank, double bytes, double latency_s);
+    void end_transfer(Rank& rank);
+    void end_copy(Rank& rank);
     void end_write(Rank& rank);
 
     const Scenario& scenario_;

@@ -39,6 +39,9 @@ def demo(
     seed: Annotated[int, typer.Option(min=0)] = _D.seed,
     ranks: Annotated[int, typer.Option(min=1, help="MPI ranks.")] = _D.ranks,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of every mode.")] = _D.repeats,
+    peer_repeats: Annotated[
+        int, typer.Option(min=1, help="Runs of the slow modes: sync, filter, plugin.")
+    ] = _D.peer_repeats,
     device_s: Annotated[
         float, typer.Option(min=0, help="Emulated kernel seconds a step; 0: no emulation.")
     ] = _D.device_s,
@@ -70,10 +73,11 @@ def demo(
     build: Annotated[Path | None, typer.Option(help="Build tree; default: build/.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Run one simulation with six ways of output, verify every value, show what each costs.
+    """Run one simulation with seven ways of output, verify every value, show what each costs.
 
     compute only; HDF5 synchronous; HDF5 with a compression filter; asynchronous uncompressed;
-    Caesura with that filter; Caesura. Writes report.json and report.html (one page, with the
+    Caesura with that filter; Caesura; Caesura without planning, at idle and at normal priority.
+    Writes report.json and report.html (one page, with the
     planned and the actual timeline) and keeps the last Caesura file and its traces in OUT/run.
 
     Exit codes: 0; 1 a file does not hold what was handed in; 2 usage; 3 something is missing or a

@@ -23,7 +23,7 @@ class Estimate:
     """Seconds a run and its verification will take."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self._repeats = scenario.repeats
+        self._repeats_of = scenario.repeats_of
         self._known: dict[str, list[float]] = {}
         self._first_guess_s = scenario.steps * (scenario.device_s + 3e-8 * scenario.grid**3 + 0.1)
 
@@ -37,12 +37,13 @@ class Estimate:
         return max(slowest, self._first_guess_s)
 
     def total_s(self) -> float:
-        return self._repeats * sum(self.of(mode) for mode in MODES)
+        return sum(self.of(mode) * self._repeats_of(mode) for mode in MODES)
 
     def left_s(self, elsewhere_s: float) -> float:
         """`elsewhere_s`: spent in what is running now."""
         left = sum(
-            self.of(mode) * (self._repeats - len(self._known.get(mode, []))) for mode in MODES
+            self.of(mode) * (self._repeats_of(mode) - len(self._known.get(mode, [])))
+            for mode in MODES
         )
         return max(0.0, left - elsewhere_s)
 
@@ -86,7 +87,7 @@ class ProgressWatcher:
 
     def _finish(self, extra: str) -> None:
         self._estimate.learn(self._mode, time.monotonic() - self._one_begin_s)
-        total = len(MODES) * self._scenario.repeats
+        total = sum(self._scenario.repeats_of(mode) for mode in MODES)
         left = duration_text(round(self._estimate.left_s(0.0)))
         line = (
             f"{self._run_number:>2}/{total}  {MODE_TITLES[self._mode]}: "

@@ -45,7 +45,7 @@ def _wall_s(timing: dict[str, Any]) -> float:
 def _mode(
     mode: str, walls: dict[str, list[float]], outcome: Outcome, scenario: Scenario
 ) -> dict[str, Any]:
-    overheads = overheads_percent(walls[mode], walls["compute"])
+    overheads = overheads_percent(walls[mode], walls["compute"][: len(walls[mode])])
     timings = [run.timing for run in outcome.runs[mode]]
     stored = outcome.stored_bytes[mode][-1]
     wrote = mode != "compute"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from caesura.demo.scenario import VARIANTS, DemoError, Scenario
+from caesura.demo.scenario import OURS, DemoError, Scenario
 
 # mpirun refuses root and more ranks than cores unless told; containers forbid cross-memory attach.
 # All modes alike.
@@ -108,7 +108,7 @@ class Runner:
         command += ["--quiet", "--timing-json", str(stem.with_suffix(".timing.json"))]
         if mode != "compute":
             command += ["--output", str(stem.with_suffix(".h5"))]
-        if mode == "caesura" or mode in VARIANTS:
+        if mode in OURS:
             command += ["--trace", f"{stem}.trace-%r.json"]
         if raw is not None:
             command += ["--raw-dir", str(raw)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MODES = ("compute", "sync", "filter", "async", "plugin", "caesura")
+MODES = ("compute", "sync", "filter", "async", "plugin", "caesura", "unplanned", "normal")
 # Written by a caesura::Writer: checksums, a trace, a report.
-OURS = ("async", "plugin", "caesura")
-LOSSY = ("filter", "plugin", "caesura")
+OURS = ("async", "plugin", "caesura", "unplanned", "normal")
+LOSSY = ("filter", "plugin", "caesura", "unplanned", "normal")
+# Slow, and far from ours: Scenario.peer_repeats tell them well enough.
+PEERS = ("sync", "filter", "plugin")
 
 MODE_TITLES = {
     "compute": "compute only",
@@ -17,6 +19,8 @@ MODE_TITLES = {
     "async": "asynchronous, uncompressed",
     "plugin": "Caesura with the SZ3 filter",
     "caesura": "Caesura",
+    "unplanned": "Caesura, no planning",
+    "normal": "no planning, normal priority",
 }
 
 SHORT_TITLES = {
@@ -26,9 +30,11 @@ SHORT_TITLES = {
     "async": "async, raw",
     "plugin": "Caesura + SZ3",
     "caesura": "Caesura",
+    "unplanned": "  no planning",
+    "normal": "  normal priority",
 }
 
-# What planning is worth: mode caesura with less of it. For benches; no part of a demonstration.
+# What planning and idle priority are worth: mode caesura with less of them.
 VARIANTS = {
     "unplanned": ("--planning", "off"),  # idle priority; the operating system does the rest
     "normal": ("--planning", "off", "--priority", "normal"),
@@ -59,6 +65,7 @@ class Scenario:
 
     ranks: int = 2
     repeats: int = 3
+    peer_repeats: int = 2  # of PEERS, at most repeats
     grid: int = 256
     particles: int = 256
     steps: int = 6
@@ -88,6 +95,9 @@ class Scenario:
     @property
     def raw_bytes(self) -> int:
         return self.dumps * self.dump_bytes
+
+    def repeats_of(self, mode: str) -> int:
+        return min(self.repeats, self.peer_repeats) if mode in PEERS else self.repeats
 
     @property
     def bounds(self) -> dict[str, float]:

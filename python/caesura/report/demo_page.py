@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from caesura.demo.scenario import LOSSY, MODE_TITLES, MODES
+from caesura.demo.scenario import LOSSY, MODE_TITLES, MODES, PEERS
 from caesura.report.markup import tag, text
 from caesura.report.page import definitions, lane_section, page, table, timeline_section
 from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
@@ -29,10 +29,18 @@ def _heading(report: dict[str, Any]) -> str:
     sentence = (
         f"A particle-mesh universe of {scenario['grid']}³ cells on {scenario['ranks']} ranks "
         f"writes {scenario['dumps']} dumps of six fields, {bytes_text(scenario['raw_bytes'])} in "
-        f"all, in six ways. Each way ran {times(scenario['repeats'])}, interleaved with the "
+        f"all, in {len(MODES) - 1} ways. Each way ran {_repeated(scenario)}, interleaved with the "
         "others, and every value of every file was verified."
     )
     return tag("h1", "What does output cost?") + tag("p", text(sentence), class_="soft")
+
+
+def _repeated(scenario: dict[str, Any]) -> str:
+    most, peers = scenario["repeats"], min(scenario["repeats"], scenario["peer_repeats"])
+    if peers == most:
+        return times(most)
+    titles = ", ".join(f"“{MODE_TITLES[mode]}”" for mode in PEERS)
+    return f"{times(most)} ({titles}: {times(peers)})"
 
 
 def _tiles(report: dict[str, Any]) -> str:
@@ -73,7 +81,9 @@ def _overheads(report: dict[str, Any]) -> str:
     note = (
         "Overhead is a run's wall time over the compute-only run of the same repeat; median of the "
         "repeats, ± half their range. Closing the file is charged to every mode. Dots are single "
-        "repeats. “async” is Caesura's own writer with codec none and no planning. The paper's "
+        "repeats. “Asynchronous” is Caesura's own writer with codec none and no planning. Without "
+        "planning Caesura works on blocks as they come: at idle priority the operating system "
+        "keeps it out of the application's way, at normal priority nothing does. The paper's "
         "columns are the figures printed in the artifact of Jin et al., EuroSys 2024, measured on "
         "its authors' machines with GPUs: they are there for scale, not for comparison."
     )

@@ -23,7 +23,7 @@ _TABLES: dict[str, dict[str, Any]] = {
     "": {
         "name": str, "description": str, "seed": int, "repeats": int, "modes": list,
         "machine": dict, "application": dict, "data": dict, "compress": dict, "noise": dict,
-        "writer": dict, "conflict": dict, "sweep": dict, "measured": dict,
+        "writer": dict, "library": dict, "conflict": dict, "sweep": dict, "measured": dict,
     },
     "machine": {
         "nodes": int, "ranks_per_node": int, "stream_bytes_per_s": _NUMBER,
@@ -50,11 +50,14 @@ _TABLES: dict[str, dict[str, Any]] = {
         "algorithm": str, "search_steps": int, "resumable": bool, "balance": str,
         "balance_least_gain": _NUMBER, "write_in_order": bool, "write_buffer_bytes": _NUMBER,
         "small_write_bytes": _NUMBER, "patience_iterations": _NUMBER, "dumps_in_flight": int,
-        "snapshot_bytes_per_s": _NUMBER, "collective_s": _NUMBER,
+        "snapshot_bytes_per_s": _NUMBER, "collective_s": _NUMBER, "copy_bytes_per_s": _NUMBER,
+        "close_s": _NUMBER,
     },
+    "library": {"bytes_per_s": _NUMBER, "dump_s": _NUMBER, "close_s": _NUMBER},
     "conflict": {"compute_slowdown": _NUMBER, "communicate_slowdown": _NUMBER},
     "application.ranks": {"iteration_s": _NUMBER, "host": list, "communicate": list},
 }  # fmt: skip
+_OPTIONAL = ("compress", "noise", "writer", "library", "conflict")
 _PHASES = {
     "host": (True, False),
     "device": (False, False),
@@ -127,7 +130,7 @@ def parse(document: dict[str, Any], source: str = "scenario", name: str = "") ->
 def check(settings: dict[str, Any], source: str) -> None:
     """Every key known, every value of its type, everything there that is needed."""
     _check_table(settings, "", source)
-    for name in ("machine", "application", "data", "compress", "noise", "writer", "conflict"):
+    for name in ("machine", "application", "data", *_OPTIONAL):
         _check_table(settings.get(name, {}), name, source)
     for name in ("machine", "application", "data"):
         if name not in settings:
@@ -238,6 +241,7 @@ def for_core(settings: dict[str, Any]) -> dict[str, Any]:
         "storage": _floats(machine),
         "compress": _floats(compress),
         "noise": _floats(settings.get("noise", {})),
+        "library": _floats(settings.get("library", {})),
         "conflict": _floats(settings.get("conflict", {})),
     }
     writer = dict(settings.get("writer", {}))

@@ -1,0 +1,216 @@
+"""From a run's traces and timings to the scenario that simulates it.
+
+Invariants: what stands in a scenario was measured, in the run or by calibration.py; nothing is
+fitted to the time that is to be simulated, but for mode compute, which all modes are relative to.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import statistics
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from caesura.demo.runner import Run
+from caesura.demo.scenario import Scenario
+from caesura.simulation import parse, run_scenario
+from caesura.trace import Event, Trace, read_traces
+from calibration import Calibration
+
+
+def pattern(events: list[Event], length_s: float) -> dict[str, Any]:
+    """A rank's median iteration up to its output, stretched to the length of one without.
+
+    The demo's ranks spin while they wait for messages (runner.py): to a worker at idle priority
+    that is a core in use, as is computing.
+    """
+    spans = []
+    for event in (e for e in events if e.kind == "iteration"):
+        handed = [
+            e.begin_s
+            for e in events
+            if e.kind in ("put", "end") and event.begin_s <= e.begin_s < event.end_s
+        ]
+        spans.append((event.begin_s, min([event.end_s, *handed])))
+    spans = sorted(spans[1:] or spans, key=lambda span: span[1] - span[0])
+    begin_s, end_s = spans[len(spans) // 2]
+    scale = length_s / (end_s - begin_s)
+    lanes: dict[str, list[list[float]]] = {}
+    for key, needs in (("host", ("compress", "write")), ("communicate", ("write",))):
+        merged: list[list[float]] = []
+        for event in events:
+            if event.kind != "obstacle" or event.name not in needs:
+                continue
+            low_s, high_s = max(event.begin_s, begin_s), min(event.end_s, end_s)
+            if high_s <= low_s:
+                continue
+            low_s, high_s = (low_s - begin_s) * scale, min(length_s, (high_s - begin_s) * scale)
+            if merged and low_s <= merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], high_s)
+            else:
+                merged.append([low_s, high_s])
+        lanes[key] = merged
+    return {"iteration_s": length_s, **lanes}
+
+
+def of_rank(trace: Trace, rank: int) -> list[Event]:
+    return sorted((e for e in trace.events if e.rank == rank), key=lambda e: e.begin_s)
+
+
+def rank_blocks(run: Run, trace: Trace, block_bytes: float) -> list[list[list[float]]]:
+    """Each rank's blocks of its middle dump. CPU seconds: what the run reports of all, shared out
+    by the traces' durations, which include being suspended."""
+    ranks, sums = [], []
+    for rank in trace.ranks:
+        compressions = [e for e in of_rank(trace, rank) if e.kind == "compress"]
+        dumps = sorted({e.iteration for e in compressions})
+        last = {(e.iteration, e.name): e for e in compressions}
+        middle = dumps[len(dumps) // 2]
+        ranks.append([e for (dump, _), e in sorted(last.items()) if dump == middle])
+        sums.append(sum(e.duration_s for e in last.values()))
+    cpu_share = min(1.0, run.timing["report"]["compress_s"] / max(sums))
+    return [
+        [[block_bytes, max(1.0, block_bytes / e.bytes), e.duration_s * cpu_share] for e in events]
+        for events in ranks
+    ]
+
+
+def handing_over(trace: Trace) -> tuple[float, float]:
+    """Mean seconds a dump of put(), and of end() on the rank that came last."""
+    puts, ends = [], []
+    for rank in trace.ranks:
+        events = of_rank(trace, rank)
+        dumps = {e.iteration for e in events if e.kind == "put"}
+        puts.append(sum(e.duration_s for e in events if e.kind == "put") / max(1, len(dumps)))
+        ends.append({e.iteration: e.duration_s for e in events if e.kind == "end"
+                     and e.iteration in dumps})  # fmt: skip
+    shared = [min(of[dump] for of in ends) for dump in ends[0] if all(dump in of for of in ends)]
+    return max(puts), statistics.fmean(shared) if shared else 0.0
+
+
+def closing(trace: Trace) -> float:
+    """Seconds of close() after the last write, of the rank that waited least."""
+    last_s = max(e.end_s for e in trace.events if e.kind == "write")
+    closes = [e for e in trace.events if e.kind == "wait" and e.name == "close"]
+    return min(e.end_s - max(e.begin_s, last_s) for e in closes)
+
+
+def in_flight(scenario: Scenario) -> int:
+    """Dumps that fit the Writer's budget: half of the memory that is free, shared by the ranks."""
+    free = 4 << 30
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            free = int(line.split()[1]) * 1024
+    return max(1, min(64, free // 2 // scenario.dump_bytes))
+
+
+def middle(runs: list[Run]) -> Run:
+    return sorted(runs, key=lambda run: run.timing["wall_s"])[len(runs) // 2]
+
+
+def scenario_of(scenario: Scenario, runs: dict[str, list[Run]]) -> dict[str, Any]:
+    """What all modes share: machine, iterations, and their noise."""
+    lengths = [s for run in runs["compute"] for s in run.timing["iteration_s"][1:]]
+    length_s = statistics.fmean(lengths)
+    obstacles = read_traces(middle(runs["caesura"]).traces)
+    return {
+        "name": "measured",
+        "seed": 1,
+        "repeats": 5,
+        "machine": {"nodes": 1, "ranks_per_node": scenario.ranks,
+                    "node_bytes_per_s": scenario.bandwidth, "latency_s": scenario.latency_s},
+        "application": {
+            "iterations": scenario.steps,
+            "dump_every": scenario.dump_every,
+            "tail_iterations": 1,
+            "ranks": [pattern(of_rank(obstacles, rank), length_s) for rank in obstacles.ranks],
+        },
+        "data": blocks_of(scenario, runs["caesura"]),
+        "noise": {"interval_sigma": min(0.05, statistics.pstdev(lengths) / length_s)},
+        "writer": {
+            "write_buffer_bytes": float(scenario.write_buffer),
+            "dumps_in_flight": in_flight(scenario),
+        },
+        # The emulated file system shares nothing with messages.
+        "conflict": {"communicate_slowdown": 1.0},
+    }  # fmt: skip
+
+
+def blocks_of(scenario: Scenario, runs: list[Run]) -> dict[str, Any]:
+    """Each rank's blocks as those runs compressed them."""
+    run = middle(runs)
+    trace = read_traces(run.traces)
+    compressed = [e for e in of_rank(trace, 0) if e.kind == "compress"]
+    blocks = len({(e.name, e.iteration) for e in compressed}) / len(
+        {e.iteration for e in compressed}
+    )
+    return {"ranks": rank_blocks(run, trace, scenario.dump_bytes / scenario.ranks / blocks)}
+
+
+def of_mode(
+    table: dict[str, Any],
+    scenario: Scenario,
+    runs: dict[str, list[Run]],
+    mode: str,
+    calibrated: Calibration,
+) -> dict[str, Any]:
+    """The shared scenario with what `mode` alone has: its blocks, and what its calls take."""
+    table = copy.deepcopy(table) | {"name": f"measured, mode {mode}"}
+    rank_bytes = scenario.dump_bytes / scenario.ranks
+    if mode in ("plugin", "filter"):
+        table["data"] = blocks_of(scenario, runs["plugin"])
+    if mode in calibrated.libraries:
+        library = asdict(calibrated.libraries[mode])
+        if mode == "filter":
+            s_per_byte = 1.0 / library.pop("bytes_per_s")
+            for rank in table["data"]["ranks"]:
+                for block in rank:
+                    block[2] = block[0] * s_per_byte
+        table["library"] = library
+        return table
+    trace = read_traces(middle(runs[mode]).traces)
+    put_s, end_s = handing_over(trace)
+    table["writer"] |= {
+        "snapshot_bytes_per_s": rank_bytes / put_s if put_s > 0 else 0.0,
+        "collective_s": end_s,
+        "copy_bytes_per_s": calibrated.copy_bytes_per_s,
+        "close_s": closing(trace),
+    }
+    return table
+
+
+def fitted(table: dict[str, Any], wall_s: float) -> dict[str, Any]:
+    """With iterations so long that computing alone takes as long as measured: the measured length
+    is that of the slowest rank, and the slowest of noisy ranks takes longer than their pattern."""
+    (point,) = run_scenario(parse(table), ["compute"])
+    scale = wall_s / point.modes["compute"]["wall_s"]
+    for rank in table["application"]["ranks"]:
+        rank["iteration_s"] *= scale
+        for lane in ("host", "communicate"):
+            rank[lane] = [[begin_s * scale, end_s * scale] for begin_s, end_s in rank[lane]]
+    return table
+
+
+def toml(table: dict[str, Any]) -> str:
+    """What scenario_of() makes, as a file that `caesura simulate` reads."""
+    lines = ["# Made by bench/simulate/from_run.py from a run's traces and timings."]
+    lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()
+              if not isinstance(value, dict)]  # fmt: skip
+    for name, inner in table.items():
+        if not isinstance(inner, dict):
+            continue
+        lines.append(f"\n[{name}]")
+        tables = {key: value for key, value in inner.items() if _are_tables(value)}
+        plain = {key: value for key, value in inner.items() if key not in tables}
+        lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
+        for key, entries in tables.items():
+            for entry in entries:
+                lines.append(f"\n[[{name}.{key}]]")
+                lines += [f"{k} = {json.dumps(v)}" for k, v in entry.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
