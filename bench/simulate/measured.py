@@ -60,20 +60,29 @@ def of_rank(trace: Trace, rank: int) -> list[Event]:
 
 
 def rank_blocks(run: Run, trace: Trace, block_bytes: float) -> list[list[list[float]]]:
-    """Each rank's blocks of its middle dump. CPU seconds: what the run reports of all, shared out
-    by the traces' durations, which include being suspended."""
-    ranks, sums = [], []
+    """Each rank's blocks, means of its dumps. CPU seconds: what the run reports of the rank that
+    took most, shared out by the traces' durations, which include being suspended."""
+    ranks: list[list[tuple[float, float]]] = []
+    sums = []
     for rank in trace.ranks:
-        compressions = [e for e in of_rank(trace, rank) if e.kind == "compress"]
-        dumps = sorted({e.iteration for e in compressions})
-        last = {(e.iteration, e.name): e for e in compressions}
-        middle = dumps[len(dumps) // 2]
-        ranks.append([e for (dump, _), e in sorted(last.items()) if dump == middle])
+        last = {(e.iteration, e.name): e for e in of_rank(trace, rank) if e.kind == "compress"}
+        by_name: dict[str, list[Event]] = {}
+        for (_, name), event in sorted(last.items()):
+            by_name.setdefault(name, []).append(event)
+        ranks.append(
+            [
+                (statistics.fmean(e.bytes for e in of), statistics.fmean(e.duration_s for e in of))
+                for of in by_name.values()
+            ]
+        )
         sums.append(sum(e.duration_s for e in last.values()))
     cpu_share = min(1.0, run.timing["report"]["compress_s"] / max(sums))
     return [
-        [[block_bytes, max(1.0, block_bytes / e.bytes), e.duration_s * cpu_share] for e in events]
-        for events in ranks
+        [
+            [block_bytes, max(1.0, block_bytes / stored), duration_s * cpu_share]
+            for stored, duration_s in blocks
+        ]
+        for blocks in ranks
     ]
 
 
