@@ -75,10 +75,9 @@ def demo(
 ) -> None:
     """Run one simulation with seven ways of output, verify every value, show what each costs.
 
-    compute only; HDF5 synchronous; HDF5 with a compression filter; asynchronous uncompressed;
-    Caesura with that filter; Caesura; Caesura without planning, at idle and at normal priority.
-    Writes report.json and report.html (one page, with the
-    planned and the actual timeline) and keeps the last Caesura file and its traces in OUT/run.
+    HDF5, synchronous, plain and with a filter; uncompressed, asynchronous; Caesura with that
+    filter; Caesura, planned, without a plan, and at normal priority. Writes report.json and
+    report.html (with timelines), keeps the last Caesura file and its traces in OUT/run.
 
     Exit codes: 0; 1 a file does not hold what was handed in; 2 usage; 3 something is missing or a
     run failed.
