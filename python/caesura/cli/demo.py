@@ -79,8 +79,7 @@ def demo(
     filter; Caesura, planned, without a plan, and at normal priority. Writes report.json and
     report.html (with timelines), keeps the last Caesura file and its traces in OUT/run.
 
-    Exit codes: 0; 1 a file does not hold what was handed in; 2 usage; 3 something is missing or a
-    run failed.
+    Exit codes: 0; 1 wrong values in a file; 2 usage; 3 something is missing or a run failed.
     """
     _one_of("--fsync", fsync, "skip", "pass")
     _one_of("--planning", planning, "on", "off")
