@@ -47,11 +47,20 @@ struct DatasetSpec {
     friend bool operator==(const DatasetSpec&, const DatasetSpec&) = default;
 };
 
+/// Whose HDF5 tree a dump becomes part of.
+enum class TreeOwner {
+    caesura,      ///< the Writer's: groups and datasets are made from the manifest
+    application,  ///< the application's own calls make them: only it can complete the dump
+};
+
 /// Everything HDF5 has to know about one dump besides its chunks. It also lies in rank 0's region
 /// (as JSON) so that `recover` can finish a dump from the file alone.
 struct DumpManifest {
     std::uint64_t dump = 0;       ///< sequence number, from 0, the unit of commit
     std::uint64_t iteration = 0;  ///< the application's own number
+    /// An application's dump is never finished by `recover`, which drops and reports it; datasets
+    /// then only say what blocks belong to.
+    TreeOwner tree = TreeOwner::caesura;
     std::vector<Attribute> root;  ///< of the root group; written while that has none yet
     std::vector<GroupSpec> groups;
     std::vector<DatasetSpec> datasets;  ///< ChunkRecord::dataset indexes this
@@ -104,6 +113,9 @@ class SharedFile {
     /// On the other ranks, after a barrier. Errors: corrupt if the header is not `run`'s.
     static Result<SharedFile> open(base::FileSystem& file_system, const std::string& path,
                                    const RunId& run);
+    /// The run id of a file that exists, for open(). Takes no lock.
+    /// Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
+    static Result<RunId> run_of(base::FileSystem& file_system, const std::string& path);
     base::File& file() const { return *file_; }
     const std::string& path() const { return path_; }
     const RunId& run() const { return run_; }
@@ -204,6 +216,7 @@ class CommitImage {
 
   private:
     friend class Committer;
+    friend class LiveImage;
     std::unique_ptr<State> state_;
 };
 
@@ -244,9 +257,12 @@ struct RecoverReport {
     std::vector<std::uint64_t> finished_iterations;  ///< complete but uncommitted: committed now
     struct Dropped {
         std::uint64_t iteration = 0;
-        std::uint64_t blocks_found = 0, blocks_expected = 0;
+        std::uint64_t blocks_found = 0;
+        std::uint64_t blocks_expected = 0;  ///< 0: not known
+        TreeOwner tree = TreeOwner::caesura;
     };
-    std::vector<Dropped> dropped;  ///< incomplete dumps; their bytes stay unused
+    /// Dumps that are incomplete, or part of an application's tree; their bytes stay unused.
+    std::vector<Dropped> dropped;
 };
 
 /// Replay an unfinished journal, then finish or drop every dump in flight. Needs only the file.

@@ -130,6 +130,7 @@ nb::dict recover(const std::string& path, bool dry_run) {
         item["iteration"] = dump.iteration;
         item["blocks_found"] = dump.blocks_found;
         item["blocks_expected"] = dump.blocks_expected;
+        item["of_application"] = dump.tree == store::TreeOwner::application;
         dropped.append(item);
     }
     out["dropped"] = dropped;

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <exception>
 
-#include "store/commit_image.hpp"
+#include "store/commit_parts.hpp"
 #include "store/hdf5_write.hpp"
-#include "store/journal.hpp"
 #include "store/placing_driver.hpp"
 #include "store/superblock.hpp"
 
@@ -158,39 +157,6 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
     return {};
 }
 
-/// What lies in the file before this commit.
-struct Before {
-    std::uint64_t file_bytes = 0;
-    bool has_superblock = false;
-    std::uint64_t stored_end = k_first_region_address;
-    CommitRecord record;
-};
-
-Result<Before> read_before(SharedFile& shared) {
-    base::File& file = shared.file();
-    Before before;
-    auto size = file.size();
-    if (!size.ok()) return size.status();
-    before.file_bytes = *size;
-    std::array<std::byte, k_superblock_bytes> front{};
-    CommitRecordBytes record_bytes{};
-    if (Status s = file.read_at(0, front); !s.ok()) return s;
-    if (Status s = file.read_at(k_commit_record_address, record_bytes); !s.ok()) return s;
-    const auto superblock = decode_superblock(front);
-    const auto record = decode_commit_record(record_bytes, shared.run());
-    const bool untouched =
-        std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
-    if (untouched) return before;  // a record without superblock: a first commit that was cut off
-    if (!superblock || !record)
-        return Status{
-            StatusCode::corrupt,
-            fmt::format("{}: superblock or commit record is damaged; run recover", shared.path())};
-    before.has_superblock = true;
-    before.stored_end = std::max(superblock->end_of_file, before.stored_end);
-    before.record = *record;
-    return before;
-}
-
 /// Open (or make) the HDF5 file on `state`, write the dumps, close it. Afterwards the overlay holds
 /// all that is new, and state.eoa is the stored end of the file.
 Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
@@ -239,33 +205,6 @@ Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
     return {};
 }
 
-/// Split the overlay into what is new and what is overwritten, and prepare the journal.
-void fill_image(CommitImage::State& image, const PlacingState& state, const CommitRecord& before,
-                CommitRecord record, const RunId& run) {
-    image.run = run;
-    image.stored_end = state.eoa;
-    image.fresh = state.overlay.extents(state.floor, state.eoa);
-    for (const Extent& extent : image.fresh) image.metadata_bytes += extent.bytes.size();
-    record.sequence = image.sequence = before.sequence + 1;
-    record.file_end = state.eoa;
-    record.metadata_bytes = before.metadata_bytes + image.metadata_bytes;
-
-    auto in_place = state.overlay.extents(k_superblock_bytes, state.floor);
-    auto superblock = state.overlay.extents(0, k_superblock_bytes);
-    const CommitRecordBytes bytes = encode_commit_record(record, run);
-    in_place.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
-    for (Extent& extent : superblock) in_place.push_back(std::move(extent));
-    for (const Extent& extent : in_place) image.metadata_bytes += extent.bytes.size();
-    image.in_place = std::move(in_place);
-
-    image.file_end = image.stored_end;
-    auto payload = encode_journal_payload(image.in_place);
-    if (payload.size() <= k_journal_inside_bytes) return;
-    image.journal_outside_address = align_up(image.stored_end);
-    image.file_end = align_up(image.journal_outside_address + payload.size());
-    image.journal_outside = std::move(payload);
-}
-
 }  // namespace
 
 Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
@@ -303,7 +242,8 @@ Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
 
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
-    fill_image(*image.state_, state, before->record, std::move(record), state_->file->run());
+    fill_image(*image.state_, state.overlay, {state.floor, state.eoa}, before->record,
+               std::move(record), state_->file->run());
     image.state_->trim = trim;
     image.state_->progress = state_->last = std::make_shared<CommitProgress>();
     return image;

@@ -12,6 +12,10 @@ namespace {
 
 using nlohmann::json;
 
+/// Readers that know nothing of application's trees would make a tree of their own: they see a
+/// version that they do not know instead.
+constexpr std::uint32_t k_application_version = 2;
+
 json from_double(double v) {
     if (std::isnan(v)) return "nan";
     if (std::isinf(v)) return v > 0 ? "inf" : "-inf";
@@ -150,8 +154,13 @@ DatasetSpec to_dataset(const json& j) {
     return out;
 }
 
-DumpManifest to_manifest(const json& j) {
+DumpManifest to_manifest(const json& j, std::uint32_t version) {
     DumpManifest out;
+    if (version == k_application_version) {
+        if (j.at("tree").get<std::string>() != "application")
+            throw std::invalid_argument("tree of an unknown owner");
+        out.tree = TreeOwner::application;
+    }
     out.dump = j.at("dump").get<std::uint64_t>();
     out.iteration = j.at("iteration").get<std::uint64_t>();
     out.root = to_attributes(j.at("root"));
@@ -169,19 +178,24 @@ std::string encode_manifest(const DumpManifest& manifest) {
         groups.push_back(
             {{"path", from_string(group.path)}, {"attributes", from_attributes(group.attributes)}});
     for (const DatasetSpec& dataset : manifest.datasets) datasets.push_back(from_dataset(dataset));
-    const json out = {{"version", k_format_version},     {"dump", manifest.dump},
-                      {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},
-                      {"groups", std::move(groups)},     {"datasets", std::move(datasets)}};
+    json out = {{"version", k_format_version},     {"dump", manifest.dump},
+                {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},
+                {"groups", std::move(groups)},     {"datasets", std::move(datasets)}};
+    if (manifest.tree == TreeOwner::application) {
+        out["version"] = k_application_version;
+        out["tree"] = "application";
+    }
     return out.dump();
 }
 
 Result<DumpManifest> decode_manifest(std::string_view text) {
     try {
         const json j = json::parse(text);
-        if (j.at("version").get<std::uint32_t>() != k_format_version)
+        const auto version = j.at("version").get<std::uint32_t>();
+        if (version != k_format_version && version != k_application_version)
             return Status{StatusCode::unsupported,
                           "manifest: unknown version; use a newer Caesura"};
-        return to_manifest(j);
+        return to_manifest(j, version);
     } catch (const std::exception& error) {
         return Status{StatusCode::corrupt, std::string("manifest: ") + error.what()};
     }

@@ -4,6 +4,12 @@
 #include <cstring>
 
 namespace caesura::store {
+namespace {
+
+/// An extent grows to about this at its end: large enough for few writes, small enough to move.
+constexpr std::size_t k_appendable_bytes = std::size_t{1} << 20;
+
+}  // namespace
 
 Overlay::Map::const_iterator Overlay::first_after(std::uint64_t address) const {
     auto it = extents_.upper_bound(address);
@@ -28,7 +34,13 @@ void Overlay::write(std::uint64_t address, std::span<const std::byte> bytes) {
             at = stop;
         } else {  // in a gap: a new extent up to the next one
             const std::uint64_t stop = it == extents_.end() ? end : std::min(end, it->first);
-            extents_.emplace_hint(it, at, std::vector<std::byte>(source, source + (stop - at)));
+            bytes_ += stop - at;
+            const auto before = it == extents_.begin() ? extents_.end() : std::prev(it);
+            if (before != extents_.end() && before->first + before->second.size() == at &&
+                before->second.size() < k_appendable_bytes)
+                before->second.insert(before->second.end(), source, source + (stop - at));
+            else
+                extents_.emplace_hint(it, at, std::vector<std::byte>(source, source + (stop - at)));
             at = stop;
         }
     }

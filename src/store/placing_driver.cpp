@@ -10,14 +10,50 @@
 
 namespace caesura::store {
 
-Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) const {
+Status RawBatch::write(base::File& file) {
+    constexpr std::size_t k_most_buffers = 512;  // of one gathered write
+    const Overlay::Map& pieces = bytes_.pieces();
+    std::vector<std::span<const std::byte>> buffers;
+    for (auto it = pieces.begin(); it != pieces.end();) {
+        const std::uint64_t begin = it->first;
+        std::uint64_t end = begin;
+        buffers.clear();
+        for (; it != pieces.end() && it->first == end && buffers.size() < k_most_buffers; ++it) {
+            buffers.emplace_back(it->second);
+            end += it->second.size();
+        }
+        if (Status status = file.write_at(begin, buffers); !status.ok()) return status;
+    }
+    mark_written();
+    return {};
+}
+
+void LiveLayers::read(std::uint64_t address, std::span<std::byte> bytes) {
+    std::erase_if(taken, [](const auto& batch) { return batch->written(); });
+    fill.read(address, bytes);
+    for (const auto& batch : taken) batch->bytes().read(address, bytes);
+    raw.read(address, bytes);
+    frozen.read(address, bytes);
+}
+
+Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
+    // What the overlay has need not be read from the file (it may not be there yet).
+    if (overlay.covers(address, bytes.size())) {
+        overlay.read(address, bytes);
+        return {};
+    }
+    if (live && address + bytes.size() > file_bytes) {  // it may have grown since
+        auto size = file->size();
+        if (!size.ok()) return size.status();
+        file_bytes = *size;
+    }
     const std::uint64_t in_file =
         address < file_bytes ? std::min<std::uint64_t>(bytes.size(), file_bytes - address) : 0;
     if (in_file < bytes.size()) std::memset(bytes.data() + in_file, 0, bytes.size() - in_file);
-    // What the overlay has need not be read from the file (it may not be there yet).
-    if (in_file > 0 && !overlay.covers(address, bytes.size()))
+    if (in_file > 0)
         if (Status status = file->read_at(address, bytes.first(in_file)); !status.ok())
             return status;
+    if (live) live->read(address, bytes);
     overlay.read(address, bytes);
     return {};
 }
@@ -54,6 +90,15 @@ auto guarded(PlacingState& state, Body body, decltype(body()) on_error) -> declt
     }
 }
 
+/// Of a file that stays open, raw data that is not being placed.
+void write_raw(LiveLayers& live, std::uint64_t address, std::span<const std::byte> bytes) {
+    if (!live.filling) return live.raw.write(address, bytes);
+    // New space reads as zeros anyway: a hole in the file, or beyond its end.
+    const bool zeros = !bytes.empty() && bytes[0] == std::byte{0} &&
+                       std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
+    if (!zeros || address < live.virgin_begin) live.fill.write(address, bytes);
+}
+
 extern "C" {
 
 H5FD_t* caesura_fd_open(const char*, unsigned, hid_t fapl, haddr_t) {
@@ -72,10 +117,9 @@ herr_t caesura_fd_close(H5FD_t* file) {
 
 herr_t caesura_fd_query(const H5FD_t*, unsigned long* flags) {
     // No AGGREGATE_* flag: the library would carve chunks and metadata out of blocks of its own
-    // without asking us where.
-    if (flags != nullptr)
-        *flags =
-            H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+    // without asking us where. No DATA_SIEVE: a sieve writes bytes around those that were given,
+    // which may be another rank's.
+    if (flags != nullptr) *flags = H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
     return 0;
 }
 
@@ -97,11 +141,13 @@ haddr_t caesura_fd_alloc(H5FD_t* file, H5FD_mem_t type, hid_t, hsize_t size) {
     }
     const std::uint64_t address = std::max(state.eoa, state.floor);
     state.eoa = address + size;
+    if (state.live) state.live->allocated_end = state.eoa;
     return address;
 }
 
 herr_t caesura_fd_free(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, hsize_t size) {
     PlacingState& state = state_of(file);
+    if (state.live) return 0;
     if (address >= state.floor && address + size == state.eoa) state.eoa = address;
     return 0;
 }
@@ -109,7 +155,9 @@ herr_t caesura_fd_free(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, hsize_t
 haddr_t caesura_fd_get_eoa(const H5FD_t* file, H5FD_mem_t) { return state_of(file).eoa; }
 
 herr_t caesura_fd_set_eoa(H5FD_t* file, H5FD_mem_t, haddr_t address) {
-    state_of(file).eoa = address;
+    PlacingState& state = state_of(file);
+    state.eoa = address;
+    if (state.live) state.live->allocated_end = std::max(state.live->allocated_end, state.eoa);
     return 0;
 }
 
@@ -135,6 +183,10 @@ herr_t caesura_fd_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, s
                         const void* buffer) {
     PlacingState& state = state_of(file);
     if (type == H5FD_MEM_DRAW && state.armed) {
+        if (state.live && !state.allocated && size == state.armed->bytes) {
+            state.live->kept = address;
+            return 0;
+        }
         if (address != state.armed->address || size != state.armed->bytes || state.dropped)
             return fail(state, StatusCode::internal,
                         fmt::format("HDF5 wrote {} bytes at {} while the chunk of {} bytes at {} "
@@ -146,10 +198,19 @@ herr_t caesura_fd_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, s
     return guarded(
         state,
         [&] {
-            state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
+            const std::span bytes(static_cast<const std::byte*>(buffer), size);
+            if (type == H5FD_MEM_DRAW && state.live)
+                write_raw(*state.live, address, bytes);
+            else
+                state.overlay.write(address, bytes);
             return 0;
         },
         -1);
+}
+
+herr_t caesura_fd_flush(H5FD_t* file, hid_t, hbool_t) {
+    if (LiveLayers* live = state_of(file).live.get()) ++live->flushes;
+    return 0;
 }
 
 // The file is never cut or grown by the library: regions may lie beyond what it knows.
@@ -177,6 +238,7 @@ H5FD_class_t make_class() {
     c.get_eof = caesura_fd_get_eof;
     c.read = caesura_fd_read;
     c.write = caesura_fd_write;
+    c.flush = caesura_fd_flush;
     c.truncate = caesura_fd_truncate;
     // Two free lists, raw and metadata; the global heap is metadata, so that the raw one (freed
     // chunks) is never handed out.
@@ -197,18 +259,24 @@ hid_t driver_id() {
 
 }  // namespace
 
-Result<Handle> placing_access(PlacingState& state) {
-    Handle fapl(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+Status set_placing_driver(hid_t fapl, PlacingState& state) {
     const hid_t driver = driver_id();
     const AccessInfo info{&state};
-    bool ok = fapl.ok() && driver >= 0 && H5Pset_driver(fapl.get(), driver, &info) >= 0;
+    bool ok = driver >= 0 && H5Pset_driver(fapl, driver, &info) >= 0;
 #if H5_VERSION_GE(1, 12, 0)
     // HDF5_VOL_CONNECTOR may name our own connector: metadata always goes the native way.
-    ok = ok && H5Pset_vol(fapl.get(), H5VL_NATIVE, nullptr) >= 0;
+    ok = ok && H5Pset_vol(fapl, H5VL_NATIVE, nullptr) >= 0;
 #endif
-    ok = ok && H5Pset_fclose_degree(fapl.get(), H5F_CLOSE_STRONG) >= 0 &&
-         H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_V110, H5F_LIBVER_V110) >= 0;
-    if (!ok) return hdf5_error(StatusCode::internal, "preparing the placing driver");
+    return ok ? Status{} : hdf5_error(StatusCode::internal, "setting the placing driver");
+}
+
+Result<Handle> placing_access(PlacingState& state) {
+    Handle fapl(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    if (!fapl.ok()) return hdf5_error(StatusCode::internal, "preparing the placing driver");
+    if (Status status = set_placing_driver(fapl.get(), state); !status.ok()) return status;
+    if (H5Pset_fclose_degree(fapl.get(), H5F_CLOSE_STRONG) < 0 ||
+        H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_V110, H5F_LIBVER_V110) < 0)
+        return hdf5_error(StatusCode::internal, "preparing the placing driver");
     return fapl;
 }
 

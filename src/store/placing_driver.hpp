@@ -6,8 +6,11 @@
 //  - While a placement is armed, a raw allocation or write that is not exactly it is an error: the
 //    dummy buffer given to H5Dwrite_chunk is never looked at.
 //  - Metadata is allocated at or beyond `floor`, where no region is.
-//  - The library frees nothing but the tail of what it allocated through this state.
+//  - The library frees nothing but the tail of what it allocated through this state; of a file that
+//    stays open nothing at all, so that no address is ever used for two things.
 #pragma once
+
+#include <atomic>
 
 #include "base/file.hpp"
 #include "store/hdf5_handle.hpp"
@@ -20,12 +23,49 @@ struct Placement {
     std::uint64_t bytes = 0;
 };
 
+/// Raw bytes that one process wrote through the library, on their way to the file. Made by
+/// LiveImage; reads of the image see them here until they are written.
+class RawBatch {
+  public:
+    explicit RawBatch(Overlay bytes) : bytes_(std::move(bytes)) {}
+    /// Plain writes, ascending, not synced. Any thread; once. After an error it may be called
+    /// again.
+    Status write(base::File& file);
+    /// Another process has written the same bytes.
+    void mark_written() { written_.store(true, std::memory_order_release); }
+    /// Memory held until the batch is destroyed.
+    std::uint64_t memory_bytes() const { return bytes_.memory_bytes(); }
+    const Overlay& bytes() const { return bytes_; }
+    bool written() const { return written_.load(std::memory_order_acquire); }
+
+  private:
+    Overlay bytes_;
+    std::atomic<bool> written_{false};
+};
+
+/// What lies between overlay and file of a file that stays open, newest first in this order.
+struct LiveLayers {
+    Overlay frozen;  ///< metadata of a commit that is not known to be in the file yet
+    Overlay raw;     ///< raw data written through the library and not placed
+    std::vector<std::shared_ptr<const RawBatch>> taken;  ///< handed out; oldest first
+    Overlay fill;                                        ///< fill values, the same on all ranks
+    bool filling = false;             ///< raw writes are fill values of space that is new
+    std::uint64_t virgin_begin = 0;   ///< nothing was ever written at or beyond
+    std::uint64_t allocated_end = 0;  ///< of all that the library uses
+    std::uint64_t flushes = 0;        ///< H5Fflush calls that have come to their end
+    /// While armed: the library wrote here instead, as a chunk that keeps its size keeps its place.
+    std::optional<std::uint64_t> kept;
+
+    void read(std::uint64_t address, std::span<std::byte> bytes);
+};
+
 /// One file as the driver sees it. Outlives the HDF5 file that is opened on it.
 struct PlacingState {
     base::File* file = nullptr;
-    std::uint64_t file_bytes = 0;  ///< length when opened
-    bool creating = false;         ///< no superblock yet: the library is to make one
-    std::uint64_t floor = 0;       ///< metadata goes here or beyond
+    std::uint64_t file_bytes =
+        0;                    ///< length when opened; of a file that stays open, when last seen
+    bool creating = false;    ///< no superblock yet: the library is to make one
+    std::uint64_t floor = 0;  ///< metadata goes here or beyond
     std::uint64_t eoa = 0;
     Overlay overlay;
     Status error;  ///< the first error inside a callback
@@ -36,9 +76,15 @@ struct PlacingState {
     bool watching = false;  ///< raw reads are noted in `seen` and not done
     std::optional<Placement> seen;
 
-    /// Read the file with the overlay over it; zeros beyond its end.
-    Status read(std::uint64_t address, std::span<std::byte> bytes) const;
+    std::unique_ptr<LiveLayers> live;  ///< of a file that stays open; else null
+
+    /// Read the file with the overlay (and what `live` has) over it; zeros beyond its end.
+    Status read(std::uint64_t address, std::span<std::byte> bytes);
 };
+
+/// Make an access property list open its files through the driver, on `state`, below the native
+/// connector. Errors: internal (HDF5 refused).
+Status set_placing_driver(hid_t fapl, PlacingState& state);
 
 /// An access property list that opens files through the driver, on `state`.
 /// Errors: internal (HDF5 refused).

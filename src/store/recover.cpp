@@ -26,7 +26,11 @@ struct Candidate {
     std::vector<ChunkRecord> blocks;  // intact, one per chunk, of known datasets
     std::uint64_t expected = 0;
     std::uint64_t end = 0;  // of its regions' used part
-    bool complete() const { return manifest.has_value() && blocks.size() == expected; }
+    bool is_application() const { return manifest && manifest->tree == TreeOwner::application; }
+    /// Can be committed from what lies in the file.
+    bool complete() const {
+        return manifest.has_value() && !is_application() && blocks.size() == expected;
+    }
 };
 
 using Candidates = std::map<std::uint64_t, Candidate>;  // by dump
@@ -74,7 +78,8 @@ Result<Committed> read_committed(base::File& file, const Overlay& overlay, const
 /// intact one.
 Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
     std::vector<std::uint64_t> chunks;  // per dataset
-    if (candidate.manifest)
+    const bool checked = candidate.manifest && !candidate.is_application();
+    if (checked)
         for (const DatasetSpec& dataset : candidate.manifest->datasets) {
             auto grid = chunk_grid(dataset);
             if (!grid.ok()) {  // a manifest that nothing can be made of
@@ -87,8 +92,9 @@ Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candi
     std::map<std::pair<std::uint32_t, std::uint64_t>, ChunkRecord> chosen;
     for (const ChunkRecord& record : found) {
         const auto key = std::pair(record.dataset, record.chunk);
-        const bool known = !candidate.manifest || (record.dataset < chunks.size() &&
-                                                   record.chunk < chunks[record.dataset]);
+        const bool known =
+            !checked || !candidate.manifest ||
+            (record.dataset < chunks.size() && record.chunk < chunks[record.dataset]);
         if (!known || chosen.count(key) != 0) continue;
         auto intact = is_intact(file, record);
         if (!intact.ok()) return intact.status();
@@ -140,7 +146,8 @@ Status settle_journal(base::File& file, const RunId& run, bool dry_run, RecoverR
 
 void report_dropped(std::uint64_t dump, const Candidate& candidate, RecoverReport& report) {
     report.dropped.push_back({candidate.manifest ? candidate.manifest->iteration : dump,
-                              candidate.blocks.size(), candidate.expected});
+                              candidate.blocks.size(), candidate.expected,
+                              candidate.manifest ? candidate.manifest->tree : TreeOwner::caesura});
 }
 
 /// Without their headers the regions are not found again.

@@ -47,4 +47,14 @@ Result<SharedFile> SharedFile::open(base::FileSystem& file_system, const std::st
     return shared;
 }
 
+Result<RunId> SharedFile::run_of(base::FileSystem& file_system, const std::string& path) {
+    auto file = file_system.open(path, base::FileSystem::Mode::read);
+    if (!file.ok()) return file.status();
+    auto run = read_file_header(**file, path);
+    if (!run.ok() && run.status().code() == StatusCode::corrupt)
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: was not made by Caesura (it has no header of ours)", path)};
+    return run;
+}
+
 }  // namespace caesura::store

@@ -25,4 +25,10 @@ std::optional<Superblock> decode_superblock(std::span<const std::byte> bytes) {
     return out;
 }
 
+void patch_superblock(std::span<std::byte> bytes, const Superblock& numbers) {
+    bytes[11] = static_cast<std::byte>(numbers.status_flags);
+    RecordWriter(bytes.subspan(28)).u64(numbers.end_of_file);
+    RecordWriter(bytes.subspan(44)).u32(metadata_checksum(bytes.first(44)));
+}
+
 }  // namespace caesura::store

@@ -13,5 +13,7 @@ struct Superblock {
 };
 /// nullopt: no superblock, a torn one, or a version that the store never writes.
 std::optional<Superblock> decode_superblock(std::span<const std::byte> bytes);
+/// Put other numbers into a valid superblock, and the checksum that they need.
+void patch_superblock(std::span<std::byte> bytes, const Superblock& numbers);
 
 }  // namespace caesura::store

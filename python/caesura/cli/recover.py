@@ -61,10 +61,11 @@ def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
         names = ", ".join(map(str, report["finished_iterations"]))
         lines.append(f"Complete but uncommitted, {verb or 'now '}committed: iteration {names}.")
     for dump in report["dropped"]:
-        lines.append(
-            f"Iteration {dump['iteration']} {verb or 'was '}dropped: "
-            f"{dump['blocks_found']} of {dump['blocks_expected']} blocks had been written."
-        )
+        found = dump["blocks_found"]
+        why = f"{found} of {dump['blocks_expected']} blocks had been written"
+        if dump["of_application"]:
+            why = f"only the application could have completed it; {found} blocks had been written"
+        lines.append(f"Iteration {dump['iteration']} {verb or 'was '}dropped: {why}.")
     after = "would hold" if dry_run else "holds"
     lines.append(f"{file} {after} {dumps(report['committed_dumps'])}.")
     return lines

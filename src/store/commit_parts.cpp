@@ -1,0 +1,66 @@
+#include "store/commit_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "store/journal.hpp"
+#include "store/superblock.hpp"
+
+namespace caesura::store {
+
+Result<Before> read_before(SharedFile& shared) {
+    base::File& file = shared.file();
+    Before before;
+    auto size = file.size();
+    if (!size.ok()) return size.status();
+    before.file_bytes = *size;
+    std::array<std::byte, k_superblock_bytes> front{};
+    CommitRecordBytes record_bytes{};
+    if (Status s = file.read_at(0, front); !s.ok()) return s;
+    if (Status s = file.read_at(k_commit_record_address, record_bytes); !s.ok()) return s;
+    const auto superblock = decode_superblock(front);
+    const auto record = decode_commit_record(record_bytes, shared.run());
+    const bool untouched =
+        std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
+    if (untouched) return before;  // a record without superblock: a first commit that was cut off
+    if (!superblock || !record)
+        return Status{
+            StatusCode::corrupt,
+            fmt::format("{}: superblock or commit record is damaged; run recover", shared.path())};
+    before.has_superblock = true;
+    before.stored_end = std::max(superblock->end_of_file, before.stored_end);
+    before.record = *record;
+    return before;
+}
+
+CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
+                        const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
+                        const RunId& run) {
+    image.run = run;
+    image.stored_end = bounds.stored_end;
+    image.fresh = overlay.extents(bounds.fresh_begin, bounds.stored_end);
+    for (const Extent& extent : image.fresh) image.metadata_bytes += extent.bytes.size();
+    record.sequence = image.sequence = before.sequence + 1;
+    record.file_end = bounds.stored_end;
+    record.metadata_bytes = before.metadata_bytes + image.metadata_bytes;
+
+    auto in_place = overlay.extents(k_superblock_bytes, bounds.fresh_begin);
+    auto superblock = overlay.extents(0, k_superblock_bytes);
+    const CommitRecordBytes bytes = encode_commit_record(record, run);
+    in_place.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
+    for (Extent& extent : superblock) in_place.push_back(std::move(extent));
+    for (const Extent& extent : in_place) image.metadata_bytes += extent.bytes.size();
+    image.in_place = std::move(in_place);
+
+    image.file_end = image.stored_end;
+    auto payload = encode_journal_payload(image.in_place);
+    if (payload.size() <= k_journal_inside_bytes) return record;
+    image.journal_outside_address = align_up(image.stored_end);
+    image.file_end = align_up(image.journal_outside_address + payload.size());
+    image.journal_outside = std::move(payload);
+    return record;
+}
+
+}  // namespace caesura::store

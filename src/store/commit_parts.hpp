@@ -1,0 +1,29 @@
+// What a commit consists of, however its metadata came into memory: by a Committer, which opens the
+// file for each commit, or in a LiveImage, which keeps it open.
+#pragma once
+
+#include "store/commit_image.hpp"
+
+namespace caesura::store {
+
+/// What lies in the file before a commit.
+struct Before {
+    std::uint64_t file_bytes = 0;
+    bool has_superblock = false;
+    std::uint64_t stored_end = k_first_region_address;
+    CommitRecord record;
+};
+/// Errors: io, corrupt (superblock or commit record damaged).
+Result<Before> read_before(SharedFile& shared);
+
+struct CommitBounds {
+    std::uint64_t fresh_begin = 0;  ///< nothing at or beyond it is part of the state before
+    std::uint64_t stored_end = 0;   ///< as in the new superblock
+};
+/// Split the overlay into what is new and what is overwritten, and prepare the journal.
+/// @param record  the one before with the new dumps in it; returned as it will lie in the file.
+CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
+                        const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
+                        const RunId& run);
+
+}  // namespace caesura::store

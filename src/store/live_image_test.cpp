@@ -1,0 +1,424 @@
+// Goal: a file kept open in memory by several ranks is, at every commit, a whole HDF5 file for
+// stock readers, with everybody's data in it, and goes on from there.
+#include "store/live_image.hpp"
+
+#include <numeric>
+
+#include "store/live_fixture.hpp"
+#include "store/superblock.hpp"
+
+namespace caesura::store {
+namespace {
+
+RunId test_run() {
+    RunId run;
+    for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(100 + i * 5);
+    return run;
+}
+
+std::vector<int> counting_from(int base) {
+    std::vector<int> out(LiveRun::k_values);
+    std::iota(out.begin(), out.end(), base);
+    return out;
+}
+
+class Live : public ::testing::Test {
+  protected:
+    std::vector<std::byte> bytes(std::uint64_t address, std::size_t n) {
+        std::vector<std::byte> out(n);
+        auto file = files_.open(path_.str(), base::FileSystem::Mode::read);
+        require((*file)->read_at(address, out));
+        return out;
+    }
+    Superblock superblock() { return decode_superblock(bytes(0, k_superblock_bytes)).value(); }
+    std::uint64_t length() { return std::filesystem::file_size(path_.str()); }
+
+    TemporaryPath path_{"live"};
+    base::FileSystem& files_ = base::FileSystem::posix();
+};
+
+TEST_F(Live, two_ranks_with_the_same_calls_make_one_file_with_the_data_of_both) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.group("/level_0");
+    run.attribute("/level_0", "step", 17);
+    run.integers("/level_0/contiguous", 0);
+    run.integers("/level_0/chunked", 700);
+    run.write_integers("/level_0/contiguous", 5);
+    run.write_integers("/level_0/chunked", 9000);
+    const auto field = run.placed("/level_0/field", 1);
+    EXPECT_EQ(run.image(0).end(), run.image(1).end());
+    EXPECT_FALSE(stock_opens(path_.str()));
+    require(run.commit());
+    EXPECT_EQ(run.image(0).end(), run.image(1).end());
+    EXPECT_EQ(stock_attribute(path_.str(), "/level_0", "step"), 17);
+    EXPECT_EQ(stock_integers(path_.str(), "/level_0/contiguous"), counting_from(5));
+    EXPECT_EQ(stock_integers(path_.str(), "/level_0/chunked"), counting_from(9000));
+    EXPECT_EQ(stock_read(path_.str(), field.path), field.values);
+}
+
+TEST_F(Live, every_commit_is_a_whole_file_while_the_run_goes_on) {
+    for (const auto low : {H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST}) {
+        LiveOptions options;
+        options.low = low;
+        LiveRun run(files_, path_.str(), 2, test_run(), options);
+        std::vector<PlacedDataset> fields;
+        for (int step = 0; step < 6; ++step) {
+            const std::string group = fmt::format("/step_{}", step);
+            run.group(group);
+            // More than fits into an object header: dense storage, whose blocks move.
+            for (int i = 0; i < 12; ++i)
+                run.attribute(group, fmt::format("attribute_{}", i), step * 100 + i);
+            run.attribute("/", "last", step);
+            run.integers(group + "/integers", step % 2 == 0 ? 0 : 512);
+            run.write_integers(group + "/integers", step);
+            fields.push_back(run.placed(group + "/field", step));
+            require(run.commit());
+            EXPECT_EQ(superblock().status_flags, 0u);
+            EXPECT_GE(length(), superblock().end_of_file);
+            EXPECT_EQ(run.image(0).end(), run.image(1).end());
+            EXPECT_EQ(stock_attribute(path_.str(), "/", "last"), step);
+            EXPECT_EQ(stock_attribute(path_.str(), group, "attribute_11"), step * 100 + 11);
+            for (int s = 0; s <= step; ++s)
+                EXPECT_EQ(stock_integers(path_.str(), fmt::format("/step_{}/integers", s)),
+                          counting_from(s));
+            for (const PlacedDataset& field : fields)
+                EXPECT_EQ(stock_read(path_.str(), field.path), field.values);
+        }
+    }
+}
+
+TEST_F(Live, metadata_never_lands_between_the_old_end_and_the_floor) {
+    LiveRun run(files_, path_.str(), 1, test_run());
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> kept;
+    const std::vector<std::byte> pattern(40960, std::byte{0xee});
+    for (int step = 0; step < 20; ++step) {
+        // The last block is an object header, a heap, an index: whatever it is must not grow.
+        run.group(fmt::format("/g{}", step));
+        for (int i = 0; i < step; ++i)
+            run.attribute(fmt::format("/g{}", step), fmt::format("before_{}", i), i);
+        const std::uint64_t at = run.reserve(pattern.size());
+        kept.emplace_back(at, pattern.size());
+        require(run.ranks()[0].shared->file().write_at(at, pattern));
+        for (int s = 0; s <= step; ++s)
+            for (int i = 0; i < 3; ++i)
+                run.attribute(fmt::format("/g{}", s), fmt::format("after_{}_{}", step, i), i);
+        if (step % 3 == 2) require(run.commit());
+    }
+    require(run.commit(true));
+    for (const auto& [address, n] : kept) EXPECT_EQ(bytes(address, n), pattern) << address;
+    EXPECT_EQ(stock_attribute(path_.str(), "/g0", "after_19_2"), 2);
+}
+
+TEST_F(Live, a_replaced_chunk_moves_and_its_old_bytes_are_left_alone) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    auto one = run.placed("/field", 1);
+    require(run.commit());
+    const std::uint64_t committed_end = run.image().end();
+    const auto before = bytes(65536, committed_end - 65536 - 1);
+    auto two = run.placed("/field", 2);
+    run.integers("/raw", 0);  // would be put where the old chunks were
+    run.write_integers("/raw", 3);
+    require(run.flush_raw());
+    auto image = run.build();
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    EXPECT_EQ(stock_read(path_.str(), "/field"), one.values);
+    EXPECT_EQ(bytes(65536, committed_end - 65536 - 1), before);
+    require(image->flush(*run.ranks()[0].shared));
+    EXPECT_EQ(stock_read(path_.str(), "/field"), two.values);
+    EXPECT_EQ(stock_integers(path_.str(), "/raw"), counting_from(3));
+}
+
+TEST_F(Live, a_chunk_of_the_same_size_moves_too) {
+    LiveRun run(files_, path_.str(), 1, test_run());
+    const auto first = run.placed("/field", 4);
+    require(run.commit());
+    const auto second = run.placed("/field", 4);  // the same bytes somewhere else
+    const std::uint64_t region = run.image().end();
+    require(run.commit());
+    EXPECT_EQ(stock_read(path_.str(), "/field"), second.values);
+    auto info = read_info(files_, path_.str());
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->datasets.size(), 1u);
+    for (const ChunkRecord& chunk : info->datasets[0].chunks) {
+        EXPECT_GT(chunk.address, region / 2);
+        EXPECT_NE(chunk.checksum, 0u);
+    }
+}
+
+TEST_F(Live, a_chunk_without_filters_that_exists_cannot_move_and_nothing_is_lost) {
+    LiveRun run(files_, path_.str(), 1, test_run());
+    run.integers("/chunked", 1000);
+    run.write_integers("/chunked", 50);
+    const std::uint64_t at = run.reserve(4096);
+    const Handle dataset(H5Dopen2(run.file(), "/chunked", H5P_DEFAULT), H5Dclose);
+    const hsize_t offset = 1000;
+    const Status status = run.image().place(at, 4000, [&](const void* buffer, std::size_t n_bytes) {
+        return H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, &offset, n_bytes, buffer);
+    });
+    EXPECT_EQ(status.code(), StatusCode::unsupported) << status.message();
+    require(run.commit());
+    EXPECT_EQ(stock_integers(path_.str(), "/chunked"), counting_from(50));
+}
+
+TEST_F(Live, a_placing_that_fails_ends_commits_and_keeps_the_file) {
+    LiveRun run(files_, path_.str(), 1, test_run());
+    run.attribute("/", "a", 1);
+    require(run.commit());
+    run.attribute("/", "a", 2);
+    const std::uint64_t at = run.reserve(4096);
+    EXPECT_EQ(run.image().place(run.image().end(), 10, {}).code(), StatusCode::invalid_argument);
+    const Status status = run.image().place(at, 10, [](const void*, std::size_t) { return -1; });
+    EXPECT_EQ(status.code(), StatusCode::internal);
+    EXPECT_EQ(run.commit().code(), StatusCode::internal);
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "a"), 1);
+}
+
+// ------------------------------------------------------------------------- raw data
+
+TEST_F(Live, raw_data_are_read_back_before_while_and_after_they_are_written) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.integers("/raw", 0);
+    run.write_integers("/raw", 7);
+    const auto half = [&](std::size_t rank, int base) {
+        const auto values = integers_of(run.file(rank), "/raw");
+        const std::size_t begin = rank * LiveRun::k_values / 2;
+        for (std::size_t i = 0; i < LiveRun::k_values / 2; ++i)
+            if (values[begin + i] != base + static_cast<int>(begin + i)) return false;
+        return true;
+    };
+    EXPECT_TRUE(half(0, 7) && half(1, 7));
+    EXPECT_GT(run.image(0).raw_memory_bytes(), 0u);
+    const auto zero = run.image(0).take_raw(), one = run.image(1).take_raw();
+    ASSERT_TRUE(zero && one);
+    EXPECT_EQ(run.image(0).raw_memory_bytes(), 0u);
+    EXPECT_FALSE(run.image(0).take_raw());
+    EXPECT_TRUE(half(0, 7) && half(1, 7));
+    run.write_integers("/raw", 8);  // newer than what has been taken
+    EXPECT_TRUE(half(0, 8) && half(1, 8));
+    require(zero->write(run.ranks()[0].shared->file()));
+    require(one->write(run.ranks()[1].shared->file()));
+    EXPECT_TRUE(half(0, 8) && half(1, 8));
+    require(run.flush_raw());
+    EXPECT_EQ(integers_of(run.file(0), "/raw"), counting_from(8));
+    EXPECT_EQ(integers_of(run.file(1), "/raw"), counting_from(8));
+}
+
+TEST_F(Live, a_rank_never_writes_bytes_that_it_was_not_given) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.integers("/contiguous", 0);
+    run.integers("/chunked", 1500);  // the middle chunk has values of both ranks
+    require(run.commit());
+    run.write_integers("/contiguous", 1);
+    run.write_integers("/chunked", 1);
+    // Rank 1 first, then rank 0, then rank 1 again with nothing new.
+    for (const std::size_t rank : {1u, 0u, 1u})
+        if (const auto raw = run.image(rank).take_raw())
+            require(raw->write(run.ranks()[rank].shared->file()));
+    EXPECT_EQ(stock_integers(path_.str(), "/contiguous"), counting_from(1));
+    EXPECT_EQ(stock_integers(path_.str(), "/chunked"), counting_from(1));
+}
+
+TEST_F(Live, fill_values_are_written_by_one_rank_and_zeros_by_none) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.integers("/zeros", 0);
+    run.integers("/zeros_chunked", 1000);
+    EXPECT_FALSE(run.image(0).take_fill());
+    EXPECT_EQ(run.image(0).raw_memory_bytes(), 0u);
+    run.integers("/sevens", 0, 7);
+    run.integers("/sevens_chunked", 1000, 7);
+    EXPECT_EQ(integers_of(run.file(1), "/sevens"), std::vector<int>(LiveRun::k_values, 7));
+    EXPECT_FALSE(run.image(0).take_raw());
+    require(run.commit());
+    EXPECT_EQ(stock_integers(path_.str(), "/zeros"), std::vector<int>(LiveRun::k_values, 0));
+    EXPECT_EQ(stock_integers(path_.str(), "/zeros_chunked"),
+              std::vector<int>(LiveRun::k_values, 0));
+    EXPECT_EQ(stock_integers(path_.str(), "/sevens"), std::vector<int>(LiveRun::k_values, 7));
+    EXPECT_EQ(stock_integers(path_.str(), "/sevens_chunked"),
+              std::vector<int>(LiveRun::k_values, 7));
+    run.write_integers("/sevens", 3);
+    EXPECT_EQ(integers_of(run.file(1), "/sevens").front(), 7);  // rank 0's, not written yet
+    require(run.commit());
+    EXPECT_EQ(integers_of(run.file(1), "/sevens"), counting_from(3));
+}
+
+// ------------------------------------------------------------------------- commits
+
+TEST_F(Live, a_commit_that_was_let_go_is_contained_in_the_next) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.attribute("/", "a", 1);
+    require(run.commit());
+    run.attribute("/", "a", 2);
+    run.group("/lost");
+    { ASSERT_TRUE(run.build().ok()); }
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "a"), 1);
+    run.attribute("/lost", "b", 3);
+    require(run.commit());
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "a"), 2);
+    EXPECT_EQ(stock_attribute(path_.str(), "/lost", "b"), 3);
+    EXPECT_EQ(run.image().next_dump(), 3u);
+}
+
+TEST_F(Live, a_commit_out_of_turn_says_what_is_missing) {
+    LiveRun run(files_, path_.str(), 1, test_run());
+    const std::uint64_t zero = 0;
+    EXPECT_TRUE(run.image().creating());
+    run.attribute("/", "a", 1);
+    auto early = run.image().commit({&zero, 1}, 0);
+    EXPECT_EQ(early.status().code(), StatusCode::invalid_argument);
+    auto image = run.build();
+    ASSERT_TRUE(image.ok()) << image.status().message();
+    H5Fflush(run.file(), H5F_SCOPE_GLOBAL);
+    EXPECT_EQ(run.image().commit({}, 0).status().code(), StatusCode::cancelled);
+    require(image->flush(*run.ranks()[0].shared));
+    EXPECT_EQ(run.image().commit({}, 0).status().code(), StatusCode::invalid_argument);
+    require(run.image().committed());
+    EXPECT_FALSE(run.image().creating());
+    EXPECT_EQ(run.image().commit({&zero, 1}, 0).status().code(), StatusCode::invalid_argument);
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "a"), 1);
+}
+
+TEST_F(Live, what_is_committed_is_not_kept_in_memory) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    for (int i = 0; i < 50; ++i) run.group(fmt::format("/g{}", i));
+    H5Fflush(run.file(1), H5F_SCOPE_GLOBAL);
+    EXPECT_GT(run.image(1).metadata_memory_bytes(), 0u);
+    require(run.commit());
+    for (const std::size_t rank : {0u, 1u}) EXPECT_EQ(run.image(rank).metadata_memory_bytes(), 0u);
+    EXPECT_GT(H5Lexists(run.file(1), "/g49", H5P_DEFAULT), 0);
+}
+
+TEST_F(Live, a_journal_that_does_not_fit_into_its_slot_lies_where_nobody_writes) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    for (int i = 0; i < 400; ++i) run.group(fmt::format("/g{}", i));
+    require(run.commit());
+    for (int i = 0; i < 400; ++i) run.group(fmt::format("/g{}/child", i));
+    auto image = run.build();
+    ASSERT_TRUE(image.ok());
+    // Raw data of the next dump are written before this commit is flushed.
+    run.integers("/raw", 0);
+    run.write_integers("/raw", 11);
+    require(run.flush_raw());
+    require(image->flush(*run.ranks()[0].shared));
+    EXPECT_GT(image->file_end(), superblock().end_of_file);  // it was outside
+    for (LiveRank& rank : run.ranks()) require(rank.image->committed());
+    require(run.commit());
+    EXPECT_EQ(run.image(0).end(), run.image(1).end());
+    EXPECT_EQ(stock_integers(path_.str(), "/raw"), counting_from(11));
+    run.attribute("/g399/child", "a", 1);
+    require(run.commit(true));
+    EXPECT_EQ(stock_attribute(path_.str(), "/g399/child", "a"), 1);
+    EXPECT_EQ(length(), superblock().end_of_file);
+}
+
+TEST_F(Live, a_trimmed_file_is_exactly_as_long_as_it_says_and_opens_again) {
+    {
+        LiveRun run(files_, path_.str(), 2, test_run());
+        run.placed("/one", 1);
+        run.integers("/raw", 0);  // the last bytes of the file are raw and were never written
+        require(run.commit(true));
+        for (LiveRank& rank : run.ranks()) EXPECT_GE(rank.file.reset(), 0);
+    }
+    EXPECT_EQ(length(), superblock().end_of_file);
+    EXPECT_EQ(stock_integers(path_.str(), "/raw"), std::vector<int>(LiveRun::k_values, 0));
+    {
+        LiveRun run = LiveRun::reopen(files_, path_.str(), 2, test_run());
+        EXPECT_EQ(run.next_dump(), 1u);
+        EXPECT_FALSE(run.image().creating());
+        run.write_integers("/raw", 6);
+        run.placed("/two", 2);
+        run.attribute("/", "second", 1);
+        require(run.commit());
+        require(run.commit(true));
+    }
+    EXPECT_EQ(length(), superblock().end_of_file);
+    auto report = recover(files_, path_.str());
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->was_clean);
+    EXPECT_EQ(report->committed_dumps, 3u);
+    {
+        const Handle stock(H5Fopen(path_.str().c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+        ASSERT_TRUE(stock.ok());
+        EXPECT_GE(H5Ldelete(stock.get(), "/one", H5P_DEFAULT), 0);
+    }
+    EXPECT_EQ(stock_integers(path_.str(), "/raw"), counting_from(6));
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "second"), 1);
+}
+
+TEST_F(Live, can_be_committed_after_the_hdf5_file_was_closed) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    run.integers("/raw", 0);
+    run.write_integers("/raw", 1);
+    for (LiveRank& rank : run.ranks()) ASSERT_GE(rank.file.reset(), 0);
+    require(run.commit(true));
+    EXPECT_EQ(stock_integers(path_.str(), "/raw"), counting_from(1));
+}
+
+// ------------------------------------------------------------------------- property lists
+
+TEST_F(Live, creation_lists_that_cannot_be_served_are_named) {
+    const Handle fcpl(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+    EXPECT_TRUE(LiveImage::supports(fcpl.get()).ok());
+    const auto refused = [](const std::function<void(hid_t)>& set, const char* word) {
+        const Handle list(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+        set(list.get());
+        const Status status = LiveImage::supports(list.get());
+        EXPECT_EQ(status.code(), StatusCode::unsupported) << word;
+        EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+    };
+    refused([](hid_t l) { H5Pset_userblock(l, 512); }, "user block");
+    refused([](hid_t l) { H5Pset_sizes(l, 4, 4); }, "addresses of 4");
+    refused([](hid_t l) { H5Pset_file_space_strategy(l, H5F_FSPACE_STRATEGY_PAGE, 0, 1); }, "PAGE");
+    refused([](hid_t l) { H5Pset_file_space_strategy(l, H5F_FSPACE_STRATEGY_FSM_AGGR, 1, 1); },
+            "persistent");
+    EXPECT_EQ(LiveImage::supports(fcpl.get(), true).code(), StatusCode::unsupported);
+    require(LiveImage::prepare_creation(fcpl.get()));
+    EXPECT_TRUE(LiveImage::supports(fcpl.get(), true).ok());
+}
+
+TEST_F(Live, a_file_of_somebody_else_is_told_from_one_of_ours) {
+    Handle(H5Fcreate(path_.str().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+    const auto foreign = SharedFile::run_of(files_, path_.str());
+    EXPECT_EQ(foreign.status().code(), StatusCode::unsupported);
+    EXPECT_NE(foreign.status().message().find(path_.str()), std::string::npos);
+    { LiveRun run(files_, path_.str(), 1, test_run()); }
+    const auto ours = SharedFile::run_of(files_, path_.str());
+    ASSERT_TRUE(ours.ok()) << ours.status().message();
+    EXPECT_EQ(*ours, test_run());
+}
+
+TEST_F(Live, an_access_list_for_readers_of_1_8_is_refused) {
+    auto shared = SharedFile::create(files_, path_.str(), test_run());
+    ASSERT_TRUE(shared.ok());
+    auto image = LiveImage::make(*shared);
+    ASSERT_TRUE(image.ok());
+    const Handle fapl(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_libver_bounds(fapl.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+    EXPECT_EQ((*image)->set_driver(fapl.get()).code(), StatusCode::unsupported);
+}
+
+TEST_F(Live, creation_lists_that_say_other_things_are_served) {
+    LiveOptions options;
+    options.creation = [](hid_t l) {
+        H5Pset_sym_k(l, 32, 8);
+        H5Pset_istore_k(l, 64);
+        H5Pset_shared_mesg_nindexes(l, 1);
+        H5Pset_shared_mesg_index(l, 0, H5O_SHMESG_ATTR_FLAG | H5O_SHMESG_SDSPACE_FLAG, 20);
+        H5Pset_link_creation_order(l, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+        H5Pset_attr_creation_order(l, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    };
+    LiveRun run(files_, path_.str(), 2, test_run(), options);
+    for (int step = 0; step < 3; ++step) {
+        run.group(fmt::format("/g{}", step));
+        for (int i = 0; i < 12; ++i)
+            run.attribute(fmt::format("/g{}", step), fmt::format("a{}", i), i);
+        run.integers(fmt::format("/raw{}", step), 0);
+        run.write_integers(fmt::format("/raw{}", step), step);
+        require(run.commit(step == 2));
+        EXPECT_EQ(stock_attribute(path_.str(), fmt::format("/g{}", step), "a11"), 11);
+    }
+    EXPECT_EQ(run.image(0).end(), run.image(1).end());
+    EXPECT_EQ(stock_integers(path_.str(), "/raw2"), counting_from(2));
+}
+
+}  // namespace
+}  // namespace caesura::store
