@@ -4,7 +4,9 @@ One object or a list of them:
     {"name": "...", "jobs": [{"compress_s": 0.1, "write_s": 0.2}, ...],
      "obstacles": {"compress": [[begin_s, end_s], ...], "write": [...]},
      "iteration_s": 1.5, "resumable": false}
-Only jobs must be there. Times are seconds from the begin of the iteration.
+Only jobs must be there. Times are seconds from the begin of the iteration. A job may have
+"compress_spread_s" and "write_spread_s", and obstacles "spread_s": standard deviations, for plans
+that are to be robust.
 
 Invariants: an Instance that exists is one the planner takes; whatever is wrong with a file is said
 in one sentence that names file, instance, key and value.
@@ -25,6 +27,7 @@ from caesura.trace import Event, Span, Trace
 Interval = tuple[float, float]
 _KEYS = ("name", "jobs", "obstacles", "iteration_s", "resumable")
 _LANES = ("compress", "write")
+_SPREADS = ("compress_spread_s", "write_spread_s")
 
 
 class InstanceError(ValueError):
@@ -41,9 +44,18 @@ class Instance:
     write: tuple[Interval, ...] = ()
     iteration_s: float = 0.0  # the application alone
     resumable: bool = False
+    spreads: tuple[Interval, ...] = ()  # standard deviations, of each job's durations; or none
+    obstacle_spread_s: float = 0.0  # of each begin and end of an obstacle
+
+    @property
+    def has_spreads(self) -> bool:
+        """Is there anything that a robust plan would look at?"""
+        return self.obstacle_spread_s > 0.0 or any(s > 0.0 for pair in self.spreads for s in pair)
 
     def schedule(self, algorithm: str = plan.DEFAULT, **options: Any) -> plan.Schedule:
-        """A checked plan."""
+        """A checked plan; with robust=True one for what the spreads let happen."""
+        if options.get("robust"):
+            options |= {"spreads": self.spreads, "obstacle_spread_s": self.obstacle_spread_s}
         made = plan.schedule(
             self.jobs, self.compress, self.write, algorithm, self.resumable, **options
         )
@@ -56,10 +68,15 @@ class Instance:
 
     def as_json(self) -> dict[str, Any]:
         """What parse() reads."""
+        jobs = [{"compress_s": c, "write_s": w} for c, w in self.jobs]
+        for job, spreads in zip(jobs, self.spreads, strict=False):
+            job |= dict(zip(_SPREADS, spreads, strict=True))
+        obstacles = {lane: [list(o) for o in getattr(self, lane)] for lane in _LANES}
         return {
             "name": self.name,
-            "jobs": [{"compress_s": c, "write_s": w} for c, w in self.jobs],
-            "obstacles": {lane: [list(o) for o in getattr(self, lane)] for lane in _LANES},
+            "jobs": jobs,
+            "obstacles": obstacles
+            | ({"spread_s": self.obstacle_spread_s} if self.obstacle_spread_s > 0.0 else {}),
             "iteration_s": self.iteration_s,
             "resumable": self.resumable,
         }
@@ -130,14 +147,19 @@ class _Reader:
         if not isinstance(resumable, bool):
             raise self.wrong(f"resumable is {_shown(resumable)}; give true or false")
         obstacles = self.item.get("obstacles", {})
-        self.keys(obstacles, "obstacles", _LANES)
+        self.keys(obstacles, "obstacles", (*_LANES, "spread_s"))
+        spread_s = self.seconds("obstacles.spread_s", obstacles.get("spread_s", 0.0))
+        jobs = tuple(self.jobs())
+        spreads = tuple(self.spreads())
         instance = Instance(
             name=name,
-            jobs=tuple(self.jobs()),
+            jobs=jobs,
             compress=tuple(self.intervals("compress", obstacles.get("compress", []))),
             write=tuple(self.intervals("write", obstacles.get("write", []))),
             iteration_s=self.seconds("iteration_s", self.item.get("iteration_s", 0.0)),
             resumable=resumable,
+            spreads=spreads if any(map(any, spreads)) else (),
+            obstacle_spread_s=spread_s,
         )
         try:
             instance.lower_bound_s()  # the planner's own opinion: order, overlap, range
@@ -161,13 +183,21 @@ class _Reader:
             raise self.wrong(f"jobs is {_shown(jobs)}; give a list of {{compress_s, write_s}}")
         for index, job in enumerate(jobs):
             where = f"jobs[{index}]"
-            self.keys(job, where, ("compress_s", "write_s"))
+            self.keys(job, where, ("compress_s", "write_s", *_SPREADS))
             for key in ("compress_s", "write_s"):
                 if key not in job:
                     raise self.wrong(f"{where}.{key} is missing; give seconds")
             yield tuple(
                 self.seconds(f"{where}.{key}", job[key]) for key in ("compress_s", "write_s")
             )
+
+    def spreads(self) -> Iterable[Interval]:
+        """Of jobs that have been read; what is not given is exact."""
+        for index, job in enumerate(self.item["jobs"]):
+            compress_s, write_s = (
+                self.seconds(f"jobs[{index}].{key}", job.get(key, 0.0)) for key in _SPREADS
+            )
+            yield compress_s, write_s
 
     def intervals(self, lane: str, items: Any) -> Iterable[Interval]:
         if not isinstance(items, list):

@@ -114,6 +114,9 @@ def changed(**changes):
         (changed(obstacles={"compress": [[2, 4], [3, 5]]}), ["obstacle 1", "compress", "overlaps"]),
         (changed(iteration_s=-2), ["iteration_s is -2"]),
         (changed(resumable=1), ["resumable is 1"]),
+        (changed(obstacles={"spread_s": -1}), ["obstacles.spread_s is -1"]),
+        (changed(jobs=[{"compress_s": 1, "write_s": 1, "write_spread_s": None}]),
+         ["jobs[0].write_spread_s is null"]),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_named(tmp_path, document, named):
@@ -127,6 +130,22 @@ def test_a_mistake_in_a_file_is_named(tmp_path, document, named):
     in_list = "[" + json.dumps(FIGURE_1) + "," + path.read_text() + "]"
     with pytest.raises(instances.InstanceError, match=r"instance 1|not JSON|twice"):
         instances.parse(in_list, "list.json")
+
+
+# Goal: two writes that fill a gap exactly are the best plan and the worst bet: every second time
+# the first takes too long for the other one. A robust plan writes the long one there.
+def test_a_robust_plan_leaves_room_where_durations_are_uncertain(tmp_path):
+    jobs = [{"compress_s": 0, "write_s": w, "write_spread_s": 0.2 * w} for w in (1.0, 1.0, 1.6)]
+    brim = {"jobs": jobs, "obstacles": {"write": [[2, 6]], "spread_s": 0.01}}
+    path = tmp_path / "brim.json"
+    path.write_text(json.dumps(brim))
+    means, robust = (
+        json.loads(run(path, "--json", *more).stdout)[0] for more in ([], ["--robust"])
+    )
+    assert means["write"][2] == 6 and means["makespan_s"] == pytest.approx(7.6)
+    assert robust["write"][2] == 0 and robust["makespan_s"] == pytest.approx(8.0)
+    answer = run("-", "--robust", stdin=json.dumps(FIGURE_1), code=3)
+    assert "no instance has spreads" in answer.stderr
 
 
 def test_mistakes_end_with_one_sentence_and_a_code(tmp_path, figure_1):
@@ -151,6 +170,8 @@ def test_what_is_written_reads_back_exactly():
             compress=((0.1, 0.2), (0.3, 0.30000000000000004)),
             iteration_s=1 / 3,
             resumable=bool(n % 2),
+            spreads=tuple(map(tuple, random.random((n, 2)).tolist())) if n > 1 else (),
+            obstacle_spread_s=0.1 * (n > 2),
         )
         for n in range(4)
     ]

@@ -168,7 +168,7 @@ def _plan(
     instance: Instance, name: str, made: Schedule, bound_s: float, axis: _Axis, top: float
 ) -> str:
     write_top = top + LANE + LANE_GAP
-    over = f", {100 * (made.end_s / bound_s - 1):.1f} % above the bound" if bound_s > 0 else ""
+    over = f", bound + {100 * (made.end_s / bound_s - 1):.1f} %" if bound_s > 0 else ""
     parts = [
         _words(MARGIN, top + 14, name, "name"),
         _words(MARGIN, top + 30, f"ends at {made.end_s:.4g} s{over}", "small"),
