@@ -7,6 +7,7 @@
 //  - The application's clock is the wall clock less the time that tasks have held it up.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "plan/scenarios.hpp"
@@ -27,8 +28,12 @@ std::vector<Interval> without_empty(std::span<const Interval> obstacles) {
 /// `delay_s` everywhere: how late the application is by now.
 class Lane {
   public:
-    Lane(std::span<const Interval> expected, std::span<const Interval> real, bool resumable)
-        : expected_(without_empty(expected)), real_(without_empty(real)), resumable_(resumable) {}
+    Lane(std::span<const Interval> expected, std::span<const Interval> real, bool resumable,
+         double follow)
+        : expected_(without_empty(expected)),
+          real_(without_empty(real)),
+          resumable_(resumable),
+          follow_(follow) {}
 
     bool running() const { return running_; }
     bool on() const { return on_; }
@@ -76,7 +81,8 @@ class Lane {
         // One that was on before all began keeps its own begin.
         const double begin_s = real_[next_].begin_s < 0.0 ? real_[next_].begin_s : now_s;
         // As late as it came: what holds the application up makes all that follows later too.
-        if (next_ < expected_.size()) late_s_ = begin_s - expected_[next_].begin_s;
+        if (next_ < expected_.size())
+            late_s_ = std::lerp(late_s_, begin_s - expected_[next_].begin_s, follow_);
         happened_.push_back({begin_s, now_s});
         on_ = true;
         if (running_) left_s_ -= std::max(0.0, now_s - since_s_);
@@ -93,6 +99,7 @@ class Lane {
   private:
     std::vector<Interval> expected_, real_, happened_;
     bool resumable_;
+    double follow_;
     std::size_t next_ = 0;  // the obstacle that is on or comes next
     double late_s_ = 0.0;   // the last obstacle that came, against what was expected
     bool on_ = false, running_ = false;
@@ -102,12 +109,12 @@ class Lane {
 class World {
   public:
     World(const Orders& orders, std::span<const Job> expected, const Obstacles& expected_obstacles,
-          std::span<const Job> real, const Obstacles& real_obstacles, bool resumable)
+          std::span<const Job> real, const Obstacles& real_obstacles, bool resumable, double follow)
         : orders_(orders),
           expected_(expected),
           real_(real),
-          compress_(expected_obstacles.compress, real_obstacles.compress, resumable),
-          write_(expected_obstacles.write, real_obstacles.write, false) {
+          compress_(expected_obstacles.compress, real_obstacles.compress, resumable, follow),
+          write_(expected_obstacles.write, real_obstacles.write, false, follow) {
         Schedule& done = result_.schedule;
         done.compress_begin_s.resize(real.size());
         done.compress_end_s.assign(real.size(), k_never_s);
@@ -231,8 +238,9 @@ Order by_begin(const Begins& begin_s, End end_s) {
 
 Execution run_orders(const Orders& orders, std::span<const Job> expected,
                      const Obstacles& expected_obstacles, std::span<const Job> real,
-                     const Obstacles& real_obstacles, bool resumable) {
-    return World(orders, expected, expected_obstacles, real, real_obstacles, resumable).run();
+                     const Obstacles& real_obstacles, bool resumable, double follow) {
+    return World(orders, expected, expected_obstacles, real, real_obstacles, resumable, follow)
+        .run();
 }
 
 Orders orders_of(const Schedule& schedule, std::span<const Job> jobs) {

@@ -20,10 +20,15 @@ Scenario draw_scenario(std::span<const Job> jobs, const Obstacles& obstacles, Ra
 
 bool has_spread(std::span<const Job> jobs, const Obstacles& obstacles);
 
-/// execute() of what has been checked.
+/// How much of a change in how late an obstacle comes the expected ones after it are moved by. All
+/// of it: an application that is late stays late. Anything less is worse where lateness adds up,
+/// and where every obstacle is off by itself too (lateness_bench.cpp).
+inline constexpr double k_follow = 1.0;
+
+/// execute() of what has been checked. @param follow  another share than k_follow, for comparison.
 Execution run_orders(const Orders& orders, std::span<const Job> expected,
                      const Obstacles& expected_obstacles, std::span<const Job> real,
-                     const Obstacles& real_obstacles, bool resumable);
+                     const Obstacles& real_obstacles, bool resumable, double follow = k_follow);
 
 /// Algorithm::search with Rules::robust; see robust.cpp.
 Schedule robust_schedule(std::span<const Job> jobs, const Obstacles& obstacles, const Rules& rules);
