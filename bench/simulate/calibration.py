@@ -12,15 +12,17 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from caesura.demo.runner import Programs, Run, Runner
+from caesura.demo.runner import Programs, Runner
 from caesura.demo.scenario import Scenario
 
 _ENDLESS = 1e13  # bytes/s: all else of the emulated file system stays
 _SMALL_GRID = 32
 _COPY_BYTES, _COPIES = 20 << 20, 10
+_LIBRARIES = ("sync", "filter")  # the demo's modes
 
 
 @dataclass(frozen=True)
@@ -37,54 +39,55 @@ class Calibration:
     libraries: dict[str, Library]  # of modes sync and filter
     copy_bytes_per_s: float  # into the page cache, as many processes at once as there are ranks
 
-    def save(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
-
-def load(path: Path) -> Calibration:
-    """What save() wrote."""
-    saved = json.loads(path.read_text())
-    libraries = {mode: Library(**of) for mode, of in saved["libraries"].items()}
-    return Calibration(libraries, saved["copy_bytes_per_s"])
-
-
-def calibrate(programs: Programs, scenario: Scenario, folder: Path, repeats: int) -> Calibration:
-    """A minute or less. The folder must lie where the measured runs' files lay."""
+def calibrate(programs: Programs, scenario: Scenario, folder: Path, repeat: int) -> None:
+    """Half a minute. The folder must lie where the measured runs' files lie; results stay in it."""
     folder.mkdir(parents=True, exist_ok=True)
-    libraries = {
-        mode: _library(programs, scenario, mode, folder, repeats) for mode in ("sync", "filter")
-    }
-    return Calibration(libraries, _copying(scenario.ranks, folder))
-
-
-def _library(
-    programs: Programs, scenario: Scenario, mode: str, folder: Path, repeats: int
-) -> Library:
-    """Two meshes give the time of a dump that has no bytes, and the bytes a second beyond it."""
-    endless = _ENDLESS if scenario.bandwidth > 0 else 0.0
-    alone = replace(scenario, bandwidth=endless, device_s=0.0)
-    points, closing = [], []
     for grid in (_SMALL_GRID, scenario.grid):
-        one = replace(alone, grid=grid, particles=grid)
-        runs = [_run(programs, one, mode, repeat, folder) for repeat in range(repeats)]
-        dump_s = statistics.median(run.timing["output_s"] for run in runs) / one.dumps
-        points.append((one.dump_bytes / one.ranks, dump_s))
-        closing.append(statistics.median(run.timing["close_s"] for run in runs))
-    (small, small_s), (large, large_s) = points
-    s_per_byte = max(1e-15, (large_s - small_s) / (large - small))
-    return Library(1.0 / s_per_byte, max(0.0, small_s - small * s_per_byte), closing[-1])
+        place = folder / str(grid)
+        place.mkdir(exist_ok=True)
+        alone = _alone(scenario, grid)
+        for mode in _LIBRARIES:
+            run = Runner(programs, alone, place).run(mode, repeat, None, lambda seconds: None)
+            if run.output is not None:
+                run.output.unlink()
+            print(
+                f"  calibrating {mode}, {grid}^3: {run.timing['output_s'] / alone.dumps:.3f} s "
+                f"a dump, {run.timing['close_s']:.3f} s to close",
+                file=sys.stderr,
+            )
+    speed = {"bytes_per_s": _copying(scenario.ranks, folder)}
+    (folder / f"copy-{repeat}.json").write_text(json.dumps(speed) + "\n", encoding="utf-8")
 
 
-def _run(programs: Programs, scenario: Scenario, mode: str, repeat: int, folder: Path) -> Run:
-    run = Runner(programs, scenario, folder).run(mode, repeat, None, lambda seconds: None)
-    if run.output is not None:
-        run.output.unlink()
-    print(
-        f"  calibrating {mode}, {scenario.grid}^3: {run.timing['output_s'] / scenario.dumps:.3f} s "
-        f"a dump, {run.timing['close_s']:.3f} s to close",
-        file=sys.stderr,
-    )
-    return run
+def calibration_of(scenario: Scenario, folder: Path) -> Calibration:
+    """Medians of what calibrate() left in the folder."""
+    libraries = {}
+    for mode in _LIBRARIES:
+        small, large = (
+            _median_dump(_alone(scenario, grid), mode, folder / str(grid))
+            for grid in (_SMALL_GRID, scenario.grid)
+        )
+        s_per_byte = max(1e-15, (large[1] - small[1]) / (large[0] - small[0]))
+        dump_s = max(0.0, small[1] - small[0] * s_per_byte)
+        libraries[mode] = Library(1.0 / s_per_byte, dump_s, large[2])
+    copies = [json.loads(path.read_text())["bytes_per_s"] for path in folder.glob("copy-*.json")]
+    return Calibration(libraries, statistics.median(copies))
+
+
+def _alone(scenario: Scenario, grid: int) -> Scenario:
+    endless = _ENDLESS if scenario.bandwidth > 0 else 0.0
+    return replace(scenario, bandwidth=endless, device_s=0.0, grid=grid, particles=grid)
+
+
+def _median_dump(scenario: Scenario, mode: str, folder: Path) -> tuple[float, float, float]:
+    """A rank's raw bytes, its seconds of a dump, and those of closing."""
+    timings: list[dict[str, Any]] = [
+        json.loads(path.read_text()) for path in folder.glob(f"{mode}-*.timing.json")
+    ]
+    dump_s = statistics.median(timing["output_s"] for timing in timings) / scenario.dumps
+    close_s = statistics.median(timing["close_s"] for timing in timings)
+    return scenario.dump_bytes / scenario.ranks, dump_s, close_s
 
 
 def _copying(processes: int, folder: Path) -> float:

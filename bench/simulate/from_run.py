@@ -35,7 +35,7 @@ from pathlib import Path
 from caesura.demo.runner import Programs, Run, Runner, find_build, find_programs
 from caesura.demo.scenario import Scenario
 from caesura.simulation import parse, run_scenario
-from calibration import Calibration, calibrate, load
+from calibration import Calibration, calibrate, calibration_of
 from measured import fitted, of_mode, scenario_of, toml
 
 # The demo's name of a mode, and the simulator's.
@@ -58,16 +58,18 @@ TOLERANCE = 0.02
 def measure(
     programs: Programs, scenario: Scenario, repeats: int, folder: Path, chosen: list[str]
 ) -> dict[str, list[Run]]:
-    """Every mode once a repeat, and computing alone, which all are compared with, twice; in an
-    order that rotates. Adds to what an earlier call left in the folder."""
+    """Every mode once a repeat, and computing alone, which all are compared with, twice, in an
+    order that rotates; before each repeat a calibration. Adds to what the folder holds."""
     # The obstacles come from the trace of caesura, the blocks of filter from that of plugin.
     needed = {"caesura", *chosen} | ({"plugin"} if "filter" in chosen else set())
     modes = [mode for mode in MODES if mode in needed]
     modes = ["compute", *modes[: len(modes) // 2], "compute", *modes[len(modes) // 2 :]]
-    runs = measured_before(folder) if (folder / "scenario.json").exists() else {}
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = measured_before(folder)
     (folder / "scenario.json").write_text(json.dumps(asdict(scenario), indent=1) + "\n")
     runner = Runner(programs, scenario, folder)
     for repeat in range(repeats):
+        calibrate(programs, scenario, folder / "calibration", len(runs.get("caesura", [])))
         shift = repeat * 4 % len(modes)
         for mode in modes[shift:] + modes[:shift]:
             earlier = runs.setdefault(mode, [])
@@ -135,17 +137,13 @@ def main() -> int:
     if options.again:
         scenario = Scenario(**json.loads((folder / "scenario.json").read_text()))
         runs = measured_before(folder)
-        calibrated = load(folder / "calibration.json")
     else:
         scenario = replace(Scenario(), **QUICK) if options.quick else Scenario()
         programs = find_programs(find_build(), scenario.bandwidth > 0)
         if not options.more:
             shutil.rmtree(folder, ignore_errors=True)
-        kept = folder / "calibration.json"
-        if not kept.exists():
-            calibrate(programs, scenario, folder / "calibration", repeats=2).save(kept)
-        calibrated = load(kept)
         runs = measure(programs, scenario, options.repeats, folder, options.mode or list(MODES))
+    calibrated = calibration_of(scenario, folder / "calibration")
     rows = compare(scenario, runs, calibrated, folder)
     print(f"{'mode':12}{'measured':>12}{'':>8}{'simulated':>12}{'of it opening':>16}{'apart':>14}")
     apart = 0
