@@ -41,6 +41,7 @@ OURS = ("caesura", "unplanned", "normal")
 # our ratio that of S0's evaluation, about 16.
 LATENCY_S = 0.01
 BOUND_SCALE = 0.03
+TAKEN = "take figure 9's runs from what bench/simulate/from_run.py left there"
 # S0 prints no numbers in these figures: what its text says, to stand beside ours.
 SAYS = {
     "4": "8 to 16 MB work best; excessively small blocks nullify the benefit",
@@ -78,16 +79,31 @@ class Bench:
     def warm(self, scenarios: list[Scenario], modes: tuple[str, ...], repeats: int) -> None:
         """All of a figure's runs, each scenario and mode once before any is repeated."""
         for repeat in range(repeats):
-            self.run(self.scenario, "compute", repeat)
+            self.run(self.scenario, "compute", 2 * repeat)
             for scenario in scenarios if repeat % 2 == 0 else scenarios[::-1]:
                 for mode in modes if repeat % 2 == 0 else modes[::-1]:
                     self.run(scenario, mode, repeat)
+            self.run(self.scenario, "compute", 2 * repeat + 1)
+
+    def alone(self, repeats: int) -> list[dict]:
+        """Computing alone, which everything is compared with: twice a repeat."""
+        return [self.run(self.scenario, "compute", r) for r in range(2 * repeats)]
+
+    def take(self, folder: Path, repeats: int) -> None:
+        """Runs that bench/simulate/from_run.py measured and left in the folder."""
+        for mode in ("compute", "sync", "async", *OURS):
+            for repeat in range(repeats * (2 if mode == "compute" else 1)):
+                timing = json.loads((folder / f"{mode}-{repeat}.timing.json").read_text())
+                if mode in OURS:
+                    traces = sorted(folder.glob(f"{mode}-{repeat}.trace-*.json"))
+                    timing["planned"] = planned_against_actual(traces)
+                self._done[self.scenario, mode, repeat] = timing
 
     def overheads(self, scenario: Scenario, mode: str, repeats: int) -> dict:
-        """Over computing alone in the same repeat: median and range, and the plan's exactness."""
-        alone = [self.run(self.scenario, "compute", r)["wall_s"] for r in range(repeats)]
+        """Over the median of computing alone: median and range, and the plan's exactness."""
+        alone_s = statistics.median(run["wall_s"] for run in self.alone(repeats))
         own = [self.run(scenario, mode, r) for r in range(repeats)]
-        shares = [o["wall_s"] / a - 1.0 for o, a in zip(own, alone, strict=True)]
+        shares = [o["wall_s"] / alone_s - 1.0 for o in own]
         row = {
             "mode": mode,
             "overhead": statistics.median(shares),
@@ -134,7 +150,7 @@ def figure_4(bench: Bench, repeats: int) -> list[dict]:
 def figure_5(bench: Bench, repeats: int) -> list[dict]:
     """Bytes gathered into one write; every write has a latency, as on a real system."""
     slow = replace(bench.scenario, latency_s=LATENCY_S, bound_scale=BOUND_SCALE)
-    sizes = (1, 1 * MB, 5 * MB, 10 * MB, 20 * MB, 40 * MB)
+    sizes = (1, 1 * MB, 5 * MB, 10 * MB, 20 * MB)
     scenarios = {size / MB: replace(slow, write_buffer=size) for size in sizes}
     return sweep(bench, scenarios, repeats, "write_s", 1 / MB)
 
@@ -160,11 +176,13 @@ def figure_10(bench: Bench, repeats: int) -> list[dict]:
     }
     for stage, part in parts.items():
         for mode in ("sync", "async", *OURS):
+            alone_s = statistics.median(
+                sum(run["iteration_s"][i] for i in part) for run in bench.alone(repeats)
+            )
             shares = []
             for repeat in range(repeats):
                 own = bench.run(bench.scenario, mode, repeat)["iteration_s"]
-                alone = bench.run(bench.scenario, "compute", repeat)["iteration_s"]
-                shares.append(sum(own[i] for i in part) / sum(alone[i] for i in part) - 1.0)
+                shares.append(sum(own[i] for i in part) / alone_s - 1.0)
             rows.append(
                 {
                     "x": stage,
@@ -209,6 +227,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--device-s", type=float, help="default: as the demo, scaled with the grid")
     parser.add_argument("--bandwidth", type=float, default=150e6, help="bytes/s, emulated")
+    parser.add_argument("--runs", type=Path, metavar="FOLDER", help=TAKEN)
     options = parser.parse_args()
     device_s = options.device_s
     if device_s is None:
@@ -224,6 +243,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="running-", dir=OUT))
     try:
         bench = Bench(folder, scenario)
+        if options.runs:
+            bench.take(options.runs, options.repeats)
         for name in options.figure or FIGURES:
             print(f"figure {name}: {FIGURES[name].__doc__}")
             rows = FIGURES[name](bench, options.repeats)

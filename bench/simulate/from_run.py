@@ -10,12 +10,12 @@ call's; --again simulates what an earlier call measured. Exit code 1 if a mode d
 2 points plus the spread of its measurement.
 
 What is taken from the run, and from nothing else:
-  iteration     length: mode compute. Obstacles: the trace of mode caesura, one iteration a rank
+  iterations    lengths: mode compute, medians. Obstacles: the trace of mode caesura
   blocks        compressed bytes and CPU seconds of each, from the trace of the mode's codec
   handing over  seconds of put() and end() a dump, of the rank that waited least: the mode's trace
   opening       of the file, per mode: added to the simulated time as it is
   closing       what close() takes after the last write: the mode's trace
-  noise         of the iteration's length: mode compute; else S0's
+  noise         S0's of ratios and speeds; none of the iterations, which are as they were
 What from small runs under other conditions (calibration.py): HDF5's calls, its copies and the speed
 of its filter, and what it takes to copy a write into the system. The file system's bandwidth is the
 emulated one's setting.

@@ -20,39 +20,44 @@ from caesura.trace import Event, Trace, read_traces
 from calibration import Calibration
 
 
-def pattern(events: list[Event], length_s: float) -> dict[str, Any]:
-    """A rank's median iteration up to its output, stretched to the length of one without.
+def iterations_of(events: list[Event], lengths_s: list[float]) -> list[dict[str, Any]]:
+    """A rank's iterations up to their output, stretched to the lengths of those without.
 
     The demo's ranks spin while they wait for messages (runner.py): to a worker at idle priority
     that is a core in use, as is computing.
     """
-    spans = []
-    for event in (e for e in events if e.kind == "iteration"):
-        handed = [
-            e.begin_s
-            for e in events
-            if e.kind in ("put", "end") and event.begin_s <= e.begin_s < event.end_s
-        ]
-        spans.append((event.begin_s, min([event.end_s, *handed])))
-    spans = sorted(spans[1:] or spans, key=lambda span: span[1] - span[0])
-    begin_s, end_s = spans[len(spans) // 2]
+    own = sorted((e for e in events if e.kind == "iteration"), key=lambda e: e.iteration)
+    handed = [e.begin_s for e in events if e.kind in ("put", "end")]
+    made = []
+    for event, length_s in zip(own, lengths_s, strict=True):
+        ends = [begin_s for begin_s in handed if event.begin_s <= begin_s < event.end_s]
+        begin_s, end_s = event.begin_s, min([event.end_s, *ends])
+        made.append({
+            "iteration_s": length_s,
+            "host": busy(events, ("compress", "write"), begin_s, end_s, length_s),
+            "communicate": busy(events, ("write",), begin_s, end_s, length_s),
+        })  # fmt: skip
+    return made
+
+
+def busy(
+    events: list[Event], lanes: tuple[str, ...], begin_s: float, end_s: float, length_s: float
+) -> list[list[float]]:
+    """The lanes' obstacles in [begin_s, end_s), merged, stretched to [0, length_s)."""
     scale = length_s / (end_s - begin_s)
-    lanes: dict[str, list[list[float]]] = {}
-    for key, needs in (("host", ("compress", "write")), ("communicate", ("write",))):
-        merged: list[list[float]] = []
-        for event in events:
-            if event.kind != "obstacle" or event.name not in needs:
-                continue
-            low_s, high_s = max(event.begin_s, begin_s), min(event.end_s, end_s)
-            if high_s <= low_s:
-                continue
-            low_s, high_s = (low_s - begin_s) * scale, min(length_s, (high_s - begin_s) * scale)
-            if merged and low_s <= merged[-1][1]:
-                merged[-1][1] = max(merged[-1][1], high_s)
-            else:
-                merged.append([low_s, high_s])
-        lanes[key] = merged
-    return {"iteration_s": length_s, **lanes}
+    merged: list[list[float]] = []
+    for event in events:
+        if event.kind != "obstacle" or event.name not in lanes:
+            continue
+        low_s, high_s = max(event.begin_s, begin_s), min(event.end_s, end_s)
+        if high_s <= low_s:
+            continue
+        low_s, high_s = (low_s - begin_s) * scale, min(length_s, (high_s - begin_s) * scale)
+        if merged and low_s <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], high_s)
+        else:
+            merged.append([low_s, high_s])
+    return merged
 
 
 def of_rank(trace: Trace, rank: int) -> list[Event]:
@@ -121,9 +126,9 @@ def middle(runs: list[Run]) -> Run:
 
 def scenario_of(scenario: Scenario, runs: dict[str, list[Run]]) -> dict[str, Any]:
     """What all modes share: machine, iterations, and their noise."""
-    lengths = [s for run in runs["compute"] for s in run.timing["iteration_s"][1:]]
-    length_s = statistics.fmean(lengths)
-    obstacles = read_traces(middle(runs["caesura"]).traces)
+    alone = [run.timing["iteration_s"] for run in runs["compute"]]
+    lengths_s = [statistics.median(of) for of in zip(*alone, strict=True)]
+    seen = read_traces(middle(runs["caesura"]).traces)
     return {
         "name": "measured",
         "seed": 1,
@@ -134,10 +139,13 @@ def scenario_of(scenario: Scenario, runs: dict[str, list[Run]]) -> dict[str, Any
             "iterations": scenario.steps,
             "dump_every": scenario.dump_every,
             "tail_iterations": 1,
-            "ranks": [pattern(of_rank(obstacles, rank), length_s) for rank in obstacles.ranks],
+            "ranks": [
+                {"iterations": iterations_of(of_rank(seen, rank), lengths_s)}
+                for rank in seen.ranks
+            ],
         },
         "data": blocks_of(scenario, runs["caesura"]),
-        "noise": {"interval_sigma": min(0.05, statistics.pstdev(lengths) / length_s)},
+        "noise": {"interval_sigma": 0.0},  # iterations are as long as they were
         "writer": {
             "write_buffer_bytes": float(scenario.write_buffer),
             "dumps_in_flight": in_flight(scenario),
@@ -191,35 +199,32 @@ def of_mode(
 
 
 def fitted(table: dict[str, Any], wall_s: float) -> dict[str, Any]:
-    """With iterations so long that computing alone takes as long as measured: the measured length
-    is that of the slowest rank, and the slowest of noisy ranks takes longer than their pattern."""
+    """With iterations so long that computing alone takes as long as measured, opening included."""
     (point,) = run_scenario(parse(table), ["compute"])
     scale = wall_s / point.modes["compute"]["wall_s"]
     for rank in table["application"]["ranks"]:
-        rank["iteration_s"] *= scale
-        for lane in ("host", "communicate"):
-            rank[lane] = [[begin_s * scale, end_s * scale] for begin_s, end_s in rank[lane]]
+        for one in rank["iterations"]:
+            one["iteration_s"] *= scale
+            for lane in ("host", "communicate"):
+                one[lane] = [[begin_s * scale, end_s * scale] for begin_s, end_s in one[lane]]
     return table
 
 
 def toml(table: dict[str, Any]) -> str:
     """What scenario_of() makes, as a file that `caesura simulate` reads."""
     lines = ["# Made by bench/simulate/from_run.py from a run's traces and timings."]
-    lines += [f"{key} = {json.dumps(value)}" for key, value in table.items()
+    lines += [f"{key} = {_value(value)}" for key, value in table.items()
               if not isinstance(value, dict)]  # fmt: skip
     for name, inner in table.items():
-        if not isinstance(inner, dict):
-            continue
-        lines.append(f"\n[{name}]")
-        tables = {key: value for key, value in inner.items() if _are_tables(value)}
-        plain = {key: value for key, value in inner.items() if key not in tables}
-        lines += [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
-        for key, entries in tables.items():
-            for entry in entries:
-                lines.append(f"\n[[{name}.{key}]]")
-                lines += [f"{k} = {json.dumps(v)}" for k, v in entry.items()]
+        if isinstance(inner, dict):
+            lines.append(f"\n[{name}]")
+            lines += [f"{key} = {_value(value)}" for key, value in inner.items()]
     return "\n".join(lines) + "\n"
 
 
-def _are_tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_value(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    return json.dumps(value)

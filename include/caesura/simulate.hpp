@@ -101,8 +101,8 @@ struct Output {
 struct Library {
     /// What is written passes its buffers so fast, while the file system stores it. 0: no time.
     double bytes_per_s = 0.0;
-    double dump_s = 0.0;       ///< of each dump: metadata, collective calls
-    double close_s = 0.0;      ///< closing the file
+    double dump_s = 0.0;   ///< of each dump: metadata, collective calls
+    double close_s = 0.0;  ///< closing the file
 };
 
 /// What happens when both want the same resource.
@@ -120,7 +120,9 @@ struct Scenario {
     std::uint32_t dump_every = 1;       ///< iterations 0, k, 2k ... are dumped at their end,
     std::uint32_t tail_iterations = 1;  ///< but none of the last ones
     std::uint64_t seed = 1;
-    std::vector<Pattern> patterns;  ///< rank r has pattern r modulo their number
+    /// Rank after rank, of each `patterns_per_rank` iterations; both modulo how many there are.
+    std::vector<Pattern> patterns;
+    std::uint32_t patterns_per_rank = 1;
     std::vector<std::vector<Block>>
         blocks;  ///< a rank's dump; rank r has entry r modulo their number
     /// Largest less smallest ratio among the ranks of a node, drawn normal around the blocks' own

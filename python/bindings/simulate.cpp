@@ -163,6 +163,7 @@ simulate::Scenario to_scenario(const nb::dict& dict) {
     table.take("ratio_spread", scenario.ratio_spread);
     table.take("timeline_rank", scenario.timeline_rank);
     read_patterns(table.take_object("patterns"), scenario);
+    table.take("patterns_per_rank", scenario.patterns_per_rank);
     read_blocks(table.take_object("blocks"), scenario);
     read_compress(part("compress"), scenario.compress);
     read_storage(part("storage"), scenario.storage);

@@ -67,6 +67,17 @@ def test_a_sweep_runs_every_combination() -> None:
         assert point.modes["filter"]["wall_s"] - 2.0 == pytest.approx(more_s)
 
 
+def test_iterations_of_their_own_come_in_turn() -> None:
+    lengths = [[1.0, 2.0], [1.5, 0.5]]
+    ranks = [{"iterations": [{"iteration_s": s} for s in of]} for of in lengths]
+    scenario = parse(document(application={"iterations": 4, "ranks": ranks}))
+    (point,) = run_scenario(scenario, ["compute"])
+    assert point.modes["compute"]["wall_s"] == pytest.approx(2 * (1.5 + 2.0))
+    ranks[1]["iterations"].pop()
+    with pytest.raises(ScenarioError, match="equally many iterations; they have 2, 1"):
+        parse(document(application={"iterations": 4, "ranks": ranks}))
+
+
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [

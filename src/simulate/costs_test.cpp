@@ -97,6 +97,21 @@ TEST(SimulateCosts, a_compression_at_idle_priority_waits_for_a_copy_one_at_norma
     EXPECT_NEAR(run(s, Mode::normal_priority).wall_s, 0.1 + 0.3 + 0.05 + 0.3 + 0.2, 1e-9);
 }
 
+TEST(SimulateCosts, iterations_may_differ_and_ranks_go_their_own_way_through_them) {
+    Scenario s = one_rank(k_host);
+    s.ranks = s.ranks_per_node = 2;
+    s.iterations = 5;
+    s.patterns = {{1.0, k_device}, {2.0, k_device}, {1.5, k_device}, {0.5, k_device}};
+    s.patterns_per_rank = 2;  // the slower of 1.0 and 1.5, then of 2.0 and 0.5, and again
+    const Outcome outcome = run(s, Mode::compute);
+    ASSERT_EQ(outcome.iteration_s.size(), 5u);
+    for (std::size_t i = 0; i < 5; ++i)
+        EXPECT_NEAR(outcome.iteration_s[i], i % 2 == 0 ? 1.5 : 2.0, 1e-12) << i;
+    s.patterns.pop_back();
+    EXPECT_NE(simulate(s, Mode::compute).status().message().find("multiple of patterns_per_rank"),
+              std::string::npos);
+}
+
 TEST(SimulateCosts, settings_below_zero_are_named) {
     const auto message = [](auto change) {
         Scenario s = one_rank(k_host);

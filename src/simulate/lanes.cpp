@@ -114,8 +114,7 @@ void World::start_write(Rank& rank, double bytes, double latency_s) {
     rank.stored = false;
     const double copy_bytes_per_s =
         background_ ? scenario_.output.copy_bytes_per_s : scenario_.library.bytes_per_s;
-    if (copy_bytes_per_s > 0.0)
-        rank.copy.start(now_s_, bytes / copy_bytes_per_s, 1.0);
+    if (copy_bytes_per_s > 0.0) rank.copy.start(now_s_, bytes / copy_bytes_per_s, 1.0);
     if (latency_s > 0.0)
         rank.latency_end_s = now_s_ + latency_s;
     else

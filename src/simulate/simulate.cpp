@@ -168,6 +168,7 @@ Status validate(const Scenario& s) {
         {"ranks_per_node", s.ranks_per_node},
         {"iterations", s.iterations},
         {"dump_every", s.dump_every},
+        {"patterns_per_rank", s.patterns_per_rank},
         {"output.dumps_in_flight",
          static_cast<std::uint32_t>(std::max(0, s.output.dumps_in_flight))},
     };
@@ -175,7 +176,9 @@ Status validate(const Scenario& s) {
         if (value == 0) return bad(name, "0", "at least 1");
     if (s.ratio_spread > 0.0 && s.ranks_per_node < 2)
         return bad("ranks_per_node", "1", "at least 2 for ratio_spread to have a meaning");
-    if (s.patterns.empty()) return bad("the number of patterns", "0", "at least 1");
+    if (s.patterns.empty() || s.patterns.size() % s.patterns_per_rank != 0)
+        return bad("the number of patterns", fmt::format("{}", s.patterns.size()),
+                   fmt::format("a multiple of patterns_per_rank, {}", s.patterns_per_rank));
     if (s.blocks.empty()) return bad("the number of ranks' blocks", "0", "at least 1");
     if (Status status = check_numbers(s); !status.ok()) return status;
     for (std::size_t i = 0; i < s.patterns.size(); ++i)

@@ -79,7 +79,8 @@ void Workload::spread_ratios() {
 
 void Workload::phases(std::uint32_t rank, std::uint32_t iteration,
                       std::vector<Phase>& phases) const {
-    const std::size_t which = rank % plans_.size();
+    const std::size_t cycle = scenario_.patterns_per_rank;
+    const std::size_t which = rank % (plans_.size() / cycle) * cycle + iteration % cycle;
     const Plan& plan = plans_[which];
     const double sigma_s = scenario_.noise.interval_sigma * scenario_.patterns[which].iteration_s;
     phases = plan.phases;

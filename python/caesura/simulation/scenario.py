@@ -55,7 +55,9 @@ _TABLES: dict[str, dict[str, Any]] = {
     },
     "library": {"bytes_per_s": _NUMBER, "dump_s": _NUMBER, "close_s": _NUMBER},
     "conflict": {"compute_slowdown": _NUMBER, "communicate_slowdown": _NUMBER},
-    "application.ranks": {"iteration_s": _NUMBER, "host": list, "communicate": list},
+    "application.ranks": {
+        "iteration_s": _NUMBER, "host": list, "communicate": list, "iterations": list,
+    },
 }  # fmt: skip
 _OPTIONAL = ("compress", "noise", "writer", "library", "conflict")
 _PHASES = {
@@ -176,9 +178,9 @@ def patterns(settings: dict[str, Any], source: str = "scenario") -> list[dict[st
             f"and ranks; it has {', '.join(given) or 'none'}"
         )
     if "ranks" in application:
-        return [_pattern(rank) for rank in application["ranks"]]
+        return [_pattern(entry, source) for rank in _rows(application, source) for entry in rank]
     if "iteration_s" in application:
-        return [_pattern(application)]
+        return [_pattern(application, source)]
     at_s = 0.0
     lanes: dict[str, list[list[float]]] = {"compress": [], "write": []}
     for number, phase in enumerate(application["phases"] * application.get("repeat", 1)):
@@ -197,7 +199,20 @@ def patterns(settings: dict[str, Any], source: str = "scenario") -> list[dict[st
     return [{"iteration_s": at_s, **lanes}]
 
 
-def _pattern(entry: dict[str, Any]) -> dict[str, Any]:
+def _rows(application: dict[str, Any], source: str) -> list[list[dict[str, Any]]]:
+    """The patterns of each rank, one or as many as it has iterations of its own."""
+    rows = [rank.get("iterations", [rank]) for rank in application["ranks"]]
+    if not rows or len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise ScenarioError(
+            f"{source}: application.ranks must all have equally many iterations; they have "
+            f"{', '.join(str(len(row)) for row in rows) or 'none'}"
+        )
+    return rows
+
+
+def _pattern(entry: dict[str, Any], source: str) -> dict[str, Any]:
+    if "iteration_s" not in entry:
+        raise ScenarioError(f"{source}: application: every iteration needs iteration_s")
     return {
         "iteration_s": float(entry["iteration_s"]),
         "compress": entry.get("host", []),
@@ -237,6 +252,7 @@ def for_core(settings: dict[str, Any]) -> dict[str, Any]:
         "ranks_per_node": per_node,
         "ratio_spread": float(settings["data"].get("ratio_spread", 0.0)),
         "patterns": patterns(settings),
+        "patterns_per_rank": len(_rows(application, "")[0]) if "ranks" in application else 1,
         "blocks": blocks(settings),
         "storage": _floats(machine),
         "compress": _floats(compress),
