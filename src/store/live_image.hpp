@@ -95,6 +95,9 @@ class LiveImage {
     /// This process's raw data written through the library since the last call and not placed; null
     /// if there are none. The caller writes batches in the order taken, before a commit that is to
     /// contain them. Until RawBatch::write has returned, reads see them here, then in the file.
+    /// Which of two ranks' data stays that wrote the same bytes between two takes is not said, as
+    /// in MPI-IO without a sync: a caller that must keep their order takes, writes and waits in
+    /// between.
     std::shared_ptr<RawBatch> take_raw();
     /// Memory held by raw data and fill values that have not been taken.
     std::uint64_t raw_memory_bytes() const;
