@@ -118,9 +118,9 @@ class Application {
                 const auto wrong =
                     std::mismatch(found.begin(), found.end(), expected.begin()).first -
                     found.begin();
-                return fmt::format("{}/{} [{}] of {}: {} for {}", name, path, at, found.size(),
-                                   found[static_cast<std::size_t>(at)],
-                                   expected[static_cast<std::size_t>(at)]);
+                return fmt::format("{}/{} [{}] of {}: {} for {}", name, path, wrong, found.size(),
+                                   found[static_cast<std::size_t>(wrong)],
+                                   expected[static_cast<std::size_t>(wrong)]);
             }
         }
         for (const auto& [path, expected] : group.placed) {
