@@ -150,7 +150,7 @@ def figure_4(bench: Bench, repeats: int) -> list[dict]:
 def figure_5(bench: Bench, repeats: int) -> list[dict]:
     """Bytes gathered into one write; every write has a latency, as on a real system."""
     slow = replace(bench.scenario, latency_s=LATENCY_S, bound_scale=BOUND_SCALE)
-    sizes = (1, 1 * MB, 5 * MB, 10 * MB, 20 * MB)
+    sizes = (1, 1 * MB, 5 * MB, 20 * MB)
     scenarios = {size / MB: replace(slow, write_buffer=size) for size in sizes}
     return sweep(bench, scenarios, repeats, "write_s", 1 / MB)
 
