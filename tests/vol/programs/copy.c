@@ -1,0 +1,68 @@
+/* Goal: H5Ocopy of datasets, groups and types, within a file and between files, right after they
+ * were written. */
+#include "check.h"
+
+enum { k_rows = 80, k_width = 64 };
+
+static void make(hid_t file) {
+    hsize_t dims[2] = {k_rows, k_width}, chunk[2] = {16, 32};
+    hid_t group = OK(H5Gcreate2(file, "from", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t dataset = make_dataset(group, "contiguous", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, k_rows, k_width, 1.0, H5FD_MPIO_COLLECTIVE);
+    put_int(dataset, "kept", 11);
+    OK(H5Dclose(dataset));
+    hid_t creation = chunked(2, chunk);
+    dataset = make_dataset(group, "chunked", H5T_IEEE_F32LE, 2, dims, creation);
+    write_rows(dataset, k_rows, k_width, 0.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    OK(H5Pclose(creation));
+    OK(H5Gclose(group));
+    OK(H5Lcreate_soft("contiguous", file, "from/soft", H5P_DEFAULT, H5P_DEFAULT));
+}
+
+static void check(hid_t file, const char* name, double base, double tolerance) {
+    hid_t dataset = OK(H5Dopen2(file, name, H5P_DEFAULT));
+    double* values = malloc(sizeof(double) * k_rows * k_width);
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    for (uint64_t i = 0; i < k_rows * k_width; ++i) {
+        double wanted = base + field(i, k_width);
+        double away = values[i] > wanted ? values[i] - wanted : wanted - values[i];
+        CHECK(near(values[i], wanted) || away < tolerance);
+    }
+    free(values);
+    OK(H5Dclose(dataset));
+}
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    hid_t file = create_file("copy");
+    make(file);
+    OK(H5Ocopy(file, "from/contiguous", file, "copied", H5P_DEFAULT, H5P_DEFAULT));
+    check(file, "copied", 1.0, 0);
+    hid_t copied = OK(H5Dopen2(file, "copied", H5P_DEFAULT));
+    CHECK(get_int(copied, "kept") == 11);
+    /* A copy is another dataset: the original keeps its values. */
+    write_rows(copied, k_rows, k_width, 5.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(copied));
+    check(file, "copied", 5.0, 0);
+    check(file, "from/contiguous", 1.0, 0);
+    OK(H5Ocopy(file, "from", file, "to", H5P_DEFAULT, H5P_DEFAULT));
+    check(file, "to/chunked", 0.0, 1e-6);
+    check(file, "to/soft", 1.0, 0);
+    hid_t list = OK(H5Pcreate(H5P_OBJECT_COPY));
+    OK(H5Pset_copy_object(list, H5O_COPY_SHALLOW_HIERARCHY_FLAG | H5O_COPY_WITHOUT_ATTR_FLAG));
+    hid_t other = create_file("copy_other");
+    OK(H5Ocopy(file, "from", other, "shallow", list, H5P_DEFAULT));
+    OK(H5Ocopy(file, "from/contiguous", other, "without_attributes", list, H5P_DEFAULT));
+    OK(H5Pclose(list));
+    copied = OK(H5Dopen2(other, "without_attributes", H5P_DEFAULT));
+    CHECK(OK(H5Aexists(copied, "kept")) == 0);
+    OK(H5Dclose(copied));
+    check(other, "without_attributes", 1.0, 0);
+    OK(H5Fclose(other));
+    OK(H5Fclose(file));
+    other = open_file("copy_other", H5F_ACC_RDONLY);
+    check(other, "without_attributes", 1.0, 0);
+    OK(H5Fclose(other));
+    return finish();
+}

@@ -1,0 +1,108 @@
+/* Goal: datasets that grow and shrink: H5Dset_extent, unlimited dimensions, appended time steps. */
+#include "check.h"
+
+enum { k_width = 64, k_step = 32, k_steps = 5 };
+
+static hid_t make(hid_t file, const char* name, hid_t type, hsize_t rows) {
+    hsize_t dims[2] = {rows, k_width}, most[2] = {H5S_UNLIMITED, k_width}, chunk[2] = {24, 32};
+    hid_t space = OK(H5Screate_simple(2, dims, most));
+    hid_t creation = chunked(2, chunk);
+    double fill = -3.0;
+    OK(H5Pset_fill_value(creation, H5T_NATIVE_DOUBLE, &fill));
+    hid_t dataset = OK(H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    OK(H5Pclose(creation));
+    OK(H5Sclose(space));
+    return dataset;
+}
+
+static hsize_t rows_of(hid_t dataset) {
+    hsize_t dims[2], most[2];
+    hid_t space = OK(H5Dget_space(dataset));
+    OK(H5Sget_simple_extent_dims(space, dims, most));
+    CHECK(most[0] == H5S_UNLIMITED && dims[1] == k_width);
+    OK(H5Sclose(space));
+    return dims[0];
+}
+
+/* Appends k_step rows: every rank its share. */
+static void append(hid_t dataset, int step) {
+    hsize_t dims[2] = {(hsize_t)(step + 1) * k_step, k_width}, begin, count;
+    OK(H5Dset_extent(dataset, dims));
+    CHECK(rows_of(dataset) == dims[0]);
+    share(k_step, &begin, &count);
+    hsize_t offset[2] = {(hsize_t)step * k_step + begin, 0}, extent[2] = {count, k_width};
+    double values[k_step * k_width];
+    for (uint64_t i = 0; i < count * k_width; ++i)
+        values[i] = field(offset[0] * k_width + i, k_width);
+    hid_t space = OK(H5Dget_space(dataset));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
+    hid_t memory = OK(H5Screate_simple(2, extent, NULL));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
+    OK(H5Pclose(list));
+    OK(H5Sclose(memory));
+    OK(H5Sclose(space));
+}
+
+static void grows(hid_t file, const char* name, hid_t type, double rounding) {
+    hid_t dataset = make(file, name, type, 0);
+    for (int step = 0; step < k_steps; ++step) append(dataset, step);
+    enum { n = k_steps * k_step * k_width };
+    double* read = malloc(sizeof(double) * n);
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
+    for (uint64_t i = 0; i < n; ++i) {
+        double away = read[i] - field(i, k_width);
+        CHECK(near(read[i], field(i, k_width)) || (away < rounding && -away < rounding));
+    }
+    free(read);
+    OK(H5Dclose(dataset));
+}
+
+/* What is cut off is gone; what comes back is the fill value. The cut is at a chunk's edge: inside
+ * a chunk, parallel HDF5 1.14.5 leaves the old values. */
+static void shrinks(hid_t file) {
+    hid_t dataset = make(file, "shrinks", H5T_IEEE_F64LE, 100);
+    write_rows(dataset, 100, k_width, 1.0, H5FD_MPIO_COLLECTIVE);
+    hsize_t dims[2] = {48, k_width};
+    OK(H5Dset_extent(dataset, dims));
+    check_rows(dataset, 48, k_width, 1.0);
+    dims[0] = 60;
+    OK(H5Dset_extent(dataset, dims));
+    double read[60 * k_width];
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
+    for (uint64_t i = 0; i < 60 * k_width; ++i)
+        CHECK(near(read[i], i < 48 * k_width ? 1.0 + field(i, k_width) : -3.0));
+    dims[0] = 41;
+    OK(H5Dset_extent(dataset, dims));
+    check_rows(dataset, 41, k_width, 1.0);
+    OK(H5Dclose(dataset));
+}
+
+static void refusals(hid_t file) {
+    hsize_t dims[2] = {64, 64}, larger[2] = {65, 64};
+    hid_t dataset = make_dataset(file, "fixed", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    FAILS(H5Dset_extent(dataset, larger)); /* its maximum is what it has */
+    hid_t space = OK(H5Dget_space(dataset));
+    hsize_t most[2];
+    OK(H5Sget_simple_extent_dims(space, dims, most));
+    CHECK(dims[0] == 64 && most[0] == 64);
+    OK(H5Sclose(space));
+    OK(H5Dclose(dataset));
+}
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    hid_t file = create_file("extent");
+    grows(file, "doubles", H5T_IEEE_F64LE, 0);
+    grows(file, "floats", H5T_IEEE_F32LE, 1e-6);
+    shrinks(file);
+    refusals(file);
+    OK(H5Fclose(file));
+    file = open_file("extent", H5F_ACC_RDWR); /* and goes on growing later */
+    hid_t dataset = OK(H5Dopen2(file, "doubles", H5P_DEFAULT));
+    append(dataset, k_steps);
+    check_rows(dataset, (k_steps + 1) * k_step, k_width, 0.0);
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    return finish();
+}
