@@ -189,12 +189,12 @@ class Caesura(Output):
 
     def prepare(self) -> None:
         import caesura
-        import caesura._core  # what the first Writer would import
 
         self._caesura = caesura
+        self._make = caesura.Writer  # imports what it needs
 
     def open(self) -> None:
-        self._writer = self._caesura.Writer(self.path, **self.options)
+        self._writer = self._make(self.path, **self.options)
         self._fields = {
             name: self._writer.define_field(
                 name, values.dtype, values.shape, absolute=self.bounds[name]
