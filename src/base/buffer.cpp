@@ -14,6 +14,30 @@ constexpr std::size_t k_page_bytes = 4096;
 // from the snapshots and chunks for which recycling pays.
 constexpr std::size_t k_least_kept_bytes = 1u << 20;
 
+#ifndef MADV_POPULATE_WRITE  // Linux 5.14
+#define MADV_POPULATE_WRITE 23
+#endif
+
+// In steps, so that no other thread that maps memory waits for long. A kernel that cannot do it, or
+// has no memory for it, leaves the pages to the first write.
+void populate(std::byte* data, std::size_t capacity) {
+    constexpr std::size_t k_step_bytes = 1u << 20;
+    for (std::size_t at = 0; at < capacity; at += k_step_bytes)
+        if (::madvise(data + at, std::min(k_step_bytes, capacity - at), MADV_POPULATE_WRITE) != 0)
+            return;
+}
+
+std::size_t capacity_for(std::size_t bytes) {
+    return (std::max<std::size_t>(bytes, 1) + k_page_bytes - 1) / k_page_bytes * k_page_bytes;
+}
+
+// Null where the kernel refuses.
+std::byte* map(std::size_t capacity) {
+    void* const mapped =
+        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
 std::size_t capacity_of_free(const std::byte* data) {
     std::size_t capacity = 0;
     std::memcpy(&capacity, data, sizeof capacity);
@@ -72,14 +96,50 @@ void Buffer::reset() {
     size_ = capacity_ = 0;
 }
 
-BufferPool::~BufferPool() {
+BufferPool::~BufferPool() { trim(); }
+
+void BufferPool::trim() {
     for (auto& slot : slots_)
-        if (std::byte* data = slot.exchange(nullptr)) ::munmap(data, capacity_of_free(data));
+        if (std::byte* data = slot.exchange(nullptr, std::memory_order_acq_rel))
+            ::munmap(data, capacity_of_free(data));
 }
 
-Result<Buffer> BufferPool::take(std::size_t bytes) {
-    const std::size_t capacity =
-        (std::max<std::size_t>(bytes, 1) + k_page_bytes - 1) / k_page_bytes * k_page_bytes;
+void BufferPool::expect(std::size_t bytes) {
+    if (bytes < k_least_kept_bytes) return;
+    expecting_.store(true, std::memory_order_release);
+    for (auto& slot : expected_) {
+        std::size_t none = 0;
+        if (slot.compare_exchange_strong(none, bytes, std::memory_order_acq_rel)) return;
+    }
+}
+
+void BufferPool::expect_nothing() {
+    expecting_.store(false, std::memory_order_release);
+    for (auto& slot : expected_) slot.store(0, std::memory_order_release);
+}
+
+// One page at a time: a thread that is preempted here holds no lock of the process for long.
+bool BufferPool::prepare() {
+    std::size_t bytes = 0;
+    for (auto& slot : expected_)
+        if ((bytes = slot.exchange(0, std::memory_order_acq_rel)) != 0) break;
+    if (bytes == 0) return false;
+    const std::size_t capacity = capacity_for(bytes);
+    std::byte* const data = map(capacity);
+    if (!data) return false;
+    for (std::size_t at = 0; at < capacity; at += k_page_bytes) {
+        if (!expecting_.load(std::memory_order_acquire)) {
+            ::munmap(data, capacity);
+            return false;
+        }
+        data[at] = std::byte{0};
+    }
+    give(data, capacity);
+    return true;
+}
+
+Result<Buffer> BufferPool::take(std::size_t bytes, Pages pages) {
+    const std::size_t capacity = capacity_for(bytes);
     Buffer buffer;
     buffer.pool_ = this;
     buffer.size_ = bytes;
@@ -95,13 +155,12 @@ Result<Buffer> BufferPool::take(std::size_t bytes) {
         }
         give(data, free_capacity);
     }
-    void* mapped =
-        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED)
+    buffer.data_ = map(capacity);
+    if (!buffer.data_)
         return Status{StatusCode::no_space,
                       fmt::format("out of memory: {} bytes: {}", bytes, std::strerror(errno))};
-    buffer.data_ = static_cast<std::byte*>(mapped);
     buffer.capacity_ = capacity;
+    if (pages == Pages::now) populate(buffer.data_, capacity);
     return buffer;
 }
 

@@ -68,6 +68,13 @@ class Buffer {
     BufferPool* pool_ = nullptr;  // null: a view
 };
 
+/// When a fresh buffer gets its pages.
+enum class Pages : std::uint8_t {
+    when_written,  ///< one by one: a fault each
+    now,           ///< all at once, which is twice as quick. For threads of normal priority: the
+                   ///< kernel holds a lock of the process meanwhile
+};
+
 /// Recycles buffers, because fresh pages cost more than the copy into them (a fault and a clear
 /// per 4 KiB). Keeps at most k_slots free buffers of 1 MiB and more; the rest goes back to the
 /// kernel. Must outlive its buffers. Lock-free, any thread.
@@ -78,7 +85,18 @@ class BufferPool {
     BufferPool& operator=(const BufferPool&) = delete;
     ~BufferPool();
     /// Uninitialised bytes. Errors: no_space (the kernel refused).
-    Result<Buffer> take(std::size_t bytes);
+    Result<Buffer> take(std::size_t bytes, Pages pages = Pages::when_written);
+
+    /// A buffer of so many bytes will be taken before long: prepare() can have its pages ready.
+    /// What the pool would not keep (small ones, more than k_slots) is not.
+    void expect(std::size_t bytes);
+    /// Make one of the expected buffers, page by page. For a thread that has nothing else to do.
+    /// False if none is expected, or no longer.
+    bool prepare();
+    /// Nothing is expected any more; a buffer that is being made goes back at its next page.
+    void expect_nothing();
+    /// Free buffers go back to the kernel.
+    void trim();
 
   private:
     friend class Buffer;
@@ -86,6 +104,8 @@ class BufferPool {
     static constexpr std::size_t k_slots = 64;
     // A slot holds the mapping's address; the first bytes of a free mapping hold its capacity.
     std::array<std::atomic<std::byte*>, k_slots> slots_{};
+    std::array<std::atomic<std::size_t>, k_slots> expected_{};  // bytes; 0: none
+    std::atomic<bool> expecting_{false};
 };
 
 }  // namespace caesura::base

@@ -1,9 +1,11 @@
 #include "base/buffer.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace caesura::base {
 namespace {
@@ -53,6 +55,56 @@ TEST(BufferPool, small_buffers_never_crowd_out_a_large_one) {
         for (int i = 0; i < 100; ++i) small.push_back(std::move(*pool.take(5000)));
     }
     EXPECT_EQ(pool.take(4 << 20)->data(), first);
+}
+
+std::size_t pages_there(const Buffer& buffer) {
+    std::vector<unsigned char> there((buffer.size() + 4095) / 4096);
+    EXPECT_EQ(::mincore(const_cast<std::byte*>(buffer.data()), buffer.size(), there.data()), 0);
+    return static_cast<std::size_t>(
+        std::count_if(there.begin(), there.end(), [](unsigned char page) { return page & 1; }));
+}
+
+// Goal: whoever is about to write a whole buffer has its pages at once, of odd sizes too; whoever
+// does not ask has none.
+TEST(BufferPool, pages_are_there_from_the_start_where_that_is_asked_for) {
+    constexpr std::size_t k_bytes = (3u << 20) + 5000;
+    BufferPool pool;
+    auto later = pool.take(k_bytes);
+    auto now = pool.take(k_bytes, Pages::now);
+    ASSERT_TRUE(later.ok() && now.ok());
+    EXPECT_EQ(pages_there(*later), 0u);
+    const std::size_t there = pages_there(*now);
+    if (there == 0) GTEST_SKIP() << "this kernel has no MADV_POPULATE_WRITE";
+    EXPECT_EQ(there, (k_bytes + 4095) / 4096);
+}
+
+// Goal: what is expected is made by whoever has time, pages and all, and is then taken.
+TEST(BufferPool, expected_buffers_are_ready_when_they_are_taken) {
+    constexpr std::size_t k_bytes = (2u << 20) + 5000;
+    BufferPool pool;
+    EXPECT_FALSE(pool.prepare());
+    pool.expect(k_bytes);
+    pool.expect(k_bytes);
+    pool.expect(5000);  // too small to be kept
+    EXPECT_TRUE(pool.prepare());
+    EXPECT_TRUE(pool.prepare());
+    EXPECT_FALSE(pool.prepare());
+    auto first = pool.take(k_bytes), second = pool.take(k_bytes), third = pool.take(k_bytes);
+    EXPECT_EQ(pages_there(*first), (k_bytes + 4095) / 4096);
+    EXPECT_EQ(pages_there(*second), (k_bytes + 4095) / 4096);
+    EXPECT_EQ(pages_there(*third), 0u);
+}
+
+TEST(BufferPool, expects_nothing_any_more_when_it_is_told_to) {
+    BufferPool pool;
+    for (int i = 0; i < 100; ++i) pool.expect(1u << 20);  // more than it keeps
+    EXPECT_TRUE(pool.prepare());
+    pool.expect_nothing();
+    EXPECT_FALSE(pool.prepare());
+    pool.expect(1u << 20);
+    EXPECT_TRUE(pool.prepare());
+    pool.trim();
+    EXPECT_EQ(pages_there(*pool.take(1u << 20)), 0u) << "what was prepared went back";
 }
 
 // Goal: no buffer is ever owned twice, from several threads. Each owner writes its mark over the

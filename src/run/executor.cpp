@@ -175,6 +175,7 @@ void Executor::compress_loop(Worker& worker) {
         const bool all = at_dump == submitted_.load(std::memory_order_acquire) ||
                          error_state_.load(std::memory_order_acquire) != 0;
         if (all && stopping_.load(std::memory_order_acquire)) return;
+        if (options_.idle_priority && pool_.prepare()) continue;
         compress_event_.wait(seen, wait_s);
     }
 }

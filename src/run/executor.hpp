@@ -76,6 +76,9 @@ class Executor {
     /// the application and what is still under way are taken into account.
     Status plan(DumpTask& dump);
 
+    /// Workers that have nothing to do prepare what the pool expects. Application's thread.
+    void prepare_buffers() { compress_event_.raise(); }
+
     /// Hand a dump over. The executor owns it until reclaim() returns it.
     /// Errors: no_space if thousands are in flight already (no worker gets any time).
     Status submit(std::unique_ptr<DumpTask> dump);

@@ -85,6 +85,7 @@ Status Writer::Impl::close() {
         if (Status status = end_iteration(); !status.ok() && failed.ok()) failed = status;
     }
     closed = true;
+    expect_no_snapshots();
     executor->set_draining(true);
     const Status fatal = failed;
     if (!comm_failed) (void)close_rounds();

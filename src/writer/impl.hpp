@@ -152,6 +152,8 @@ struct Writer::Impl {
     Status put(Field field, const Box& box, const void* data, DType dtype, Ownership own);
     Status check_put(Field field, const Box& box, const void* data, DType dtype) const;
     Status reserve_memory(std::uint64_t bytes);
+    void expect_snapshots();
+    void expect_no_snapshots();
 
     // ---- the collective (collective.cpp)
     Status end_iteration();
@@ -237,6 +239,9 @@ struct Writer::Impl {
     double iteration_begin_s = 0.0;
     std::optional<writer::OpenDump> open_dump;
     Status misuse;  // first call out of order
+
+    bool first_begun = false;          // an iteration, ever
+    std::uint64_t expected_bytes = 0;  // of the budget, held for the first dump's snapshots
 
     // Everything on its way.
     std::deque<writer::InFlight> in_flight;

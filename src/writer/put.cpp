@@ -81,6 +81,30 @@ Status Writer::Impl::reserve_memory(std::uint64_t bytes) {
     return {};
 }
 
+// What fresh pages cost can be paid by the workers while the application computes its way to the
+// first dump. Boxes are not known yet: an even share of every field. And not whether the data will
+// be borrowed: so it must be little of the budget, and what is not used goes back (submit).
+void Writer::Impl::expect_snapshots() {
+    constexpr std::uint64_t k_share = 8;
+    if (options.cooperative || !options.idle_priority) return;
+    const auto share_of = [&](const writer::FieldState& field) {
+        const auto ranks = static_cast<std::uint64_t>(size);
+        return (field.shape.count() + ranks - 1) / ranks * size_of(field.dtype);
+    };
+    std::uint64_t bytes = 0;
+    for (const writer::FieldState& field : fields) bytes += share_of(field);
+    if (bytes > budget.limit_bytes() / k_share || !budget.try_charge(bytes)) return;
+    expected_bytes = bytes;
+    for (const writer::FieldState& field : fields) pool.expect(share_of(field));
+    executor->prepare_buffers();
+}
+
+void Writer::Impl::expect_no_snapshots() {
+    if (expected_bytes == 0) return;
+    pool.expect_nothing();
+    budget.release(std::exchange(expected_bytes, 0));
+}
+
 Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dtype,
                          Ownership own) {
     const double begin_s = now_s();
@@ -101,7 +125,7 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
         if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
         snapshot.budget = &budget;
         snapshot.charged_bytes = bytes;
-        auto buffer = pool.take(bytes);
+        auto buffer = pool.take(bytes, base::Pages::now);
         if (!buffer.ok()) {
             snapshot.release_memory();
             return refuse(buffer.status().with_context(

@@ -168,6 +168,7 @@ void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label)
         misuse = {StatusCode::invalid_argument,
                   fmt::format("begin_iteration({}) after close()", number)};
     in_iteration = true;
+    if (!std::exchange(first_begun, true)) expect_snapshots();
     iteration = number;
     iteration_begin_s = now_s();
     listener.end();
@@ -203,6 +204,7 @@ void Writer::Impl::begin_dump(const writer::DumpTime& time) {
         misuse = {StatusCode::invalid_argument,
                   fmt::format("iteration {} has been dumped before", iteration)};
     if (!open_dump) open_dump.emplace();
+    expect_no_snapshots();
     open_dump->time = time;
 }
 
