@@ -125,6 +125,8 @@ struct WriterReport {
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
     std::uint64_t blocks = 0, writes = 0, dumps = 0;
+    /// Of the blocks those whose size was predicted from the dump before, without a sample.
+    std::uint64_t recalled_blocks = 0;
     /// Written here for other ranks of the node; and of this rank's blocks those that another one
     /// was to write and did not, so that they were written here.
     std::uint64_t helped_blocks = 0, helped_bytes = 0, taken_back_blocks = 0;

@@ -88,6 +88,17 @@ predict::Features estimate_block(const Input& values, const std::string& dtype,
                                    tables != nullptr ? *tables : TableSet());
 }
 
+std::optional<double> glance(const Input& values, const std::string& dtype, const Extents& shape,
+                             const Extents& offset, const Extents& extent, const Bound& bound) {
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const Box part = to_part(extents, offset, extent);
+    const ErrorBound limit = to_bound(bound);
+    check_bytes(values, type, extents);
+    nb::gil_scoped_release release;
+    return predict::glance(bytes_of(values).data(), type, whole(extents), part, limit);
+}
+
 void bind_models(nb::module_& module) {
     nb::class_<predict::Features>(module, "Features",
                                   "What a small sample of a block tells: see caesura/predict.hpp.")
@@ -102,6 +113,8 @@ void bind_models(nb::module_& module) {
         .def_rw("symbols", &predict::Features::symbols)
         .def_rw("interpolated_symbols", &predict::Features::interpolated_symbols)
         .def_rw("block", &predict::Features::block)
+        .def_rw("activity", &predict::Features::activity)
+        .def_ro("recalled", &predict::Features::recalled)
         .def_prop_ro("mode", [](const predict::Features& features) {
             return name_of(features.mode, k_modes);
         });
@@ -127,9 +140,13 @@ void bind_models(nb::module_& module) {
             "learn",
             [](predict::SizeModel& self, const predict::Features& features,
                std::uint64_t stored_bytes) { self.learn(features, stored_bytes); },
-            nb::arg("features"), nb::arg("stored_bytes"));
+            nb::arg("features"), nb::arg("stored_bytes"))
+        .def("recall", &predict::SizeModel::recall, nb::arg("block"), nb::arg("values"),
+             nb::arg("activity"));
     module.def("sample_block", &sample_block, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
                nb::arg("offset"), nb::arg("extent"), nb::arg("bound"), nb::arg("codec"));
+    module.def("glance", &glance, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
+               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
     module.def("estimate_block", &estimate_block, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"),
                nb::arg("mode"), nb::arg("tables").none());

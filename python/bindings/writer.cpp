@@ -238,6 +238,7 @@ nb::dict to_python(const WriterReport& report) {
     out["fallback_blocks"] = report.fallback_blocks;
     out["raw_blocks"] = report.raw_blocks;
     out["blocks"] = report.blocks;
+    out["recalled_blocks"] = report.recalled_blocks;
     out["writes"] = report.writes;
     out["helped_blocks"] = report.helped_blocks;
     out["helped_bytes"] = report.helped_bytes;

@@ -69,6 +69,7 @@ class Row:
     compress_s: float  # CPU seconds of compressing, checking included
     predicted_compress_s: float
     fell_back: bool
+    recalled: bool = False  # predicted from the dump before, without a sample
 
     @property
     def ratio(self) -> float:
@@ -238,7 +239,7 @@ class _Learner:
         made = []
         for number, box in enumerate(boxes(values.shape, values.itemsize, block_bytes)):
             begin = time.thread_time()
-            seen = prediction.sample(values, bound, self.codec, box, block=number)
+            seen = prediction.sample(values, bound, self.codec, box, block=number, model=self.sizes)
             expected = self.sizes.predict(seen)
             predict_s = time.thread_time() - begin
             made.append((number, box, seen, expected, predict_s))
@@ -252,7 +253,7 @@ class _Learner:
             rows.append(
                 Row(name, dump.label, number, self.codec, asked.label, self.dumps, block.nbytes,
                     stored.stored_bytes, expected.mean, expected.sigma, predict_s, stored.cpu_s,
-                    predicted_s, stored.fell_back)
+                    predicted_s, stored.fell_back, seen.recalled)
             )  # fmt: skip
             tell(block.nbytes)
             self.sizes.learn(seen, stored.stored_bytes)
@@ -341,6 +342,7 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
         "time_p90": float(np.percentile(times, 90)),
         "predict_s": float(np.median([row.predict_s for row in rows])),
         "cost": float(np.median(costs)),
+        "recalled": float(np.mean([row.recalled for row in rows])),
     }
 
 

@@ -54,6 +54,7 @@ class WriterReport:
     fallback_blocks: int
     raw_blocks: int
     blocks: int
+    recalled_blocks: int
     writes: int
     dumps: int
     compress_s: float

@@ -152,3 +152,19 @@ def test_threads_sample_at_the_same_time():
     for thread in threads:
         thread.join()
     assert found == [alone] * 8
+
+
+def test_a_block_that_is_what_it_was_is_not_sampled_again():
+    model = prediction.SizeModel("caesura")
+    field, rough = smooth((48, 48, 48)), smooth((48, 48, 48), scales=1)
+    recalled = []
+    for values in (field, 1.001 * field, 1.002 * field, rough):
+        values = values.astype(np.float32)
+        seen = prediction.sample(values, 0.1, block=0, model=model)
+        stored = prediction.BlockCodec("caesura", values.dtype, values.shape, 0.1).encode(values)
+        assert model.predict(seen).mean == pytest.approx(stored.stored_bytes, rel=0.1)
+        recalled.append(seen.recalled)
+        model.learn(seen, stored.stored_bytes)
+    assert recalled == [False, False, True, False]
+    assert prediction.glance(rough, 0.1) > prediction.glance(field, 0.1) > 0
+    assert prediction.glance(field, caesura.lossless()) is None

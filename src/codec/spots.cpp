@@ -56,10 +56,10 @@ Place spread(const Place& extent, std::uint64_t i, std::uint64_t n) {
 }
 
 template <class T>
-void Spots<T>::look(const T* first, const Shape& shape, const Shape& array) {
+void Spots<T>::look(const T* first, const Shape& shape, const Shape& array, std::size_t most) {
     values_ = first;
     axes_ = FourAxes(shape, array);
-    read(k_most);
+    read(most);
 }
 
 template <class T>
@@ -138,6 +138,11 @@ std::vector<Pick> Spots<T>::pick(std::size_t n, std::uint64_t quarters) const {
         }
     }
     return picks;
+}
+
+template <class T>
+double Spots<T>::activity() const {
+    return static_cast<double>(sum_) / static_cast<double>(places_.size() * run_);
 }
 
 template <class T>

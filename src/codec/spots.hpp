@@ -49,7 +49,8 @@ class Spots {
     /// Look into a block. `values` must outlive what follows.
     void look(std::span<const T> values, const Shape& shape) { look(values.data(), shape, shape); }
     /// A block that begins at `first` in an array; its rows are whole in memory.
-    void look(const T* first, const Shape& shape, const Shape& array);
+    /// @param most  spots.
+    void look(const T* first, const Shape& shape, const Shape& array, std::size_t most = k_most);
     /// The same block at more spots, for what is rare; to be rated anew.
     Spots closer() const;
     const T* values() const { return values_; }
@@ -62,6 +63,8 @@ class Spots {
     /// @param quarters  how even: the activity that every spot is granted beside its own, in
     ///                  quarters of the mean. 0: none; many: places are picked without regard.
     std::vector<Pick> pick(std::size_t n, std::uint64_t quarters) const;
+    /// What goes on at the mean spot: bits of a value's change. After rate().
+    double activity() const;
     /// The variance of the spots' activity, in squares of its mean; 0 where nothing goes on.
     double unevenness() const;
 

@@ -22,6 +22,10 @@ struct Priors {
 };
 Priors priors_of(Family family, bool estimated);
 
+/// Of one block's ln(stored) from dump to dump, before any such step has been seen: where a glance
+/// finds the field as it was.
+inline constexpr double k_size_step = 0.03;
+
 /// Stored bytes to be expected; > 0. SZ3 has two ways to predict values and chooses between them by
 /// a test on a few small parts of the block: which way a block went is seen when it is finished,
 /// and mostly stays so in the next dump.

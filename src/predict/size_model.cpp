@@ -8,8 +8,9 @@
 // Invariants:
 //  - A prediction is finite, >= 0 and at most the raw bytes, whatever was learned.
 //  - One block, however odd, moves the field by no more than k_most_sigmas of what was expected;
-//  its
-//    own next prediction follows it at once, with a wide spread.
+//    its own next prediction follows it at once, with a wide spread.
+//  - What was not looked at (Features::recalled) teaches nothing of guesses; recall.cpp has what it
+//    does teach.
 #include <algorithm>
 #include <cmath>
 
@@ -61,6 +62,7 @@ SizeModel::SizeModel(std::string_view codec_name, DType dtype)
     mean_var_ = square(priors.field);
     noise_var_ = square(priors.block);
     step_var_ = square(priors.step);
+    size_step_var_ = square(k_size_step);
 }
 
 double SizeModel::raw_bytes(const Features& features) const {
@@ -109,6 +111,7 @@ SizeModel::Expected SizeModel::expect(const Features& features, const Guess& gue
 Bytes SizeModel::predict(const Features& features) const {
     const double raw = raw_bytes(features);
     if (family_ == Family::raw || features.values == 0) return {raw, 0.0, 0.0};
+    if (features.recalled) return recalled(features);
     const Expected expected = expect(features, guess_bytes(family_, features, raw));
     const double common_var = std::min(k_most_var, expected.common_var);
     const double var = common_var + std::min(k_most_var, expected.own_var);
@@ -132,6 +135,9 @@ SizeModel::Past SizeModel::first_of(const Features& features, const Guess& guess
 void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
     if (features.values == 0 || stored_bytes == 0 || family_ == Family::raw) return;
     const auto stored = static_cast<double>(stored_bytes);
+    const double log_size = std::log(stored / static_cast<double>(features.values));
+    learn_size(features, log_size);
+    if (features.recalled) return;
     const Guess guess = guess_bytes(family_, features, raw_bytes(features));
     const Expected expected = expect(features, guess);
     const auto ratio_to = [&](double bytes) {
@@ -165,6 +171,10 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
         learn_field(std::log(guess.bytes / static_cast<double>(features.values)),
                     ratio_to(guess.bytes), field_scale(followed, bits));
     }
+    now.log_size = log_size;
+    now.activity = features.activity;
+    now.values = features.values;
+    now.mode = features.mode;
     if (features.block != k_no_block) past_[features.block] = now;
 }
 

@@ -70,14 +70,18 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
         const writer::FieldState& field = fields[assembly.job_fields[i]];
         const ErrorBound& bound = assembly.fields[job.dataset].bound;
         const auto own_mode = caesura_mode(field.codec);
-        predict::Features features =
-            own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
-                                               piece.part, bound, *own_mode, field.tables)
-                     : predict::sample_block(piece.source, job.dtype, piece.source_box, piece.part,
-                                             bound, field.codec.name);
-        features.block = job.chunk;
+        const auto closely = [&] {
+            return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
+                                                      piece.part, bound, *own_mode, field.tables)
+                            : predict::sample_block(piece.source, job.dtype, piece.source_box,
+                                                    piece.part, bound, field.codec.name);
+        };
         // Our frames hold what lies inside the array; others' blocks are padded.
-        features.values = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+        const std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+        const predict::Features features =
+            predict::look(field.sizes, job.chunk, n, piece.source, job.dtype, piece.source_box,
+                          piece.part, bound, closely);
+        totals.recalled_blocks += features.recalled;
         predict::Bytes bytes = field.sizes.predict(features);
         bytes.field = assembly.job_fields[i];
         const auto values = std::max<double>(1.0, static_cast<double>(features.values));
@@ -179,6 +183,7 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
     if (options.planning) outcomes.submitted(next_dump, executor->observer().expected().length_s);
     ++next_dump;
     ++totals.dumps;
+    if (next_dump == 1) pool.trim();  // what was prepared for it and is not needed
     if (Status status = executor->submit(std::move(assembly.task)); !status.ok()) {
         in_flight.back().task = nullptr;
         executor->report(std::move(status));

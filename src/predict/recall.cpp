@@ -1,0 +1,102 @@
+// Sizes without looking: of a block whose size hardly moves from dump to dump, the last one says
+// enough. What it costs to be wrong is known (sizes are learned whether anybody looked or not), and
+// so is what it costs to look: about as long as compressing an easy block, on the application's
+// thread.
+//
+// Invariants:
+//  - A size that jumps while nobody looks is seen at once, unclipped: the spread then exceeds what
+//    is tolerated, and the field's blocks are looked at until it has settled.
+//  - Nothing that is learned here touches what is known of guesses.
+#include <algorithm>
+#include <cmath>
+
+#include "caesura/predict.hpp"
+#include "predict/size_guess.hpp"
+
+namespace caesura::predict {
+namespace {
+
+// What a look could save is not worth it below these. A region of the file is whole pages.
+constexpr double k_page_bytes = 4096.0;
+constexpr double k_tolerated_share = 0.01;
+
+constexpr double k_prior_steps = 4.0;  // how many steps the prior spread is worth
+constexpr double k_remembered_dumps = 8.0;
+constexpr double k_least_step = 0.003;  // no field is more regular than this
+// In bits of a value: a glance sees a few thousand values, and less than ten of them changing by a
+// bit is chance.
+constexpr double k_activity_floor = 1.0 / 512;
+
+double square(double x) { return x * x; }
+
+}  // namespace
+
+// Known from a few steps only: the variance of Student's distribution.
+double SizeModel::recall_var() const {
+    const double freedom = k_prior_steps + static_cast<double>(size_steps_);
+    return size_step_var_ * freedom / (freedom - 2.0);
+}
+
+std::optional<Features> SizeModel::recall(std::uint64_t block, std::uint64_t values,
+                                          double activity) const {
+    const auto found = past_.find(block);
+    if (found == past_.end() || size_steps_ == 0 || !(activity >= 0.0)) return {};
+    const Past& was = found->second;
+    if (!(was.activity >= 0.0) || was.values != values) return {};
+    const double bytes = std::exp(was.log_size) * static_cast<double>(values);
+    const double tolerated = std::max(k_page_bytes, k_tolerated_share * bytes);
+    if (bytes * std::sqrt(recall_var()) > tolerated) return {};
+    const auto [less, more] = std::minmax(activity, was.activity);
+    const double change = (more + k_activity_floor) / (less + k_activity_floor) - 1.0;
+    if (bytes * change > tolerated) return {};
+    Features features;
+    features.block = block;
+    features.values = values;
+    features.mode = was.mode;
+    features.activity = activity;
+    features.recalled = true;
+    return features;
+}
+
+// Sizes move with the field, so blocks are not taken to be independent.
+Bytes SizeModel::recalled(const Features& features) const {
+    const double raw = raw_bytes(features);
+    const auto found = past_.find(features.block);
+    if (found == past_.end()) return {raw, 0.0, 0.0};
+    const double var = std::min(1.0, recall_var());
+    const double mean = std::min(
+        raw, std::exp(found->second.log_size + 0.5 * var) * static_cast<double>(features.values));
+    const double sigma = mean * std::sqrt(std::expm1(var));
+    return {mean, sigma, sigma};
+}
+
+void SizeModel::learn_size(const Features& features, double log_size) {
+    const auto found = features.block == k_no_block ? past_.end() : past_.find(features.block);
+    if (found == past_.end()) return;
+    Past& was = found->second;
+    const double remembered = k_remembered_dumps * static_cast<double>(past_.size());
+    const double gain = 1.0 / std::min(std::max(remembered, k_prior_steps),
+                                       static_cast<double>(size_steps_) + k_prior_steps);
+    const double seen = square(log_size - was.log_size);
+    size_step_var_ =
+        std::max(square(k_least_step), size_step_var_ + gain * (seen - size_step_var_));
+    ++size_steps_;
+    was.log_size = log_size;
+    was.values = features.values;
+    was.activity = features.activity;
+}
+
+Features look(const SizeModel& sizes, std::uint64_t block, std::uint64_t values,
+              const std::byte* data, DType dtype, const Box& array_box, const Box& part,
+              const ErrorBound& bound, const std::function<Features()>& closely) {
+    const auto activity = glance(data, dtype, array_box, part, bound);
+    if (activity)
+        if (auto recalled = sizes.recall(block, values, *activity)) return *recalled;
+    Features features = closely();
+    features.block = block;
+    features.values = values;
+    features.activity = activity.value_or(-1.0);
+    return features;
+}
+
+}  // namespace caesura::predict
