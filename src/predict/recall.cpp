@@ -58,7 +58,9 @@ std::optional<Features> SizeModel::recall(std::uint64_t block, std::uint64_t val
     return features;
 }
 
-// Sizes move with the field, so blocks are not taken to be independent.
+// Sizes move with the field, so blocks are not taken to be independent. Beside that each is allowed
+// the page that not looking may cost: steps of small blocks are uneven, and a few even ones in a
+// row say little about the next.
 Bytes SizeModel::recalled(const Features& features) const {
     const double raw = raw_bytes(features);
     const auto found = past_.find(features.block);
@@ -66,8 +68,8 @@ Bytes SizeModel::recalled(const Features& features) const {
     const double var = std::min(1.0, recall_var());
     const double mean = std::min(
         raw, std::exp(found->second.log_size + 0.5 * var) * static_cast<double>(features.values));
-    const double sigma = mean * std::sqrt(std::expm1(var));
-    return {mean, sigma, sigma};
+    const double shared = mean * std::sqrt(std::expm1(var));
+    return {mean, std::hypot(shared, k_page_bytes), shared};
 }
 
 void SizeModel::learn_size(const Features& features, double log_size) {
