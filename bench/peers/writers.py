@@ -189,9 +189,10 @@ class Caesura(Output):
 
     def prepare(self) -> None:
         import caesura
+        import caesura.communicator  # what the first Writer would import
 
         self._caesura = caesura
-        self._make = caesura.Writer  # imports what it needs
+        self._make = caesura.Writer  # likewise
 
     def open(self) -> None:
         self._writer = self._make(self.path, **self.options)
