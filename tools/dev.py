@@ -19,6 +19,7 @@ from pathlib import Path
 
 import hdf5
 import machine
+import parallel_python
 from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
 
 SANITIZERS = ("address", "thread")
@@ -67,6 +68,8 @@ def environment(sanitize: str = "") -> dict[str, str]:
         env["HDF5_PLUGIN_PATH"] = ":".join([*earlier, plugins])
         earlier = [env["PYTHONPATH"]] if env.get("PYTHONPATH") else []
         env["PYTHONPATH"] = ":".join([str(build / "python"), *earlier])
+    if not sanitize and (python := parallel_python.there()):
+        env["CAESURA_PARALLEL_PYTHON"] = str(python)
     if machine.READERS_PYTHON.exists():
         env["CAESURA_READERS_PYTHON"] = str(machine.READERS_PYTHON)
     return env
@@ -140,11 +143,11 @@ def build(sanitize: str = "", target: str = "all") -> None:
 # ----------------------------------------------------------------------------------- the commands
 
 
-def needs_readers() -> bool:
-    """Whether a test asks for the environment of foreign readers."""
+def tests_ask_for(variable: str) -> bool:
+    """Whether a test names the variable that leads to an environment of its own."""
     return any(
         path.parts[0] in ("tests", "python")
-        and "CAESURA_READERS_PYTHON" in (ROOT / path).read_text(errors="replace")
+        and variable in (ROOT / path).read_text(errors="replace")
         for path in source_files((".py", ".txt", ".cpp", ".sh"))
     )
 
@@ -154,8 +157,10 @@ def test(options: argparse.Namespace) -> int:
     if os.environ.get("CI") and not options.sanitize:
         machine.ensure_cross_packages()
     build(options.sanitize)
-    if not options.sanitize and not options.filter and needs_readers():
+    if not options.sanitize and not options.filter and tests_ask_for("CAESURA_READERS_PYTHON"):
         machine.ensure_readers()
+    if not options.sanitize and tests_ask_for("CAESURA_PARALLEL_PYTHON"):
+        parallel_python.ensure()
     tree = build_dir(options.sanitize)
     # Two at a time at most: MPI tests and timing bounds need cores that are really there.
     jobs = os.environ.get("JOBS", str(min(2, cores())))

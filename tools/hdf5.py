@@ -102,14 +102,14 @@ def kept(key: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def locked(key: str) -> Iterator[None]:
-    """Alone among all processes that would build the same."""
+def locked(name: str, label: str) -> Iterator[None]:
+    """Alone among all processes that would make the same thing in the cache."""
     cache().mkdir(parents=True, exist_ok=True)
-    with (cache() / f"hdf5-{key}.lock").open("w") as lock:
+    with (cache() / f"{name}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            note(LABEL, "waits for another build of it")
+            note(label, "waits for another build of it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -216,7 +216,7 @@ def ensure() -> Path | None:
     if there := kept(key):
         note(LABEL, "there")
         return there
-    with locked(key):
+    with locked(f"hdf5-{key}", LABEL):
         if there := kept(key):
             return there
         try:
