@@ -18,15 +18,23 @@ void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* k
     });
 }
 
+/// Where data are copied within or out of a captured file they must be there first; what is copied
+/// into one is the same on all ranks, as fill values are.
 herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const char* source_name,
                    void* target, const H5VL_loc_params_t* target_location, const char* target_name,
                    hid_t copying, hid_t link_creation, hid_t transfer, void** request_slot) {
     return guarded([&] {
         const Object& from = object_of(source);
+        CapturedFile* const into = object_of(target).file.get();
+        if (from.file != nullptr)
+            if (const Status status = from.file->drain(); !status.ok()) return fail(status);
         const Request request(from, request_slot);
-        return H5VLobject_copy(from.under, source_location, source_name, under_or_null(target),
-                               target_location, target_name, from.connector, copying, link_creation,
-                               transfer, request_slot);
+        const auto copy = [&] {
+            return H5VLobject_copy(from.under, source_location, source_name, under_or_null(target),
+                                   target_location, target_name, from.connector, copying,
+                                   link_creation, transfer, request_slot);
+        };
+        return into == nullptr ? copy() : into->filling(copy);
     });
 }
 

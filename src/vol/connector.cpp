@@ -9,6 +9,7 @@
 #include <H5PLextern.h>
 
 #include "vol/callbacks.hpp"
+#include "vol/report.hpp"
 
 #define CAESURA_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -37,8 +38,11 @@ herr_t initialize(hid_t) { return 0; }
 
 /// Our statics outlive the library, which may be opened again: no identifier may stay in them.
 herr_t terminate() {
-    forget_error_class();
-    return 0;
+    return guarded([] {
+        const herr_t status = done(write_reports());
+        forget_error_class();
+        return status;
+    });
 }
 
 herr_t optional(void* object, H5VL_optional_args_t* args, hid_t transfer, void** request_slot) {

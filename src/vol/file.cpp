@@ -1,13 +1,18 @@
 // H5F: files. Which of them are captured is decided when they are created or opened.
-#include "store/hdf5_handle.hpp"
 #include "vol/callbacks.hpp"
+#include "vol/capture.hpp"
+#include "vol/captured_file.hpp"
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
+#include "vol/report.hpp"
 
 namespace caesura::vol {
 namespace {
 
 using store::Handle;
+
+/// Of a captured file, while its last use is closed: the Object's, and file_close's own.
+constexpr long k_own_references = 2;
 
 /// The application's access list with the native connector on it. Copying an MPI-IO list
 /// duplicates its communicator, collectively (trap 14): once a call, as the calls that need it are
@@ -18,29 +23,68 @@ Handle native_access(hid_t access) {
     return native;
 }
 
+/// A use of a file that the native connector has opened. `captured`: on that file's image.
+std::unique_ptr<Object> use_of(std::shared_ptr<CapturedFile> captured) {
+    auto use = std::make_unique<Object>(H5I_FILE, native_connector(), std::move(captured));
+    use->is_use_of_file = true;
+    return use;
+}
+
+void* open_natively(const FileCall& call, void** request_slot) {
+    const Handle native = native_access(call.access);
+    if (!native.ok()) return nullptr;
+    auto made = use_of(nullptr);
+    const Request request(*made, request_slot);
+    return adopt(std::move(made),
+                 call.creates() ? H5VLfile_create(call.name.c_str(), call.flags, call.creation,
+                                                  native.get(), call.transfer, request_slot)
+                                : H5VLfile_open(call.name.c_str(), call.flags, native.get(),
+                                                call.transfer, request_slot));
+}
+
+/// A file that this process has open already is used once more, whoever asks for it how.
+void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open) {
+    if (call.creates())
+        return fail<void*>({StatusCode::invalid_argument,
+                            call.name + ": is open; close it before it is created anew"});
+    auto again = use_of(open);
+    void* const under = open->reopen();
+    if (under != nullptr) ++open->uses;
+    return adopt(std::move(again), under);
+}
+
+void* open_file(const FileCall& call, void** request_slot) {
+    auto info = info_of(call.access);
+    if (!info.ok()) return fail<void*>(info.status());
+    auto config = load_config(info->config_path);
+    if (!config.ok()) return fail<void*>(config.status());
+    if (auto open = CapturedFile::find(call.name)) return open_again(call, open);
+    Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation)
+                                   : opener_of_old_file(call.access, call.flags);
+    if (opener.communicator != nullptr) {
+        auto opened =
+            CapturedFile::open(call, std::move(opener.communicator), *config, opener.why_native);
+        if (!opened.ok()) return fail<void*>(opened.status());
+        if (opened->has_value()) {
+            report_file(*config, call.name, true, {});
+            return adopt(use_of((*opened)->file), (*opened)->under);
+        }
+    }
+    report_file(*config, call.name, false, opener.why_native);
+    return open_natively(call, request_slot);
+}
+
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,
                   void** request_slot) {
-    return guarded([&]() -> void* {
-        const Handle native = native_access(access);
-        if (!native.ok()) return nullptr;
-        auto made = std::make_unique<Object>(H5I_FILE, native_connector(), nullptr);
-        const Request request(*made, request_slot);
-        made->is_use_of_file = true;
-        return adopt(std::move(made),
-                     H5VLfile_create(name, flags, creation, native.get(), transfer, request_slot));
+    return guarded([&] {
+        return open_file({name, flags, creation, access, transfer}, request_slot);
     });
 }
 
 void* file_open(const char* name, unsigned flags, hid_t access, hid_t transfer,
                 void** request_slot) {
-    return guarded([&]() -> void* {
-        const Handle native = native_access(access);
-        if (!native.ok()) return nullptr;
-        auto made = std::make_unique<Object>(H5I_FILE, native_connector(), nullptr);
-        const Request request(*made, request_slot);
-        made->is_use_of_file = true;
-        return adopt(std::move(made),
-                     H5VLfile_open(name, flags, native.get(), transfer, request_slot));
+    return guarded([&] {
+        return open_file({name, flags, H5I_INVALID_HID, access, transfer}, request_slot);
     });
 }
 
@@ -63,26 +107,101 @@ herr_t reopen(void* object, H5VL_file_specific_args_t* args, hid_t transfer, voi
     const herr_t status =
         H5VLfile_specific(file.under, file.connector, args, transfer, request_slot);
     void*& opened = *args->args.reopen.file;
-    if (status >= 0) opened = adopt(std::move(again), opened);
+    if (status < 0) return status;
+    if (file.file != nullptr) ++file.file->uses;
+    opened = adopt(std::move(again), opened);
     return status;
+}
+
+/// A captured file that is open may not have its metadata in the file system yet.
+herr_t is_accessible(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
+    auto& args = below.args.is_accessible;
+    if (CapturedFile::find(args.filename) != nullptr) {
+        *args.accessible = true;
+        return 0;
+    }
+    return by_name(&below, args.fapl_id, transfer, request_slot);
+}
+
+herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
+    auto& args = below.args.del;
+    if (CapturedFile::find(args.filename) != nullptr)
+        return fail({StatusCode::invalid_argument,
+                     std::string(args.filename) + ": is open; close it before it is deleted"});
+    return by_name(&below, args.fapl_id, transfer, request_slot);
+}
+
+herr_t flush(void* object, H5VL_file_specific_args_t* args, hid_t transfer, void** request_slot) {
+    const std::shared_ptr<CapturedFile> file = object_of(object).file;
+    const herr_t status = OnObject<H5VLfile_specific>::call(object, args, transfer, request_slot);
+    return status < 0 || file == nullptr ? status : done(file->commit(false));
 }
 
 herr_t file_specific(void* object, H5VL_file_specific_args_t* args, hid_t transfer,
                      void** request_slot) {
     return guarded([&] {
-        H5VL_file_specific_args_t below = *args;
         switch (args->op_type) {
             case H5VL_FILE_IS_ACCESSIBLE:
-                return by_name(&below, below.args.is_accessible.fapl_id, transfer, request_slot);
+                return is_accessible(*args, transfer, request_slot);
             case H5VL_FILE_DELETE:
-                return by_name(&below, below.args.del.fapl_id, transfer, request_slot);
+                return remove(*args, transfer, request_slot);
             case H5VL_FILE_REOPEN:
                 return reopen(object, args, transfer, request_slot);
             case H5VL_FILE_FLUSH:
+                return flush(object, args, transfer, request_slot);
             case H5VL_FILE_IS_EQUAL:  // the second file comes as the native connector knows it
                 break;
         }
         return OnObject<H5VLfile_specific>::call(object, args, transfer, request_slot);
+    });
+}
+
+herr_t file_get(void* object, H5VL_file_get_args_t* args, hid_t transfer, void** request_slot) {
+    const CapturedFile* const file = object_of(object).file.get();
+    if (file == nullptr || args->op_type != H5VL_FILE_GET_FAPL)
+        return OnObject<H5VLfile_get>::call(object, args, transfer, request_slot);
+    hid_t& access = args->args.get_fapl.fapl_id;
+    access = H5Pcopy(file->access());
+    return access < 0 ? -1 : 0;
+}
+
+/// To the native connector the image is no MPI-IO file; to the application it is one.
+herr_t atomicity(const CapturedFile& file, H5VL_optional_args_t* args) {
+    auto& below = *static_cast<H5VL_native_file_optional_args_t*>(args->args);
+    if (args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY) {
+        *below.get_mpi_atomicity.flag = false;
+        return 0;
+    }
+    if (!below.set_mpi_atomicity.flag) return 0;
+    return fail({StatusCode::unsupported,
+                 file.name() + ": writes reach the file at collective calls, so they cannot be "
+                               "atomic; H5Fflush makes them seen"});
+}
+
+herr_t file_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
+                     void** request_slot) {
+    const CapturedFile* const file = object_of(object).file.get();
+    const bool atomic = args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY ||
+                        args->op_type == H5VL_NATIVE_FILE_SET_MPI_ATOMICITY;
+    if (file != nullptr && atomic && H5Pget_driver(file->access()) == H5FD_MPIO)
+        return atomicity(*file, args);
+    return OnObject<H5VLfile_optional>::call(object, args, transfer, request_slot);
+}
+
+/// Committed before it is closed: what cannot be written is an error while the file is still open,
+/// and a close that fails (objects are open, close degree SEMI) leaves a file that can be used.
+herr_t file_close(void* object, hid_t transfer, void** request_slot) {
+    return guarded([&] {
+        const Object& closed = object_of(object);
+        const std::shared_ptr<CapturedFile> file = closed.file;
+        if (file == nullptr || !closed.is_use_of_file)
+            return Closes<H5VLfile_close>::call(object, transfer, request_slot);
+        if (file->uses == 1)
+            if (const Status status = file->commit_from(closed, k_own_references); !status.ok())
+                return fail(status);
+        const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);
+        if (status >= 0) --file->uses;
+        return status;
     });
 }
 
@@ -92,10 +211,10 @@ H5VL_file_class_t file_callbacks() {
     H5VL_file_class_t table{};
     table.create = file_create;
     table.open = file_open;
-    table.get = OnObject<H5VLfile_get>::call;
+    table.get = file_get;
     table.specific = file_specific;
-    table.optional = OnObject<H5VLfile_optional>::call;
-    table.close = Closes<H5VLfile_close>::call;
+    table.optional = file_optional;
+    table.close = file_close;
     return table;
 }
 

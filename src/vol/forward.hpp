@@ -7,7 +7,7 @@
 //     OnObject<H5VLattr_get>::call          (object, connector, rest...)           -> a code
 //     AtLocation<H5VLlink_get>::call        (object, location, connector, rest...) -> a code
 //     MakesAtLocation<H5VLgroup_open, H5I_GROUP>::call                             -> an Object
-//     Closes<H5VLgroup_close>::call         frees the Object if that succeeded
+//     Closes<H5VLgroup_close>::call         frees the Object if that succeeded (trap 12)
 //
 // Invariant: the Object is not touched after the call below, except by Closes: refreshing an object
 // replaces it, and its Object with it.
@@ -15,7 +15,7 @@
 
 #include <tuple>
 
-#include "vol/object.hpp"
+#include "vol/captured_file.hpp"
 
 namespace caesura::vol {
 
@@ -80,6 +80,8 @@ struct Closes<Below> {
     static herr_t call(void* object, hid_t transfer, void** request_slot) {
         return guarded([&] {
             Object* const closed = object_or_null(object);
+            if (const Status status = CapturedFile::before_close(*closed); !status.ok())
+                return fail(status);
             const Request request(*closed, request_slot);
             const herr_t status = Below(closed->under, closed->connector, transfer, request_slot);
             if (status >= 0) delete closed;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "vol/callbacks.hpp"
+#include "vol/config.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -45,6 +46,8 @@ herr_t from_text(const char* text, void** info) {
     return guarded([&]() -> herr_t {
         auto parsed = parse_info(text == nullptr ? "" : text);
         if (!parsed.ok()) return fail(parsed.status());
+        if (auto config = load_config(parsed->config_path); !config.ok())
+            return fail(config.status());
         *info = new Info(std::move(*parsed));
         return 0;
     });

@@ -20,7 +20,7 @@ struct WrapContext {
     WrapContext& operator=(const WrapContext&) = delete;
 
     const hid_t connector;
-    const std::shared_ptr<CapturedFile> file;
+    const std::weak_ptr<CapturedFile> file;  ///< a context keeps no file open
     void* under = nullptr;
 };
 
@@ -42,7 +42,7 @@ herr_t get_wrap_context(const void* object, void** context) {
 void* wrap_object(void* native, H5I_type_t kind, void* context) {
     return guarded([&] {
         const WrapContext& in = *static_cast<WrapContext*>(context);
-        auto made = std::make_unique<Object>(kind, in.connector, in.file);
+        auto made = std::make_unique<Object>(kind, in.connector, in.file.lock());
         return adopt(std::move(made), H5VLwrap_object(native, kind, in.connector, in.under));
     });
 }

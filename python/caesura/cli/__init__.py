@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from caesura.cli import calibrate, demo, evaluate, info, plan, recover, report, simulate, verify
+from caesura.cli import (
+    calibrate,
+    demo,
+    evaluate,
+    info,
+    plan,
+    recover,
+    report,
+    simulate,
+    verify,
+    vol,
+)
 
 app = typer.Typer(
     name="caesura",
@@ -28,3 +39,4 @@ app.command("plan")(plan.plan)
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
 app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(vol.app, name="vol")

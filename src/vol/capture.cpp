@@ -1,0 +1,115 @@
+#include "vol/capture.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "caesura/mpi.hpp"
+#include "store/hdf5_handle.hpp"
+#include "store/live_image.hpp"
+
+namespace caesura::vol {
+namespace {
+
+bool inside_mpi() {
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized != 0 && finalized == 0;
+}
+
+/// Capturing is asked for by name until every program of tests/vol passes with it.
+bool capture_is_on() {
+    const char* const value = std::getenv("CAESURA_VOL_CAPTURE");
+    return value != nullptr && std::string_view(value) == "1";
+}
+
+Opener native(std::string why) { return {nullptr, std::move(why)}; }
+
+/// HDF5 duplicates the communicator for whoever asks for it: that is the one we keep.
+Opener mpi_opener(hid_t access) {
+    MPI_Comm communicator = MPI_COMM_NULL;
+    MPI_Info info = MPI_INFO_NULL;
+    if (H5Pget_fapl_mpio(access, &communicator, &info) < 0)
+        return native("the access list has no communicator");
+    if (info != MPI_INFO_NULL) MPI_Info_free(&info);
+    return {std::make_unique<MpiCommunicator>(communicator), {}};
+}
+
+Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(reason)}; }
+
+}  // namespace
+
+Opener opener_of_new_file(hid_t access, hid_t creation) {
+    if (!capture_is_on()) return native("CAESURA_VOL_CAPTURE is not 1");
+    if (!inside_mpi()) return native("not inside an MPI job");
+    if (const Status status = store::LiveImage::supports(creation); !status.ok())
+        return native(status.message());
+    const hid_t driver = H5Pget_driver(access);
+    if (driver == H5FD_MPIO) return mpi_opener(access);
+    if (driver == H5FD_SEC2) return {Communicator::self(), {}};
+    return native("a file driver other than MPI-IO and POSIX");
+}
+
+Opener opener_of_old_file(hid_t access, unsigned flags) {
+    if ((flags & H5F_ACC_RDWR) == 0) return native("opened for reading only");
+    if (!capture_is_on()) return native("CAESURA_VOL_CAPTURE is not 1");
+    if (!inside_mpi()) return native("not inside an MPI job");
+    if (H5Pget_driver(access) != H5FD_MPIO) return native("opened by one process");
+    return mpi_opener(access);
+}
+
+Settings settings_of(const Config& config, const std::string& path) {
+    Settings settings{true, config.codec, config.bound, config.chunk_bytes};
+    for (const Rule& rule : config.rules) {
+        if (!matches(rule.path, path)) continue;
+        settings.capture = rule.capture.value_or(settings.capture);
+        settings.codec = rule.codec.value_or(settings.codec);
+        settings.bound = rule.bound.value_or(settings.bound);
+        settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
+    }
+    return settings;
+}
+
+Status qualifies(const Config& config, const DatasetFacts& facts) {
+    if (!settings_of(config, facts.path).capture) return unfit("the configuration says so");
+    if (facts.type_class != H5T_FLOAT) return unfit("not of floating point");
+    if (!facts.ieee_native)
+        return unfit(
+            fmt::format("floating point of {} bytes that is neither float32 nor float64 "
+                        "of this machine",
+                        facts.value_bytes));
+    if (facts.layout != H5D_CONTIGUOUS && facts.layout != H5D_CHUNKED)
+        return unfit("neither contiguous nor chunked");
+    if (facts.external) return unfit("its data lie in other files");
+    if (facts.rank < 1 || facts.rank > k_max_rank)
+        return unfit(fmt::format("{} axes; 1 to {} are possible", facts.rank, k_max_rank));
+    if (facts.extendible) return unfit("it may be extended");
+    if (facts.filters > 0) return unfit("it has filters of the application's own");
+    const std::uint64_t bytes = facts.count * facts.value_bytes;
+    if (bytes < config.threshold_bytes)
+        return unfit(fmt::format("{} bytes; smaller than threshold_bytes = {}", bytes,
+                                 config.threshold_bytes));
+    return {};
+}
+
+DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation) {
+    DatasetFacts facts;
+    facts.path = std::move(path);
+    facts.type_class = H5Tget_class(type);
+    facts.value_bytes = H5Tget_size(type);
+    facts.ieee_native =
+        H5Tequal(type, H5T_NATIVE_FLOAT) > 0 || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
+    facts.rank = std::max(0, H5Sget_simple_extent_ndims(space));
+    std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
+    if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());
+    facts.extendible = now != most;
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    facts.count = count < 0 ? 0 : static_cast<std::uint64_t>(count);
+    facts.layout = H5Pget_layout(creation);
+    facts.filters = std::max(0, H5Pget_nfilters(creation));
+    facts.external = H5Pget_external_count(creation) > 0;
+    return facts;
+}
+
+}  // namespace caesura::vol

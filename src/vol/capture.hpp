@@ -1,0 +1,58 @@
+// Which files are captured, and what becomes of a dataset in one: decisions on facts, without HDF5
+// calls that change anything.
+#pragma once
+
+#include <hdf5.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "vol/config.hpp"
+
+namespace caesura::vol {
+
+/// What an access list says about who opens a file.
+struct Opener {
+    /// Null: the file is for the native connector.
+    std::unique_ptr<Communicator> communicator;
+    std::string why_native;
+};
+
+/// Of a file to be created. MPI-IO files are captured, and files that one process of an MPI job
+/// creates with the ordinary driver (they may be reopened by all). Collective over the access
+/// list's communicator, which is duplicated.
+Opener opener_of_new_file(hid_t access, hid_t creation);
+/// Of a file to be opened: captured if opened for writing through MPI-IO.
+Opener opener_of_old_file(hid_t access, unsigned flags);
+
+/// What is known of a dataset when it is made.
+struct DatasetFacts {
+    std::string path;  ///< absolute; empty for one without a name
+    H5T_class_t type_class = H5T_NO_CLASS;
+    std::size_t value_bytes = 0;
+    bool ieee_native = false;  ///< float32 or float64 as this machine has them
+    int rank = 0;
+    std::uint64_t count = 0;
+    H5D_layout_t layout = H5D_CONTIGUOUS;
+    int filters = 0;
+    bool extendible = false;
+    bool external = false;
+};
+
+/// What the configuration says for one dataset, all rules that match taken together.
+struct Settings {
+    bool capture = true;
+    std::string codec;
+    ErrorBound bound;
+    std::uint64_t chunk_bytes = 0;
+};
+Settings settings_of(const Config& config, const std::string& path);
+
+/// Does it become blocks? ok, or unsupported with the reason.
+Status qualifies(const Config& config, const DatasetFacts& facts);
+
+/// Facts of a dataset from its type, space and creation list.
+DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation);
+
+}  // namespace caesura::vol

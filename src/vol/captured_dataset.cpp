@@ -1,0 +1,172 @@
+#include "vol/captured_dataset.hpp"
+
+#include <fmt/format.h>
+
+#include "vol/capture.hpp"
+#include "vol/report.hpp"
+
+namespace caesura::vol {
+namespace {
+
+using store::Handle;
+
+/// A type holds values that are kept in a heap: which one, differs from rank to rank.
+bool has_heap_values(hid_t type) {
+    const H5T_class_t kind = H5Tget_class(type);
+    if (kind == H5T_VLEN) return true;
+    if (kind == H5T_STRING) return H5Tis_variable_str(type) > 0;
+    // Object references of old are plain addresses; all others lie in a heap.
+    if (kind == H5T_REFERENCE) return H5Tequal(type, H5T_STD_REF_OBJ) <= 0;
+    if (kind == H5T_ARRAY) {
+        const Handle element(H5Tget_super(type), H5Tclose);
+        return has_heap_values(element.get());
+    }
+    const int members = kind == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
+    for (int i = 0; i < members; ++i) {
+        const Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose);
+        if (has_heap_values(member.get())) return true;
+    }
+    return false;
+}
+
+/// The absolute path of what an application makes at an object.
+std::string path_at(const Object& at, const H5VL_loc_params_t* location, const char* name) {
+    if (name == nullptr) return {};
+    if (name[0] == '/') return name;
+    std::size_t bytes = 0;
+    H5VL_object_get_args_t args{};
+    args.op_type = H5VL_OBJECT_GET_NAME;
+    args.args.get_name.name_len = &bytes;
+    const auto ask = [&] {
+        return H5VLobject_get(at.under, location, at.connector, &args, H5P_DATASET_XFER_DEFAULT,
+                              nullptr) >= 0;
+    };
+    if (!ask()) return name;
+    std::string path(bytes + 1, '\0');
+    args.args.get_name.buf = path.data();
+    args.args.get_name.buf_size = path.size();
+    if (!ask()) return name;
+    path.resize(bytes);
+    return path + (path.ends_with('/') ? "" : "/") + name;
+}
+
+/// A virtual dataset whose sources lie in other files: the library would open them on this image.
+bool reads_other_files(hid_t creation) {
+    if (H5Pget_layout(creation) != H5D_VIRTUAL) return false;
+    std::size_t count = 0;
+    if (H5Pget_virtual_count(creation, &count) < 0) return true;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::array<char, 2> name{};
+        const ssize_t length = H5Pget_virtual_filename(creation, i, name.data(), name.size());
+        if (length != 1 || name[0] != '.') return true;
+    }
+    return false;
+}
+
+void note_restrictions(CapturedDataset& dataset, hid_t creation) {
+    if (reads_other_files(creation))
+        dataset.why_not_read = dataset.why_not_written =
+            "it is virtual, and other files' data are not reached while the file is written";
+}
+
+}  // namespace
+
+Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dataset) {
+    Handle copy(H5Pcopy(access), H5Pclose);
+    if (!copy.ok() || H5Pget_chunk_cache(copy.get(), &dataset.cache_slots, &dataset.cache_bytes,
+                                         &dataset.cache_preemption) < 0)
+        return {};
+    // Without filters, a chunk in a cache would be written whole, with bytes of other ranks. One
+    // process has its cache; the file's access list has lost it, so that it is set here.
+    const std::size_t bytes = file.shared() ? 0 : dataset.cache_bytes;
+    if (H5Pset_chunk_cache(copy.get(), dataset.cache_slots, bytes, dataset.cache_preemption) < 0)
+        return {};
+    return copy;
+}
+
+Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
+                                        const char* name, hid_t type, hid_t space, hid_t creation,
+                                        hid_t access) {
+    const CapturedFile& file = *at.file;
+    PreparedDataset prepared;
+    prepared.dataset = std::make_shared<CapturedDataset>();
+    CapturedDataset& dataset = *prepared.dataset;
+    dataset.creation = Handle(H5Pcopy(creation), H5Pclose);
+    prepared.creation = Handle(H5Pcopy(creation), H5Pclose);
+    prepared.access = image_access(file, access, dataset);
+    const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
+    const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
+    const bool drops_filters = file.shared() && facts.filters > 0;
+    bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
+    // Several processes cannot each keep a part of a filtered chunk.
+    if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
+    // As parallel HDF5 does: allocated at once, by all ranks alike, whoever writes later.
+    if (plain && !facts.external && (drops_filters || facts.filters == 0))
+        ok = ok && H5Pset_alloc_time(prepared.creation.get(), H5D_ALLOC_TIME_EARLY) >= 0;
+    if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
+    note_restrictions(dataset, creation);
+    const Status block = qualifies(*file.config(), facts);
+    report_dataset(file.config(), file.name(), facts.path,
+                   fmt::format("stored as it is: {}{}",
+                               block.ok() ? "blocks are not taken yet" : block.message(),
+                               drops_filters ? "; without the application's filters" : ""));
+    return prepared;
+}
+
+void inspect_dataset(Object& opened) {
+    CapturedDataset& dataset = *opened.dataset;
+    H5VL_dataset_get_args_t args{};
+    args.op_type = H5VL_DATASET_GET_DCPL;
+    if (H5VLdataset_get(opened.under, opened.connector, &args, H5P_DATASET_XFER_DEFAULT, nullptr) <
+        0)
+        return;
+    const Handle creation(args.args.get_dcpl.dcpl_id, H5Pclose);
+    note_restrictions(dataset, creation.get());
+    const H5D_layout_t layout = H5Pget_layout(creation.get());
+    if (!opened.file->shared() || (layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)) return;
+    if (H5Pget_nfilters(creation.get()) > 0) {
+        dataset.why_not_written = "it has filters, and several processes have the file open";
+        return;
+    }
+    H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
+    args.op_type = H5VL_DATASET_GET_SPACE_STATUS;
+    args.args.get_space_status.status = &status;
+    H5VLdataset_get(opened.under, opened.connector, &args, H5P_DATASET_XFER_DEFAULT, nullptr);
+    if (status != H5D_SPACE_STATUS_ALLOCATED && H5Pget_external_count(creation.get()) == 0)
+        dataset.why_not_written =
+            "its space was not allocated when it was made (H5D_ALLOC_TIME_EARLY does that), and "
+            "several processes have the file open";
+}
+
+Status may_read(const Object& dataset) {
+    if (dataset.dataset == nullptr || dataset.dataset->why_not_read.empty()) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{}: the dataset cannot be read: {}", dataset.file->name(),
+                        dataset.dataset->why_not_read)};
+}
+
+Status may_write(const Object& dataset, hid_t memory_type) {
+    if (dataset.file == nullptr) return {};
+    std::string why = dataset.dataset == nullptr ? "" : dataset.dataset->why_not_written;
+    if (why.empty() && dataset.file->shared() && has_heap_values(memory_type))
+        why =
+            "values of variable length and region references cannot be written in parallel, as "
+            "in parallel HDF5 itself";
+    if (why.empty()) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{}: the dataset cannot be written: {}", dataset.file->name(), why)};
+}
+
+ImageTransfer image_transfer(CapturedFile* file, hid_t list) {
+    H5FD_mpio_xfer_t mode = H5FD_MPIO_INDEPENDENT;
+    if (file == nullptr || list == H5P_DATASET_XFER_DEFAULT || H5Pget_dxpl_mpio(list, &mode) < 0 ||
+        mode == H5FD_MPIO_INDEPENDENT)
+        return {list, false};
+    Handle copy(H5Pcopy(list), H5Pclose);
+    H5Pset_dxpl_mpio(copy.get(), H5FD_MPIO_INDEPENDENT);
+    const hid_t used = copy.get();
+    file->keep_transfer(std::move(copy));
+    return {used, true};
+}
+
+}  // namespace caesura::vol

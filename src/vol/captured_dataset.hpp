@@ -1,0 +1,47 @@
+// Datasets of a captured file: how they are made and opened so that every rank's image stays alike,
+// and what cannot be done with them while several processes share it.
+#pragma once
+
+#include "store/hdf5_handle.hpp"
+#include "vol/captured_file.hpp"
+
+namespace caesura::vol {
+
+struct CapturedDataset {
+    store::Handle creation;  ///< as the application gave it; invalid: as it lies in the file
+    /// The application's own chunk cache; what the library is given is another.
+    std::size_t cache_slots = 0, cache_bytes = 0;
+    double cache_preemption = 0;
+    /// Why its data cannot be written, or read, while the file is captured; empty: they can.
+    std::string why_not_written, why_not_read;
+};
+
+/// The lists with which a dataset is made in the image.
+struct PreparedDataset {
+    std::shared_ptr<CapturedDataset> dataset;
+    store::Handle creation, access;
+};
+
+/// Decide what becomes of a new dataset, and tell the report.
+Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
+                                        const char* name, hid_t type, hid_t space, hid_t creation,
+                                        hid_t access);
+/// The access list for the image; fills in the application's chunk cache. Invalid on failure.
+store::Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dataset);
+/// After a dataset that exists was opened.
+void inspect_dataset(Object& opened);
+
+Status may_read(const Object& dataset);
+/// Values that live in heaps (variable length, region references) cannot be written by several
+/// processes, as in parallel HDF5 itself.
+Status may_write(const Object& dataset, hid_t memory_type);
+
+/// The transfer list with which data move to and from the image: independent, all else as the
+/// application set it (trap 8: without an MPI driver the library refuses collective ones).
+struct ImageTransfer {
+    hid_t list = H5P_DEFAULT;
+    bool was_collective = false;
+};
+ImageTransfer image_transfer(CapturedFile* file, hid_t list);
+
+}  // namespace caesura::vol

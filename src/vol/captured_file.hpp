@@ -1,0 +1,122 @@
+// A file whose metadata every rank keeps in memory and one rank commits.
+//
+// The application's HDF5 calls run natively on this rank's image of the file (store::LiveImage), on
+// every rank, without communication. Raw data go from the rank that was given them straight to
+// their place in the file. At the next collective call rank 0 commits the metadata.
+//
+// | call            | collective | communicates          |
+// |-----------------|------------|-----------------------|
+// | create, open    | yes        | yes                   |
+// | filling         | yes        | if fill values were written |
+// | drain, commit   | yes        | yes                   |
+// | write_through   | no         | no                    |
+//
+// Invariants:
+//  - Application's thread only; MPI_THREAD_FUNNELED is enough.
+//  - Ranks whose images have grown apart are an error of the next commit, not a broken file.
+//  - A commit that failed is not tried again: the file stays as of the last one.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "caesura/store.hpp"
+#include "store/hdf5_handle.hpp"
+#include "store/live_image.hpp"
+#include "vol/config.hpp"
+#include "vol/object.hpp"
+
+namespace caesura::vol {
+
+/// The arguments of H5Fcreate or H5Fopen.
+struct FileCall {
+    std::string name;
+    unsigned flags = 0;
+    hid_t creation = H5I_INVALID_HID;  ///< invalid: open
+    hid_t access = H5I_INVALID_HID;
+    hid_t transfer = H5P_DEFAULT;
+    bool creates() const { return creation >= 0; }
+};
+
+class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
+  public:
+    struct Opened {
+        std::shared_ptr<CapturedFile> file;
+        void* under = nullptr;  ///< the native connector's file on the image
+    };
+    /// @return nothing if the file is for the native connector after all; `why` then says why.
+    static Result<std::optional<Opened>> open(const FileCall& call,
+                                              std::unique_ptr<Communicator> communicator,
+                                              std::shared_ptr<const Config> config,
+                                              std::string& why);
+    /// The captured file that this process has open under a name; null if none.
+    static std::shared_ptr<CapturedFile> find(const std::string& name);
+    ~CapturedFile();
+    CapturedFile(const CapturedFile&) = delete;
+    CapturedFile& operator=(const CapturedFile&) = delete;
+
+    const std::shared_ptr<const Config>& config() const { return config_; }
+    const std::string& name() const { return name_; }
+    bool shared() const { return communicator_->size() > 1; }
+    /// The application's own access list (trap 14: copied once); a borrowed identifier.
+    hid_t access() const { return access_.get(); }
+
+    /// Files that the application has open on it: H5Fopen, H5Fcreate, H5Freopen.
+    int uses = 1;
+
+    /// Around a native call that makes or extends datasets: fill values are the same on all ranks,
+    /// so rank 0 writes them. `call` returns herr_t or a pointer.
+    template <class Call>
+    auto filling(Call&& call) -> decltype(call()) {
+        const auto result = [&] {
+            const store::LiveImage::Filling fills(*image_);
+            return call();
+        }();
+        const Status status = write_fill();
+        return status.ok() ? result : fail<decltype(call())>(status);
+    }
+    /// All ranks' raw data are in the file when it returns, and every rank reads them.
+    Status drain();
+    /// drain(), and what H5Fflush left in the image is committed.
+    /// @param last  nothing of the file is used after it.
+    Status commit(bool last);
+    /// This rank's raw data are in the file when it returns: what another rank reads after a
+    /// barrier, as programs for parallel HDF5 do.
+    Status write_through() { return write_raw(); }
+    /// To be called before an object of the file is closed: if it is the last thing that keeps a
+    /// file open whose identifiers are all closed (close degree WEAK), what came since is
+    /// committed.
+    static Status before_close(const Object& object);
+    /// Flush what HDF5 has of the file, through any object of it, and commit.
+    /// @param references  to this file that are the caller's: if there are no others, nothing of
+    /// the
+    ///                    file is used after it.
+    Status commit_from(const Object& object, long references);
+    /// The library's own context of a call goes on using the list that the call below was given
+    /// until the application's call ends: the list lives until the next one takes its place.
+    void keep_transfer(store::Handle list) { transfer_ = std::move(list); }
+    /// Another native file on the same image; null with HDF5's errors on the stack.
+    void* reopen();
+
+  private:
+    CapturedFile(std::unique_ptr<Communicator> communicator, std::shared_ptr<const Config> config);
+    Status make_shared_file(const FileCall& call);
+    Result<bool> find_shared_file(const FileCall& call, std::string& why);
+    Result<void*> open_image(const FileCall& call);
+    Status write_fill();
+    Status write_raw();
+    Status check_alike(const Status& mine);
+
+    std::unique_ptr<Communicator> communicator_;
+    std::shared_ptr<const Config> config_;
+    std::string name_, key_;
+    std::optional<store::SharedFile> shared_file_;
+    std::unique_ptr<store::LiveImage> image_;
+    store::Handle access_, transfer_;
+    void* under_ = nullptr;  ///< the native file that was opened first; valid while uses > 0
+    std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
+    std::uint64_t regions_end_ = 0;  ///< end of what lay in the file when it was opened
+    Status failed_;                  ///< of a commit
+};
+
+}  // namespace caesura::vol

@@ -1,0 +1,213 @@
+// How a captured file comes to be open: rank 0 makes or inspects it and tells the others, then
+// every rank opens its image.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+
+#include "store/region_format.hpp"
+#include "vol/agree.hpp"
+#include "vol/captured_file.hpp"
+
+namespace caesura::vol {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The captured files that this process has open. The library's own lock guards it.
+std::map<std::string, std::weak_ptr<CapturedFile>>& open_files() {
+    static std::map<std::string, std::weak_ptr<CapturedFile>> files;
+    return files;
+}
+
+/// One name for all names of a file.
+std::string key_of(const std::string& name) {
+    std::error_code error;
+    const fs::path path = fs::weakly_canonical(name, error);
+    return error ? name : path.string();
+}
+
+base::FileSystem& file_system() { return base::FileSystem::posix(); }
+
+/// What rank 0 says of a file that exists.
+struct Inspection {
+    bool captured = false;
+    store::RunId run{};
+    std::array<char, 240> why{};  ///< if not
+};
+
+void refuse(Inspection& seen, const std::string& why) {
+    seen.captured = false;
+    seen.why[why.copy(seen.why.data(), seen.why.size() - 1)] = '\0';
+}
+
+/// A file that a killed run left half-made is first brought to its last commit, as every opener
+/// of ours does (docs/file_format.md).
+Status inspect(const std::string& name, Inspection& seen) {
+    auto file = file_system().open(name, base::FileSystem::Mode::read_write);
+    if (!file.ok()) {
+        refuse(seen, file.status().message());  // the native connector says it in its own words
+        return {};
+    }
+    auto run = store::read_file_header(**file, name);
+    if (!run.ok()) {
+        refuse(seen, "not made by Caesura");
+        return {};
+    }
+    seen.captured = true;
+    seen.run = *run;
+    auto shared = store::SharedFile::open(file_system(), name, *run);
+    if (!shared.ok()) return shared.status();
+    const auto image = store::LiveImage::make(*shared);
+    if (image.ok()) return {};
+    if (image.status().code() == StatusCode::unsupported) {
+        refuse(seen, image.status().message());
+        return {};
+    }
+    shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
+    auto recovered = store::recover(file_system(), name);
+    return recovered.ok() ? Status{} : recovered.status();
+}
+
+/// The library's default depends on the driver; ours is not the application's.
+herr_t set_close_degree(hid_t image_access, hid_t access, bool shared) {
+    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+    if (H5Pget_fclose_degree(access, &degree) < 0) return -1;
+    if (degree == H5F_CLOSE_DEFAULT)
+        degree = H5Pget_driver(access) == H5FD_MPIO || shared ? H5F_CLOSE_SEMI : H5F_CLOSE_WEAK;
+    return H5Pset_fclose_degree(image_access, degree);
+}
+
+Status native_error(const std::string& name, std::string_view doing) {
+    return store::hdf5_error(StatusCode::internal, fmt::format("{}: {}", name, doing));
+}
+
+/// May the image of a file that exists live beside placed chunks? Its creation list says.
+Status check_creation(void* under) {
+    H5VL_file_get_args_t args{};
+    args.op_type = H5VL_FILE_GET_FCPL;
+    if (H5VLfile_get(under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return store::hdf5_error(StatusCode::internal, "creation list");
+    const store::Handle creation(args.args.get_fcpl.fcpl_id, H5Pclose);
+    return store::LiveImage::supports(creation.get(), true);
+}
+
+void close_native(void* under) {
+    if (under != nullptr)
+        H5VLfile_close(under, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
+}  // namespace
+
+std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& name) {
+    const auto found = open_files().find(key_of(name));
+    return found == open_files().end() ? nullptr : found->second.lock();
+}
+
+CapturedFile::~CapturedFile() {
+    const auto found = open_files().find(key_);
+    if (found != open_files().end() && found->second.expired()) open_files().erase(found);
+}
+
+Status CapturedFile::make_shared_file(const FileCall& call) {
+    store::RunId run{};
+    Status mine;
+    if (communicator_->rank() == 0) {
+        run = store::make_run_id();
+        std::error_code error;
+        if ((call.flags & H5F_ACC_EXCL) != 0 && fs::exists(name_, error)) {
+            mine = {StatusCode::invalid_argument, name_ + ": exists, and H5F_ACC_EXCL is set"};
+        } else {
+            auto made = store::SharedFile::create(file_system(), name_, run);
+            mine = made.ok() ? Status{} : made.status();
+            if (made.ok()) shared_file_ = std::move(*made);
+        }
+    }
+    if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(run)), mine); !all.ok())
+        return all;
+    if (shared_file_) return {};
+    auto opened = store::SharedFile::open(file_system(), name_, run);
+    if (opened.ok()) shared_file_ = std::move(*opened);
+    return opened.ok() ? Status{} : opened.status();
+}
+
+Result<bool> CapturedFile::find_shared_file(const FileCall&, std::string& why) {
+    Inspection seen;
+    Status mine;
+    if (communicator_->rank() == 0) mine = inspect(name_, seen);
+    if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
+        !all.ok())
+        return all;
+    if (!seen.captured) {
+        why = seen.why.data();
+        return false;
+    }
+    auto opened = store::SharedFile::open(file_system(), name_, seen.run);
+    if (!opened.ok()) return opened.status();
+    shared_file_ = std::move(*opened);
+    return true;
+}
+
+Result<void*> CapturedFile::open_image(const FileCall& call) {
+    auto image = store::LiveImage::make(*shared_file_);
+    if (!image.ok()) return image.status();
+    image_ = std::move(*image);
+    const store::Handle access(H5Pcopy(call.access), H5Pclose);
+    if (!access.ok()) return native_error(name_, "copying the access list");
+    if (Status status = image_->set_driver(access.get()); !status.ok()) return status;
+    if (set_close_degree(access.get(), call.access, shared()) < 0)
+        return native_error(name_, "close degree");
+    void* under = nullptr;
+    if (call.creates()) {
+        const store::Handle creation(H5Pcopy(call.creation), H5Pclose);
+        if (Status status = store::LiveImage::prepare_creation(creation.get()); !status.ok())
+            return status;
+        // Whether the file may be replaced has been settled; to the driver it is new.
+        under = H5VLfile_create(name_.c_str(), H5F_ACC_TRUNC, creation.get(), access.get(),
+                                call.transfer, nullptr);
+    } else {
+        under = H5VLfile_open(name_.c_str(), call.flags & ~unsigned{H5F_ACC_SWMR_WRITE},
+                              access.get(), call.transfer, nullptr);
+    }
+    if (under == nullptr) return native_error(name_, "opening the image of the file");
+    regions_end_ = call.creates() ? store::first_region_address() : image_->end();
+    return under;
+}
+
+Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
+    const FileCall& call, std::unique_ptr<Communicator> communicator,
+    std::shared_ptr<const Config> config, std::string& why) {
+    const std::shared_ptr<CapturedFile> file(
+        new CapturedFile(std::move(communicator), std::move(config)));
+    file->name_ = call.name;
+    file->key_ = key_of(call.name);
+    Status mine;
+    if (call.creates()) {
+        mine = file->make_shared_file(call);
+    } else {
+        auto found = file->find_shared_file(call, why);
+        if (!found.ok()) mine = found.status();
+        if (found.ok() && !*found) return std::optional<Opened>{};  // on all ranks
+    }
+    void* under = nullptr;
+    if (mine.ok()) {
+        auto opened = file->open_image(call);
+        mine = opened.ok() ? Status{} : opened.status();
+        if (opened.ok()) under = *opened;
+    }
+    if (Status all = agree(*file->communicator_, mine); !all.ok()) {
+        close_native(under);
+        return all;
+    }
+    if (!call.creates())
+        if (Status status = check_creation(under); !status.ok()) {  // the same on all ranks
+            close_native(under);
+            why = status.message();
+            return std::optional<Opened>{};
+        }
+    file->access_ = store::Handle(H5Pcopy(call.access), H5Pclose);
+    open_files()[file->key_] = file;
+    return std::optional<Opened>(Opened{file, under});
+}
+
+}  // namespace caesura::vol

@@ -1,0 +1,60 @@
+// What the user may say to the connector, in a small TOML file. docs/vol.md has the table of keys.
+//
+// Invariants:
+//  - Every key has a default: no file at all is a good configuration.
+//  - An unknown key, a wrong type or a value that cannot be right is an error that names the key
+//    (and the nearest that there is), never a warning.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "caesura/writer.hpp"
+
+namespace caesura::vol {
+
+/// What H5Fclose and H5Fflush promise when they return.
+enum class Durability : std::uint8_t {
+    close,   ///< the end of the process loses nothing
+    durable  ///< the end of the machine loses nothing
+};
+std::string_view to_string(Durability durability);
+
+/// Said of the datasets whose paths match; what is not said stays as it was.
+struct Rule {
+    std::string path;  ///< pattern: see matches()
+    std::optional<bool> capture;
+    std::optional<std::string> codec;
+    std::optional<ErrorBound> bound;
+    std::optional<std::uint64_t> chunk_bytes;
+    friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+struct Config {
+    std::string path;  ///< of the file; empty: the defaults
+    std::string codec = "caesura";
+    ErrorBound bound = lossless();
+    std::uint64_t chunk_bytes = 8u << 20;
+    std::uint64_t threshold_bytes = 1u << 20;  ///< smaller datasets are stored as they are
+    Durability durability = Durability::close;
+    std::string report;       ///< path; "%r" becomes the rank; empty: none
+    std::vector<Rule> rules;  ///< the last one that matches wins, key by key
+    friend bool operator==(const Config&, const Config&) = default;
+};
+
+/// Errors: invalid_argument, naming file, line and key.
+Result<Config> parse_config(std::string_view text, const std::string& path);
+/// Read once for each path; the same object for the same path. Errors: also io.
+Result<std::shared_ptr<const Config>> load_config(const std::string& path);
+/// "absolute", as `bound_kind` has it.
+std::string_view kind_name(const ErrorBound& bound);
+/// All of it, rules included, as TOML that parse_config reads back.
+std::string to_toml(const Config& config);
+
+/// Does a dataset's absolute path match? "*" is any run of characters but "/", "**" any run, "?"
+/// one character but "/". A pattern without "/" is held against the last name of the path.
+bool matches(std::string_view pattern, std::string_view path);
+
+}  // namespace caesura::vol

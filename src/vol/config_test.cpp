@@ -1,0 +1,132 @@
+// The connector's configuration: what may be said, what is refused and in which words, and which
+// datasets a pattern means.
+#include "vol/config.hpp"
+
+#include <gtest/gtest.h>
+
+namespace caesura::vol {
+namespace {
+
+Config parsed(std::string_view text) {
+    auto config = parse_config(text, "run.toml");
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.ok() ? *config : Config{};
+}
+
+std::string refused(std::string_view text) {
+    const auto config = parse_config(text, "run.toml");
+    EXPECT_FALSE(config.ok()) << text;
+    EXPECT_EQ(config.status().code(), StatusCode::invalid_argument);
+    return config.status().message();
+}
+
+TEST(VolConfig, nothing_said_is_the_default) {
+    Config expected;
+    expected.path = "run.toml";
+    EXPECT_EQ(parsed(""), expected);
+}
+
+TEST(VolConfig, every_key_arrives) {
+    const Config config = parsed(R"(
+codec = "caesura:strong"
+bound = 1e-3
+bound_kind = "relative"
+chunk_bytes = 4194304
+threshold_bytes = 0
+durability = "durable"
+report = "report_%r.json"
+[[dataset]]
+path = "/level_*/data:*"
+bound = 0.5
+[[dataset]]
+path = "velocity"
+capture = false
+codec = "zfp"
+chunk_bytes = 1048576
+)");
+    EXPECT_EQ(config.codec, "caesura:strong");
+    EXPECT_EQ(config.bound, relative(1e-3));
+    EXPECT_EQ(config.chunk_bytes, 4194304u);
+    EXPECT_EQ(config.threshold_bytes, 0u);
+    EXPECT_EQ(config.durability, Durability::durable);
+    EXPECT_EQ(config.report, "report_%r.json");
+    ASSERT_EQ(config.rules.size(), 2u);
+    const Rule level{"/level_*/data:*", {}, {}, absolute(0.5), {}};
+    const Rule velocity{"velocity", false, "zfp", {}, 1048576};
+    EXPECT_EQ(config.rules[0], level);
+    EXPECT_EQ(config.rules[1], velocity);
+}
+
+TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
+    Config config;
+    config.path = "run.toml";
+    config.codec = "quote \" and \\ backslash";
+    config.bound = psnr(60.25);
+    config.report = "a\tb";
+    config.rules = {{"/a/**", true, "none", lossless(), 7}, {"?x", {}, {}, absolute(0.1), {}}};
+    EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
+}
+
+TEST(VolConfig, an_unknown_key_names_its_line_and_the_nearest) {
+    const std::string message = refused("codec = \"none\"\nthreshold_byte = 3\n");
+    EXPECT_NE(message.find("run.toml, line 2"), std::string::npos) << message;
+    EXPECT_NE(message.find("'threshold_byte' is no key"), std::string::npos) << message;
+    EXPECT_NE(message.find("'threshold_bytes'"), std::string::npos) << message;
+    EXPECT_NE(refused("[[dataset]]\npath = \"/a\"\nbuond = 1.0").find("'bound'"),
+              std::string::npos);
+}
+
+TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"codec = 3", "'codec' must be a string"},
+        {"chunk_bytes = -1", "bytes are 0 or more"},
+        {"chunk_bytes = 1.5", "'chunk_bytes' must be a number of bytes"},
+        {"bound = \"small\"", "'bound' must be a number"},
+        {"bound = -1.0", "-1"},
+        {"bound_kind = \"relativ\"", "there are lossless"},
+        {"bound_kind = \"relative\"", "0"},
+        {"durability = \"sometimes\"", "there are close and durable"},
+        {"dataset = 3", "[[dataset]]"},
+        {"[[dataset]]\ncapture = true", "needs a path"},
+        {"[[dataset]]\npath = \"a\"\ncapture = 1", "true or false"},
+        {"codec = ", "line 1"},
+    };
+    for (const auto& [text, part] : cases) {
+        const std::string message = refused(text);
+        EXPECT_NE(message.find(part), std::string::npos) << text << " -> " << message;
+    }
+}
+
+TEST(VolConfig, a_file_that_is_not_there_is_an_error_that_names_it) {
+    const auto config = load_config("/nowhere/run.toml");
+    ASSERT_FALSE(config.ok());
+    EXPECT_EQ(config.status().code(), StatusCode::io);
+    EXPECT_NE(config.status().message().find("/nowhere/run.toml"), std::string::npos);
+}
+
+TEST(VolConfig, patterns_mean_what_people_expect_of_them) {
+    const struct {
+        const char *pattern, *path;
+        bool match;
+    } cases[] = {
+        {"/a/b", "/a/b", true},
+        {"/a/b", "/a/bc", false},
+        {"/a/*", "/a/b", true},
+        {"/a/*", "/a/b/c", false},
+        {"/a/**", "/a/b/c", true},
+        {"/**/c", "/a/b/c", true},
+        {"/level_*/data:*", "/level_0/data:datatype=0", true},
+        {"/level_?/x", "/level_10/x", false},
+        {"/a?b", "/a/b", false},
+        {"rho", "/fields/rho", true},
+        {"rho", "/fields/rho2", false},
+        {"*", "/fields/rho", true},
+        {"v*x", "/a/velocity_x", true},
+        {"*a*b*c*", "/q/xxaxxbxxcxx", true},
+        {"", "/a", false},
+    };
+    for (const auto& c : cases) EXPECT_EQ(matches(c.pattern, c.path), c.match) << c.pattern;
+}
+
+}  // namespace
+}  // namespace caesura::vol

@@ -1,0 +1,33 @@
+// Patterns of dataset paths.
+#include "vol/config.hpp"
+
+namespace caesura::vol {
+namespace {
+
+/// Both from their begin. Backtracks over stars only: patterns are written by people.
+bool matches_here(std::string_view pattern, std::string_view path) {
+    while (!pattern.empty() && pattern.front() != '*') {
+        if (path.empty()) return false;
+        const bool same =
+            pattern.front() == '?' ? path.front() != '/' : pattern.front() == path.front();
+        if (!same) return false;
+        pattern.remove_prefix(1);
+        path.remove_prefix(1);
+    }
+    if (pattern.empty()) return path.empty();
+    const bool deep = pattern.starts_with("**");
+    pattern.remove_prefix(deep ? 2 : 1);
+    for (std::size_t taken = 0;; ++taken) {
+        if (matches_here(pattern, path.substr(taken))) return true;
+        if (taken == path.size() || (!deep && path[taken] == '/')) return false;
+    }
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view path) {
+    if (pattern.find('/') == std::string_view::npos) path = path.substr(path.rfind('/') + 1);
+    return matches_here(pattern, path);
+}
+
+}  // namespace caesura::vol
