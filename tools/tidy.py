@@ -51,8 +51,14 @@ PUBLIC_ROOM = {
     "times.hpp": "predict",
     "who.hpp": "plan",
 }
-# Tests that hold private parts of two rooms against each other.
-TWINS = {"tests/simulated_write_lane_test.cpp"}
+# Tests that hold private parts of two rooms against each other: of run and simulate, and of writer
+# and store, in the place of the VOL connector.
+TWINS = {
+    "tests/simulated_write_lane_test.cpp",
+    "tests/application_file.hpp",
+    "tests/open_writer_test.cpp",
+    "tests/open_writer_errors_test.cpp",
+}
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 
 # In block only the adaptor of HDF5 filter plugins and what loads them for it.

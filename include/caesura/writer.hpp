@@ -122,6 +122,9 @@ struct WriterReport {
     std::uint64_t reserved_bytes = 0;
     std::uint64_t spare_bytes = 0;  ///< of these: in the file, unused, and kept for later dumps
     std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
+    /// In an application's own file (the VOL connector), on rank 0: of blocks that a later dump has
+    /// written again. They stay in the file, unused.
+    std::uint64_t superseded_bytes = 0;
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
     std::uint64_t blocks = 0, writes = 0, dumps = 0;

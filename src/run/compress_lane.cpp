@@ -1,4 +1,5 @@
 // The compress lane's work on one job: gather the chunk, encode, publish.
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -39,15 +40,25 @@ Box wanted_box(const Job& job) {
     return {job.chunk_box.offset, job.codec->wants_padding() ? job.chunk_box.extent : job.valid};
 }
 
+// The same value all over: each copy doubles what there is.
+void fill(std::byte* chunk, std::size_t bytes, const std::array<std::byte, 8>& value,
+          std::size_t value_bytes) {
+    std::memcpy(chunk, value.data(), value_bytes);
+    for (std::size_t done = value_bytes; done < bytes; done *= 2)
+        std::memcpy(chunk + done, chunk, std::min(done, bytes - done));
+}
+
 void gather(const Job& job, const Box& wanted, std::byte* chunk) {
+    const std::size_t value_bytes = size_of(job.dtype);
+    if (job.fill) fill(chunk, wanted.extent.count() * value_bytes, *job.fill, value_bytes);
     for (const Piece& piece : job.pieces)
-        copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, size_of(job.dtype));
+        copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, value_bytes);
     if (wanted.extent != job.valid) replicate_padding(job, chunk);
 }
 
 // The wanted values where they are, if they lie there dense and whole.
 const std::byte* in_place(const Job& job, const Box& wanted) {
-    if (job.pieces.size() != 1 || wanted.extent != job.valid) return nullptr;
+    if (job.pieces.size() != 1 || job.fill || wanted.extent != job.valid) return nullptr;
     const Piece& piece = job.pieces[0];
     return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
 }

@@ -25,7 +25,11 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
       budget_(budget),
       pool_(pool),
       clock_(clock),
+      own_observer_(options.observer ? nullptr : std::make_unique<Observer>()),
+      observer_(options.observer ? *options.observer : *own_observer_),
       write_event_(options.share ? options.share->event() : own_write_event_) {
+    observer_.attach(write_event_);
+    if (gated()) observer_.attach(compress_event_);
     for (int i = 0; i < options.compress_threads; ++i) {
         workers_.push_back(std::make_unique<Worker>());
         Worker& worker = *workers_.back();
@@ -35,6 +39,8 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
 }
 
 Executor::~Executor() {
+    observer_.detach(write_event_);
+    observer_.detach(compress_event_);
     if (write_thread_.joinable()) {
         // Destroyed without close(): give up what is not written (recover deals with the file).
         fail({StatusCode::cancelled, "the writer was destroyed before close()"});

@@ -31,7 +31,8 @@ struct ExecutorOptions {
     std::uint64_t search_steps = plan::Rules{}.search_steps;
     std::uint64_t write_buffer_bytes = 20u << 20;
     bool trace = false;
-    NodeShare* share = nullptr;  ///< null: every rank writes what is its own
+    NodeShare* share = nullptr;    ///< null: every rank writes what is its own
+    Observer* observer = nullptr;  ///< of several executors, outlives them; null: one of its own
 };
 
 /// Sums since the start; read by the application's thread.
@@ -65,11 +66,11 @@ class Executor {
     void enter(Observer::Lane lane);
     void leave(Observer::Lane lane);
     /// Tell the lanes that something about obstacles has changed.
-    void obstacles_changed() { write_event_.raise(); }
+    void obstacles_changed() { observer_.wake(); }
     /// What a tool says of the application's thread (observation.hpp).
     void observe_enter(Doing doing) { observer_.observe_enter(doing, clock_.now_s()); }
     void observe_leave(Doing doing) {
-        if (observer_.observe_leave(doing, clock_.now_s())) write_event_.raise();
+        if (observer_.observe_leave(doing, clock_.now_s())) observer_.wake();
     }
 
     /// Give a dump that is not submitted yet its first plan, in microseconds: what is expected of
@@ -177,7 +178,8 @@ class Executor {
     base::MemoryBudget& budget_;
     base::BufferPool& pool_;
     const base::Clock& clock_;
-    Observer observer_;
+    std::unique_ptr<Observer> own_observer_;
+    Observer& observer_;
 
     // The dumps, owned by the application's thread; lanes see them through the ring.
     std::deque<std::unique_ptr<DumpTask>> dumps_;

@@ -8,10 +8,12 @@
 //    the first result is published, the other discarded. Encoding is pure, so both are equal.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,9 +62,11 @@ struct Job {
     std::uint32_t dataset = 0;
     std::uint64_t chunk = 0;
     DType dtype = float32;
-    Box chunk_box;  ///< of the full chunk; may reach beyond the array
-    Shape valid;    ///< extent of its part inside the array
-    std::vector<Piece> pieces;
+    Box chunk_box;              ///< of the full chunk; may reach beyond the array
+    Shape valid;                ///< extent of its part inside the array
+    std::vector<Piece> pieces;  ///< what comes later covers what came before
+    /// The value of what no piece covers; unset: the pieces leave nothing of `valid` open.
+    std::optional<std::array<std::byte, 8>> fill;
     const BlockCodec* codec = nullptr;
     double absolute_bound = 0.0;  ///< 0: lossless
     /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.

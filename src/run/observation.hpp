@@ -53,6 +53,8 @@ class Listener {
         if (slot_ >= 0 && thread_ != this_thread()) move();
     }
     void end();
+    /// Does it report to this executor? Whoever destroys that one ends this first.
+    bool reports_to(const Executor& executor) const { return slot_ >= 0 && executor_ == &executor; }
 
   private:
     static std::uint64_t this_thread();

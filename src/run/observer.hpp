@@ -6,6 +6,7 @@
 //  "is it
 //    busy now" may be asked by any thread at any time, without a lock: a reader that meets an
 //    update tries again, a few times.
+//  - Executors of several writers may share one: it is the same application.
 //  - What is expected is moved by how late the application is, and what is over is left out.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/event.hpp"
 #include "caesura/plan.hpp"
 #include "run/activity.hpp"
 #include "run/iterations.hpp"
@@ -69,7 +71,17 @@ class Observer {
     /// Is the outermost mark of this lane open? (application's thread)
     bool inside(Lane lane) const { return lanes_[index(lane)].depth > 0; }
 
+    /// Has an iteration begun and not ended?
+    bool running() const { return running_; }
+
     // ---- for the lanes
+    /// To be raised by wake(). Application's thread, as is detach(), which forgets it.
+    void attach(base::Event& event) { waiting_.push_back(&event); }
+    void detach(base::Event& event) { std::erase(waiting_, &event); }
+    /// Something about obstacles has changed. Application's thread.
+    void wake() {
+        for (base::Event* event : waiting_) event->raise();
+    }
     Expectation expected() const;
     /// Seconds the application has spent in compress obstacles since the start.
     double computing_s(double now_s) const;
@@ -102,6 +114,7 @@ class Observer {
     void match(LaneState& lane, std::size_t which, double relative_s);
     IterationRecord record_until(double now_s) const;
 
+    std::vector<base::Event*> waiting_;
     IterationHistory history_;
     IterationRecord recorded_;
     std::array<LaneState, 2> lanes_;

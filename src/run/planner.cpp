@@ -183,8 +183,7 @@ void Executor::leave(Observer::Lane lane) {
     const double now_s = clock_.now_s();
     observer_.leave(lane, now_s);
     if (!observer_.inside(lane)) {
-        if (lane == Observer::Lane::write) obstacles_changed();
-        if (lane == Observer::Lane::compress && gated()) compress_event_.raise();
+        if (lane == Observer::Lane::write || gated()) obstacles_changed();
     }
     if (lane == Observer::Lane::write || observer_.inside(lane) || entered_s_ < 0.0) return;
     const double cpu_s = std::max(0.0, workers_cpu_s() - entered_cpu_s_);

@@ -7,17 +7,11 @@
 #include <map>
 
 #include "writer/assembly.hpp"
+#include "writer/sparse_layout.hpp"
 #include "writer/wire.hpp"
 
 namespace caesura {
 namespace {
-
-std::vector<Box> my_boxes(const std::vector<writer::Put>& puts, std::uint32_t field) {
-    std::vector<Box> boxes;
-    for (const writer::Put& put : puts)
-        if (put.field == field) boxes.push_back(put.box);
-    return boxes;
-}
 
 // What a bound comes to for a field whose finite values have this range. A field without any spread
 // has no range to take a share of: it is stored lossless.
@@ -33,14 +27,6 @@ ErrorBound resolve(const ErrorBound& asked, double range) {
     return usable ? absolute(bound) : lossless();
 }
 
-// The k-th put of a field on this rank.
-const writer::Put& put_of(const std::vector<writer::Put>& puts, std::uint32_t field,
-                          std::uint32_t number) {
-    return *std::find_if(puts.begin(), puts.end(), [&](const writer::Put& put) {
-        return put.field == field && number-- == 0;
-    });
-}
-
 }  // namespace
 
 bool Writer::Impl::boxes_changed() const {
@@ -49,7 +35,8 @@ bool Writer::Impl::boxes_changed() const {
         if (fields[f].in_last_dump)
             for (const writer::RankBox& b : fields[f].layout->boxes)
                 if (b.rank == rank) before.push_back(b.box);
-        if (my_boxes(open_dump->puts, f) != before) return true;
+        if (open_dump->boxes_of(f) != before) return true;
+        if (!before.empty() && fields[f].layout->dims != fields[f].shape) return true;
     }
     return false;
 }
@@ -68,12 +55,11 @@ Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
     writer::Packer packer;
     for (std::uint32_t f = 0; f < fields.size(); ++f) {
         double low = std::numeric_limits<double>::infinity(), high = -low;
-        for (const writer::Put& put : open_dump->puts) {
-            if (put.field != f) continue;
-            low = std::min(low, put.min);
-            high = std::max(high, put.max);
+        for (const std::uint32_t i : open_dump->puts_of(f)) {
+            low = std::min(low, open_dump->puts[i].min);
+            high = std::max(high, open_dump->puts[i].max);
         }
-        packer.put(boxes_changed ? my_boxes(open_dump->puts, f) : std::vector<Box>{});
+        packer.put(boxes_changed ? open_dump->boxes_of(f) : std::vector<Box>{});
         packer.put(low);
         packer.put(high);
     }
@@ -109,7 +95,13 @@ Status Writer::Impl::lay_out(Assembly& assembly, std::vector<std::vector<writer:
     for (std::uint32_t f = 0; f < fields.size(); ++f) {
         if (boxes[f].empty()) continue;
         assembly.fields.emplace_back().field = f;
-        if (fields[f].layout && fields[f].layout->boxes == boxes[f]) continue;
+        const auto& last = fields[f].layout;
+        if (last && last->boxes == boxes[f] && last->dims == fields[f].shape) continue;
+        if (const auto& dataset = fields[f].dataset) {
+            fresh[f] = writer::make_sparse_layout(
+                {fields[f].shape, dataset->chunk, dataset->extendable}, std::move(boxes[f]), rank);
+            continue;
+        }
         auto layout = writer::make_layout(fields[f].name, fields[f].shape, std::move(boxes[f]),
                                           size_of(fields[f].dtype), options.chunk_bytes, rank);
         if (!layout.ok()) return layout.status();
@@ -122,19 +114,37 @@ Status Writer::Impl::lay_out(Assembly& assembly, std::vector<std::vector<writer:
     for (writer::FieldState& field : fields) field.in_last_dump = false;
     for (const Assembly::FieldDump& dumped : assembly.fields)
         fields[dumped.field].in_last_dump = true;
+    // An application may have many datasets and dump each once.
+    for (writer::FieldState& field : fields)
+        if (field.dataset && !field.in_last_dump) field.layout.reset();
     return {};
+}
+
+// Local. The codec of a dataset that the application made is made once, as its pipeline is.
+Result<std::shared_ptr<const BlockCodec>> Writer::Impl::codec_of(writer::FieldState& field,
+                                                                 const ErrorBound& bound) const {
+    auto& dataset = field.dataset;
+    if (dataset && dataset->codec && dataset->codec_bound == bound) return dataset->codec;
+    const Shape& chunk = dataset ? dataset->chunk : field.layout->chunk;
+    auto made = make_block_codec(field.codec, field.dtype, chunk, bound,
+                                 {field.tables, writer::counts_tables(rank, size)});
+    if (!made.ok())
+        return made.status().with_context(fmt::format("field '{}' on rank {}", field.name, rank));
+    std::shared_ptr<const BlockCodec> codec = std::move(*made);
+    if (dataset) {
+        dataset->codec = codec;
+        dataset->codec_bound = bound;
+    }
+    return codec;
 }
 
 // Local.
 Status Writer::Impl::make_codecs(Assembly& assembly) {
     for (Assembly::FieldDump& dumped : assembly.fields) {
-        const writer::FieldState& field = fields[dumped.field];
+        writer::FieldState& field = fields[dumped.field];
         dumped.bound = resolve(field.bound, dumped.max - dumped.min);
-        auto codec = make_block_codec(field.codec, field.dtype, field.layout->chunk, dumped.bound,
-                                      {field.tables, writer::counts_tables(rank, size)});
-        if (!codec.ok())
-            return codec.status().with_context(
-                fmt::format("field '{}' on rank {}", field.name, rank));
+        auto codec = codec_of(field, dumped.bound);
+        if (!codec.ok()) return codec.status();
         dumped.codec = std::move(*codec);
     }
     return {};
@@ -152,7 +162,7 @@ Status Writer::Impl::move_pieces(Assembly& assembly) {
         for (const writer::Move& move : field.layout->moves) {
             if (move.from != rank) continue;
             const writer::RankBox& source = field.layout->boxes[move.piece.box];
-            const writer::Put& put = put_of(open_dump->puts, dumped.field, source.put);
+            const writer::Put& put = open_dump->put_of(dumped.field, source.put);
             auto& bytes = send[static_cast<std::size_t>(move.to)];
             const std::size_t at = bytes.size();
             bytes.resize(at + move.piece.part.extent.count() * value_bytes);
@@ -199,7 +209,7 @@ Status Writer::Impl::keep_pieces(Assembly& assembly,
 }
 
 // One job per chunk this rank owns.
-void Writer::Impl::make_jobs(Assembly& assembly) {
+Status Writer::Impl::make_jobs(Assembly& assembly) {
     std::size_t n_jobs = 0;
     for (const auto& dumped : assembly.fields) n_jobs += fields[dumped.field].layout->mine.size();
     assembly.task = std::make_unique<run::DumpTask>(n_jobs);
@@ -224,15 +234,19 @@ void Writer::Impl::make_jobs(Assembly& assembly) {
             for (const writer::LayoutPiece& piece : chunk.pieces)
                 job.pieces.push_back(locate(assembly, dumped.field, piece));
             assembly.job_fields.push_back(dumped.field);
+            if (field.dataset)
+                if (Status status = add_background(dumped.field, chunk, job); !status.ok())
+                    return status;
         }
     }
+    return {};
 }
 
 run::Piece Writer::Impl::locate(const Assembly& assembly, std::uint32_t field,
                                 const writer::LayoutPiece& piece) const {
     const writer::RankBox& source = fields[field].layout->boxes[piece.box];
     if (source.rank != rank) return assembly.received.at({field, piece.box, piece.part.offset});
-    const writer::Put& put = put_of(open_dump->puts, field, source.put);
+    const writer::Put& put = open_dump->put_of(field, source.put);
     return {piece.part, put.box, put.data, put.snapshot};
 }
 

@@ -108,7 +108,7 @@ Status Writer::Impl::balance_writes(Assembly& assembly) {
     const double iteration_s = now_s() - iteration_begin_s;
     // By the byte alone: small blocks are gathered into large writes, so that what a write costs
     // by itself is not a block's.
-    const run::WriteCost cost = writer::cost_of(write_model);
+    const run::WriteCost cost = writer::cost_of(experience->write_model);
     std::vector<plan::Job> jobs(task.n_jobs);
     for (std::size_t i = 0; i < task.n_jobs; ++i)
         jobs[i] = {assembly.compress_s[i], assembly.predicted[i].mean / cost.bytes_per_s};

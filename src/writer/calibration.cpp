@@ -35,6 +35,7 @@ std::string read_text(const std::string& path) {
 }  // namespace
 
 Status Writer::Impl::load_calibration() {
+    if (std::exchange(experience->calibration_read, true)) return {};
     std::string text, place = options.calibration_path;
     const bool named = !place.empty() || std::getenv("CAESURA_CALIBRATION") != nullptr;
     if (rank == 0) {
@@ -68,8 +69,8 @@ Status Writer::Impl::load_calibration() {
         if (!named) return {};
     }
     if (const auto* curve = parsed->find_write(file_system_type(path), false); curve != nullptr)
-        write_model = predict::WriteModel(*curve);
-    profile = std::move(*parsed);
+        experience->write_model = predict::WriteModel(*curve);
+    experience->profile = std::move(*parsed);
     return {};
 }
 

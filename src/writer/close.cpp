@@ -10,11 +10,21 @@ namespace caesura {
 
 using writer::Hello;
 
+// Everything handed over becomes part of the tree, and the Writer goes on.
+Status Writer::Impl::finish_dumps() {
+    if (!failed.ok()) return failed;
+    const run::Unobserved ours;
+    executor->set_draining(true);
+    const Status status = finishing_rounds(false);
+    executor->set_draining(false);
+    return status;
+}
+
 // Every round: do the local work to the end, tell each other, take one step that all ranks know
 // to be needed. Ends when a round finds nothing to do. After an error nothing new is begun, but
 // dumps that are durable everywhere are still committed.
-Status Writer::Impl::close_rounds() {
-    bool trimmed = false;
+Status Writer::Impl::finishing_rounds(bool closing) {
+    bool trimmed = !closing;  // what is reserved beyond the last block will be needed
     for (;;) {
         executor->help([] { return false; });
         harvest();
@@ -37,8 +47,8 @@ Status Writer::Impl::close_rounds() {
             used = std::max({used, theirs.used_end, theirs.tree_end});
             overflow += theirs.overflow_bytes;
         }
-        const bool committing =
-            !may_build || tree_changed || (*all)[0].committed_dumps < gathered_dumps;
+        const bool committing = !may_build || (tree_changed && failed.ok()) ||
+                                (*all)[0].committed_dumps < gathered_dumps;
         const bool rank_0_failed = (*all)[0].code != 0;
         if (failed.ok() && overflow > 0) {
             place_overflow(*all, end);
@@ -47,12 +57,14 @@ Status Writer::Impl::close_rounds() {
         } else if (durable > gathered_dumps) {
             if (Status status = gather_records(durable); !status.ok()) return failed;
             // With everything on disk the reserved ends nobody needed are given back.
-            trimmed = failed.ok() && durable == next_dump;
-            if (trimmed) free_space.cut(store::align_up(used));
-            commit(trimmed ? store::align_up(used) : end, trimmed);
-        } else if (committing && !rank_0_failed) {
+            const bool trim = closing && failed.ok() && durable == next_dump;
+            trimmed = trimmed || trim;
+            if (trim) free_space.cut(store::align_up(used));
+            commit(trim ? store::align_up(used) : end, trim);
+        } else if (committing && !rank_0_failed && !spoiled) {
             commit(end, false);
-        } else if (failed.ok() && !trimmed && next_dump > 0 && store::align_up(used) < end) {
+        } else if (failed.ok() && !trimmed && next_dump > first_dump &&
+                   store::align_up(used) < end) {
             trimmed = true;
             free_space.cut(store::align_up(used));
             commit(store::align_up(used), true);
@@ -80,7 +92,7 @@ Status Writer::Impl::close() {
     if (closed) return failed;
     const run::Unobserved ours;
     const double begin_s = now_s();
-    if (in_iteration) {
+    if (in_iteration && own_tree) {
         // An iteration left open: what was put is not thrown away.
         if (Status status = end_iteration(); !status.ok() && failed.ok()) failed = status;
     }
@@ -88,8 +100,10 @@ Status Writer::Impl::close() {
     expect_no_snapshots();
     executor->set_draining(true);
     const Status fatal = failed;
-    if (!comm_failed) (void)close_rounds();
+    if (!comm_failed) (void)finishing_rounds(true);
     if (failed.ok()) failed = fatal;
+    // For the next file.
+    if (!own_tree && failed.ok()) (void)agree_on_tables();
     executor->stop();
     // What this rank has left to another one of the node is written by now, or never will be.
     if (node_ranks && !comm_failed)
@@ -99,7 +113,7 @@ Status Writer::Impl::close() {
     trace_application("wait", "close", begin_s);
     finish_traces();
     image.reset();
-    file.reset();  // and its lock: recover and stock writers may have the file now
+    own_file.reset();  // and its lock: recover and stock writers may have the file now
     return failed;
 }
 

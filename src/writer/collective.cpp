@@ -12,6 +12,14 @@ namespace caesura {
 
 using writer::Hello;
 
+namespace {
+
+bool any_puts(const std::vector<Hello>& all) {
+    return std::any_of(all.begin(), all.end(), [](auto& h) { return h.has_puts != 0; });
+}
+
+}  // namespace
+
 // Ranks before this number have all their blocks on disk.
 std::uint64_t Writer::Impl::durable_dumps() const {
     for (const writer::InFlight& dump : in_flight)
@@ -33,6 +41,7 @@ std::uint64_t Writer::Impl::file_end_of(const std::vector<Hello>& all) const {
 Hello Writer::Impl::hello() const {
     Hello mine;
     mine.has_dump = open_dump.has_value();
+    mine.has_puts = open_dump && !open_dump->puts.empty();
     mine.iteration = iteration;
     mine.definitions = definitions_hash;
     mine.durable_dumps = durable_dumps();
@@ -50,6 +59,7 @@ Hello Writer::Impl::hello() const {
     mine.image_pending = image && !flushed;
     mine.tree_end = tree->end();
     mine.tree_changed = tree->changed();
+    mine.spoiled = spoiled;
     return mine;
 }
 
@@ -65,7 +75,11 @@ Result<std::vector<Hello>> Writer::Impl::exchange_hello(const Hello& mine) {
     may_build = all[0].image_pending == 0;
     if (may_build) image.reset();
     committed_dumps = all[0].committed_dumps;
-    tree_changed = std::any_of(all.begin(), all.end(), [](auto& h) { return h.tree_changed != 0; });
+    agreed_end = file_end_of(all);
+    for (const Hello& theirs : all) {
+        tree_changed |= theirs.tree_changed != 0;
+        spoiled |= theirs.spoiled != 0;
+    }
     if (Status same = check_trees(all); !same.ok()) return failed = same;
     if (may_build && flush_expected) {
         flush_expected = false;
@@ -139,10 +153,14 @@ Status Writer::Impl::collective() {
     std::uint64_t durable = next_dump;
     for (const Hello& theirs : *all) durable = std::min(durable, theirs.durable_dumps);
     place_overflow(*all, end);
+    if (end > before) tree->regions_end(end);
+    file_end = end;
+    const std::uint64_t overflow_end = end;
     if (durable > gathered_dumps)
         if (Status gathered = gather_records(durable); !gathered.ok()) return gathered;
-    if (open_dump && status.ok()) status = assemble(*all, end);
-    if (end > before) tree->regions_end(end);
+    const bool dumps = open_dump && (own_tree || any_puts(*all));
+    if (dumps && status.ok()) status = assemble(*all, end);
+    if (end > overflow_end) tree->regions_end(end);
     file_end = end;
     commit(end, false);
     return status;
@@ -151,6 +169,8 @@ Status Writer::Impl::collective() {
 Status Writer::Impl::end_iteration() {
     const double begin_s = now_s();
     if (!in_iteration) return {StatusCode::invalid_argument, "end() outside an iteration"};
+    // Another file's hand-over may have begun a new one.
+    if (!own_tree) iteration_begin_s = executor->observer().iteration_begin_s();
     const run::Unobserved ours;
     settle_observation(begin_s);
     // The collective is communication: writes keep out of its way, and the next iteration

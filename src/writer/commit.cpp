@@ -91,6 +91,7 @@ Status Writer::Impl::gather_records(std::uint64_t durable) {
     if (everywhere)
         if (Status sent = gather_counts(); !sent.ok()) return sent;
     new_counts = true;
+    count_superseded();
     while (!in_flight.empty() && in_flight.front().dump < durable) {
         if (builds()) to_commit.push_back(std::move(in_flight.front().manifest));
         in_flight.pop_front();
@@ -103,7 +104,7 @@ Status Writer::Impl::gather_records(std::uint64_t durable) {
 // the write lane. Waits for its turn if the last commit is still being flushed. All decisions are
 // made from what is agreed, so that all ranks that build do so together.
 void Writer::Impl::commit(std::uint64_t end, bool trim) {
-    if (!may_build || (gathered_dumps == built_dumps && !trim && !tree_changed)) return;
+    if (spoiled || !may_build || (gathered_dumps == built_dumps && !trim && !tree_changed)) return;
     built_dumps = gathered_dumps;
     tree_changed = false;
     flush_expected = true;

@@ -90,15 +90,18 @@ Result<Reserve> reserve_named(std::string_view name) {
 }
 
 Writer::Impl::Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
-                   std::uint64_t budget_bytes)
-    : path(std::move(file_path)),
+                   std::uint64_t budget_bytes, std::shared_ptr<writer::Experience> past)
+    : experience(past ? std::move(past) : std::make_shared<writer::Experience>()),
+      path(std::move(file_path)),
       comm(std::move(group)),
       options(std::move(opts)),
       rank(comm->rank()),
       size(comm->size()),
       budget(budget_bytes) {}
 
-Writer::Impl::~Impl() = default;
+Writer::Impl::~Impl() {
+    if (executor && experience->listener.reports_to(*executor)) experience->listener.end();
+}
 
 Status Writer::Impl::open_file() {
     base::FileSystem& files =
@@ -108,7 +111,7 @@ Status Writer::Impl::open_file() {
     if (rank == 0) {
         auto created = store::SharedFile::create(files, path, run);
         if (created.ok())
-            file = std::make_unique<store::SharedFile>(std::move(*created));
+            own_file = std::make_unique<store::SharedFile>(std::move(*created));
         else
             status = created.status();
     }
@@ -125,14 +128,41 @@ Status Writer::Impl::open_file() {
     if (rank != 0) {
         auto opened = store::SharedFile::open(files, path, run);
         if (opened.ok())
-            file = std::make_unique<store::SharedFile>(std::move(*opened));
+            own_file = std::make_unique<store::SharedFile>(std::move(*opened));
         else
             status = opened.status();
     }
     if (Status all = agree(status); !all.ok()) return all;
+    file = own_file.get();
     own_tree = writer::make_own_tree(*file, rank);
     tree = own_tree.get();
     file_end = store::first_region_address();
+    return {};
+}
+
+// Of a file that is open already. Dumps go on where it stands, regions begin beyond all it holds.
+Status Writer::Impl::take_file(const writer::TargetFile& target) {
+    file = &target.file;
+    tree = &target.tree;
+    next_dump = gathered_dumps = built_dumps = committed_dumps = first_dump = target.next_dump;
+    struct Common {
+        std::uint64_t file_bytes, stripe_bytes;
+    };
+    Common common{0, std::max(options.stripe_bytes, store::k_region_alignment)};
+    Status status;
+    if (rank == 0) {
+        const auto bytes = file->file().size();
+        if (bytes.ok())
+            common.file_bytes = *bytes;
+        else
+            status = bytes.status();
+    }
+    if (Status all = agree(status); !all.ok()) return all;
+    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0); !sent.ok())
+        return sent;
+    stripe_bytes = common.stripe_bytes;
+    file_end = used_end =
+        std::max(store::first_region_address(), store::align_up(common.file_bytes));
     return {};
 }
 
@@ -159,6 +189,14 @@ Status Writer::Impl::agree(const Status& mine) {
 Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
                                                std::unique_ptr<Communicator> communicator,
                                                WriterOptions options) {
+    auto impl = Impl::make(path, std::move(communicator), std::move(options), nullptr, nullptr);
+    if (!impl.ok()) return impl.status();
+    return std::unique_ptr<Writer>(new Writer(std::move(*impl)));
+}
+
+Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
+    const std::string& path, std::unique_ptr<Communicator> communicator, WriterOptions options,
+    std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target) {
     if (!communicator) communicator = Communicator::self();
     const run::Unobserved ours;
     auto node = communicator->node_local();
@@ -166,10 +204,11 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     // Without knowledge of the node all ranks may share it.
     if (budget_bytes == 0)
         budget_bytes = default_budget_bytes(node.ok() ? (*node)->size() : communicator->size());
-    auto impl =
-        std::make_unique<Impl>(path, std::move(communicator), std::move(options), budget_bytes);
+    auto impl = std::make_unique<Impl>(path, std::move(communicator), std::move(options),
+                                       budget_bytes, std::move(experience));
     if (Status status = impl->agree(check_options(impl->options)); !status.ok()) return status;
-    if (Status status = impl->open_file(); !status.ok()) return status;
+    if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
+        return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
     impl->read_binding(node.ok() ? node->get() : nullptr);
     if (node.ok()) {
@@ -179,6 +218,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     }
     run::ExecutorOptions lanes;
     lanes.share = impl->node_share.get();
+    lanes.observer = &impl->experience->observer;
     lanes.compress_threads = impl->options.cooperative ? 0 : impl->options.compress_threads;
     lanes.planning = impl->options.planning;
     lanes.idle_priority = impl->options.idle_priority;
@@ -188,7 +228,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     impl->executor = std::make_unique<run::Executor>(lanes, impl->budget, impl->pool);
     if (Status status = impl->comm->barrier(); !status.ok()) return status;
     impl->trace_origin_s = impl->now_s();  // the same moment on all ranks
-    return std::unique_ptr<Writer>(new Writer(std::move(impl)));
+    return impl;
 }
 
 }  // namespace caesura

@@ -97,7 +97,7 @@ void Writer::Impl::learn_job(const writer::InFlight& dump, std::size_t index) {
 void Writer::Impl::learn_writes() {
     const plan::Obstacles& recorded = executor->observer().recorded();
     for (const run::WriteSample& sample : executor->take_write_samples()) {
-        write_model.learn(sample.bytes, sample.write_s);
+        experience->write_model.learn(sample.bytes, sample.write_s);
         const double begin_s = sample.begin_s - iteration_begin_s;
         for (const plan::Interval& obstacle : recorded.write) {
             const double overlap_s = std::min(obstacle.end_s, begin_s + sample.write_s) -

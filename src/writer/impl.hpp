@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <map>
+#include <unordered_map>
 
 #include "base/buffer.hpp"
 #include "base/clock.hpp"
@@ -17,7 +18,9 @@
 #include "caesura/writer.hpp"
 #include "run/executor.hpp"
 #include "run/observation.hpp"
+#include "writer/experience.hpp"
 #include "writer/layout.hpp"
+#include "writer/open_writer.hpp"
 #include "writer/openpmd.hpp"
 #include "writer/outcomes.hpp"
 #include "writer/region_sink.hpp"
@@ -41,21 +44,42 @@ struct Put {
 struct OpenDump {
     DumpTime time;
     std::vector<Put> puts;
+    std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
     std::deque<run::Snapshot> snapshots;
     Status error;  ///< the first put that failed
+
+    void add(const Put& put) {
+        if (of_field.size() <= put.field) of_field.resize(put.field + 1);
+        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size()));
+        puts.push_back(put);
+    }
+    std::span<const std::uint32_t> puts_of(std::uint32_t field) const {
+        return field < of_field.size() ? std::span(of_field[field])
+                                       : std::span<const std::uint32_t>();
+    }
+    /// The k-th put of a field.
+    const Put& put_of(std::uint32_t field, std::uint32_t k) const {
+        return puts[of_field[field][k]];
+    }
+    std::vector<Box> boxes_of(std::uint32_t field) const {
+        std::vector<Box> boxes;
+        for (const std::uint32_t i : puts_of(field)) boxes.push_back(puts[i].box);
+        return boxes;
+    }
 };
 
 struct FieldState {
     FieldState(std::string field_name, DType type, const Shape& extents, const ErrorBound& asked,
-               CodecSpec codec_spec, FieldOptions field_options, const predict::Profile* profile)
+               CodecSpec codec_spec, FieldOptions field_options, FieldModels& models)
         : name(std::move(field_name)),
           dtype(type),
           shape(extents),
           bound(asked),
           codec(std::move(codec_spec)),
           options(std::move(field_options)),
-          sizes(codec.name, type),
-          times(codec.name, type, profile) {}
+          sizes(models.sizes),
+          times(models.times),
+          newest_tables(models.tables) {}
 
     std::string name;
     DType dtype = float32;
@@ -63,13 +87,28 @@ struct FieldState {
     ErrorBound bound;
     CodecSpec codec;
     FieldOptions options;
-    predict::SizeModel sizes;      ///< learned from this rank's finished blocks
-    predict::CompressModel times;  ///< the same for durations
+    predict::SizeModel& sizes;  ///< of the Experience, as the next two
+    predict::CompressModel& times;
     std::optional<Layout> layout;  ///< of the last dump it was in
     bool in_last_dump = false;
     // Codec "caesura" only; see tables.cpp.
-    TableSet tables;          ///< agreed: the same on all ranks
+    TableSet& newest_tables;  ///< agreed: the same on all ranks
+    TableSet tables;          ///< what blocks are coded with: these, or those of the dataset
     TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
+
+    /// Of an application's file.
+    struct Dataset {
+        Shape chunk;
+        bool extendable = false;
+        std::array<std::byte, 8> fill{};
+        std::vector<FilterSpec> pipeline = {};  ///< as the dataset was created
+        std::shared_ptr<const BlockCodec> codec = {};
+        ErrorBound codec_bound = {};
+        std::uint64_t dumps_end = 0;  ///< it is in no dump of this number or above
+        /// Rank 0: stored bytes by chunk, for what is superseded.
+        std::unordered_map<std::uint64_t, std::uint64_t> stored_bytes = {};
+    };
+    std::optional<Dataset> dataset;
 };
 
 /// A compressed block that found no room and waits for the next collective.
@@ -84,6 +123,7 @@ struct OverflowBlock {
 struct InFlight {
     std::uint64_t dump = 0, iteration = 0;
     store::DumpManifest manifest;             ///< on ranks that build
+    std::vector<std::uint32_t> fields;        ///< by dataset
     run::DumpTask* task = nullptr;            ///< while a lane works on it
     std::vector<predict::Features> features;  ///< by job
     std::vector<std::uint32_t> job_fields;    ///< by job
@@ -113,6 +153,7 @@ struct Hello {
     std::int32_t code = 0;    ///< StatusCode of this rank's first error
     std::uint32_t fatal = 0;  ///< the error ends the writer, not just this dump
     std::uint32_t has_dump = 0;
+    std::uint32_t has_puts = 0;
     std::uint32_t boxes_changed = 0;  ///< since the last dump
     std::uint64_t iteration = 0;
     std::uint64_t definitions = 0;      ///< hash of all define_field calls
@@ -124,6 +165,7 @@ struct Hello {
     std::uint64_t image_pending = 0;    ///< rank 0: the last image is not flushed yet
     std::uint64_t tree_end = 0;         ///< Tree::end(), the same on all ranks
     std::uint64_t tree_changed = 0;     ///< Tree::changed()
+    std::uint64_t spoiled = 0;          ///< nothing may be committed any more
 };
 
 }  // namespace caesura::writer
@@ -132,11 +174,19 @@ namespace caesura {
 
 struct Writer::Impl {
     Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
-         std::uint64_t budget_bytes);
+         std::uint64_t budget_bytes, std::shared_ptr<writer::Experience> past);
     ~Impl();
 
     // ---- set-up (create.cpp, calibration.cpp)
+    /// Collective. @param target  null: a file of the Writer's own, made here.
+    static Result<std::unique_ptr<Impl>> make(const std::string& path,
+                                              std::unique_ptr<Communicator> communicator,
+                                              WriterOptions options,
+                                              std::shared_ptr<writer::Experience> experience,
+                                              const writer::TargetFile* target);
     Status open_file();
+    Status take_file(const writer::TargetFile& target);
+    void note_definition(const std::string& definition);
     Status load_calibration();
     Status share_node(std::unique_ptr<Communicator> ranks);
 
@@ -146,6 +196,7 @@ struct Writer::Impl {
 
     // ---- iterations and puts (writer.cpp, put.cpp)
     void begin_iteration(std::uint64_t number, std::string_view label);
+    void next_round();
     void enter(Lane lane);
     void leave(Lane lane, double begin_s);
     void begin_dump(const writer::DumpTime& time);
@@ -173,9 +224,11 @@ struct Writer::Impl {
     Status exchange_boxes(Assembly& assembly, bool boxes_changed);
     Status lay_out(Assembly& assembly, std::vector<std::vector<writer::RankBox>> boxes);
     Status make_codecs(Assembly& assembly);
+    Result<std::shared_ptr<const BlockCodec>> codec_of(writer::FieldState& field,
+                                                       const ErrorBound& bound) const;
     Status move_pieces(Assembly& assembly);
     Status keep_pieces(Assembly& assembly, const std::vector<Communicator::Bytes>& received);
-    void make_jobs(Assembly& assembly);
+    Status make_jobs(Assembly& assembly);
     run::Piece locate(const Assembly& assembly, std::uint32_t field,
                       const writer::LayoutPiece& piece) const;
     void describe(Assembly& assembly);
@@ -185,6 +238,12 @@ struct Writer::Impl {
     void reserve(Assembly& assembly);
     void submit(Assembly& assembly, std::uint64_t address);
     std::uint64_t begin_of_stripe(std::uint64_t end);
+
+    // ---- of an application's file alone (foreign.cpp)
+    Status fix_pipeline(writer::FieldState& field) const;
+    Status finish_what_is_needed(const Assembly& assembly);
+    Status add_background(std::uint32_t field, const writer::OwnedChunk& chunk, run::Job& job);
+    void count_superseded();
 
     // ---- finished work (harvest.cpp)
     void harvest();
@@ -198,6 +257,7 @@ struct Writer::Impl {
     void send_counts(writer::Packer& packer);
     void take_counts(writer::Unpacker& unpacker);
     Status gather_counts();
+    Status keep_counted(std::vector<writer::FieldState*>& sharing);
     Status agree_on_tables();
 
     // ---- overflow and commit (commit.cpp)
@@ -208,9 +268,11 @@ struct Writer::Impl {
 
     // ---- close.cpp
     Status close();
-    Status close_rounds();
+    Status finish_dumps();
+    Status finishing_rounds(bool closing);
     void finish_traces();
 
+    WriterReport make_report();
     double now_s() const { return clock.now_s(); }
     void say(const std::string& text) const;
     void trace_application(const char* kind, std::string name, double begin_s);
@@ -218,6 +280,7 @@ struct Writer::Impl {
     /// Does this rank make dumps part of the tree? So does rank 0 at least.
     bool builds() const { return rank == 0 || tree->records_on_all_ranks(); }
 
+    std::shared_ptr<writer::Experience> experience;  // used by all that follows
     std::string path;
     std::unique_ptr<Communicator> comm;
     WriterOptions options;
@@ -227,11 +290,13 @@ struct Writer::Impl {
     // Memory outlives the executor, whose jobs hold buffers.
     base::MemoryBudget budget;
     base::BufferPool pool;
-    std::unique_ptr<store::SharedFile> file;
-    std::unique_ptr<writer::Tree> own_tree;  // unless the file is somebody else's
+    std::unique_ptr<store::SharedFile> own_file;  // unless it is somebody else's
+    store::SharedFile* file = nullptr;
+    std::unique_ptr<writer::Tree> own_tree;  // likewise
     writer::Tree* tree = nullptr;            // what dumps become part of
     std::vector<writer::FieldState> fields;
     std::uint64_t definitions_hash = 0;
+    writer::Background background;
 
     // The open iteration.
     bool in_iteration = false;
@@ -245,6 +310,7 @@ struct Writer::Impl {
 
     // Everything on its way.
     std::deque<writer::InFlight> in_flight;
+    std::uint64_t first_dump = 0;       // of this Writer
     std::uint64_t next_dump = 0;        // number of the next dump
     std::uint64_t gathered_dumps = 0;   // records of dumps before this are on rank 0
     std::uint64_t committed_dumps = 0;  // known to be committed, the same on all ranks
@@ -267,13 +333,14 @@ struct Writer::Impl {
     bool may_build = true;          // no image is being flushed
     bool flush_expected = false;    // the tree has not been told of its last image
     bool tree_changed = false;      // there is something to commit even without a dump
+    bool spoiled = false;           // what the caller had to write itself is not in the file
+    std::uint64_t agreed_end = 0;   // of the file: nothing in use lies at or beyond it
 
     Status failed;  // sticky; the same code on all ranks
     bool comm_failed = false;
+    bool ending = false;  // no more dumps
     bool closed = false;
 
-    std::optional<predict::Profile> profile;  // measured on this class of machines
-    predict::WriteModel write_model;
     WriterReport totals;
     writer::Outcomes outcomes;
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};
@@ -283,7 +350,6 @@ struct Writer::Impl {
     std::unique_ptr<Communicator> node_ranks;    // of this node, if they write for each other
     std::unique_ptr<run::NodeShare> node_share;  // likewise
     std::unique_ptr<run::Executor> executor;     // its threads use everything above
-    run::Listener listener;                      // hears of the application for the executor
 };
 
 }  // namespace caesura

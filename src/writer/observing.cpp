@@ -76,7 +76,7 @@ void Writer::Impl::read_binding(Communicator* node) {
 
 // What was seen since begin_iteration becomes obstacles of this iteration, and part of the account.
 void Writer::Impl::settle_observation(double now_s) {
-    listener.end();
+    experience->listener.end();
     run::Observer& observer = executor->observer();
     observer.settle(now_s, run::observation::anybody_watches(), workers_have_a_core);
     const run::Seen& seen = observer.seen();

@@ -109,7 +109,8 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
                          Ownership own) {
     const double begin_s = now_s();
     const auto refuse = [&](Status status) {
-        if (open_dump && open_dump->error.ok()) open_dump->error = status;
+        // What an application's write says to it concerns nobody else.
+        if (own_tree && open_dump && open_dump->error.ok()) open_dump->error = status;
         return status;
     };
     if (!failed.ok()) return {StatusCode::cancelled, "an earlier error: " + failed.message()};
@@ -141,7 +142,7 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
         else
             widen_range<double>(put.data, box.extent.count(), put.min, put.max);
     }
-    open_dump->puts.push_back(put);
+    open_dump->add(put);
     totals.put_s += now_s() - begin_s;
     trace_application("put", state.name, begin_s);
     return {};

@@ -73,6 +73,7 @@ Layout make_sparse_layout(const SparseGrid& spec, std::vector<RankBox> boxes, in
         OwnedChunk owned{number, chunk.box, spec.extendable ? spec.chunk : inside.extent,
                          std::move(chunk.pieces)};
         owned.inside = inside.extent;
+        layout.may_be_open |= owned.pieces[0].part.extent != inside.extent;
         if (!give_to_owner(layout, std::move(owned), rank)) continue;
         layout.mine.back().covered = covers(layout.mine.back().pieces, inside, map);
     }

@@ -42,6 +42,20 @@ void Writer::Impl::describe(Assembly& assembly) {
     store::DumpManifest& manifest = assembly.manifest;
     manifest.dump = next_dump;
     manifest.iteration = iteration;
+    if (!own_tree) {  // the application says all else
+        manifest.tree = store::TreeOwner::application;
+        for (const Assembly::FieldDump& dumped : assembly.fields) {
+            const writer::FieldState& field = fields[dumped.field];
+            manifest.datasets.push_back({field.name,
+                                         field.dtype,
+                                         field.shape,
+                                         field.dataset->chunk,
+                                         field.dataset->pipeline,
+                                         {}});
+        }
+        if (rank == 0) assembly.manifest_text = store::encode_manifest(manifest);
+        return;
+    }
     manifest.root = writer::root_attributes(options);
     manifest.groups = {writer::iteration_group(iteration, open_dump->time)};
     for (const Assembly::FieldDump& dumped : assembly.fields) {
@@ -98,11 +112,11 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
 void Writer::Impl::plan_jobs(Assembly& assembly) {
     const double begin_s = now_s();
     run::DumpTask& task = *assembly.task;
-    task.write_cost = writer::cost_of(write_model);
+    task.write_cost = writer::cost_of(experience->write_model);
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         task.jobs[i].expected_compress_s = assembly.compress_s[i];
-        task.jobs[i].expected_write_s =
-            write_model.predict_s(static_cast<std::uint64_t>(assembly.predicted[i].mean));
+        task.jobs[i].expected_write_s = experience->write_model.predict_s(
+            static_cast<std::uint64_t>(assembly.predicted[i].mean));
     }
     task.compress_order.resize(task.n_jobs);
     std::iota(task.compress_order.begin(), task.compress_order.end(), 0u);
@@ -176,6 +190,10 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
     flight.iteration = iteration;
     flight.manifest = std::move(assembly.manifest);
     flight.task = &task;
+    for (const Assembly::FieldDump& dumped : assembly.fields) {
+        flight.fields.push_back(dumped.field);
+        if (auto& dataset = fields[dumped.field].dataset) dataset->dumps_end = next_dump + 1;
+    }
     flight.features = std::move(assembly.features);
     flight.job_fields = std::move(assembly.job_fields);
     in_flight.push_back(std::move(flight));
@@ -195,6 +213,8 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
     const bool changed = std::any_of(all.begin(), all.end(),
                                      [](const auto& theirs) { return theirs.boxes_changed != 0; });
     if (Status status = exchange_boxes(assembly, changed); !status.ok()) return status;
+    if (Status status = finish_what_is_needed(assembly); !status.ok()) return status;
+    end = std::max(end, agreed_end);  // its commits may have added to the tree
     Status mine = agree_on_tables();
     if (comm_failed) return mine;
     // From here on an error is local: it is carried to the last exchange, so that nobody waits.
@@ -205,7 +225,9 @@ Status Writer::Impl::assemble(const std::vector<writer::Hello>& all, std::uint64
     }
     try {
         if (mine.ok()) {
-            make_jobs(assembly);
+            mine = make_jobs(assembly);
+        }
+        if (mine.ok()) {
             predict_jobs(assembly);
             if (builds()) describe(assembly);
             reserve(assembly);

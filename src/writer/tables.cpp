@@ -10,6 +10,9 @@
 //  - All ranks code a dataset with the same set, which lies in its cd_values.
 //  - At most 64 ranks count, evenly spaced: what rank 0 receives does not grow with
 //    the run.
+//  - The cd_values of an application's dataset are fixed when it is created, with the newest set
+//  that
+//    there was: what its blocks say is for the next of its kind (experience.hpp).
 //  - Counts are advice. What is lost of them costs a little space, never a value.
 #include <array>
 
@@ -39,7 +42,8 @@ void Writer::Impl::count_block(writer::FieldState& field,
 }
 
 void Writer::Impl::send_counts(writer::Packer& packer) {
-    if (rank == 0 || closed) return;  // rank 0's are where they belong
+    if (rank == 0) return;           // they are where they belong
+    if (closed && own_tree) return;  // nobody will need them
     for (std::uint32_t f = 0; f < fields.size(); ++f) {
         if (fields[f].counted.empty()) continue;
         packer.put(f);
@@ -72,6 +76,23 @@ Status Writer::Impl::gather_counts() {
     return {};
 }
 
+// An application may have thousands of datasets, of which few were dumped: rank 0 says which.
+Status Writer::Impl::keep_counted(std::vector<writer::FieldState*>& sharing) {
+    std::vector<std::uint8_t> counted(sharing.size());
+    for (std::size_t i = 0; i < sharing.size() && rank == 0; ++i)
+        counted[i] = !sharing[i]->counted.empty();
+    const Status sent = comm->broadcast(std::as_writable_bytes(std::span(counted)), 0);
+    if (!sent.ok()) {
+        comm_failed = true;
+        return failed = sent;
+    }
+    std::vector<writer::FieldState*> kept;
+    for (std::size_t i = 0; i < sharing.size(); ++i)
+        if (counted[i]) kept.push_back(sharing[i]);
+    sharing = std::move(kept);
+    return {};
+}
+
 // Collective where all ranks know that there may be something new.
 Status Writer::Impl::agree_on_tables() {
     std::vector<writer::FieldState*> sharing;
@@ -79,12 +100,15 @@ Status Writer::Impl::agree_on_tables() {
         if (shares_tables(field)) sharing.push_back(&field);
     if (!new_counts || sharing.empty()) return {};
     new_counts = false;
+    if (!own_tree)
+        if (Status kept = keep_counted(sharing); !kept.ok()) return kept;
     std::vector<SentSet> sets(sharing.size());
     for (std::size_t i = 0; i < sharing.size() && rank == 0; ++i) {
         writer::FieldState& field = *sharing[i];
-        if (!field.counted.empty()) field.tables = field.counted.train();
+        if (!field.counted.empty()) field.newest_tables = field.counted.train();
+        if (!field.dataset) field.tables = field.newest_tables;
         field.counted = TableStatistics();
-        const auto bytes = field.tables.bytes();
+        const auto bytes = field.newest_tables.bytes();
         sets[i].length = bytes.size();
         std::copy(bytes.begin(), bytes.end(), sets[i].bytes.begin());
     }
@@ -98,7 +122,8 @@ Status Writer::Impl::agree_on_tables() {
         const std::size_t length = std::min<std::uint64_t>(sets[i].length, sets[i].bytes.size());
         auto tables = TableSet::parse(std::span(sets[i].bytes).first(length));
         if (!tables.ok()) return tables.status().with_context("field '" + sharing[i]->name + "'");
-        sharing[i]->tables = std::move(*tables);
+        sharing[i]->newest_tables = std::move(*tables);
+        if (!sharing[i]->dataset) sharing[i]->tables = sharing[i]->newest_tables;
     }
     return {};
 }

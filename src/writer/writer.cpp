@@ -49,12 +49,10 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
 
     impl_->fields.emplace_back(name, dtype, shape, bound, codec, options,
-                               impl_->profile ? &*impl_->profile : nullptr);
-    const std::string definition =
-        fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
-                    static_cast<int>(bound.kind), bound.value, codec.name);
-    impl_->definitions_hash =
-        impl_->definitions_hash * 1099511628211u + std::hash<std::string>{}(definition);
+                               impl_->experience->of_field(name, codec, dtype, {}));
+    impl_->note_definition(fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype),
+                                       to_string(shape), static_cast<int>(bound.kind), bound.value,
+                                       codec.name));
     return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
 }
 
@@ -64,7 +62,7 @@ Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) 
 }
 
 std::optional<std::uint64_t> Writer::committed() const {
-    if (impl_->committed_dumps == 0) return std::nullopt;
+    if (impl_->committed_dumps == impl_->first_dump) return std::nullopt;
     const auto found = impl_->iteration_of_dump.find(impl_->committed_dumps - 1);
     return found == impl_->iteration_of_dump.end() ? std::nullopt
                                                    : std::optional<std::uint64_t>(found->second);
@@ -80,29 +78,7 @@ bool Writer::released(std::uint64_t iteration) const {
 
 Status Writer::close() { return impl_->close(); }
 
-WriterReport Writer::report() const {
-    impl_->harvest();
-    WriterReport report = impl_->totals;
-    const run::ExecutorCounters counters = impl_->executor->counters();
-    report.compress_s = counters.compress_s;
-    report.write_s = counters.write_s;
-    report.writes = counters.writes;
-    report.plan_s += counters.plan_s;
-    report.replans = counters.replans;
-    report.compress_interference_s = counters.compress_interference_s;
-    report.planned_dumps = impl_->outcomes.dumps();
-    report.planned_end_s = impl_->outcomes.planned_end_s();
-    report.actual_end_s = impl_->outcomes.actual_end_s();
-    report.planned_iteration_s = impl_->outcomes.planned_iteration_s();
-    report.actual_iteration_s = impl_->outcomes.actual_iteration_s();
-    report.plan_deviation = impl_->outcomes.deviation();
-    report.helped_blocks = counters.helped_blocks;
-    report.helped_bytes = counters.helped_bytes;
-    report.taken_back_blocks = counters.taken_back_blocks;
-    report.spare_bytes = impl_->free_space.bytes();
-    report.peak_memory_bytes = impl_->budget.peak_bytes();
-    return report;
-}
+WriterReport Writer::report() const { return impl_->make_report(); }
 
 // --------------------------------------------------------------------------------- Iteration
 
@@ -171,22 +147,36 @@ void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label)
     if (!std::exchange(first_begun, true)) expect_snapshots();
     iteration = number;
     iteration_begin_s = now_s();
-    listener.end();
+    experience->listener.end();
     executor->observer().begin_iteration(iteration_begin_s, label);
     outcomes.iteration_began(iteration_begin_s);
-    listener.begin(*executor);
+    experience->listener.begin(*executor);
+}
+
+// Of an application's file: from here to the next hand-over. The iteration may have begun with
+// another file's.
+void Writer::Impl::next_round() {
+    if (ending || closed) return;
+    in_iteration = true;
+    iteration = next_dump;
+    open_dump.emplace();
+    run::Observer& observer = executor->observer();
+    const double begin_s = now_s();
+    if (!observer.running()) observer.begin_iteration(begin_s);
+    outcomes.iteration_began(begin_s);
+    experience->listener.begin(*executor);
 }
 
 void Writer::Impl::enter(Lane lane) {
     const auto which =
         lane == Lane::compress ? run::Observer::Lane::compress : run::Observer::Lane::write;
-    listener.moved_here();
+    experience->listener.moved_here();
     executor->enter(which);
 }
 
 void Writer::Impl::leave(Lane lane, double begin_s) {
     const bool write = lane == Lane::write;
-    listener.moved_here();
+    experience->listener.moved_here();
     executor->leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress);
     trace_application("obstacle", write ? "write" : "compress", begin_s);
 }
@@ -206,6 +196,35 @@ void Writer::Impl::begin_dump(const writer::DumpTime& time) {
     if (!open_dump) open_dump.emplace();
     expect_no_snapshots();
     open_dump->time = time;
+}
+
+WriterReport Writer::Impl::make_report() {
+    harvest();
+    WriterReport report = totals;
+    const run::ExecutorCounters counters = executor->counters();
+    report.compress_s = counters.compress_s;
+    report.write_s = counters.write_s;
+    report.writes = counters.writes;
+    report.plan_s += counters.plan_s;
+    report.replans = counters.replans;
+    report.compress_interference_s = counters.compress_interference_s;
+    report.planned_dumps = outcomes.dumps();
+    report.planned_end_s = outcomes.planned_end_s();
+    report.actual_end_s = outcomes.actual_end_s();
+    report.planned_iteration_s = outcomes.planned_iteration_s();
+    report.actual_iteration_s = outcomes.actual_iteration_s();
+    report.plan_deviation = outcomes.deviation();
+    report.helped_blocks = counters.helped_blocks;
+    report.helped_bytes = counters.helped_bytes;
+    report.taken_back_blocks = counters.taken_back_blocks;
+    report.spare_bytes = free_space.bytes();
+    report.peak_memory_bytes = budget.peak_bytes();
+    return report;
+}
+
+// What must be the same on all ranks comes to one number.
+void Writer::Impl::note_definition(const std::string& definition) {
+    definitions_hash = definitions_hash * 1099511628211u + std::hash<std::string>{}(definition);
 }
 
 void Writer::Impl::say(const std::string& text) const {

@@ -1,0 +1,46 @@
+#include "writer/experience.hpp"
+
+#include <fmt/format.h>
+
+namespace caesura::writer {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Every run of digits becomes one mark.
+std::string without_numbers(const std::string& path) {
+    std::string out;
+    for (const char c : path)
+        if (!is_digit(c))
+            out += c;
+        else if (out.empty() || out.back() != '#')
+            out += '#';
+    return out;
+}
+
+}  // namespace
+
+FieldModels& Experience::of_field(const std::string& path, const CodecSpec& codec, DType dtype,
+                                  const Shape& chunk) {
+    const std::string kind =
+        fmt::format("|{}|{}|{}", codec.name, to_string(dtype), to_string(chunk));
+    const std::string key = path + kind;
+    std::string& newest = newest_[without_numbers(path) + kind];
+    const auto known = fields_.find(key);
+    if (known != fields_.end()) {
+        newest = key;
+        return known->second;
+    }
+    // Fields of a Writer's own file have names for life: what differs is another field.
+    const auto alike = chunk.rank() > 0 ? fields_.find(newest) : fields_.end();
+    FieldModels models =
+        alike != fields_.end()
+            ? alike->second
+            : FieldModels{predict::SizeModel(codec.name, dtype),
+                          predict::CompressModel(codec.name, dtype, profile ? &*profile : nullptr),
+                          TableSet()};
+    newest = key;
+    return fields_.emplace(key, std::move(models)).first->second;
+}
+
+}  // namespace caesura::writer

@@ -1,0 +1,48 @@
+// What has been learned about an application, its fields and its disk: what predictions start from.
+// It outlives a Writer, because an application that makes a file for each dump makes a Writer for
+// each: the next one goes on where the last one was.
+//
+// Invariants:
+//  - Shared by Writers of one application's thread and one group of ranks. Table sets and whether a
+//    calibration was looked for are the same on all ranks; all else is each rank's own.
+//  - Models stay where they are while the Experience lives.
+//  - Iterations belong to the application, not to a file: each is the time between two hand-overs
+//    of any Writer that shares the Experience.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "caesura/predict.hpp"
+#include "caesura/writer.hpp"
+#include "run/observation.hpp"
+#include "run/observer.hpp"
+
+namespace caesura::writer {
+
+/// Of one field.
+struct FieldModels {
+    predict::SizeModel sizes;      ///< learned from this rank's finished blocks
+    predict::CompressModel times;  ///< the same for durations
+    TableSet tables;               ///< the newest that was agreed
+};
+
+struct Experience {
+    /// What is known of a field. A path that is new, as that of each step's group is, starts from
+    /// the newest that differs from it in numbers only ("/step_12/rho", "/step_13/rho").
+    /// @param chunk  rank 0 if it is not fixed; models of other chunks say nothing about these.
+    FieldModels& of_field(const std::string& path, const CodecSpec& codec, DType dtype,
+                          const Shape& chunk);
+
+    run::Observer observer;
+    run::Listener listener;
+    bool calibration_read = false;
+    std::optional<predict::Profile> profile;  ///< measured on this class of machines
+    predict::WriteModel write_model;
+
+  private:
+    std::map<std::string, FieldModels> fields_;
+    std::map<std::string, std::string> newest_;  ///< by key without numbers: its last full key
+};
+
+}  // namespace caesura::writer

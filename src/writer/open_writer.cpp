@@ -1,0 +1,156 @@
+#include "writer/open_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "writer/impl.hpp"
+
+namespace caesura::writer {
+namespace {
+
+Status check(const DatasetDefinition& dataset) {
+    const auto bad = [&](std::string_view what) {
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("dataset {}: {}", dataset.path, what)};
+    };
+    if (dataset.dtype != float32 && dataset.dtype != float64)
+        return bad("dtype must be float32 or float64");
+    if (dataset.dims.rank() < 1 || dataset.chunk.rank() != dataset.dims.rank())
+        return bad("dims and chunk need 1 to 4 axes, the same for both");
+    for (int axis = 0; axis < dataset.chunk.rank(); ++axis)
+        if (dataset.chunk[axis] == 0)
+            return bad(fmt::format("chunk {} is empty", to_string(dataset.chunk)));
+    return validate(dataset.bound).with_context("dataset " + dataset.path);
+}
+
+}  // namespace
+
+Result<std::vector<int>> fold_axes(std::span<const std::uint64_t> dims,
+                                   std::span<const std::uint64_t> most_dims) {
+    std::vector<int> kept;
+    std::size_t too_many = dims.size() - std::min<std::size_t>(dims.size(), k_max_rank);
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (too_many > 0 && dims[axis] == 1 && most_dims[axis] == 1)
+            --too_many;
+        else
+            kept.push_back(static_cast<int>(axis));
+    }
+    if (too_many == 0) return kept;
+    return Status{StatusCode::unsupported,
+                  fmt::format("{} axes, {} of them more than the {} possible even without those of "
+                              "extent 1 that never grow",
+                              dims.size(), too_many, k_max_rank)};
+}
+
+OpenWriter::OpenWriter(std::unique_ptr<Writer::Impl> impl) : impl_(std::move(impl)) {}
+OpenWriter::~OpenWriter() = default;
+
+Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
+                                                     std::unique_ptr<Communicator> communicator,
+                                                     WriterOptions options,
+                                                     std::shared_ptr<Experience> experience,
+                                                     Background background) {
+    auto impl = Writer::Impl::make(target.file.path(), std::move(communicator), std::move(options),
+                                   std::move(experience), &target);
+    if (!impl.ok()) return impl.status();
+    (*impl)->background = std::move(background);
+    (*impl)->next_round();
+    return std::unique_ptr<OpenWriter>(new OpenWriter(std::move(*impl)));
+}
+
+Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
+    if (Status status = check(dataset); !status.ok()) return status;
+    const bool known = std::any_of(impl_->fields.begin(), impl_->fields.end(),
+                                   [&](const FieldState& f) { return f.name == dataset.path; });
+    if (known)
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("dataset {} is defined already", dataset.path)};
+    FieldModels& models =
+        impl_->experience->of_field(dataset.path, dataset.codec, dataset.dtype, dataset.chunk);
+    FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec, {},
+                     models);
+    field.tables = models.tables;
+    field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
+    if (Status made = impl_->fix_pipeline(field); !made.ok()) return made;
+    impl_->fields.push_back(std::move(field));
+    impl_->note_definition(fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path,
+                                       to_string(dataset.dtype), to_string(dataset.dims),
+                                       to_string(dataset.chunk), dataset.codec.name,
+                                       static_cast<int>(dataset.bound.kind), dataset.bound.value));
+    return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
+}
+
+std::span<const FilterSpec> OpenWriter::pipeline(Field field) const {
+    return impl_->fields[field.index].dataset->pipeline;
+}
+
+Status OpenWriter::resize(Field field, const Shape& dims) {
+    if (field.index >= impl_->fields.size())
+        return {StatusCode::invalid_argument, fmt::format("no dataset {}", field.index)};
+    FieldState& state = impl_->fields[field.index];
+    const auto bad = [&](std::string_view why) {
+        return Status{StatusCode::invalid_argument, fmt::format("dataset {}: cannot become {}: {}",
+                                                                state.name, to_string(dims), why)};
+    };
+    if (dims.rank() != state.shape.rank()) return bad("the number of axes is another");
+    const auto& puts = impl_->open_dump->puts;
+    if (std::any_of(puts.begin(), puts.end(), [&](auto& p) { return p.field == field.index; }))
+        return bad("something put before is not handed over yet");
+    state.shape = dims;
+    impl_->note_definition(fmt::format("{}|{}", state.name, to_string(dims)));
+    return {};
+}
+
+Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own) {
+    return impl_->put(field, box, data, dtype, own);
+}
+
+bool OpenWriter::pending() const { return impl_->open_dump && !impl_->open_dump->puts.empty(); }
+
+Status OpenWriter::end(const Status& mine) {
+    if (!mine.ok()) {
+        impl_->executor->report(mine);
+        impl_->spoiled = true;
+    }
+    const Status status = impl_->end_iteration();
+    impl_->next_round();
+    return status;
+}
+
+Status OpenWriter::flush(const Status& mine) {
+    const Status status = end(mine);
+    const Status finished = impl_->finish_dumps();
+    return status.ok() ? finished : status;
+}
+
+Status OpenWriter::begin_close(const Status& mine) {
+    if (impl_->ending) return impl_->failed;
+    const Status status = end(mine);
+    impl_->ending = true;
+    impl_->open_dump.reset();
+    impl_->in_iteration = false;  // of this file; the application's goes on
+    return status;
+}
+
+bool OpenWriter::finished() const {
+    impl_->harvest();
+    return !impl_->executor->flush_running() &&
+           std::none_of(impl_->in_flight.begin(), impl_->in_flight.end(),
+                        [](const InFlight& dump) { return dump.task != nullptr; });
+}
+
+Status OpenWriter::close() {
+    if (!impl_->closed && !impl_->ending) {
+        const Status status = begin_close();
+        const Status closed = impl_->close();
+        return status.ok() ? closed : status;
+    }
+    return impl_->close();
+}
+
+std::uint64_t OpenWriter::committed_dumps() const { return impl_->committed_dumps; }
+std::uint64_t OpenWriter::next_dump() const { return impl_->next_dump; }
+WriterReport OpenWriter::report() const { return impl_->make_report(); }
+
+}  // namespace caesura::writer

@@ -1,0 +1,127 @@
+// A Writer inside somebody else's HDF5 file: blocks of datasets that an application makes, placed
+// in a tree that the application's calls change too. The HDF5 VOL connector stands on it; it is not
+// part of the public interface.
+//
+// | call                        | collective | communicates | may wait                       |
+// |-----------------------------|------------|--------------|--------------------------------|
+// | make                        | yes        | yes          | for the other ranks            |
+// | define, resize              | same order | no           | no                             |
+// | put                         | no         | no           | at the memory budget only      |
+// | end, begin_close            | yes        | yes          | for the other ranks; see end() |
+// | finished, committed, report | no         | no           | no                             |
+// | flush, close                | yes        | yes          | until all is committed         |
+//
+// Invariants:
+//  - Boxes need not tile a dataset. Where they overlap within one dump the lowest rank wins, of one
+//    rank's the later put; a later dump wins over an earlier one.
+//  - A block that is written again gets a new place, and its old bytes stay unused
+//    (WriterReport::superseded_bytes).
+//  - One thread, the application's, for all calls. Destructors never communicate.
+//  - `recover` drops and reports what is not committed: the application alone can complete it.
+//
+// Iterations: one lasts from a hand-over (end, begin_close) to the next of any OpenWriter that
+// shares the Experience; the application need not mark them.
+#pragma once
+
+#include <functional>
+
+#include "caesura/writer.hpp"
+#include "writer/experience.hpp"
+#include "writer/tree.hpp"
+
+namespace caesura::writer {
+
+/// The file of the calling rank. What is referred to outlives the OpenWriter.
+struct TargetFile {
+    store::SharedFile& file;
+    Tree& tree;
+    /// Number of the next dump: of those that the file holds already, all are below it. The same on
+    /// all ranks.
+    std::uint64_t next_dump = 0;
+};
+
+struct DatasetDefinition {
+    /// Comes back as DatasetSpec::path: the caller tells its datasets apart by it.
+    std::string path;
+    DType dtype = float32;
+    Shape dims;   ///< 1 to 4 axes; see fold_axes() for more
+    Shape chunk;  ///< as many, each >= 1; may exceed the dims
+    CodecSpec codec = {};
+    ErrorBound bound = lossless();
+    /// The dims may grow: blocks at the edges are stored whole, see SparseGrid.
+    bool extendable = false;
+    std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
+};
+
+/// The content that blocks keep where nothing was put.
+///
+/// @param part    of the dataset: the chunk `chunk` (row-major number), as far as it lies inside
+///                the dims.
+/// @param values  to be filled with its values of before, dense, C order.
+/// @return  false: there was nothing, the fill value is right. Errors cost the dump.
+/// Called inside end() on the application's thread, by the rank that has the chunk, after all
+/// earlier dumps with the dataset have been given to the tree and lie in the file.
+using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, const Box& part,
+                                              std::span<std::byte> values)>;
+
+class OpenWriter {
+  public:
+    /// Collective. @param options  what has to do with the file itself or with openPMD is passed
+    /// over (path names, author, root attributes); codec and bound are those of definitions.
+    /// @param experience  null: nothing is known.  @param background  may be empty: fill values.
+    /// Errors: invalid_argument (options), io; on all ranks.
+    static Result<std::unique_ptr<OpenWriter>> make(const TargetFile& target,
+                                                    std::unique_ptr<Communicator> communicator,
+                                                    WriterOptions options,
+                                                    std::shared_ptr<Experience> experience,
+                                                    Background background);
+    ~OpenWriter();
+
+    /// At any time. Errors: invalid_argument (dtype, shapes, bound; a path defined before),
+    /// unsupported (plugin missing; a bound that is relative to the range, which is not known yet,
+    /// with a codec whose pipeline would depend on it).
+    Result<Field> define(const DatasetDefinition& dataset);
+    /// The filter pipeline that the dataset must be created with; valid until the next define().
+    std::span<const FilterSpec> pipeline(Field field) const;
+    /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).
+    /// Errors: invalid_argument.
+    Status resize(Field field, const Shape& dims);
+
+    /// As Dump::put_bytes. An error concerns this put alone: what others have put is written.
+    Status put(Field field, const Box& box, const void* data, DType dtype,
+               Ownership own = Ownership::copy);
+    /// Is there anything that end() has not handed over yet?
+    bool pending() const;
+    /// Hand over what was put since the last call, on any rank; commit what has become durable.
+    /// Where a block is to keep content of a dump that is not committed yet, all dumps before are
+    /// finished first.
+    /// @param mine  an error of the caller, after which nothing may be committed any more (its own
+    ///              raw data are not in the file). It becomes everybody's.
+    Status end(const Status& mine = {});
+    /// end(), and until all dumps are committed.
+    Status flush(const Status& mine = {});
+    /// end(), and no more dumps: the lanes go on by themselves.
+    Status begin_close(const Status& mine = {});
+    /// Has this rank's work been done, so that close() need not wait for it?
+    bool finished() const;
+    /// Finishes everything and commits. Returns the first error; further calls return it again.
+    Status close();
+
+    /// Dumps before this number are committed, as agreed at the last collective call.
+    std::uint64_t committed_dumps() const;
+    std::uint64_t next_dump() const;
+    WriterReport report() const;
+
+  private:
+    explicit OpenWriter(std::unique_ptr<Writer::Impl> impl);
+    std::unique_ptr<Writer::Impl> impl_;
+};
+
+/// A dataset of more than four axes as one of four: axes of extent 1 are left out, the first ones
+/// first. Chunk numbers and the order of values stay what they are.
+/// @param dims, most_dims  of the same length; an axis may become as long as most_dims says.
+/// @return  the axes that are kept, ascending. Errors: unsupported (more than four are left).
+Result<std::vector<int>> fold_axes(std::span<const std::uint64_t> dims,
+                                   std::span<const std::uint64_t> most_dims);
+
+}  // namespace caesura::writer

@@ -1,0 +1,220 @@
+// An application's HDF5 file written through an OpenWriter is what its writes would have made of a
+// plain array: read back with stock HDF5.
+#include "writer/open_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "application_file.hpp"
+#include "decompositions.hpp"
+#include "stock_reader.hpp"
+
+namespace caesura::writer {
+namespace {
+
+using testing::ApplicationFile;
+using testing::require;
+
+class OpenWriterTest : public ::testing::Test {
+  protected:
+    std::string path_ = ::testing::TempDir() + "caesura_open_" + std::to_string(::getpid()) + ".h5";
+    void TearDown() override { std::filesystem::remove(path_); }
+};
+
+std::uint64_t number_in(const Shape& dims, const Shape& position) {
+    std::uint64_t index = 0;
+    for (int axis = 0; axis < dims.rank(); ++axis) index = index * dims[axis] + position[axis];
+    return index;
+}
+
+Shape position_in(const Box& box, std::uint64_t i) {
+    Shape position = box.offset;
+    for (int axis = box.extent.rank() - 1; axis >= 0; --axis) {
+        position[axis] += i % box.extent[axis];
+        i /= box.extent[axis];
+    }
+    return position;
+}
+
+/// One random program: datasets, and what each rank writes to them in each dump.
+struct Program {
+    struct Dataset {
+        DatasetDefinition definition;
+        Shape most_dims;
+        std::vector<double> values;  ///< the reference: a plain array
+    };
+    struct Write {
+        int rank;
+        std::size_t dataset;
+        Box box;
+        std::vector<double> values;
+    };
+    struct Dump {
+        std::vector<std::pair<std::size_t, Shape>> resized;
+        std::vector<Write> writes;  ///< ascending by rank
+        bool flushed = false;
+    };
+
+    Program(unsigned seed, int n_ranks) : random(seed), ranks(n_ranks) {
+        const auto n = 1 + random() % 3;
+        for (std::size_t d = 0; d < n; ++d) add_dataset(d);
+        for (int i = 0; i < 4; ++i) add_dump();
+    }
+
+    void add_dataset(std::size_t number) {
+        Dataset dataset;
+        DatasetDefinition& the = dataset.definition;
+        const int axes = 1 + static_cast<int>(random() % 4);
+        const std::uint64_t longest[] = {3000, 60, 16, 8};
+        the.path = "/step_" + std::to_string(number) + "/any name: x=" + std::to_string(number);
+        the.dtype = random() % 2 ? float32 : float64;
+        the.dims = the.chunk = dataset.most_dims = Shape::filled(axes, 1);
+        the.extendable = random() % 2 == 0;
+        for (int axis = 0; axis < axes; ++axis) {
+            the.dims[axis] = 1 + random() % longest[axes - 1];
+            the.chunk[axis] = 1 + random() % the.dims[axis];
+            dataset.most_dims[axis] = the.extendable ? 2 * the.dims[axis] + 5 : the.dims[axis];
+        }
+        const double fill = random() % 2 ? 0.0 : 7.5;
+        const auto narrow = static_cast<float>(fill);
+        if (the.dtype == float32)
+            std::memcpy(the.fill.data(), &narrow, sizeof narrow);
+        else
+            std::memcpy(the.fill.data(), &fill, sizeof fill);
+        dataset.values.assign(the.dims.count(), fill);
+        fills.push_back(fill);
+        dims.push_back(the.dims);
+        datasets.push_back(std::move(dataset));
+    }
+
+    void add_dump() {
+        Dump dump;
+        dump.flushed = random() % 4 == 0;
+        for (std::size_t d = 0; d < datasets.size(); ++d)
+            if (datasets[d].definition.extendable && random() % 3 == 0) grow(d, dump);
+        for (int r = 0; r < ranks; ++r)
+            for (auto n = random() % 4; n > 0; --n) dump.writes.push_back(any_write(r));
+        // The lowest rank is seen, so it paints last.
+        for (int r = ranks; r-- > 0;)
+            for (const Write& write : dump.writes)
+                if (write.rank == r) paint(write);
+        dumps.push_back(std::move(dump));
+    }
+
+    void grow(std::size_t d, Dump& dump) {
+        const Shape before = dims[d];
+        for (int axis = 0; axis < before.rank(); ++axis)
+            dims[d][axis] += random() % (datasets[d].most_dims[axis] - before[axis] + 1);
+        std::vector<double> grown(dims[d].count(), fills[d]);
+        const Box old{Shape::filled(before.rank(), 0), before};
+        for (std::uint64_t i = 0; i < before.count(); ++i)
+            grown[number_in(dims[d], position_in(old, i))] = datasets[d].values[i];
+        datasets[d].values = std::move(grown);
+        dump.resized.emplace_back(d, dims[d]);
+    }
+
+    Write any_write(int rank) {
+        Write write{rank, random() % datasets.size(), {}, {}};
+        const Shape& whole = dims[write.dataset];
+        write.box = {whole, whole};
+        const bool all = random() % 6 == 0;
+        for (int axis = 0; axis < whole.rank(); ++axis) {
+            write.box.offset[axis] = all ? 0 : random() % whole[axis];
+            write.box.extent[axis] =
+                all ? whole[axis] : 1 + random() % (whole[axis] - write.box.offset[axis]);
+        }
+        const auto first = static_cast<double>(random() % 1000);
+        for (std::uint64_t i = 0; i < write.box.extent.count(); ++i)
+            write.values.push_back(first + 0.25 * static_cast<double>(i % 4096));
+        return write;
+    }
+
+    void paint(const Write& write) {
+        for (std::uint64_t i = 0; i < write.values.size(); ++i)
+            datasets[write.dataset]
+                .values[number_in(dims[write.dataset], position_in(write.box, i))] =
+                write.values[i];
+    }
+
+    std::mt19937 random;
+    int ranks;
+    std::vector<Dataset> datasets;
+    std::vector<Shape> dims;
+    std::vector<double> fills;
+    std::vector<Dump> dumps;
+};
+
+Status put(OpenWriter& writer, Field field, DType dtype, const Program::Write& write) {
+    if (dtype == float64) return writer.put(field, write.box, write.values.data(), dtype);
+    const std::vector<float> narrow(write.values.begin(), write.values.end());
+    return writer.put(field, write.box, narrow.data(), dtype);
+}
+
+/// The program on one rank.
+void play(const Program& program, const std::string& path, std::unique_ptr<Communicator> of_file,
+          std::unique_ptr<Communicator> of_writer) {
+    const int rank = of_file->rank();
+    ApplicationFile file(base::FileSystem::posix(), path, *of_file, true);
+    const auto name_of = [&](Field f) { return program.datasets[f.index].definition.path; };
+    const auto keep = [&](Field f, std::uint64_t, const Box& part, std::span<std::byte> values) {
+        return file.read(name_of(f), part, values);
+    };
+    WriterOptions options;
+    options.durable = false;
+    auto writer = OpenWriter::make(file.target(), std::move(of_writer), options, nullptr, keep);
+    require(writer.status());
+    OpenWriter& w = **writer;
+    std::vector<Field> fields;
+    for (const Program::Dataset& dataset : program.datasets) {
+        auto field = w.define(dataset.definition);
+        require(field.status());
+        file.create_dataset(dataset.definition, dataset.most_dims, w.pipeline(*field));
+        fields.push_back(*field);
+    }
+    for (std::size_t n = 0; n < program.dumps.size(); ++n) {
+        const Program::Dump& dump = program.dumps[n];
+        for (const auto& [d, dims] : dump.resized) {
+            file.resize(name_of(fields[d]), dims);
+            require(w.resize(fields[d], dims));
+        }
+        for (const Program::Write& write : dump.writes)
+            if (write.rank == rank)
+                require(put(w, fields[write.dataset],
+                            program.datasets[write.dataset].definition.dtype, write));
+        if (n + 1 == program.dumps.size())
+            require(w.begin_close());
+        else
+            require(dump.flushed ? w.flush() : w.end());
+    }
+    (void)w.finished();
+    require(w.close());
+    EXPECT_EQ(w.committed_dumps(), w.next_dump());
+}
+
+// Goal: any boxes, any overlaps, holes, rewritten and partly written chunks, datasets that grow, on
+// 1 to 4 ranks: a stock reader sees what the same writes make of a plain array.
+TEST_F(OpenWriterTest, random_programs_leave_what_they_would_on_plain_arrays) {
+    for (unsigned seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        constexpr int k_ranks[] = {1, 2, 4};
+        Program program(seed, k_ranks[seed % 3]);
+        testing::run_application(program.ranks, [&](auto of_file, auto of_writer) {
+            play(program, path_, std::move(of_file), std::move(of_writer));
+        });
+        for (std::size_t d = 0; d < program.datasets.size(); ++d) {
+            const auto read = testing::read_dataset(path_, program.datasets[d].definition.path);
+            ASSERT_EQ(read.shape,
+                      std::vector<std::uint64_t>(program.dims[d].data(),
+                                                 program.dims[d].data() + program.dims[d].rank()));
+            EXPECT_EQ(testing::broken(program.datasets[d].values, read.values, 0.0), "");
+        }
+        if (HasFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace caesura::writer
