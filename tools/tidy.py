@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "run": {"base", "codec", "block", "plan"},
     "device": {"base", "codec"},
     "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
-    "vol": {"base", "store", "writer"},
+    "vol": {"base", "store", "writer", "filter"},
     "transit": {"base", "writer", "device"},
     "capi": {"base", "writer", "run"},
     "pmpi": set(),

@@ -1,4 +1,5 @@
 // H5O: what can be done to an object of any kind.
+#include "vol/block_dataset.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/forward.hpp"
 
@@ -14,7 +15,10 @@ void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* k
         void* const under =
             H5VLobject_open(at.under, location, at.connector, kind, transfer, request_slot);
         opened->kind = *kind;
-        return adopt(std::move(opened), under);
+        opened->under = under;
+        if (under == nullptr) return nullptr;
+        if (*kind == H5I_DATASET && at.file != nullptr) attach_blocks(*opened);
+        return opened.release();
     });
 }
 
@@ -27,7 +31,8 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const
         const Object& from = object_of(source);
         CapturedFile* const into = object_of(target).file.get();
         if (from.file != nullptr)
-            if (const Status status = from.file->drain(); !status.ok()) return fail(status);
+            if (const Status status = from.file->settle({from.under, from.kind}); !status.ok())
+                return fail(status);
         const Request request(from, request_slot);
         const auto copy = [&] {
             return H5VLobject_copy(from.under, source_location, source_name, under_or_null(target),

@@ -85,7 +85,6 @@ Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (facts.rank < 1 || facts.rank > k_max_rank)
         return unfit(fmt::format("{} axes; 1 to {} are possible", facts.rank, k_max_rank));
     if (facts.extendible) return unfit("it may be extended");
-    if (facts.filters > 0) return unfit("it has filters of the application's own");
     const std::uint64_t bytes = facts.count * facts.value_bytes;
     if (bytes < config.threshold_bytes)
         return unfit(fmt::format("{} bytes; smaller than threshold_bytes = {}", bytes,

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "vol/capture.hpp"
+#include "vol/block_dataset.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
@@ -87,7 +87,7 @@ Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dat
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
                                         const char* name, hid_t type, hid_t space, hid_t creation,
                                         hid_t access) {
-    const CapturedFile& file = *at.file;
+    CapturedFile& file = *at.file;
     PreparedDataset prepared;
     prepared.dataset = std::make_shared<CapturedDataset>();
     CapturedDataset& dataset = *prepared.dataset;
@@ -95,6 +95,14 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     prepared.creation = Handle(H5Pcopy(creation), H5Pclose);
     prepared.access = image_access(file, access, dataset);
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
+    const Status block = qualifies(*file.config(), facts);
+    if (block.ok()) {
+        if (Status status = prepare_blocks(file, facts, type, space, prepared); !status.ok())
+            return status;
+        report_dataset(file.config(), file.name(), facts.path,
+                       "blocks of " + to_string(prepared.dataset->block->chunk));
+        return prepared;
+    }
     const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
     const bool drops_filters = file.shared() && facts.filters > 0;
     bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
@@ -105,16 +113,16 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         ok = ok && H5Pset_alloc_time(prepared.creation.get(), H5D_ALLOC_TIME_EARLY) >= 0;
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation);
-    const Status block = qualifies(*file.config(), facts);
     report_dataset(file.config(), file.name(), facts.path,
-                   fmt::format("stored as it is: {}{}",
-                               block.ok() ? "blocks are not taken yet" : block.message(),
+                   fmt::format("stored as it is: {}{}", block.message(),
                                drops_filters ? "; without the application's filters" : ""));
     return prepared;
 }
 
 void inspect_dataset(Object& opened) {
     CapturedDataset& dataset = *opened.dataset;
+    find_blocks(opened);
+    if (dataset.block != nullptr) return;
     H5VL_dataset_get_args_t args{};
     args.op_type = H5VL_DATASET_GET_DCPL;
     if (H5VLdataset_get(opened.under, opened.connector, &args, H5P_DATASET_XFER_DEFAULT, nullptr) <

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include "vol/agree.hpp"
+#include "vol/file_blocks.hpp"
 
 namespace caesura::vol {
 
@@ -13,6 +14,9 @@ CapturedFile::CapturedFile(std::unique_ptr<Communicator> communicator,
 
 namespace {
 
+/// Where the configuration has no memory_bytes: what waits on a rank for the next collective.
+constexpr std::uint64_t k_waiting_bytes = 256u << 20;
+
 /// After MPI_Finalize nothing can be agreed on any more. HDF5 closes itself before (trap 4), from
 /// its own callback on MPI_COMM_SELF, and nothing of ours is put off beyond a call.
 Status can_communicate(const Communicator& communicator, const std::string& name) {
@@ -21,16 +25,6 @@ Status can_communicate(const Communicator& communicator, const std::string& name
     if (finalized == 0 || communicator.size() == 1) return {};
     return {StatusCode::cancelled,
             fmt::format("{}: MPI has been finalized; close the file before MPI_Finalize", name)};
-}
-
-/// HDF5's own flush, on any object of the file: everything goes into the image.
-herr_t flush_native(const Object& object) {
-    H5VL_file_specific_args_t args{};
-    args.op_type = H5VL_FILE_FLUSH;
-    args.args.flush.obj_type = object.kind;
-    args.args.flush.scope = H5F_SCOPE_GLOBAL;
-    return H5VLfile_specific(object.under, object.connector, &args, H5P_DATASET_XFER_DEFAULT,
-                             nullptr);
 }
 
 }  // namespace
@@ -56,9 +50,37 @@ Status CapturedFile::write_raw() {
     return {};
 }
 
+Result<FileBlocks*> CapturedFile::blocks() {
+    if (blocks_ == nullptr) {
+        auto made = FileBlocks::make({*communicator_, *shared_file_, *image_, config_});
+        if (!made.ok()) return made.status();
+        blocks_ = std::move(*made);
+    }
+    return blocks_.get();
+}
+
 Status CapturedFile::drain() {
     if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
     return agree(*communicator_, write_raw());
+}
+
+Status CapturedFile::settle(const NativeObject& through) {
+    if (Status status = drain(); !status.ok() || blocks_ == nullptr) return status;
+    const auto pending = blocks_->anything_pending();
+    if (!pending.ok() || !*pending) return pending.status();
+    waiting_together_ = 0;
+    return blocks_->flush(through, {}).with_context(name_);
+}
+
+Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t bytes) {
+    // Half of it may wait, while what has been handed over before is compressed and written. The
+    // Writer's own default is another on every rank, and all must decide alike.
+    const std::uint64_t limit =
+        config_->memory_bytes > 0 ? config_->memory_bytes / 2 : k_waiting_bytes;
+    waiting_together_ += bytes / static_cast<std::uint64_t>(ranks());
+    if (blocks_ == nullptr || waiting_together_ < limit) return {};
+    waiting_together_ = 0;
+    return blocks_->hand_over(through, write_raw()).with_context(name_);
 }
 
 Status CapturedFile::check_alike(const Status& mine) {
@@ -81,13 +103,14 @@ Status CapturedFile::check_alike(const Status& mine) {
     return {};
 }
 
-Status CapturedFile::commit(bool last) {
+Status CapturedFile::commit(const NativeObject& through, bool last) {
     if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
     if (!failed_.ok()) return failed_;
     const bool durable = config_->durability == Durability::durable;
     // 1. Every rank's own bytes; only then may metadata that name them be seen.
     Status mine = write_raw();
     if (mine.ok() && durable) mine = shared_file_->file().sync();
+    if (blocks_ != nullptr) return commit_blocks(through, last, mine);
     if (Status all = check_alike(mine); !all.ok()) return all;
     // 2. The same image on all ranks, of which one rank's goes to the file.
     auto image = image_->commit({}, regions_end_, last);
@@ -97,6 +120,15 @@ Status CapturedFile::commit(bool last) {
     if (all.ok()) all = agree(*communicator_, image_->committed());
     if (!all.ok()) failed_ = all;
     return all;
+}
+
+Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const Status& mine) {
+    waiting_together_ = 0;
+    Status all = last ? blocks_->close(through, mine) : blocks_->flush(through, mine);
+    blocks_->release();
+    if (last) blocks_.reset();
+    if (!all.ok()) failed_ = all.with_context(name_);
+    return failed_;
 }
 
 void* CapturedFile::reopen() {
@@ -110,9 +142,10 @@ void* CapturedFile::reopen() {
 }
 
 Status CapturedFile::commit_from(const Object& object, long references) {
-    if (flush_native(object) < 0)
+    const NativeObject through{object.under, object.kind};
+    if (flush_native(through) < 0)
         return store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
-    return commit(weak_from_this().use_count() <= references);
+    return commit(through, weak_from_this().use_count() <= references);
 }
 
 Status CapturedFile::before_close(const Object& object) {

@@ -38,6 +38,9 @@ struct FileCall {
     bool creates() const { return creation >= 0; }
 };
 
+class FileBlocks;
+struct NativeObject;
+
 class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
   public:
     struct Opened {
@@ -57,7 +60,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
 
     const std::shared_ptr<const Config>& config() const { return config_; }
     const std::string& name() const { return name_; }
-    bool shared() const { return communicator_->size() > 1; }
+    int ranks() const { return communicator_->size(); }
+    bool shared() const { return ranks() > 1; }
     /// The application's own access list (trap 14: copied once); a borrowed identifier.
     hid_t access() const { return access_.get(); }
 
@@ -75,11 +79,20 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
         const Status status = write_fill();
         return status.ok() ? result : fail<decltype(call())>(status);
     }
+    /// What becomes blocks; made when it is first asked for, collectively.
+    Result<FileBlocks*> blocks();
+    FileBlocks* blocks_or_null() const { return blocks_.get(); }
     /// All ranks' raw data are in the file when it returns, and every rank reads them.
     Status drain();
+    /// drain(), and everything that became blocks is committed.
+    /// @param through  any object of the file.
+    Status settle(const NativeObject& through);
+    /// After a collective write of so many bytes on all ranks together: hand blocks over before
+    /// what waits takes too much memory. The same decision on all ranks.
+    Status relieve_together(const NativeObject& through, std::uint64_t bytes);
     /// drain(), and what H5Fflush left in the image is committed.
     /// @param last  nothing of the file is used after it.
-    Status commit(bool last);
+    Status commit(const NativeObject& through, bool last);
     /// This rank's raw data are in the file when it returns: what another rank reads after a
     /// barrier, as programs for parallel HDF5 do.
     Status write_through() { return write_raw(); }
@@ -106,6 +119,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status write_fill();
     Status write_raw();
     Status check_alike(const Status& mine);
+    Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
 
     std::unique_ptr<Communicator> communicator_;
     std::shared_ptr<const Config> config_;
@@ -114,6 +128,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::unique_ptr<store::LiveImage> image_;
     store::Handle access_, transfer_;
     void* under_ = nullptr;  ///< the native file that was opened first; valid while uses > 0
+    std::unique_ptr<FileBlocks> blocks_;
+    std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
     std::uint64_t regions_end_ = 0;  ///< end of what lay in the file when it was opened
     Status failed_;                  ///< of a commit

@@ -8,6 +8,7 @@
 #include "store/region_format.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/file_blocks.hpp"
 
 namespace caesura::vol {
 namespace {

@@ -17,7 +17,8 @@ constexpr std::array k_file_keys = {
     std::string_view("codec"),           std::string_view("bound"),
     std::string_view("bound_kind"),      std::string_view("chunk_bytes"),
     std::string_view("threshold_bytes"), std::string_view("durability"),
-    std::string_view("report"),          std::string_view("dataset")};
+    std::string_view("memory_bytes"),    std::string_view("report"),
+    std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),  std::string_view("capture"),    std::string_view("codec"),
     std::string_view("bound"), std::string_view("bound_kind"), std::string_view("chunk_bytes")};
@@ -196,6 +197,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.bound, table.get_bound());
     put(config.chunk_bytes, table.get_bytes("chunk_bytes"));
     put(config.threshold_bytes, table.get_bytes("threshold_bytes"));
+    put(config.memory_bytes, table.get_bytes("memory_bytes"));
     put(config.report, table.get<std::string>("report", "a string"));
     check_durability(table, config);
     if (const toml::node* const rules = table.node("dataset")) {
@@ -231,9 +233,9 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
 std::string to_toml(const Config& config) {
     std::string out = fmt::format(
         "codec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
-        "durability = \"{}\"\nreport = {}\n",
+        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\n",
         quoted(config.codec), bound_toml(config.bound), config.chunk_bytes, config.threshold_bytes,
-        to_string(config.durability), quoted(config.report));
+        config.memory_bytes, to_string(config.durability), quoted(config.report));
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

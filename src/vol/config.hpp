@@ -38,6 +38,7 @@ struct Config {
     ErrorBound bound = lossless();
     std::uint64_t chunk_bytes = 8u << 20;
     std::uint64_t threshold_bytes = 1u << 20;  ///< smaller datasets are stored as they are
+    std::uint64_t memory_bytes = 0;            ///< of a rank, as in WriterOptions
     Durability durability = Durability::close;
     std::string report;       ///< path; "%r" becomes the rank; empty: none
     std::vector<Rule> rules;  ///< the last one that matches wins, key by key

@@ -33,6 +33,7 @@ bound = 1e-3
 bound_kind = "relative"
 chunk_bytes = 4194304
 threshold_bytes = 0
+memory_bytes = 1073741824
 durability = "durable"
 report = "report_%r.json"
 [[dataset]]
@@ -48,6 +49,7 @@ chunk_bytes = 1048576
     EXPECT_EQ(config.bound, relative(1e-3));
     EXPECT_EQ(config.chunk_bytes, 4194304u);
     EXPECT_EQ(config.threshold_bytes, 0u);
+    EXPECT_EQ(config.memory_bytes, 1073741824u);
     EXPECT_EQ(config.durability, Durability::durable);
     EXPECT_EQ(config.report, "report_%r.json");
     ASSERT_EQ(config.rules.size(), 2u);

@@ -2,91 +2,165 @@
 // made and opened so that every rank's image stays alike, and read and written without MPI-IO.
 #include <fmt/format.h>
 
+#include "vol/block_dataset.hpp"
 #include "vol/callbacks.hpp"
-#include "vol/captured_dataset.hpp"
 #include "vol/forward.hpp"
 
 namespace caesura::vol {
 namespace {
 
-/// Arguments of a call on several datasets, as the connector below wants them.
+/// Arguments of a call on several datasets.
+template <class Buffer>
 struct Transfer {
     std::size_t count;
     void** datasets;
     hid_t *memory_types, *memory_spaces, *file_spaces;
-    hid_t list;
-    void** request_slot;
-    const Object& first() const { return object_of(datasets[0]); }
-    std::vector<void*> under() const {
-        std::vector<void*> all(count);
-        for (std::size_t i = 0; i < count; ++i) all[i] = object_of(datasets[i]).under;
-        return all;
-    }
+    Buffer* buffers;
+    const Object& object(std::size_t i) const { return object_of(datasets[i]); }
 };
 
-/// The captured files of a call's datasets, each once.
-std::vector<CapturedFile*> files_of(const Transfer& call) {
-    std::vector<CapturedFile*> files;
+/// Those of them that the connector below does: all but those that become blocks.
+template <class Buffer>
+struct NativeTransfer {
+    explicit NativeTransfer(const Transfer<Buffer>& call) {
+        for (std::size_t i = 0; i < call.count; ++i) {
+            if (block_of(call.object(i)) != nullptr) continue;
+            datasets.push_back(call.object(i).under);
+            memory_types.push_back(call.memory_types[i]);
+            memory_spaces.push_back(call.memory_spaces[i]);
+            file_spaces.push_back(call.file_spaces[i]);
+            buffers.push_back(call.buffers[i]);
+        }
+    }
+    std::vector<void*> datasets;
+    std::vector<hid_t> memory_types, memory_spaces, file_spaces;
+    std::vector<Buffer> buffers;
+};
+
+/// The captured files of a call's datasets, each once, with the dataset to go through.
+template <class Buffer>
+std::vector<const Object*> files_of(const Transfer<Buffer>& call) {
+    std::vector<const Object*> files;
     for (std::size_t i = 0; i < call.count; ++i) {
-        CapturedFile* const file = object_of(call.datasets[i]).file.get();
-        if (file != nullptr && std::find(files.begin(), files.end(), file) == files.end())
-            files.push_back(file);
+        const Object& one = call.object(i);
+        const auto same = [&](const Object* other) { return other->file == one.file; };
+        if (one.file != nullptr && std::none_of(files.begin(), files.end(), same))
+            files.push_back(&one);
     }
     return files;
+}
+
+NativeObject through(const Object& dataset) { return {dataset.under, H5I_DATASET}; }
+
+/// A data transform would be the native connector's to apply.
+Status check_list(hid_t list) {
+    if (list == H5P_DATASET_XFER_DEFAULT) return {};
+    const KeepErrors keep;
+    if (H5Pget_data_transform(list, nullptr, 0) <= 0) return {};
+    return {StatusCode::unsupported, "data transforms are not applied to data that become blocks"};
 }
 
 herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer, void* buffers[],
                     void** request_slot) {
     return guarded([&] {
-        const Transfer call{count,       datasets, memory_types, memory_spaces,
-                            file_spaces, transfer, request_slot};
-        const ImageTransfer moving = image_transfer(call.first().file.get(), transfer);
+        const Transfer<void*> call{count,         datasets,    memory_types,
+                                   memory_spaces, file_spaces, buffers};
+        const Object& first = call.object(0);
+        const ImageTransfer list = image_transfer(first.file.get(), transfer);
         for (std::size_t i = 0; i < count; ++i)
-            if (const Status status = may_read(object_of(datasets[i])); !status.ok())
-                return fail(status);
+            if (const Status status = may_read(call.object(i)); !status.ok()) return fail(status);
         // A collective read sees what all ranks wrote before it.
-        if (moving.was_collective)
-            for (CapturedFile* const file : files_of(call))
-                if (const Status status = file->drain(); !status.ok()) return fail(status);
-        const Request request(call.first(), request_slot);
-        auto under = call.under();
-        const herr_t read =
-            H5VLdataset_read(count, under.data(), call.first().connector, memory_types,
-                             memory_spaces, file_spaces, moving.list, buffers, request_slot);
+        if (list.was_collective)
+            for (const Object* const one : files_of(call))
+                if (const Status status = one->file->settle(through(*one)); !status.ok())
+                    return fail(status);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (block_of(call.object(i)) == nullptr) continue;
+            Status status = check_list(transfer);
+            if (status.ok())
+                status = read_blocks(call.object(i), memory_types[i], memory_spaces[i],
+                                     file_spaces[i], transfer, buffers[i]);
+            if (!status.ok()) return fail(status);
+        }
+        NativeTransfer native(call);
+        if (native.datasets.empty()) return 0;
+        const Request request(first, request_slot);
+        const herr_t read = H5VLdataset_read(native.datasets.size(), native.datasets.data(),
+                                             first.connector, native.memory_types.data(),
+                                             native.memory_spaces.data(), native.file_spaces.data(),
+                                             list.list, native.buffers.data(), request_slot);
         // Nobody goes on to change what another rank is still reading.
-        if (moving.was_collective) {
+        if (list.was_collective) {
             const KeepErrors keep;
-            for (CapturedFile* const file : files_of(call))
-                if (const Status status = file->drain(); !status.ok()) return k_failure<herr_t>;
+            for (const Object* const one : files_of(call))
+                if (const Status status = one->file->drain(); !status.ok())
+                    return k_failure<herr_t>;
         }
         return read;
     });
+}
+
+/// This rank's part of a write that became blocks.
+Status write_all_blocks(const Transfer<const void*>& call, hid_t transfer, bool collective) {
+    Status first;
+    for (std::size_t i = 0; i < call.count; ++i) {
+        FileBlocks::Dataset* const block = block_of(call.object(i));
+        if (block == nullptr) continue;
+        block->others_may_have_written |= collective;
+        Status status = check_list(transfer);
+        if (status.ok())
+            status = write_blocks(call.object(i), call.memory_types[i], call.memory_spaces[i],
+                                  call.file_spaces[i], transfer, call.buffers[i]);
+        if (first.ok()) first = std::move(status);
+    }
+    return first;
+}
+
+/// After a write: no more memory than is allowed.
+Status relieve(const Transfer<const void*>& call, bool collective) {
+    for (const Object* const one : files_of(call)) {
+        // What a collective write has written is there for all ranks when it returns anywhere.
+        if (Status status = collective ? one->file->drain() : one->file->write_through();
+            !status.ok())
+            return status;
+        std::uint64_t bytes = 0;  // that all ranks together may have written: the same everywhere
+        for (std::size_t i = 0; i < call.count; ++i)
+            if (const auto* const block = block_of(call.object(i));
+                block != nullptr && call.object(i).file == one->file)
+                bytes += block->dims.count() * size_of(block->dtype);
+        if (!collective || bytes == 0) continue;
+        if (Status status = one->file->relieve_together(through(*one), bytes); !status.ok())
+            return status;
+    }
+    return {};
 }
 
 herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
                      hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                      const void* buffers[], void** request_slot) {
     return guarded([&] {
-        const Transfer call{count,       datasets, memory_types, memory_spaces,
-                            file_spaces, transfer, request_slot};
-        const ImageTransfer moving = image_transfer(call.first().file.get(), transfer);
+        const Transfer<const void*> call{count,         datasets,    memory_types,
+                                         memory_spaces, file_spaces, buffers};
+        const Object& first = call.object(0);
+        const ImageTransfer list = image_transfer(first.file.get(), transfer);
         for (std::size_t i = 0; i < count; ++i)
-            if (const Status status = may_write(object_of(datasets[i]), memory_types[i]);
-                !status.ok())
+            if (const Status status = may_write(call.object(i), memory_types[i]); !status.ok())
                 return fail(status);
-        const Request request(call.first(), request_slot);
-        auto under = call.under();
-        const herr_t written =
-            H5VLdataset_write(count, under.data(), call.first().connector, memory_types,
-                              memory_spaces, file_spaces, moving.list, buffers, request_slot);
-        if (written < 0) return written;
-        // What a collective write has written is there for all ranks when it returns anywhere.
-        for (CapturedFile* const file : files_of(call)) {
-            const Status status = moving.was_collective ? file->drain() : file->write_through();
-            if (!status.ok()) return fail(status);
+        const Status blocks = write_all_blocks(call, transfer, list.was_collective);
+        NativeTransfer native(call);
+        herr_t written = 0;
+        if (!native.datasets.empty()) {
+            const Request request(first, request_slot);
+            written = H5VLdataset_write(native.datasets.size(), native.datasets.data(),
+                                        first.connector, native.memory_types.data(),
+                                        native.memory_spaces.data(), native.file_spaces.data(),
+                                        list.list, native.buffers.data(), request_slot);
         }
-        return written;
+        // Also after an error: the other ranks of a collective write are there.
+        const Status relieved = relieve(call, list.was_collective);
+        if (!blocks.ok()) return fail(blocks);
+        return written < 0 ? written : done(relieved);
     });
 }
 
@@ -104,11 +178,20 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
         if (!prepared.ok()) return fail<void*>(prepared.status());
         const Request request(at, request_slot);
         made->dataset = prepared->dataset;
-        return adopt(std::move(made), at.file->filling([&] {
+        made->under = at.file->filling([&] {
             return H5VLdataset_create(at.under, location, at.connector, name, link_creation, type,
                                       space, prepared->creation.get(), prepared->access.get(),
                                       transfer, request_slot);
-        }));
+        });
+        if (made->under == nullptr) return nullptr;
+        if (block_of(*made) != nullptr)
+            if (const Status status = adopt_blocks(*made); !status.ok()) {
+                push_error(status);
+                const KeepErrors keep;
+                H5VLdataset_close(made->under, made->connector, transfer, nullptr);
+                return nullptr;
+            }
+        return made.release();
     });
 }
 
@@ -156,6 +239,10 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         };
         const std::shared_ptr<CapturedFile> file = object_of(object).file;
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
+        if (const auto* const block = block_of(object_of(object)); block != nullptr)
+            return fail({StatusCode::unsupported,
+                         block->path + ": the extent of data that become blocks is fixed; exclude "
+                                       "the dataset by a rule with capture = false"});
         return file->filling(call);
     });
 }

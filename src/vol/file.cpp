@@ -4,6 +4,7 @@
 #include "vol/captured_file.hpp"
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
+#include "vol/native_dataset.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
@@ -132,9 +133,11 @@ herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_sl
 }
 
 herr_t flush(void* object, H5VL_file_specific_args_t* args, hid_t transfer, void** request_slot) {
-    const std::shared_ptr<CapturedFile> file = object_of(object).file;
+    const Object on(object_of(object).kind, native_connector(), object_of(object).file);
+    void* const under = object_of(object).under;
     const herr_t status = OnObject<H5VLfile_specific>::call(object, args, transfer, request_slot);
-    return status < 0 || file == nullptr ? status : done(file->commit(false));
+    if (status < 0 || on.file == nullptr) return status;
+    return done(on.file->commit({under, on.kind}, false));
 }
 
 herr_t file_specific(void* object, H5VL_file_specific_args_t* args, hid_t transfer,

@@ -1,0 +1,169 @@
+#include "vol/block_dataset.hpp"
+
+#include <fmt/format.h>
+
+#include "filter/hdf5_class.hpp"
+#include "vol/block_shape.hpp"
+
+namespace caesura::vol {
+namespace {
+
+using store::Handle;
+using Extents = std::array<hsize_t, H5S_MAX_RANK>;
+
+Status refused(const std::string& path, std::string_view doing) {
+    return store::hdf5_error(StatusCode::internal, fmt::format("{}: {}", path, doing));
+}
+
+/// This process reads blocks too. A plugin that is found has the same class.
+Status register_filter() {
+    const auto& own = filter::hdf5_class();
+    if (H5Zfilter_avail(own.id) > 0 || H5Zregister(&own) >= 0) return {};
+    return store::hdf5_error(StatusCode::internal, "registering Caesura's filter");
+}
+
+Shape kept_axes(const std::vector<int>& axes, const Extents& extents) {
+    Shape shape = Shape::filled(static_cast<int>(axes.size()), 0);
+    for (std::size_t i = 0; i < axes.size(); ++i)
+        shape[static_cast<int>(i)] = extents[static_cast<std::size_t>(axes[i])];
+    return shape;
+}
+
+/// Dims, axes and chunk of a dataset to be.
+Status shape_blocks(const CapturedFile& file, const Settings& settings, hid_t space, hid_t creation,
+                    FileBlocks::Dataset& made, Shape& most_dims) {
+    Extents now{}, most{}, chunk{};
+    made.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
+    if (made.rank < 1) return refused(made.path, "dataspace");
+    const auto n = static_cast<std::size_t>(made.rank);
+    auto axes = writer::fold_axes({reinterpret_cast<const std::uint64_t*>(now.data()), n},
+                                  {reinterpret_cast<const std::uint64_t*>(most.data()), n});
+    if (!axes.ok()) return axes.status().with_context(made.path);
+    made.axes = std::move(*axes);
+    made.dims = kept_axes(made.axes, now);
+    most_dims = kept_axes(made.axes, most);
+    const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED &&
+                         H5Pget_chunk(creation, made.rank, chunk.data()) == made.rank;
+    made.chunk = block_shape({made.dims, most_dims, chunked ? kept_axes(made.axes, chunk) : Shape{},
+                              size_of(made.dtype), settings.chunk_bytes, file.ranks()});
+    return {};
+}
+
+herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made,
+                    std::span<const FilterSpec> pipeline) {
+    Extents chunk{};
+    chunk.fill(1);
+    for (std::size_t i = 0; i < made.axes.size(); ++i)
+        chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
+    if (H5Premove_filter(creation, H5Z_FILTER_ALL) < 0 ||
+        H5Pset_chunk(creation, made.rank, chunk.data()) < 0 ||
+        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) < 0)
+        return -1;
+    for (const FilterSpec& filter : pipeline)
+        if (H5Pset_filter(creation, static_cast<H5Z_filter_t>(filter.id),
+                          filter.optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY,
+                          filter.cd_values.size(), filter.cd_values.data()) < 0)
+            return -1;
+    return 0;
+}
+
+/// What a filter made of its parameters when the dataset was created.
+Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
+    H5VL_dataset_get_args_t args{};
+    args.op_type = H5VL_DATASET_GET_DCPL;
+    if (H5VLdataset_get(made.under, made.connector, &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return refused(made.dataset->block->path, "creation list");
+    const Handle creation(args.args.get_dcpl.dcpl_id, H5Pclose);
+    for (unsigned i = 0; i < wanted.size(); ++i) {
+        std::vector<unsigned> values(wanted[i].cd_values.size() + 64);
+        std::size_t n = values.size();
+        unsigned flags = 0, config = 0;
+        const H5Z_filter_t id =
+            H5Pget_filter2(creation.get(), i, &flags, &n, values.data(), 0, nullptr, &config);
+        values.resize(std::min(n, values.size()));
+        if (id != static_cast<H5Z_filter_t>(wanted[i].id) || values != wanted[i].cd_values)
+            return {StatusCode::unsupported,
+                    fmt::format("{}: filter {} changes its parameters when a dataset is made, so "
+                                "that blocks could not be read; use codec caesura",
+                                made.dataset->block->path, wanted[i].id)};
+    }
+    return {};
+}
+
+}  // namespace
+
+Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t space,
+                      PreparedDataset& prepared) {
+    if (Status status = register_filter(); !status.ok()) return status;
+    auto blocks = file.blocks();
+    if (!blocks.ok()) return blocks.status();
+    const Settings settings = settings_of(*file.config(), facts.path);
+    auto made = std::make_shared<FileBlocks::Dataset>();
+    made->path = facts.path;
+    made->dtype = facts.value_bytes == 4 ? float32 : float64;
+    made->type = Handle(H5Tcopy(type), H5Tclose);
+    made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
+    if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
+    Shape most_dims;
+    if (Status status = shape_blocks(file, settings, space, made->creation.get(), *made, most_dims);
+        !status.ok())
+        return status;
+    CodecSpec codec;
+    codec.name = settings.codec;
+    if (Status status = (*blocks)->define(*made, codec, settings.bound, made->creation.get(),
+                                          made->dims != most_dims);
+        !status.ok())
+        return status;
+    if (set_pipeline(prepared.creation.get(), *made, (*blocks)->pipeline(*made)) < 0)
+        return refused(facts.path, "creation list of blocks");
+    prepared.dataset->block = std::move(made);
+    return {};
+}
+
+Status adopt_blocks(const Object& made) {
+    auto blocks = made.file->blocks();
+    if (!blocks.ok()) return blocks.status();
+    const auto& block = made.dataset->block;
+    if (Status status = check_pipeline(made, (*blocks)->pipeline(*block)); !status.ok())
+        return status;
+    return (*blocks)->adopt(block, {made.under, H5I_DATASET});
+}
+
+void find_blocks(Object& opened) {
+    FileBlocks* const blocks = opened.file->blocks_or_null();
+    if (blocks == nullptr || opened.dataset == nullptr) return;
+    opened.dataset->block = blocks->find({opened.under, H5I_DATASET});
+    if (opened.dataset->block == nullptr) return;
+    opened.dataset->why_not_written.clear();
+    opened.dataset->creation = Handle(H5Pcopy(opened.dataset->block->creation.get()), H5Pclose);
+}
+
+void attach_blocks(Object& opened) {
+    auto dataset = std::make_shared<CapturedDataset>();
+    dataset->cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
+    dataset->cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
+    dataset->cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
+    opened.dataset = std::move(dataset);
+    find_blocks(opened);
+    if (opened.dataset->block == nullptr) opened.dataset.reset();
+}
+
+Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
+                    hid_t transfer, const void* memory) {
+    FileBlocks::Dataset& dataset = *object.dataset->block;
+    auto selected = select(dataset, memory_space, file_space);
+    if (!selected.ok()) return selected.status();
+    return object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET}, *selected,
+                                                memory, memory_type, transfer);
+}
+
+Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
+                   hid_t transfer, void* memory) {
+    FileBlocks::Dataset& dataset = *object.dataset->block;
+    auto selected = select(dataset, memory_space, file_space);
+    if (!selected.ok()) return selected.status();
+    return object.file->blocks_or_null()->read(dataset, {object.under, H5I_DATASET}, *selected,
+                                               memory, memory_type, transfer);
+}
+
+}  // namespace caesura::vol

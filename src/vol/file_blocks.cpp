@@ -1,0 +1,388 @@
+#include "vol/file_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "vol/memory_values.hpp"
+
+namespace caesura::vol {
+namespace {
+
+/// The file's own communicator, for the Writer, which wants to own one.
+class Borrowed final : public Communicator {
+  public:
+    explicit Borrowed(Communicator& real) : real_(real) {}
+    int rank() const override { return real_.rank(); }
+    int size() const override { return real_.size(); }
+    Status barrier() override { return real_.barrier(); }
+    Status broadcast(std::span<std::byte> data, int root) override {
+        return real_.broadcast(data, root);
+    }
+    Status allgather(std::span<const std::byte> send, std::span<std::byte> receive) override {
+        return real_.allgather(send, receive);
+    }
+    Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) override {
+        return real_.allgatherv(send);
+    }
+    Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) override {
+        return real_.gatherv(send, root);
+    }
+    Result<std::uint64_t> exscan(std::uint64_t value) override { return real_.exscan(value); }
+    Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
+        return real_.alltoallv(send);
+    }
+    Result<std::unique_ptr<Communicator>> node_local() override { return real_.node_local(); }
+
+  private:
+    Communicator& real_;
+};
+
+std::string key_of(const H5O_token_t& token) {
+    return {reinterpret_cast<const char*>(&token), sizeof token};
+}
+
+/// Coordinates of the dataset's own axes.
+std::array<hsize_t, H5S_MAX_RANK> native_offset(const FileBlocks::Dataset& dataset,
+                                                const Shape& offset) {
+    std::array<hsize_t, H5S_MAX_RANK> out{};
+    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
+        out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
+    return out;
+}
+
+std::array<hsize_t, H5S_MAX_RANK> native_extent(const FileBlocks::Dataset& dataset,
+                                                const Shape& extent) {
+    auto out = native_offset(dataset, extent);
+    for (hsize_t& n : out) n = std::max<hsize_t>(n, 1);
+    return out;
+}
+
+Status no_memory(const FileBlocks::Dataset& dataset) {
+    return {StatusCode::invalid_argument,
+            dataset.path + ": values are selected, and the address in memory is null"};
+}
+
+}  // namespace
+
+FileBlocks::~FileBlocks() = default;
+
+Result<std::unique_ptr<FileBlocks>> FileBlocks::make(const Place& place) {
+    std::unique_ptr<FileBlocks> made(new FileBlocks(place));
+    WriterOptions options;
+    options.memory_bytes = place.config->memory_bytes;
+    options.durable = place.config->durability == Durability::durable;
+    auto writer = writer::OpenWriter::make(
+        {place.file, *made, place.image.next_dump()},
+        std::make_unique<Borrowed>(place.communicator), std::move(options), nullptr,
+        [blocks = made.get()](Field field, std::uint64_t, const Box& part,
+                              std::span<std::byte> values) {
+            return blocks->previous(field, part, values);
+        });
+    if (!writer.ok()) return writer.status();
+    made->writer_ = std::move(*writer);
+    return made;
+}
+
+// ------------------------------------------------------------------------------- datasets
+
+Status FileBlocks::define(Dataset& made, const CodecSpec& codec, const ErrorBound& bound,
+                          hid_t creation, bool extendable) {
+    writer::DatasetDefinition definition;
+    // A path may come again, after its dataset has been deleted; the order is the same everywhere.
+    made.key = made.path;
+    for (int n = 2; by_key_.count(made.key) > 0; ++n)
+        made.key = fmt::format("{} ({})", made.path, n);
+    definition.path = made.key;
+    definition.dtype = made.dtype;
+    definition.dims = made.dims;
+    definition.chunk = made.chunk;
+    definition.codec = codec;
+    definition.bound = bound;
+    definition.extendable = extendable;
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
+        H5Pget_fill_value(creation, made.type.get(), definition.fill.data()) < 0)
+        return store::hdf5_error(StatusCode::internal, made.path + ": fill value");
+    auto field = writer_->define(definition);
+    if (!field.ok()) return field.status();
+    made.field = *field;
+    return {};
+}
+
+std::span<const FilterSpec> FileBlocks::pipeline(const Dataset& dataset) const {
+    return writer_->pipeline(dataset.field);
+}
+
+Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
+    auto token = token_of(object);
+    if (!token.ok()) return token.status();
+    made->token = *token;
+    by_field_.resize(std::max<std::size_t>(by_field_.size(), made->field.index + 1));
+    by_field_[made->field.index] = made;
+    by_key_[made->key] = made.get();
+    by_token_[key_of(*token)] = made;
+    // Kept, so that the dataset is there when its blocks are placed even if it has been deleted.
+    through_ = object;
+    return open(*made);
+}
+
+FileBlocks::DatasetPtr FileBlocks::find(const NativeObject& object) const {
+    if (by_token_.empty() || object.kind != H5I_DATASET) return nullptr;
+    const auto token = token_of(object);
+    if (!token.ok()) return nullptr;
+    const auto found = by_token_.find(key_of(*token));
+    return found == by_token_.end() ? nullptr : found->second;
+}
+
+Status FileBlocks::open(Dataset& dataset) {
+    if (dataset.native.ok()) return {};
+    auto opened = NativeDataset::open(through_, dataset.token);
+    if (!opened.ok()) return opened.status().with_context(dataset.path);
+    dataset.native = std::move(*opened);
+    return {};
+}
+
+void FileBlocks::release() {
+    for (const DatasetPtr& dataset : by_field_)
+        if (dataset != nullptr) dataset->native.close();
+    through_ = {};
+}
+
+// ---------------------------------------------------------------------------- reads, writes
+
+Status FileBlocks::put(Dataset& dataset, const Box& box,
+                       const std::shared_ptr<base::Buffer>& buffer, const std::byte* values) {
+    const Status status =
+        writer_->put(dataset.field, box, values, dataset.dtype, Ownership::borrow);
+    if (!status.ok()) return status;
+    dataset.pieces.push_back({box, writer_->next_dump(), buffer, values});
+    waiting_bytes_ += box.extent.count() * size_of(dataset.dtype);
+    return {};
+}
+
+Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected& selected,
+                         const void* memory, hid_t memory_type, hid_t transfer) {
+    if (selected.count == 0) return {};
+    if (memory == nullptr) return no_memory(dataset);
+    through_ = through;
+    if (Status status = open(dataset); !status.ok()) return status;
+    auto values = gather(pool_, memory, memory_type, selected.memory.get(), selected.count,
+                         dataset.type.get(), transfer);
+    if (!values.ok()) return values.status().with_context(dataset.path);
+    const std::size_t value_bytes = size_of(dataset.dtype);
+    const SelectedBoxes boxes = boxes_of(dataset.dims, selected.runs);
+    auto buffer = std::make_shared<base::Buffer>(std::move(*values));
+    if (!boxes.in_order) {
+        auto ordered = pool_.take(selected.count * value_bytes);
+        if (!ordered.ok()) return ordered.status().with_context(dataset.path);
+        to_boxes(dataset.dims, selected.runs, boxes, buffer->data(), ordered->data(), value_bytes);
+        buffer = std::make_shared<base::Buffer>(std::move(*ordered));
+    }
+    for (const SelectedBox& one : boxes.boxes)
+        if (Status status = put(dataset, one.box, buffer, buffer->data() + one.at * value_bytes);
+            !status.ok())
+            return status.with_context(dataset.path);
+    return {};
+}
+
+Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected& selected,
+                        void* memory, hid_t memory_type, hid_t transfer) {
+    if (selected.count == 0) return {};
+    if (memory == nullptr) return no_memory(dataset);
+    through_ = through;
+    if (Status status = open(dataset); !status.ok()) return status;
+    const std::size_t value_bytes = size_of(dataset.dtype);
+    auto values = pool_.take(selected.count * value_bytes);
+    if (!values.ok()) return values.status().with_context(dataset.path);
+    // The newest piece that has all of it saves the look into the file.
+    std::size_t first = dataset.pieces.size();
+    bool covered = false;
+    while (first > 0 && !covered) {
+        const Piece& piece = dataset.pieces[--first];
+        covered = take_from_box(dataset.dims, selected.runs, piece.box, piece.values,
+                                values->data(), value_bytes) == selected.count;
+    }
+    if (!covered) {
+        if (dataset.others_may_have_written && place_.communicator.size() > 1)
+            return {StatusCode::unsupported,
+                    fmt::format("{}: read by one rank what others may have written and not flushed "
+                                "yet; read it collectively, or call H5Fflush before",
+                                dataset.path)};
+        const hsize_t n = selected.count;
+        const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
+        // The library keeps the list it is given until the application's call ends.
+        if (dataset.native.read(dataset.type.get(), dense.get(), selected.file.get(),
+                                H5P_DATASET_XFER_DEFAULT, values->data()) < 0)
+            return store::hdf5_error(StatusCode::io, dataset.path);
+        first = 0;
+    }
+    for (; first < dataset.pieces.size(); ++first)
+        take_from_box(dataset.dims, selected.runs, dataset.pieces[first].box,
+                      dataset.pieces[first].values, values->data(), value_bytes);
+    return scatter(pool_, values->bytes(), selected.count, dataset.type.get(), memory, memory_type,
+                   selected.memory.get(), transfer)
+        .with_context(dataset.path);
+}
+
+Result<bool> FileBlocks::previous(Field field, const Box& part, std::span<std::byte> values) {
+    Dataset& dataset = *by_field_[field.index];
+    if (Status status = open(dataset); !status.ok()) return status;
+    const auto offset = native_offset(dataset, part.offset);
+    auto there = dataset.native.has_chunk(offset.data());
+    if (!there.ok() || !*there) return there;
+    const auto extent = native_extent(dataset, part.extent);
+    auto dims = native_extent(dataset, dataset.dims);
+    const store::Handle in_file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, offset.data(), nullptr, extent.data(),
+                        nullptr);
+    const hsize_t n = part.extent.count();
+    const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
+    if (dataset.native.read(dataset.type.get(), dense.get(), in_file.get(),
+                            H5P_DATASET_XFER_DEFAULT, values.data()) < 0)
+        return store::hdf5_error(StatusCode::io,
+                                 "reading what a block of " + dataset.path + " held before");
+    return true;
+}
+
+// ------------------------------------------------------------------------------- commits
+
+Result<bool> FileBlocks::anything_pending() const {
+    const std::uint8_t mine =
+        writer_->pending() || writer_->committed_dumps() < writer_->next_dump() ? 1 : 0;
+    std::vector<std::uint8_t> all(static_cast<std::size_t>(place_.communicator.size()));
+    if (Status status = place_.communicator.allgather(std::as_bytes(std::span(&mine, 1)),
+                                                      std::as_writable_bytes(std::span(all)));
+        !status.ok())
+        return status;
+    return std::any_of(all.begin(), all.end(), [](std::uint8_t one) { return one != 0; });
+}
+
+void FileBlocks::forget_committed() {
+    const std::uint64_t committed = writer_->committed_dumps();
+    for (const DatasetPtr& dataset : by_field_) {
+        if (dataset == nullptr) continue;
+        std::erase_if(dataset->pieces, [&](const Piece& piece) { return piece.dump < committed; });
+        if (committed == writer_->next_dump()) dataset->others_may_have_written = false;
+    }
+}
+
+Status FileBlocks::hand_over(const NativeObject& through, const Status& mine) {
+    through_ = through;
+    const Status status = writer_->end(mine);
+    waiting_bytes_ = 0;
+    forget_committed();
+    return status;
+}
+
+Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
+    through_ = through;
+    changed_ = place_.image.metadata_memory_bytes() > 0;
+    const Status status = writer_->flush(mine);
+    waiting_bytes_ = 0;
+    if (status.ok()) forget_committed();
+    return status;
+}
+
+Status FileBlocks::close(const NativeObject& through, const Status& mine) {
+    through_ = through;
+    changed_ = place_.image.metadata_memory_bytes() > 0;
+    const Status begun = writer_->begin_close(mine);
+    const Status closed = writer_->close();
+    if (begun.ok() && closed.ok()) forget_committed();
+    return begun.ok() ? closed : begun;
+}
+
+Status FileBlocks::place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record) {
+    Dataset& dataset = *by_key_.at(spec.path);
+    if (Status status = open(dataset); !status.ok()) return status;
+    Shape offset = Shape::filled(spec.shape.rank(), 0);
+    std::uint64_t rest = record.chunk;
+    for (int axis = spec.shape.rank() - 1; axis >= 0; --axis) {
+        const std::uint64_t n = (spec.shape[axis] - 1) / spec.chunk[axis] + 1;
+        offset[axis] = rest % n * spec.chunk[axis];
+        rest /= n;
+    }
+    const auto native = native_offset(dataset, offset);
+    return place_.image
+        .place(record.address, record.bytes,
+               [&](const void* buffer, std::size_t bytes) {
+                   return dataset.native.write_chunk(native.data(), record.filter_mask, buffer,
+                                                     bytes);
+               })
+        .with_context(dataset.path);
+}
+
+Result<std::optional<store::CommitImage>> FileBlocks::build(
+    std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
+    std::uint64_t file_end, bool trim) {
+    std::vector<store::ChunkRecord> sorted(records.begin(), records.end());
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.dump, a.dataset, a.chunk) < std::tie(b.dump, b.dataset, b.chunk);
+    });
+    std::vector<std::uint64_t> numbers;
+    for (const store::DumpManifest& dump : dumps) {
+        numbers.push_back(dump.dump);
+        for (const store::ChunkRecord& record : sorted)
+            if (record.dump == dump.dump)
+                if (Status s = place_chunk(dump.datasets[record.dataset], record); !s.ok())
+                    return s;
+    }
+    if (flush_native(through_) < 0)
+        return store::hdf5_error(StatusCode::internal, "flushing the image of the file");
+    auto image = place_.image.commit(numbers, file_end, trim);
+    if (!image.ok()) return image.status();
+    changed_ = false;
+    if (place_.communicator.rank() != 0) return std::optional<store::CommitImage>();
+    return std::optional<store::CommitImage>(std::move(*image));
+}
+
+// ------------------------------------------------------------------------------- selections
+
+Result<Selected> select(const FileBlocks::Dataset& dataset, hid_t memory_space, hid_t file_space) {
+    using store::Handle;
+    if (memory_space == H5S_PLIST || file_space == H5S_PLIST)
+        return Status{StatusCode::unsupported,
+                      dataset.path +
+                          ": H5S_PLIST is not taken for data that become blocks; give a "
+                          "dataspace"};
+    Selected selected;
+    const auto dims = native_extent(dataset, dataset.dims);
+    selected.file = file_space == H5S_ALL
+                        ? Handle(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose)
+                        : Handle(H5Scopy(file_space), H5Sclose);
+    std::array<hsize_t, H5S_MAX_RANK> given{};
+    if (!selected.file.ok() ||
+        H5Sget_simple_extent_dims(selected.file.get(), given.data(), nullptr) != dataset.rank ||
+        !std::equal(dims.begin(), dims.begin() + dataset.rank, given.begin()) ||
+        H5Sselect_valid(selected.file.get()) <= 0)
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("{}: the file's dataspace is not that of the dataset {}",
+                                  dataset.path, to_string(dataset.dims))};
+    const hssize_t count = H5Sget_select_npoints(selected.file.get());
+    if (count < 0) return store::hdf5_error(StatusCode::internal, dataset.path);
+    selected.count = static_cast<std::uint64_t>(count);
+    if (memory_space == H5S_ALL) {
+        selected.memory = Handle(H5Scopy(selected.file.get()), H5Sclose);
+    } else if (memory_space == H5S_BLOCK) {
+        const hsize_t n = selected.count;
+        selected.memory = Handle(H5Screate_simple(1, &n, nullptr), H5Sclose);
+    } else {
+        selected.memory = Handle(H5Scopy(memory_space), H5Sclose);
+    }
+    if (!selected.memory.ok() || H5Sget_select_npoints(selected.memory.get()) != count)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("{}: {} values are selected in the file, and not as many in memory",
+                        dataset.path, selected.count)};
+    if (H5Sselect_valid(selected.memory.get()) <= 0)
+        return Status{StatusCode::invalid_argument,
+                      dataset.path + ": the selection in memory leaves its dataspace"};
+    auto runs = runs_of(selected.file.get());
+    if (!runs.ok()) return runs.status();
+    selected.runs = std::move(*runs);
+    return selected;
+}
+
+}  // namespace caesura::vol

@@ -1,0 +1,128 @@
+// The datasets of a captured file that become blocks: their writes, their reads, and the tree that
+// their blocks are placed in.
+//
+// | call                       | collective | communicates |
+// |----------------------------|------------|--------------|
+// | make                       | yes        | yes          |
+// | define, adopt              | same order | no           |
+// | write, read                | no         | no           |
+// | hand_over, flush, close    | yes        | yes          |
+//
+// Invariants:
+//  - A write returns when the values have been copied; the copy lives until the dump that it went
+//    into is committed, so that this rank reads what it wrote.
+//  - Datasets are told apart by where their header lies, which is equal on all ranks.
+//  - Every call that goes through HDF5 gets an open object of the file to go through.
+#pragma once
+
+#include <map>
+
+#include "base/buffer.hpp"
+#include "store/live_image.hpp"
+#include "vol/config.hpp"
+#include "vol/native_dataset.hpp"
+#include "vol/selection.hpp"
+#include "writer/open_writer.hpp"
+
+namespace caesura::vol {
+
+/// What a read or a write is about, with H5S_ALL and its kin resolved.
+struct Selected {
+    store::Handle memory, file;  ///< dataspaces of our own
+    std::uint64_t count = 0;
+    std::vector<Run> runs;  ///< of the file
+};
+
+class FileBlocks final : public writer::Tree {
+  public:
+    /// One put of this rank that is not committed.
+    struct Piece {
+        Box box;
+        std::uint64_t dump = 0;
+        std::shared_ptr<base::Buffer> buffer;
+        const std::byte* values = nullptr;
+    };
+    struct Dataset {
+        std::string path;
+        std::string key;  ///< what the Writer calls it
+        Field field;
+        DType dtype = float32;
+        Shape dims, chunk;
+        std::vector<int> axes;         ///< of the dataset's, those that dims has
+        int rank = 0;                  ///< of the dataset in HDF5
+        store::Handle type, creation;  ///< in the file; as the application gave it
+        std::size_t filters = 0;
+        H5O_token_t token{};
+        NativeDataset native;
+        std::vector<Piece> pieces;             ///< oldest first
+        bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
+    };
+    using DatasetPtr = std::shared_ptr<Dataset>;
+
+    struct Place {
+        Communicator& communicator;
+        store::SharedFile& file;
+        store::LiveImage& image;
+        std::shared_ptr<const Config> config;
+    };
+    static Result<std::unique_ptr<FileBlocks>> make(const Place& place);
+    ~FileBlocks() override;
+
+    /// Let the Writer know a dataset that is about to be made. `made` has path, dtype, dims, chunk.
+    /// Errors: those of OpenWriter::define.
+    Status define(Dataset& made, const CodecSpec& codec, const ErrorBound& bound, hid_t creation,
+                  bool extendable);
+    std::span<const FilterSpec> pipeline(const Dataset& dataset) const;
+    /// The dataset has been made and is `object`.
+    Status adopt(const DatasetPtr& made, const NativeObject& object);
+    /// The dataset that `object` is; null if it does not become blocks.
+    DatasetPtr find(const NativeObject& object) const;
+
+    Status write(Dataset& dataset, const NativeObject& through, Selected& selected,
+                 const void* memory, hid_t memory_type, hid_t transfer);
+    Status read(Dataset& dataset, const NativeObject& through, Selected& selected, void* memory,
+                hid_t memory_type, hid_t transfer);
+    /// Has any rank anything that is not committed? Collective.
+    Result<bool> anything_pending() const;
+    /// Raw bytes of this rank that no hand-over has taken.
+    std::uint64_t waiting_bytes() const { return waiting_bytes_; }
+
+    Status hand_over(const NativeObject& through, const Status& mine);
+    Status flush(const NativeObject& through, const Status& mine);
+    Status close(const NativeObject& through, const Status& mine);
+    /// Close our own handles of datasets, so that the file can be closed.
+    void release();
+
+    bool records_on_all_ranks() const override { return true; }
+    std::uint64_t end() const override { return place_.image.end(); }
+    void regions_end(std::uint64_t end) override { place_.image.move_end(end); }
+    bool changed() const override { return changed_; }
+    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
+                                                    std::span<const store::ChunkRecord> records,
+                                                    std::uint64_t file_end, bool trim) override;
+    Status flushed() override { return place_.image.committed(); }
+
+  private:
+    explicit FileBlocks(const Place& place) : place_(place) {}
+    Status open(Dataset& dataset);
+    Status put(Dataset& dataset, const Box& box, const std::shared_ptr<base::Buffer>& buffer,
+               const std::byte* values);
+    Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
+    Result<bool> previous(Field field, const Box& part, std::span<std::byte> values);
+    void forget_committed();
+
+    Place place_;
+    base::BufferPool pool_;
+    std::vector<DatasetPtr> by_field_;
+    std::map<std::string, Dataset*> by_key_;
+    std::map<std::string, DatasetPtr> by_token_;
+    NativeObject through_;
+    std::uint64_t waiting_bytes_ = 0;
+    bool changed_ = false;  ///< the image holds metadata that no commit has taken
+    std::unique_ptr<writer::OpenWriter> writer_;
+};
+
+/// Resolve what a call names. Errors: invalid_argument, unsupported (H5S_PLIST).
+Result<Selected> select(const FileBlocks::Dataset& dataset, hid_t memory_space, hid_t file_space);
+
+}  // namespace caesura::vol

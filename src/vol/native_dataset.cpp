@@ -1,0 +1,103 @@
+#include "vol/native_dataset.hpp"
+
+#include "store/hdf5_handle.hpp"
+#include "vol/errors.hpp"
+#include "vol/object.hpp"
+
+namespace caesura::vol {
+namespace {
+
+H5VL_loc_params_t itself(H5I_type_t kind) {
+    H5VL_loc_params_t location{};
+    location.type = H5VL_OBJECT_BY_SELF;
+    location.obj_type = kind;
+    return location;
+}
+
+herr_t optional(void* dataset, int operation, H5VL_native_dataset_optional_args_t& args) {
+    H5VL_optional_args_t call{operation, &args};
+    return H5VLdataset_optional(dataset, native_connector(), &call, H5P_DATASET_XFER_DEFAULT,
+                                nullptr);
+}
+
+}  // namespace
+
+Result<H5O_token_t> token_of(const NativeObject& object) {
+    const H5VL_loc_params_t location = itself(object.kind);
+    H5O_info2_t info{};
+    H5VL_object_get_args_t args{};
+    args.op_type = H5VL_OBJECT_GET_INFO;
+    args.args.get_info.oinfo = &info;
+    args.args.get_info.fields = H5O_INFO_BASIC;
+    if (H5VLobject_get(object.under, &location, native_connector(), &args, H5P_DATASET_XFER_DEFAULT,
+                       nullptr) < 0)
+        return store::hdf5_error(StatusCode::internal, "where an object lies");
+    return info.token;
+}
+
+Result<NativeDataset> NativeDataset::open(const NativeObject& through, const H5O_token_t& token) {
+    H5O_token_t at = token;
+    H5VL_loc_params_t location{};
+    location.type = H5VL_OBJECT_BY_TOKEN;
+    location.obj_type = through.kind;
+    location.loc_data.loc_by_token.token = &at;
+    H5I_type_t kind = H5I_BADID;
+    void* const under = H5VLobject_open(through.under, &location, native_connector(), &kind,
+                                        H5P_DATASET_XFER_DEFAULT, nullptr);
+    if (under == nullptr) return store::hdf5_error(StatusCode::internal, "opening a dataset again");
+    return NativeDataset(under);
+}
+
+NativeDataset& NativeDataset::operator=(NativeDataset&& other) noexcept {
+    if (this != &other) {
+        close();
+        under_ = std::exchange(other.under_, nullptr);
+    }
+    return *this;
+}
+
+void NativeDataset::close() {
+    if (under_ == nullptr) return;
+    const KeepErrors keep;
+    H5VLdataset_close(std::exchange(under_, nullptr), native_connector(), H5P_DATASET_XFER_DEFAULT,
+                      nullptr);
+}
+
+herr_t NativeDataset::write_chunk(const hsize_t* offset, std::uint32_t mask, const void* buffer,
+                                  std::size_t bytes) const {
+    H5VL_native_dataset_optional_args_t args{};
+    args.chunk_write.offset = offset;
+    args.chunk_write.filters = mask;
+    args.chunk_write.size = static_cast<decltype(args.chunk_write.size)>(bytes);
+    args.chunk_write.buf = buffer;
+    return optional(under_, H5VL_NATIVE_DATASET_CHUNK_WRITE, args);
+}
+
+Result<bool> NativeDataset::has_chunk(const hsize_t* offset) const {
+    unsigned mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t bytes = 0;
+    H5VL_native_dataset_optional_args_t args{};
+    args.get_chunk_info_by_coord = {offset, &mask, &address, &bytes};
+    if (optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, args) < 0)
+        return store::hdf5_error(StatusCode::internal, "looking for a chunk");
+    return address != HADDR_UNDEF;
+}
+
+herr_t NativeDataset::read(hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer,
+                           void* memory) const {
+    void* dataset = under_;
+    return H5VLdataset_read(1, &dataset, native_connector(), &memory_type, &memory_space,
+                            &file_space, transfer, &memory, nullptr);
+}
+
+herr_t flush_native(const NativeObject& through) {
+    H5VL_file_specific_args_t args{};
+    args.op_type = H5VL_FILE_FLUSH;
+    args.args.flush.obj_type = through.kind;
+    args.args.flush.scope = H5F_SCOPE_GLOBAL;
+    return H5VLfile_specific(through.under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT,
+                             nullptr);
+}
+
+}  // namespace caesura::vol
