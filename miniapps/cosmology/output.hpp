@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "caesura/writer.hpp"
 #include "fields.hpp"
@@ -30,7 +31,8 @@ class Marks {
 class Output : public Marks {
   public:
     virtual void open() {}
-    virtual void begin_iteration(std::uint64_t) {}
+    /// @param label  what kind of step it is, so that its like is expected next time.
+    virtual void begin_iteration(std::uint64_t, std::string_view label) { (void)label; }
     virtual void dump(const Fields&, std::uint64_t iteration, double time_s) = 0;
     virtual void end_iteration() {}
     virtual void close() {}

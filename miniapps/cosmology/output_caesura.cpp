@@ -125,8 +125,8 @@ class CaesuraOutput : public Output {
         }
     }
 
-    void begin_iteration(std::uint64_t number) override {
-        iteration_.emplace(writer_->begin_iteration(number));
+    void begin_iteration(std::uint64_t number, std::string_view label) override {
+        iteration_.emplace(writer_->begin_iteration(number, label));
     }
 
     void begin_busy(caesura::Lane lane) override {

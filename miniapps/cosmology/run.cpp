@@ -129,7 +129,7 @@ class Run {
     void iterate(int step) {
         const double begin = StepClock::wall_s(), uncharged = uncharged_s_;
         const bool dumps = options_.dumps_at(step);
-        output_->begin_iteration(static_cast<std::uint64_t>(step));
+        output_->begin_iteration(static_cast<std::uint64_t>(step), Simulation::label(step));
         simulation_.step(step, dumps, clock_);
         uncharged_s_ += not_charged([&] {
             if (options_.check) checks_.add(step, simulation_.diagnostics(), dumps);

@@ -47,6 +47,8 @@ double Simulation::scale_factor(int step) const {
     return std::exp(from + (to - from) * step / (options_.steps - 1));
 }
 
+const char* Simulation::label(int step) { return step % k_sort_every == 0 ? "sort" : ""; }
+
 void Simulation::step(int step, bool with_fields, StepClock& clock) {
     const double a = scale_factor(step);
     if (step % k_sort_every == 0) clock.compute("sort", [&] { sort_(particles_); });

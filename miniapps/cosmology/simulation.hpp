@@ -26,6 +26,9 @@ class Simulation {
     /// @param with_fields  make fields() of this step's instant.
     void step(int step, bool with_fields, StepClock& clock);
 
+    /// What kind of step it is: some sort the particles, which takes longer.
+    static const char* label(int step);
+
     double scale_factor(int step) const;
     const Fields& fields() const { return fields_; }
     const Slab& slab() const { return slab_; }

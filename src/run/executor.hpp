@@ -190,6 +190,7 @@ class Executor {
 
     // What workers achieve, for the planner; rough, so a lost update is nothing.
     std::atomic<double> rate_free_{1.0}, rate_busy_{0.0};
+    std::atomic<double> compress_off_{0.0}, write_off_{0.0};  // learn_off(), for robust plans
     std::atomic<double> plan_s_{0.0};
     std::atomic<std::uint64_t> replans_{0};
     // Application's thread: how much CPU time workers take in its compress obstacles.

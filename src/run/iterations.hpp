@@ -40,9 +40,11 @@ class IterationHistory {
     /// The same as if `then` had come already.
     std::string_view label_after(std::string_view then) const { return after(then); }
 
-    /// Element by element the median of the last iterations of that kind that have as many
-    /// obstacles as the last one. A kind not seen yet: the same label without regard to dumps.
-    /// nullptr: nothing is known of the label.
+    /// Element by element the median of the last iterations of that kind that agree on how many
+    /// obstacles there are (most of them, or else the last one), with the spread of what their
+    /// obstacles' distances have been. A kind not seen yet: the same label without regard to dumps.
+    /// A label not seen yet: the kind seen last, if possible one alike in regard to dumps. nullptr
+    /// only without history.
     const IterationRecord* expect(std::string_view label, bool after_dump) const;
 
   private:

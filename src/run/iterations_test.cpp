@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace caesura::run {
@@ -65,7 +66,9 @@ TEST(IterationHistory, each_kind_has_its_own_obstacles) {
     EXPECT_EQ(history.expect("regrid", true)->obstacles.write, record(5.0).obstacles.write);
     // Never seen without a dump before it: what is known of the label is better than nothing.
     EXPECT_EQ(history.expect("regrid", false)->obstacles.write, record(5.0).obstacles.write);
-    EXPECT_EQ(history.expect("analysis", false), nullptr);
+    // Of a label never seen: the kind seen last of those that are alike in regard to dumps.
+    EXPECT_EQ(history.expect("analysis", true)->obstacles.write, record(5.0).obstacles.write);
+    EXPECT_EQ(history.expect("analysis", false)->obstacles.write, record(2.0).obstacles.write);
 }
 
 TEST(IterationHistory, one_odd_iteration_is_outvoted_and_a_change_is_followed) {
@@ -87,6 +90,49 @@ TEST(IterationHistory, more_or_fewer_marks_than_before_begin_anew) {
     EXPECT_EQ(history.expect("", false)->obstacles.write, record(3.0).obstacles.write);
 }
 
+TEST(IterationHistory, one_iteration_with_more_marks_is_outvoted_too) {
+    IterationHistory history;
+    IterationRecord odd = record(5.0, 20.0);
+    odd.obstacles.compress.push_back({8.0, 9.0});
+    history.add("", false, record(2.0, 10.0));
+    history.add("", false, record(3.0, 11.0));
+    history.add("", false, odd);
+    EXPECT_EQ(history.expect("", false)->obstacles.compress.size(), 1u);
+    EXPECT_DOUBLE_EQ(history.expect("", false)->length_s, 10.5);
+    history.add("", false, odd);
+    EXPECT_EQ(history.expect("", false)->obstacles.compress.size(), 2u);
+    EXPECT_DOUBLE_EQ(history.expect("", false)->length_s, 20.0);
+}
+
+// Goal: the spread is that of the ends by themselves; being late as a whole is none.
+TEST(IterationHistory, the_spread_of_obstacles_is_found_and_lateness_is_no_spread) {
+    IterationHistory drifting, noisy;
+    std::mt19937 random{3};
+    std::normal_distribution<double> off_s(0.0, 0.01);
+    double sum_s = 0.0;
+    constexpr int k_rounds = 300;
+    for (int round = 0; round < k_rounds; ++round) {
+        IterationRecord late, any;
+        for (int i = 0; i < 6; ++i) {
+            const double begin_s = i + 1.0, end_s = i + 1.5;
+            late.obstacles.write.push_back({begin_s, end_s});
+            any.obstacles.write.push_back({begin_s + off_s(random), end_s + off_s(random)});
+        }
+        for (plan::Interval& o : late.obstacles.write)
+            o = {o.begin_s + 0.1 * round, o.end_s + 0.1 * round};
+        drifting.add("", false, late);
+        noisy.add("", false, any);
+        sum_s += round >= 2 ? noisy.expect("", false)->obstacles.spread_s : 0.0;
+    }
+    EXPECT_NEAR(sum_s / (k_rounds - 2), 0.01, 0.001);
+    // Only the first of its twelve ends is at another distance from the one before it.
+    EXPECT_NEAR(drifting.expect("", false)->obstacles.spread_s, 0.2 / 1.693 / 12 / std::sqrt(2.0),
+                1e-9);
+    IterationHistory one;
+    one.add("", false, record(2.0));
+    EXPECT_EQ(one.expect("", false)->obstacles.spread_s, 0.0);
+}
+
 TEST(IterationHistory, the_last_iteration_can_be_said_again) {
     IterationHistory history;
     history.add("", false, record(2.0));
@@ -96,12 +142,14 @@ TEST(IterationHistory, the_last_iteration_can_be_said_again) {
     EXPECT_DOUBLE_EQ(history.expect("", false)->length_s, 11.0);
 }
 
-TEST(IterationHistory, labels_that_never_come_again_cost_bounded_memory_and_predict_nothing) {
+TEST(IterationHistory, labels_that_never_come_again_cost_bounded_memory_and_tell_of_the_last) {
     IterationHistory history;
-    for (int i = 0; i < 1000; ++i) history.add("step " + std::to_string(i), false, record(2.0));
-    EXPECT_EQ(history.expect("step 1000", false), nullptr);
-    EXPECT_EQ(history.expect("step 1", false), nullptr);
-    EXPECT_NE(history.expect("step 999", false), nullptr);
+    for (int i = 0; i < 1000; ++i) history.add("step " + std::to_string(i), i % 2 == 1, record(i));
+    EXPECT_EQ(history.expect("step 1000", false)->obstacles.write, record(998).obstacles.write);
+    EXPECT_EQ(history.expect("step 1000", true)->obstacles.write, record(999).obstacles.write);
+    EXPECT_EQ(history.expect("step 1", true)->obstacles.write, record(999).obstacles.write)
+        << "forgotten";
+    EXPECT_EQ(history.expect("step 997", true)->obstacles.write, record(997).obstacles.write);
 }
 
 TEST(IterationHistory, what_is_expected_is_sorted_and_disjoint_whatever_was_seen) {

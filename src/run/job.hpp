@@ -75,6 +75,7 @@ struct Job {
     /// Until it is compressed it belongs to whoever does that, then to the write lane.
     Share share;
     double expected_compress_s = 0.0, expected_write_s = 0.0;  ///< what the planner goes by
+    double write_spread_s = 0.0;  ///< of expected_write_s, because the size is not known yet
 
     // ---- progress
     std::atomic<bool> begun{false};    // somebody has taken it from the plan

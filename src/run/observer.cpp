@@ -225,7 +225,10 @@ void Observer::publish(double origin_s, std::string_view label, bool after_dump,
     for (std::size_t ahead = 0; ahead < k_ahead; ++ahead) {
         // Whether those after the next follow a dump is not known: as if they did not.
         const IterationRecord* record = history_.expect(ahead_label, ahead == 0 && after_dump);
-        if (ahead == 0) length_s_.store(record ? record->length_s : 0.0, std::memory_order_release);
+        if (ahead == 0) {
+            length_s_.store(record ? record->length_s : 0.0, std::memory_order_release);
+            spread_s_.store(record ? record->obstacles.spread_s : 0.0, std::memory_order_release);
+        }
         ahead_.push_back(ahead_label);
         if (!record || !(record->length_s > 0.0)) break;
         for (std::size_t l = 0; l < 2; ++l) {
@@ -260,6 +263,7 @@ Expectation Observer::expected() const {
         Expectation out;
         out.begin_s = origin_s_.load(std::memory_order_acquire);
         out.length_s = length_s_.load(std::memory_order_acquire);
+        out.obstacles.spread_s = spread_s_.load(std::memory_order_acquire);
         out.late_s = late_s_.load(std::memory_order_acquire);
         out.slip_s = slip_s_.load(std::memory_order_acquire) + out.late_s;
         out.kind = kind_.load(std::memory_order_acquire);

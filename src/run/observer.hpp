@@ -141,7 +141,7 @@ class Observer {
         std::atomic<std::size_t> passed{0};  // outside the version: only ever too small
     };
     std::atomic<std::uint64_t> version_{0};
-    std::atomic<double> origin_s_{0.0}, length_s_{0.0}, slip_s_{0.0};
+    std::atomic<double> origin_s_{0.0}, length_s_{0.0}, slip_s_{0.0}, spread_s_{0.0};
     std::atomic<std::uint64_t> kind_{0};
     std::atomic<double> late_s_{0.0};  // outside the version as well
     std::array<Published, 2> published_;

@@ -20,6 +20,11 @@ void add(std::atomic<double>& sum, double value) {
 
 double load(const std::atomic<double>& value) { return value.load(std::memory_order_relaxed); }
 
+// Rough: a lost update is nothing.
+void learn_off(std::atomic<double>& square, double took_s, double expected_s) {
+    square.store(square_after(load(square), took_s, expected_s), std::memory_order_relaxed);
+}
+
 }  // namespace
 
 // What is left of the dump by now.
@@ -29,6 +34,8 @@ PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const
     const double compress_scale =
         scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
     const double write_scale = scale_of(load(dump.written_s), load(dump.written_expected_s));
+    const double compress_off = std::sqrt(load(compress_off_)),
+                 write_off = std::sqrt(load(write_off_));
     left.resize(dump.n_jobs);
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const Job& job = dump.jobs[i];
@@ -38,7 +45,10 @@ PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const
         left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.stored_bytes)
                                                     : job.expected_write_s);
         const double whole_s = compress_scale * job.expected_compress_s;
+        left[i].write_spread_s = std::hypot(write_off * left[i].write_s,
+                                            compressed ? 0.0 : write_scale * job.write_spread_s);
         left[i].compress_s = compressed ? 0.0 : whole_s;
+        left[i].compress_spread_s = compressed ? 0.0 : compress_off * whole_s;
         if (!compressed && job.begun.load(std::memory_order_acquire))
             left[i].compress_s =
                 std::max(0.1 * whole_s, whole_s - (view.now_s - load(job.begun_s)));
@@ -49,6 +59,7 @@ PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const
     view.rates = {threads * load(rate_free_), threads * load(rate_busy_)};
     view.rules.resumable = options_.idle_priority && !workers_.empty();
     view.rules.search_steps = options_.search_steps;
+    view.rules.robust = true;
     return view;
 }
 
@@ -112,6 +123,9 @@ void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
 }
 
 void Executor::note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s) {
+    learn_off(compress_off_, cpu_s,
+              job.expected_compress_s *
+                  scale_of(load(dump.compressed_s), load(dump.compressed_expected_s)));
     add(dump.compressed_s, cpu_s);
     add(dump.compressed_expected_s, job.expected_compress_s);
     if (dump.plans.empty()) return;
@@ -133,6 +147,8 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
         if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);
     }
     expected_s -= static_cast<double>(jobs.size() - 1) * dump.write_cost.latency_s;
+    learn_off(write_off_, end_s - begin_s,
+              expected_s * scale_of(load(dump.written_s), load(dump.written_expected_s)));
     add(dump.written_s, end_s - begin_s);
     add(dump.written_expected_s, expected_s);
     dump.last_write_end_s.store(end_s, std::memory_order_relaxed);

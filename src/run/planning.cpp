@@ -10,6 +10,9 @@ namespace {
 
 // A worker that gets this much of a core while the application computes has one of its own.
 constexpr double k_own_core = 0.5;
+// A robust plan's candidates are run in many worlds. Of thousands of blocks that takes many times
+// as long as the search, and each is so little of a gap that its spread hardly matters.
+constexpr std::size_t k_most_robust_jobs = 1000;
 
 // What is to come of the obstacles, since now.
 std::vector<plan::Interval> from_now(std::span<const plan::Interval> obstacles, double now_s) {
@@ -55,7 +58,9 @@ Result<plan::Schedule> schedule_of(const PlanningView& view, std::span<const pla
             plan::schedule(plan::Algorithm::ext_johnson_backfill, jobs, obstacles, view.rules);
         if (!quick.ok() || quick->end_s <= k_ample * rest_s) return quick;
     }
-    return plan::schedule(view.algorithm, jobs, obstacles, view.rules);
+    plan::Rules rules = view.rules;
+    rules.robust = rules.robust && jobs.size() <= k_most_robust_jobs;
+    return plan::schedule(view.algorithm, jobs, obstacles, rules);
 }
 
 }  // namespace
@@ -64,6 +69,13 @@ double scale_of(double took_s, double expected_s) {
     constexpr double k_most = 8.0;  // beyond that the expectation was no such thing
     if (!(expected_s > 0.0)) return 1.0;
     return std::clamp(took_s / expected_s, 1.0 / k_most, k_most);
+}
+
+double square_after(double square, double took_s, double expected_s) {
+    constexpr double k_new = 1.0 / 16;  // weight of one task
+    if (!(expected_s > 0.0)) return square;
+    const double off = std::clamp(took_s / expected_s - 1.0, -1.0, 1.0);
+    return (1.0 - k_new) * square + k_new * off * off;
 }
 
 double busy_until_s(std::span<const plan::Interval> obstacles, double seconds) {
@@ -85,11 +97,14 @@ Status make_plan(const PlanningView& view, Plan& plan) {
     for (std::uint32_t i = 0; i < view.jobs.size(); ++i) {
         const JobLeft& job = view.jobs[i];
         (job.written ? done : left).push_back(i);
-        if (!job.written) jobs.push_back({job.compress_s / rate, job.write_s});
+        if (!job.written)
+            jobs.push_back({job.compress_s / rate, job.write_s, job.compress_spread_s / rate,
+                            job.write_spread_s});
     }
     plan::Obstacles obstacles;
     if (!own_core) obstacles.compress = from_now(view.expected.obstacles.compress, view.now_s);
     obstacles.write = from_now(view.expected.obstacles.write, view.now_s);
+    obstacles.spread_s = view.expected.obstacles.spread_s;
     occupy(obstacles.compress, view.compress_ahead_s / rate);
     occupy(obstacles.write, view.write_ahead_s);
     const auto schedule = schedule_of(view, jobs, obstacles);
@@ -111,6 +126,8 @@ Status make_plan(const PlanningView& view, Plan& plan) {
             view.now_s + schedule->write_begin_s[k], view.now_s + write_end_s[k], true};
     plan.made_s = view.now_s;
     plan.end_s = view.now_s + schedule->end_s;
+    plan.iteration_begin_s = view.expected.begin_s;
+    plan.iteration_s = view.expected.length_s;
     plan.kind = view.expected.kind;
     plan.slip_s = view.expected.slip_s;
     return {};

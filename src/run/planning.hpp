@@ -15,6 +15,7 @@ struct JobLeft {
     double compress_s = 0.0;  ///< CPU time still to spend; 0: compressed
     double write_s = 0.0;
     bool written = false;
+    double compress_spread_s = 0.0, write_spread_s = 0.0;  ///< standard deviations
 };
 
 /// How fast compressions go on: CPU seconds a second, of all workers together.
@@ -45,6 +46,10 @@ bool departed(const Plan& plan, const Expectation& expected);
 
 /// How much longer than expected tasks have taken so far; 1 while none is done.
 double scale_of(double took_s, double expected_s);
+
+/// The mean square of how far tasks are off what was expected of them, as a share of it, after one
+/// more. One that is off by more than all of it was no such task and counts as if by all.
+double square_after(double square, double took_s, double expected_s);
 
 /// The moment when `seconds` of a lane's free time have passed, from 0 on.
 double busy_until_s(std::span<const plan::Interval> obstacles, double seconds);

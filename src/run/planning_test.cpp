@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace caesura::run {
@@ -110,6 +111,53 @@ TEST(Planning, searches_only_where_the_lanes_may_outlast_the_iteration) {
     EXPECT_DOUBLE_EQ(planned(ample, view).end_s, 100.0 + quick.end_s);
     view.expected.length_s -= 0.2;
     EXPECT_DOUBLE_EQ(planned(tight, view).end_s, 100.0 + searched.end_s);
+}
+
+// Goal: two writes that fill a gap exactly are the best plan and, where durations are uncertain,
+// the worst bet.
+TEST(Planning, spreads_of_durations_make_the_plan_robust) {
+    JobLeft jobs[] = {{0.0, 1.0}, {0.0, 1.0}, {0.0, 1.6}};
+    PlanningView view;
+    view.jobs = jobs;
+    view.algorithm = plan::Algorithm::search;
+    view.rules.robust = true;
+    view.expected.obstacles.write = {{2.0, 6.0}};
+    Plan plan;
+    EXPECT_DOUBLE_EQ(planned(plan, view).times[2].write_begin_s, 6.0) << "no spread is known";
+    for (JobLeft& job : jobs) job.write_spread_s = 0.2 * job.write_s;
+    EXPECT_DOUBLE_EQ(planned(plan, view).times[2].write_begin_s, 0.0);
+}
+
+// Goal: planning a dump of thousands of blocks takes no longer because their spreads are known.
+TEST(Planning, plans_of_very_many_blocks_are_not_robust) {
+    std::mt19937 random{5};
+    std::uniform_real_distribution<double> seconds(0.5, 1.5);
+    std::vector<JobLeft> jobs(1001);
+    for (JobLeft& job : jobs) {
+        job = {seconds(random), seconds(random)};
+        job.compress_spread_s = job.write_spread_s = 0.3;
+    }
+    PlanningView view;
+    view.algorithm = plan::Algorithm::search;
+    view.rules.search_steps = 2000;
+    for (int i = 0; i < 100; ++i)
+        view.expected.obstacles.write.push_back({10.0 * i + 8.0, 10.0 * i + 10.0});
+    for (const std::size_t n : {1000u, 1001u}) {
+        view.jobs = std::span(jobs).first(n);
+        Plan robust, plain;
+        view.rules.robust = true;
+        planned(robust, view);
+        view.rules.robust = false;
+        EXPECT_EQ(planned(plain, view).write_order == robust.write_order, n > 1000) << n;
+    }
+}
+
+TEST(Planning, how_far_tasks_are_off_is_learned) {
+    double square = 0.0;
+    for (int i = 0; i < 200; ++i) square = square_after(square, i % 2 ? 1.1 : 0.9, 1.0);
+    EXPECT_NEAR(std::sqrt(square), 0.1, 1e-6);
+    EXPECT_DOUBLE_EQ(square_after(square, 3.0, 0.0), square) << "nothing was expected";
+    EXPECT_DOUBLE_EQ(square_after(0.0, 50.0, 1.0), 1.0 / 16) << "bounded";
 }
 
 TEST(Planning, a_lanes_time_is_found_around_its_obstacles) {

@@ -27,6 +27,8 @@ struct Plan {
     std::vector<TaskTimes> times;                            ///< [n_jobs]
     double made_s = 0.0;                          ///< by the clock; nothing is planned before it
     double end_s = 0.0;                           ///< by the clock, of the last write
+    double iteration_begin_s = 0.0;               ///< of the iteration it is made for
+    double iteration_s = 0.0;                     ///< its expected length; 0: nothing known
     std::uint64_t kind = 0;                       ///< Expectation::kind it was made for
     double slip_s = 0.0;                          ///< Expectation::slip_s it was made for
     std::atomic<std::uint32_t> next_compress{0};  ///< how far down compress_order the workers are

@@ -55,7 +55,7 @@ void Writer::Impl::harvest_task(writer::InFlight& dump) {
 void Writer::Impl::harvest_plan(run::DumpTask& task) {
     const run::Plan& plan = task.plans[task.plans.count() > 1 ? 1 : 0];
     const double end_s = task.last_write_end_s.load();
-    outcomes.dump_ended(task.dump, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
+    outcomes.dump_ended(task.dump, plan.iteration_s, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
     if (options.trace_path.empty()) return;
     const auto note = [&](const char* kind, const std::string& name, double begin_s, double until_s,
                           std::uint64_t bytes) {
@@ -70,6 +70,9 @@ void Writer::Impl::harvest_plan(run::DumpTask& task) {
         note("planned_write", job.label, times.write_begin_s, times.write_end_s, job.stored_bytes);
     }
     note("planned_dump", "dump, planned", plan.made_s, plan.end_s, 0);
+    if (plan.iteration_s > 0.0)
+        note("planned_iteration", "iteration, planned", plan.iteration_begin_s,
+             plan.iteration_begin_s + plan.iteration_s, 0);
     if (end_s > 0.0) note("dump", "dump", plan.made_s, end_s, 0);
 }
 

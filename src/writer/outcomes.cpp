@@ -5,9 +5,7 @@
 
 namespace caesura::writer {
 
-void Outcomes::submitted(std::uint64_t dump, double expected_iteration_s) {
-    open_.push_back({dump, expected_iteration_s});
-}
+void Outcomes::submitted(std::uint64_t dump) { open_.push_back({dump}); }
 
 void Outcomes::iteration_began(double now_s) {
     for (Outcome& outcome : open_)
@@ -20,9 +18,11 @@ void Outcomes::iteration_ended(double now_s) {
     fold();
 }
 
-void Outcomes::dump_ended(std::uint64_t dump, double planned_end_s, double end_s) {
+void Outcomes::dump_ended(std::uint64_t dump, double expected_iteration_s, double planned_end_s,
+                          double end_s) {
     for (Outcome& outcome : open_) {
         if (outcome.dump != dump) continue;
+        outcome.expected_s = expected_iteration_s;
         outcome.planned_end_s = planned_end_s;
         outcome.written_s = end_s;
     }

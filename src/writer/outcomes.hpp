@@ -14,12 +14,14 @@ namespace caesura::writer {
 
 class Outcomes {
   public:
-    /// The iteration that follows is expected to take so long; 0: nothing is known of it.
-    void submitted(std::uint64_t dump, double expected_iteration_s);
+    void submitted(std::uint64_t dump);
     void iteration_began(double now_s);
     void iteration_ended(double now_s);
+    /// @param expected_iteration_s  how long the plan took the iteration after it to be; 0: nothing
+    /// was known.
     /// @param planned_end_s, end_s  of the last write.
-    void dump_ended(std::uint64_t dump, double planned_end_s, double end_s);
+    void dump_ended(std::uint64_t dump, double expected_iteration_s, double planned_end_s,
+                    double end_s);
 
     /// Over the dumps that count, since the begin of the iteration after each. An iteration is over
     /// when the application and the lanes are done (S0: max of both).

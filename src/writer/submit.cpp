@@ -117,6 +117,7 @@ void Writer::Impl::plan_jobs(Assembly& assembly) {
         task.jobs[i].expected_compress_s = assembly.compress_s[i];
         task.jobs[i].expected_write_s = experience->write_model.predict_s(
             static_cast<std::uint64_t>(assembly.predicted[i].mean));
+        task.jobs[i].write_spread_s = assembly.predicted[i].sigma / task.write_cost.bytes_per_s;
     }
     task.compress_order.resize(task.n_jobs);
     std::iota(task.compress_order.begin(), task.compress_order.end(), 0u);
@@ -198,7 +199,7 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
     flight.job_fields = std::move(assembly.job_fields);
     in_flight.push_back(std::move(flight));
     iteration_of_dump[next_dump] = iteration;
-    if (options.planning) outcomes.submitted(next_dump, executor->observer().expected().length_s);
+    if (options.planning) outcomes.submitted(next_dump);
     ++next_dump;
     ++totals.dumps;
     if (next_dump == 1) pool.trim();  // what was prepared for it and is not needed
