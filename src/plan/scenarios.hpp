@@ -21,8 +21,8 @@ Scenario draw_scenario(std::span<const Job> jobs, const Obstacles& obstacles, Ra
 bool has_spread(std::span<const Job> jobs, const Obstacles& obstacles);
 
 /// How much of a change in how late an obstacle comes the expected ones after it are moved by. All
-/// of it: an application that is late stays late. Anything less is worse where lateness adds up,
-/// and where every obstacle is off by itself too (lateness_bench.cpp).
+/// of it: an application that is late stays late. Less is worse where lateness adds up; some of it
+/// is worse than none or all where every obstacle is off by itself (lateness_bench.cpp).
 inline constexpr double k_follow = 1.0;
 
 /// execute() of what has been checked. @param follow  another share than k_follow, for comparison.
