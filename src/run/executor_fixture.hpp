@@ -95,6 +95,7 @@ struct Fixture {
         }
         auto sink = std::make_unique<MemorySink>();
         MemorySink* raw = sink.get();
+        raw->fail = full_disk;
         dump->sink = std::move(sink);
         dump->write_cost = {1e-9, 1e15};
         if (expected_s != 0.0) {
@@ -119,6 +120,7 @@ struct Fixture {
 
     std::mt19937 random{42};
     XorCodec codec;
+    bool full_disk = false;  // for the sinks of what is submitted from now on
     base::MemoryBudget budget{std::uint64_t{1} << 40};
     base::BufferPool pool;
     std::vector<std::vector<std::byte>> sources;

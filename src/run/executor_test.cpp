@@ -46,8 +46,8 @@ TEST(Executor, an_encoding_error_is_kept_and_names_the_block) {
 
 TEST(Executor, a_full_disk_stops_the_lane_and_is_reported) {
     Fixture fixture;
+    fixture.full_disk = true;
     MemorySink* sink = fixture.submit(0, 8);
-    sink->fail = true;
     fixture.executor.set_draining(true);
     fixture.executor.help([&] { return sink->finished.load(); });
     fixture.executor.stop();
