@@ -116,7 +116,7 @@ def test_a_block_codec_there_and_back(codec):
     made = prediction.BlockCodec(codec, field.dtype, field.shape, 1e-2)
     block = made.encode(field)
     assert block.stored_bytes == len(block.data) > 0
-    assert block.cpu_s >= 0 and block.wall_s >= block.cpu_s * 0.5
+    assert block.cpu_s >= 0 and block.wall_s > 0
     assert np.abs(made.decode(block) - field).max() <= 1e-2
     with pytest.raises(ValueError, match="shape"):
         made.encode(field[:-1])
