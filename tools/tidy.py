@@ -49,6 +49,7 @@ PUBLIC_ROOM = {
     "mpi.hpp": "base",
     "host.hpp": "base",
     "times.hpp": "predict",
+    "together.hpp": "plan",
     "who.hpp": "plan",
 }
 # Tests that hold private parts of two rooms against each other: of run and simulate, and of writer

@@ -38,6 +38,7 @@ void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_simulate(nb::module_& module);
 void bind_times(nb::module_& module);
+void bind_together(nb::module_& module);
 void bind_writer(nb::module_& module);
 
 }  // namespace caesura::python

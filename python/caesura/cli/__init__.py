@@ -13,6 +13,7 @@ from caesura.cli import (
     recover,
     report,
     simulate,
+    together,
     verify,
     vol,
 )
@@ -36,6 +37,7 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("plan")(plan.plan)
+app.command("together")(together.together)
 app.command("demo")(demo.demo)
 app.command("simulate")(simulate.simulate)
 app.add_typer(evaluate.app, name="evaluate")
