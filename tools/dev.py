@@ -376,6 +376,16 @@ def bench_balance(_: list[str]) -> int:
     return run_open("balance", command, log="balance", env=environment())
 
 
+def bench_vol(_: list[str]) -> int:
+    """Applications of plain HDF5, alone and under the VOL connector: bench/vol."""
+    build()
+    code = 0
+    for script in ("overhead", "metadata"):
+        command = [str(machine.VENV_PYTHON), str(Path("bench", "vol", f"{script}.py"))]
+        code |= run_open(f"vol: {script}", command, log=f"vol-{script}", env=environment())
+    return code
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
@@ -384,6 +394,7 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "balance": bench_balance,
     "peers": bench_peers,
     "running": bench_running,
+    "vol": bench_vol,
 }
 TAKE_ARGUMENTS = ("codec", "peers", "running")
 

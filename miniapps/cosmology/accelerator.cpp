@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "caesura/wait.hpp"
-
 namespace cosmology {
 
 namespace {
@@ -51,8 +49,7 @@ void Accelerator::deposit(StepClock& clock, double share, const SlabExtent& slab
         return;
     }
     clock.device_kernel(
-        "deposit", [&] { device_->begin_deposit(slab, particles, mass); },
-        [&] { caesura::wait([&] { device_->wait(); }); },
+        "deposit", [&] { device_->begin_deposit(slab, particles, mass); }, [&] { device_->wait(); },
         [&] {
             clear();
             device_->end_deposit(mesh.data());
@@ -78,7 +75,7 @@ void Accelerator::kick(StepClock& clock, double share, const SlabExtent& slab, P
             device_->begin_kick(slab, particles, reinterpret_cast<const float*>(gradient.data()),
                                 factors, mass, moments != nullptr);
         },
-        [&] { caesura::wait([&] { device_->wait(); }); },
+        [&] { device_->wait(); },
         [&] {
             clear();
             device_->end_kick(particles,
@@ -92,8 +89,8 @@ void Accelerator::drift(StepClock& clock, double share, int n, Particles& partic
         return;
     }
     clock.device_kernel(
-        "drift", [&] { device_->begin_drift(n, particles, factor); },
-        [&] { caesura::wait([&] { device_->wait(); }); }, [&] { device_->end_drift(particles); });
+        "drift", [&] { device_->begin_drift(n, particles, factor); }, [&] { device_->wait(); },
+        [&] { device_->end_drift(particles); });
 }
 
 }  // namespace cosmology

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -44,6 +45,7 @@ how to write
          async      Caesura with codec none and no planning
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
+  --file-per-dump   modes sync and filter: NAME-STEP.h5 for each dump, not one NAME.h5
   --codec NAME      caesura, sz3, zfp, zstd, none, ... (caesura; in mode filter sz3). Filters are
                     found through HDF5_PLUGIN_PATH.
   --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
@@ -76,7 +78,6 @@ what to learn
   --quiet           print nothing but errors
 
 examples
-  mpirun -n 2 cosmology --grid 64 --steps 12 --check
   mpirun -n 2 cosmology --mode sync --output sync.h5 --timing-json sync.json
   HDF5_PLUGIN_PATH=... mpirun -n 2 cosmology --mode caesura --device-s 2 --output run.h5
 )";
@@ -142,6 +143,7 @@ const std::map<std::string, Setter>& setters() {
         {"--device", [](auto& p, auto& o) { o.device = p.text(); }},
         {"--mode", [](auto& p, auto& o) { o.mode = p.text(); }},
         {"--output", [](auto& p, auto& o) { o.output = p.text(); }},
+        {"--file-per-dump", [](auto&, auto& o) { o.file_per_dump = true; }},
         {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
         {"--bound-scale", [](auto& p, auto& o) { o.bound_scale = p.number(k_tiny, k_huge); }},
         {"--chunk", [](auto& p, auto& o) { o.chunk = p.template whole<int>(4, 1024); }},
@@ -179,6 +181,14 @@ const std::map<std::string, Setter>& setters() {
 
 }  // namespace
 
+std::string Options::file_of(std::uint64_t step) const {
+    if (!file_per_dump) return output;
+    const std::filesystem::path path(output);
+    const std::string name =
+        path.stem().string() + "-" + std::to_string(step) + path.extension().string();
+    return path.parent_path() / name;
+}
+
 Options parse_options(int argc, char** argv) {
     Options options;
     for (Parser parser(argc, argv); parser.next();) {
@@ -200,6 +210,8 @@ Options parse_options(int argc, char** argv) {
     if (!devices.contains(options.device))
         throw std::invalid_argument("--device is '" + options.device +
                                     "'; use auto, cuda or emulated");
+    if (options.file_per_dump && options.mode != "sync" && options.mode != "filter")
+        throw std::invalid_argument("--file-per-dump is for modes sync and filter");
     if (options.mode != "compute" && options.output.empty())
         throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
     return options;

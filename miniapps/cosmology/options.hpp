@@ -18,6 +18,7 @@ struct Options {
     std::uint64_t seed = 1;
     std::string mode = "compute";
     std::string output;
+    bool file_per_dump = false;  ///< modes sync and filter
     double device_s = 0.0;
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3
@@ -42,6 +43,8 @@ struct Options {
     bool check = false, help = false, quiet = false;
     CosmologyParameters cosmology;
 
+    /// The file that holds a dump.
+    std::string file_of(std::uint64_t step) const;
     bool dumps_at(int step) const {
         // Never at the last step: the last dump is written while that step computes.
         return step % dump_every == dump_every - 1 && step + 1 < steps;

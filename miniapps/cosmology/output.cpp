@@ -1,8 +1,6 @@
-// The output of the mode that has none, and the choice by name.
+// The output of the mode that has none.
 
 #include "output.hpp"
-
-#include <stdexcept>
 
 namespace cosmology {
 
@@ -16,14 +14,5 @@ class NoOutput : public Output {
 }  // namespace
 
 std::unique_ptr<Output> make_no_output() { return std::make_unique<NoOutput>(); }
-
-std::unique_ptr<Output> make_output(const Options& options, const Slab& slab) {
-    if (options.mode == "compute") return make_no_output();
-    if (options.mode == "sync") return make_hdf5_output(options, slab, false);
-    if (options.mode == "filter") return make_hdf5_output(options, slab, true);
-    if (options.mode == "async") return make_caesura_output(options, slab, true);
-    if (options.mode == "caesura") return make_caesura_output(options, slab, false);
-    throw std::invalid_argument("there is no mode " + options.mode);
-}
 
 }  // namespace cosmology

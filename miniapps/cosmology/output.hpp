@@ -7,25 +7,30 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
-#include "caesura/writer.hpp"
 #include "fields.hpp"
 #include "options.hpp"
 
 namespace cosmology {
 
-/// Told when the application needs a lane's resource: its core (compress) or the network (write).
+/// What the application needs for itself, and an output had better leave alone meanwhile.
+enum class Resource { core, network };
+
+/// Told when the application needs a resource.
 class Marks {
   public:
     virtual ~Marks() = default;
-    virtual void begin_busy(caesura::Lane) {}
-    virtual void end_busy(caesura::Lane) {}
+    virtual void begin_busy(Resource) {}
+    virtual void end_busy(Resource) {}
     /// The host would wait so long: its core is the output's if it wants it.
     virtual void waits(double) {}
+    /// Runs `call`, in which the host sleeps.
+    virtual void sleep(const std::function<void()>& call) { call(); }
 };
 
 class Output : public Marks {
@@ -50,7 +55,8 @@ std::unique_ptr<Output> make_hdf5_output(const Options& options, const Slab& sla
 /// "caesura", and "async": the same writer with codec none and no planning.
 std::unique_ptr<Output> make_caesura_output(const Options& options, const Slab& slab,
                                             bool asynchronous_only);
-/// By options.mode.
+/// By options.mode: all of them, or in a program that is linked without Caesura the others
+/// (modes.cpp, modes_plain.cpp). Modes that it has not are an error.
 std::unique_ptr<Output> make_output(const Options& options, const Slab& slab);
 
 }  // namespace cosmology

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "caesura/mpi.hpp"
+#include "caesura/wait.hpp"
 #include "caesura/writer.hpp"
 #include "output.hpp"
 
@@ -129,10 +130,14 @@ class CaesuraOutput : public Output {
         iteration_.emplace(writer_->begin_iteration(number, label));
     }
 
-    void begin_busy(caesura::Lane lane) override {
-        if (options_.marks) busy_[static_cast<std::size_t>(lane)].emplace(iteration_->busy(lane));
+    void begin_busy(Resource resource) override {
+        if (!options_.marks) return;
+        const auto lane =
+            resource == Resource::core ? caesura::Lane::compress : caesura::Lane::write;
+        busy_[static_cast<std::size_t>(resource)].emplace(iteration_->busy(lane));
     }
-    void end_busy(caesura::Lane lane) override { busy_[static_cast<std::size_t>(lane)].reset(); }
+    void end_busy(Resource resource) override { busy_[static_cast<std::size_t>(resource)].reset(); }
+    void sleep(const std::function<void()>& call) override { caesura::wait(call); }
 
     void waits(double seconds) override {
         if (options_.cooperative) iteration_->compress_for(seconds);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "simulation.hpp"
@@ -63,7 +64,7 @@ Json spread(double value, const Slab& slab) {
 Json phase_report(const StepClock& clock, const Slab& slab) {
     Json phases;
     for (const auto& [name, phase] : clock.phases()) {
-        phases[name] = {{"lane", phase.lane == caesura::Lane::compress ? "host" : "communication"},
+        phases[name] = {{"lane", phase.needs == Resource::core ? "host" : "communication"},
                         {"calls", phase.time.calls},
                         {"wall_s", spread(phase.time.wall_s, slab)},
                         {"cpu_s", spread(phase.time.cpu_s, slab)},
@@ -155,6 +156,20 @@ class Run {
         return StepClock::wall_s() - begin;
     }
 
+    std::uint64_t file_bytes() const {
+        std::set<std::string> files;
+        for (int step = 0; step < options_.steps; ++step)
+            if (options_.dumps_at(step))
+                files.insert(options_.file_of(static_cast<std::uint64_t>(step)));
+        std::uint64_t bytes = 0;
+        for (const std::string& file : files) {
+            std::error_code missing;
+            const auto one = std::filesystem::file_size(file, missing);
+            bytes += missing ? 0 : one;
+        }
+        return bytes;
+    }
+
     int committed_dumps() const {
         const auto last = output_->committed();
         int dumps = 0;
@@ -189,8 +204,8 @@ class Run {
         MPI_Allreduce(MPI_IN_PLACE, iteration_s_.data(), static_cast<int>(iteration_s_.size()),
                       MPI_DOUBLE, MPI_MAX, slab.comm());
         t["iteration_s"] = iteration_s_;
-        const PhaseTime host = clock_.total(caesura::Lane::compress);
-        const PhaseTime talk = clock_.total(caesura::Lane::write);
+        const PhaseTime host = clock_.total(Resource::core);
+        const PhaseTime talk = clock_.total(Resource::network);
         // Means over the ranks; the slowest rank of each phase stands under "phases".
         t["host_s"] = mean(host.wall_s);
         t["host_cpu_s"] = mean(host.cpu_s);
@@ -202,10 +217,7 @@ class Run {
         t["phases"] = phase_report(clock_, slab);
         const double values = std::pow(options_.grid, 3);
         t["raw_bytes"] = values * sizeof(float) * int{k_field_count} * dumps_;
-        t["file_bytes"] = 0;
-        std::error_code missing;
-        const auto file_bytes = std::filesystem::file_size(options_.output, missing);
-        if (!missing) t["file_bytes"] = file_bytes;
+        t["file_bytes"] = file_bytes();
         t["report"] = output_->report();
         t["committed_dumps"] = committed_dumps();
         RunResult result;

@@ -89,12 +89,12 @@ TEST(Simulation, fields_do_not_depend_on_the_number_of_ranks) {
 /// Keeps what a simulation says about its resources.
 class RecordingMarks : public Marks {
   public:
-    void begin_busy(caesura::Lane lane) override {
+    void begin_busy(Resource resource) override {
         EXPECT_FALSE(busy_) << "obstacles of one thread do not nest";
         busy_ = true;
-        ++obstacles[static_cast<std::size_t>(lane)];
+        ++obstacles[static_cast<std::size_t>(resource)];
     }
-    void end_busy(caesura::Lane) override {
+    void end_busy(Resource) override {
         EXPECT_TRUE(busy_);
         busy_ = false;
     }
@@ -114,7 +114,7 @@ TEST(Simulation, marks_host_work_and_messages_and_idles_the_whole_device_time_ou
     simulation.step(0, true, clock);
     EXPECT_GE(marks.obstacles[0], 8) << "kernels and host parts";
     EXPECT_GE(marks.obstacles[1], 5) << "halos, transposes, migration";
-    EXPECT_GE(clock.total(caesura::Lane::compress).idle_s, 0.999 * k_device_s);
+    EXPECT_GE(clock.total(Resource::core).idle_s, 0.999 * k_device_s);
 }
 
 TEST(Simulation, timing_says_which_kernels_ran_where) {

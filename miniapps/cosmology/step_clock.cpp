@@ -6,8 +6,6 @@
 #include <cmath>
 #include <ctime>
 
-#include "caesura/wait.hpp"
-
 namespace cosmology {
 
 namespace {
@@ -31,18 +29,18 @@ void StepClock::idle(const char* name, double seconds) {
     until.tv_nsec = static_cast<long>((deadline - std::floor(deadline)) * 1e9);
     marks_.waits(seconds);
     // An absolute deadline: a signal or a late wake-up does not lengthen the next try.
-    caesura::wait([&until] {
+    marks_.sleep([&until] {
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
         }
     });
     phases_[name].time.idle_s += wall_s() - begin;
 }
 
-PhaseTime StepClock::total(caesura::Lane lane) const {
+PhaseTime StepClock::total(Resource needs) const {
     PhaseTime sum;
     for (const auto& [name, phase] : phases_) {
         sum.idle_s += phase.time.idle_s;
-        if (phase.lane != lane) continue;
+        if (phase.needs != needs) continue;
         sum.wall_s += phase.time.wall_s;
         sum.cpu_s += phase.time.cpu_s;
         sum.calls += phase.time.calls;

@@ -37,43 +37,43 @@ class StepClock {
     void device_kernel(const char* name, Begin&& begin, Wait&& wait, End&& end) {
         compute(name, begin);
         const double waiting = wall_s();
-        wait();
+        marks_.sleep(wait);
         auto& phase = phases_[name];
         phase.time.idle_s += wall_s() - waiting;
         phase.kernel = Kernel::on_device;
         compute(name, end);
         --phase.time.calls;  // begin and end are one call
     }
-    /// Work of the host: an obstacle of the compress lane.
+    /// Work of the host.
     template <class F>
     void compute(const char* name, F&& f) {
-        timed(name, caesura::Lane::compress, f);
+        timed(name, Resource::core, f);
     }
-    /// Communication of the application: an obstacle of the write lane.
+    /// Communication of the application.
     template <class F>
     void communicate(const char* name, F&& f) {
-        timed(name, caesura::Lane::write, f);
+        timed(name, Resource::network, f);
     }
 
     enum class Kernel { none, emulated, on_device };
     struct Phase {
-        caesura::Lane lane;
+        Resource needs;
         Kernel kernel = Kernel::none;
         PhaseTime time;
     };
     const std::map<std::string, Phase>& phases() const { return phases_; }
-    /// Sums over the phases of one lane (wall, cpu) and all idling.
-    PhaseTime total(caesura::Lane lane) const;
+    /// Sums over the phases that need one resource (wall, cpu) and all idling.
+    PhaseTime total(Resource needs) const;
 
   private:
     template <class F>
-    void timed(const char* name, caesura::Lane lane, F& f) {
+    void timed(const char* name, Resource needs, F& f) {
         const double wall = wall_s(), cpu = thread_cpu_s();
-        marks_.begin_busy(lane);
+        marks_.begin_busy(needs);
         f();
-        marks_.end_busy(lane);
+        marks_.end_busy(needs);
         auto& phase = phases_[name];
-        phase.lane = lane;
+        phase.needs = needs;
         phase.time.wall_s += wall_s() - wall;
         phase.time.cpu_s += thread_cpu_s() - cpu;
         ++phase.time.calls;

@@ -1,0 +1,225 @@
+"""What output costs a program of plain parallel HDF5, alone and under the VOL connector, beside
+the same simulation that calls Caesura itself.
+
+The cosmology mini-app on the emulated file system, in four modes, interleaved:
+
+    compute      no output
+    caesura      calls caesura::Writer, planned, one file
+    connector    cosmology_hdf5: plain HDF5, collective writes, a file for each dump
+    native       the same binary without the connector
+
+Overheads are over the median of computing alone. The files of `connector` and `native` are compared
+with h5diff within the bounds. Results go to out/bench/vol.json and out/bench/vol_overhead.svg.
+Emulated are the file system's bandwidth and the device's time. --quick is for trying out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "bench" / "codec"), str(ROOT / "python")]
+
+from caesura.demo.runner import Programs, Run, Runner, find_build, find_programs  # noqa: E402
+from caesura.demo.scenario import Scenario  # noqa: E402
+from plain import PLAIN, configuration, connector_variables, differences, program  # noqa: E402
+from results import OUT, save  # noqa: E402
+from svg import document, line, tag, words  # noqa: E402
+
+MODES = ("caesura", "connector", "native")
+NAMES = {
+    "caesura": ("calls Caesura", "alt"),
+    "connector": ("plain HDF5, connector", "ours"),
+    "native": ("plain HDF5", "other"),
+}
+# The last columns of the table: at most so much more than calling Caesura, at least so much less
+# than without us, of no less than a share of the run.
+POINTS, TIMES, LEAST = 0.02, 3.0, 0.01
+
+
+class PlainRunner(Runner):
+    """Also starts the program of plain HDF5."""
+
+    def __init__(self, programs: Programs, scenario: Scenario, folder: Path) -> None:
+        super().__init__(programs, scenario, folder)
+        self._plain = program(programs.build, "miniapps/cosmology/cosmology_hdf5")
+        self._config = folder.with_suffix(".toml")
+        self._config.write_text(configuration(scenario.bounds, chunk_bytes=scenario.chunk_bytes))
+
+    def command(self, mode: str, repeat: int, raw: Path | None) -> list[str]:
+        """As Runner.command."""
+        if mode not in PLAIN:
+            return super().command(mode, repeat, raw)
+        stem = self.stem(mode, repeat)
+        command = ["mpirun", "-n", str(self._scenario.ranks)]
+        command += ["env", "-u", "HDF5_VOL_CONNECTOR", *self._shim()]
+        if mode == "connector":
+            command += connector_variables(self._programs.build, self._config)
+        command += [str(self._plain), *self._scenario.arguments("sync")]
+        command += ["--mode", "sync", "--file-per-dump", "--quiet"]
+        command += ["--timing-json", str(stem.with_suffix(".timing.json"))]
+        return [*command, "--output", str(stem.with_suffix(".h5"))]
+
+
+class Bench:
+    """All runs, and what is left of them."""
+
+    def __init__(self, folder: Path, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._folder = folder
+        self._programs = find_programs(find_build(), emulated_file_system=True)
+        self._runner = PlainRunner(self._programs, scenario, folder)
+        self.runs: dict[str, list[dict]] = {mode: [] for mode in ("compute", *MODES)}
+        self.differences: list[str] = []
+
+    def run(self, mode: str) -> None:
+        """One more."""
+        repeat = len(self.runs[mode])
+        run: Run = self._runner.run(mode, repeat, None, lambda _: None)
+        self.runs[mode].append(run.timing)
+        print(f"  {mode:10} {repeat}: {run.timing['wall_s']:.2f} s", flush=True)
+
+    def sweep(self, modes: tuple[str, ...], last: str, keep: bool) -> None:
+        """Computing alone before and after; `keep` compares the files before they go."""
+        self.run("compute")
+        for mode in modes:
+            self.run(mode)
+        self.run(last)
+        if keep:
+            self._compare()
+        for left in self._folder.iterdir():
+            left.unlink()
+
+    def _compare(self) -> None:
+        steps = [
+            s for s in range(self.scenario.steps - 1) if (s + 1) % self.scenario.dump_every == 0
+        ]
+        for step in steps:
+            native, ours = (self._folder / f"{mode}-0-{step}.h5" for mode in PLAIN)
+            bounds = {
+                f"/data/{step}/meshes/{name}": bound for name, bound in self.scenario.bounds.items()
+            }
+            self.differences += differences(self._programs.build, native, ours, bounds)
+
+    def row(self, mode: str) -> dict:
+        """Median and range of what the mode adds to computing alone."""
+        alone_s = statistics.median(run["wall_s"] for run in self.runs["compute"])
+        own = self.runs[mode]
+        shares = [run["wall_s"] / alone_s - 1.0 for run in own]
+        return {
+            "mode": mode,
+            "overhead": statistics.median(shares),
+            "overhead_low": min(shares),
+            "overhead_high": max(shares),
+            "wall_s": [run["wall_s"] for run in own],
+            "output_s": [run["output_s"] for run in own],
+            "close_s": [run["close_s"] for run in own],
+            "raw_bytes": own[0]["raw_bytes"],
+            "file_bytes": own[0]["file_bytes"],
+        }
+
+
+def verdict(rows: list[dict]) -> dict:
+    """The two figures that count, from medians."""
+    overhead = {row["mode"]: row["overhead"] for row in rows}
+    return {
+        "more_than_calling_caesura": overhead["connector"] - overhead["caesura"],
+        "times_less_than_native": overhead["native"] / max(LEAST, overhead["connector"]),
+        "goal": {"more_at_most": POINTS, "times_less_at_least": TIMES, "denominator_least": LEAST},
+    }
+
+
+def picture(section: dict) -> str:
+    """A bar a mode."""
+    scenario = section["scenario"]
+    parts = [
+        words(20, 30, "What output adds to computing alone, for an application of HDF5", "heading"),
+        words(
+            20,
+            50,
+            f"cosmology mini-app, {scenario['ranks']} ranks, {scenario['grid']}³; file system "
+            f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated; medians and range "
+            f"of {section['repeats']} repeats",
+            "soft",
+        ),
+    ]
+    left, y = 190.0, 72.0
+    scale = 440 / max(0.05, *(row["overhead_high"] for row in section["rows"]))
+    for row in section["rows"]:
+        label, class_ = NAMES[row["mode"]]
+        length = max(1.0, row["overhead"] * scale)
+        parts.append(words(left - 10, y + 13, label, f"{class_} name", "end"))
+        parts.append(tag("rect", x=left, y=y + 2, width=length, height=14, class_=f"mark {class_}"))
+        low, high = (left + max(0.0, row[k]) * scale for k in ("overhead_low", "overhead_high"))
+        parts.append(line(low, y + 9, high, y + 9, "range"))
+        text = f"{100 * row['overhead']:.1f} %"
+        parts.append(words(max(high, left + length) + 8, y + 13, text, "tick"))
+        y += 24
+    style = tag("style", ".range { stroke: var(--ink); stroke-width: 1.3; }")
+    return document(760, y + 14, style, *parts)
+
+
+def measure(scenario: Scenario, repeats: int) -> dict:
+    """All repeats; the order of the modes turns round from one to the next."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="vol-", dir=OUT))
+    try:
+        bench = Bench(folder, scenario)
+        for repeat in range(repeats):
+            modes = MODES if repeat % 2 == 0 else MODES[::-1]
+            bench.sweep(modes, "compute", keep=repeat == 0)
+        rows = [bench.row(mode) for mode in MODES]
+        compute_s = [run["wall_s"] for run in bench.runs["compute"]]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.with_suffix(".toml").unlink(missing_ok=True)
+    return {
+        "scenario": scenario.as_json(),
+        "emulated": ["file system", "device time"],
+        "repeats": repeats,
+        "compute_s": compute_s,
+        "rows": rows,
+        **verdict(rows),
+        "differences": bench.differences,
+    }
+
+
+def main() -> int:
+    """Measure, say, save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--grid", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("--bandwidth", type=float, default=150e6, help="bytes/s, emulated")
+    parser.add_argument("--quick", action="store_true", help="128³, one repeat")
+    options = parser.parse_args()
+    grid, repeats = (128, 1) if options.quick else (options.grid, options.repeats)
+    scenario = Scenario(
+        grid=grid,
+        particles=grid,
+        steps=options.steps,
+        device_s=Scenario().device_s * (grid / 256) ** 3,
+        bandwidth=options.bandwidth,
+    )
+    section = measure(scenario, repeats)
+    for row in section["rows"]:
+        ratio = row["raw_bytes"] / max(1, row["file_bytes"])
+        print(f"{row['mode']:10} {row['overhead']:+7.1%}  {ratio:5.1f} x smaller")
+    print(
+        f"connector: {100 * section['more_than_calling_caesura']:+.1f} points over calling Caesura"
+    )
+    print(f"connector: {section['times_less_than_native']:.1f} times less than without it")
+    print(save("overhead", section))
+    (OUT / "vol_overhead.svg").write_text(picture(section))
+    print("\n".join(section["differences"]) or "files: equal within the bounds")
+    return 1 if section["differences"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
