@@ -41,7 +41,8 @@ struct Settings {
     Element element = Element::unknown;
     bool big_endian = false;          ///< float32 and float64: as they lie in the file
     std::uint32_t element_bytes = 0;  ///< of one value; 0: not known
-    /// Extents of a chunk as HDF5 has them (1 to 32 axes); empty: not known, any size goes.
+    /// Extents of a chunk as HDF5 has them (1 to 32 axes), or with axes cut into several: what its
+    /// values are, e.g. 64 x 64 x 64 in a chunk of 262144. Empty: not known, any size goes.
     std::vector<std::uint32_t> chunk;
     TableSet tables;  ///< the shared set that chunks were, or shall be, coded with
     friend bool operator==(const Settings&, const Settings&) = default;

@@ -241,6 +241,39 @@ TEST_F(Hdf5, final_values_say_everything_and_are_accepted_again) {
     EXPECT_EQ(parse_cd_values(stored_values())->element, Element::float32);
 }
 
+// Goal: 3-D boxes that lie one after the other in a dataset of one axis are coded as 3-D.
+TEST_F(Hdf5, a_chunk_of_one_axis_may_be_an_array_of_three) {
+    constexpr std::size_t k_side = 32, k_boxes = 3, k_box = k_side * k_side * k_side;
+    std::vector<double> values(k_boxes * k_box);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto x = static_cast<double>(i % k_side);
+        const auto y = static_cast<double>(i / k_side % k_side);
+        const auto z = static_cast<double>(i / k_side / k_side);
+        values[i] = std::sin(0.3 * x) * std::cos(0.25 * y) * std::sin(0.2 * z);
+    }
+    const auto stored_bytes = [&](const Shape& shape) {
+        const Words words = *to_cd_values(
+            settings_of(DType::float64, shape, absolute(1e-4), Mode::automatic, TableSet()));
+        EXPECT_TRUE(create(H5T_IEEE_F64LE, {values.size()}, {k_box}, words)) << errors_;
+        EXPECT_EQ(stored_values(), words);
+        EXPECT_GE(
+            H5Dwrite(dataset_, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+        reopen();
+        std::vector<double> read(values.size());
+        EXPECT_GE(H5Dread(dataset_, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read.data()),
+                  0);
+        EXPECT_LE(largest_error(values, read), 1e-4);
+        const auto bytes = H5Dget_storage_size(dataset_);
+        H5Dclose(dataset_);
+        H5Ldelete(file_, "x", H5P_DEFAULT);
+        H5Premove_filter(list_, k_id);
+        dataset_ = -1;
+        return bytes;
+    };
+    const auto flat = stored_bytes({k_box}), known = stored_bytes({k_side, k_side, k_side});
+    EXPECT_LT(3 * known, 2 * flat);
+}
+
 // As Caesura's writer leaves them: chunks at the array's edge hold their valid part only, and a
 // table set lies in the dataset.
 TEST_F(Hdf5, chunks_of_the_valid_part_read_as_values_and_zeros) {

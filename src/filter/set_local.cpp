@@ -65,16 +65,32 @@ void describe_type(const Hdf5Functions& hdf5, hid_t type, Settings& settings) {
     settings.big_endian = order == H5T_ORDER_BE;
 }
 
+/// Is `shape` the chunk with axes cut into several? Extents of 1 may follow.
+bool refines(std::span<const std::uint32_t> shape, std::span<const std::uint32_t> chunk) {
+    std::size_t at = 0;
+    for (const std::uint32_t extent : chunk) {
+        std::uint64_t product = 1;  // below 2^64: a factor is taken only while it is below 2^32
+        while (product < extent && at < shape.size()) product *= shape[at++];
+        if (product != extent) return false;
+    }
+    while (at < shape.size() && shape[at] == 1) ++at;
+    return at == shape.size();
+}
+
+/// The chunk's own extents, unless whoever made the parameters knew more: an application that keeps
+/// three-dimensional boxes in a dataset of one axis has chunks of one axis, and values that are an
+/// array of three.
 Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings) {
     std::array<hsize_t, k_hdf5_max_rank> extents{};
     const int rank = hdf5.get_chunk(list, k_hdf5_max_rank, extents.data());
     if (rank < 1 || rank > k_hdf5_max_rank) return refused("the creation list has no chunks");
-    settings.chunk.clear();
+    std::vector<std::uint32_t> chunk;
     for (int axis = 0; axis < rank; ++axis) {
         const hsize_t extent = extents[static_cast<std::size_t>(axis)];
         if (extent > UINT32_MAX) return refused("a chunk has 2^32 values or more along an axis");
-        settings.chunk.push_back(static_cast<std::uint32_t>(extent));
+        chunk.push_back(static_cast<std::uint32_t>(extent));
     }
+    if (!refines(settings.chunk, chunk)) settings.chunk = std::move(chunk);
     return {};
 }
 
