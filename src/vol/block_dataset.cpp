@@ -29,10 +29,9 @@ Shape kept_axes(const std::vector<int>& axes, const Extents& extents) {
     return shape;
 }
 
-/// Dims, axes and chunk of a dataset to be.
-Status shape_blocks(const CapturedFile& file, const Settings& settings, hid_t space, hid_t creation,
-                    FileBlocks::Dataset& made, Shape& most_dims) {
-    Extents now{}, most{}, chunk{};
+/// Dims and axes of a dataset to be.
+Status read_dims(hid_t space, FileBlocks::Dataset& made, Shape& most_dims) {
+    Extents now{}, most{};
     made.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
     if (made.rank < 1) return refused(made.path, "dataspace");
     const auto n = static_cast<std::size_t>(made.rank);
@@ -42,19 +41,41 @@ Status shape_blocks(const CapturedFile& file, const Settings& settings, hid_t sp
     made.axes = std::move(*axes);
     made.dims = kept_axes(made.axes, now);
     most_dims = kept_axes(made.axes, most);
+    return {};
+}
+
+/// The chunk that the application asked for; rank 0: none.
+Shape own_chunk(const FileBlocks::Dataset& made) {
+    const hid_t creation = made.creation.get();
+    Extents chunk{};
     const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED &&
                          H5Pget_chunk(creation, made.rank, chunk.data()) == made.rank;
-    made.chunk = block_shape({made.dims, most_dims, chunked ? kept_axes(made.axes, chunk) : Shape{},
-                              size_of(made.dtype), settings.chunk_bytes, file.ranks()});
-    return {};
+    return chunked ? kept_axes(made.axes, chunk) : Shape{};
+}
+
+/// See a dataset of one axis as the array that it is. Only our own filter can be told that the
+/// values of a chunk are an array of more axes than the chunk.
+bool flatten(const Settings& settings, const Shape& box, const Shape& most_dims,
+             FileBlocks::Dataset& made) {
+    const bool ours = settings.codec == "caesura" || settings.codec.starts_with("caesura:");
+    if (!ours || made.rank != 1 || made.dims != most_dims) return false;
+    const auto boxed = boxed_shape(made.dims[0], box, size_of(made.dtype), settings.chunk_bytes);
+    if (!boxed) return false;
+    made.flattened = true;
+    made.dims = boxed->dims;
+    made.chunk = boxed->chunk;
+    return true;
 }
 
 herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made,
                     std::span<const FilterSpec> pipeline) {
     Extents chunk{};
     chunk.fill(1);
-    for (std::size_t i = 0; i < made.axes.size(); ++i)
-        chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
+    if (made.flattened)
+        chunk[0] = made.chunk.count();
+    else
+        for (std::size_t i = 0; i < made.axes.size(); ++i)
+            chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
     if (H5Premove_filter(creation, H5Z_FILTER_ALL) < 0 ||
         H5Pset_chunk(creation, made.rank, chunk.data()) < 0 ||
         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) < 0)
@@ -92,8 +113,8 @@ Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
 
 }  // namespace
 
-Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t space,
-                      PreparedDataset& prepared) {
+Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape& box, hid_t type,
+                      hid_t space, PreparedDataset& prepared) {
     if (Status status = register_filter(); !status.ok()) return status;
     auto blocks = file.blocks();
     if (!blocks.ok()) return blocks.status();
@@ -105,13 +126,17 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, hid_t type,
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
     if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
     Shape most_dims;
-    if (Status status = shape_blocks(file, settings, space, made->creation.get(), *made, most_dims);
-        !status.ok())
-        return status;
+    if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
+    if (!flatten(settings, box, most_dims, *made)) {
+        made->chunk_bytes = settings.chunk_bytes;
+        made->chunk = block_shape({made->dims, most_dims, own_chunk(*made), size_of(made->dtype),
+                                   settings.chunk_bytes, file.ranks(), settings.chunk,
+                                   (*blocks)->fitting_chunk(made->path, made->dims)});
+    }
     CodecSpec codec;
     codec.name = settings.codec;
     if (Status status = (*blocks)->define(*made, codec, settings.bound, made->creation.get(),
-                                          made->dims != most_dims);
+                                          !made->flattened && made->dims != most_dims);
         !status.ok())
         return status;
     if (set_pipeline(prepared.creation.get(), *made, (*blocks)->pipeline(*made)) < 0)

@@ -60,13 +60,15 @@ Opener opener_of_old_file(hid_t access, unsigned flags) {
 }
 
 Settings settings_of(const Config& config, const std::string& path) {
-    Settings settings{true, config.codec, config.bound, config.chunk_bytes};
+    Settings settings{true, config.codec, config.bound, config.chunk_bytes, {}, {}};
     for (const Rule& rule : config.rules) {
         if (!matches(rule.path, path)) continue;
         settings.capture = rule.capture.value_or(settings.capture);
         settings.codec = rule.codec.value_or(settings.codec);
         settings.bound = rule.bound.value_or(settings.bound);
         settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
+        if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
+        if (rule.box.rank() > 0) settings.box = rule.box;
     }
     return settings;
 }

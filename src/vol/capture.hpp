@@ -46,6 +46,7 @@ struct Settings {
     std::string codec;
     ErrorBound bound;
     std::uint64_t chunk_bytes = 0;
+    Shape chunk, box;  ///< rank 0: not said
 };
 Settings settings_of(const Config& config, const std::string& path);
 

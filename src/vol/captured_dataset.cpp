@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "vol/block_dataset.hpp"
+#include "vol/flattened.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
@@ -97,7 +98,9 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
     const Status block = qualifies(*file.config(), facts);
     if (block.ok()) {
-        if (Status status = prepare_blocks(file, facts, type, space, prepared); !status.ok())
+        auto box = flattened_box(at, location, name, facts);
+        if (!box.ok()) return box.status();
+        if (Status status = prepare_blocks(file, facts, *box, type, space, prepared); !status.ok())
             return status;
         report_dataset(file.config(), file.name(), facts.path,
                        "blocks of " + to_string(prepared.dataset->block->chunk));

@@ -60,7 +60,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
 
     const std::shared_ptr<const Config>& config() const { return config_; }
     const std::string& name() const { return name_; }
+    int rank() const { return communicator_->rank(); }
     int ranks() const { return communicator_->size(); }
+    /// Rank 0's value becomes everybody's. Collective.
+    Status tell_all(std::span<std::byte> value) { return communicator_->broadcast(value, 0); }
     bool shared() const { return ranks() > 1; }
     /// The application's own access list (trap 14: copied once); a borrowed identifier.
     hid_t access() const { return access_.get(); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -19,9 +20,12 @@ constexpr std::array k_file_keys = {
     std::string_view("threshold_bytes"), std::string_view("durability"),
     std::string_view("memory_bytes"),    std::string_view("report"),
     std::string_view("dataset")};
-constexpr std::array k_rule_keys = {
-    std::string_view("path"),  std::string_view("capture"),    std::string_view("codec"),
-    std::string_view("bound"), std::string_view("bound_kind"), std::string_view("chunk_bytes")};
+constexpr std::array k_rule_keys = {std::string_view("path"),       std::string_view("capture"),
+                                    std::string_view("codec"),      std::string_view("bound"),
+                                    std::string_view("bound_kind"), std::string_view("chunk_bytes"),
+                                    std::string_view("chunk"),      std::string_view("box")};
+
+constexpr std::int64_t k_longest_axis = std::numeric_limits<std::uint32_t>::max();
 
 /// Insertions, deletions and replacements that make one word of the other.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -74,6 +78,7 @@ class Table {
         return std::nullopt;
     }
     std::optional<ErrorBound> get_bound();
+    Shape get_extents(std::string_view key);
     void bad(const toml::node& node, std::string_view reason) {
         if (status.ok())
             status = {StatusCode::invalid_argument,
@@ -95,6 +100,25 @@ constexpr std::array<std::pair<std::string_view, ErrorBound::Kind>, 5> k_bound_k
      {"relative", ErrorBound::Kind::relative},
      {"pointwise_relative", ErrorBound::Kind::pointwise_relative},
      {"psnr", ErrorBound::Kind::psnr}}};
+
+/// Extents of an array, slowest axis first; rank 0 without the key.
+Shape Table::get_extents(std::string_view key) {
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    std::vector<std::uint64_t> extents;
+    bool good = node->is_array();
+    if (good)
+        for (const toml::node& one : *node->as_array()) {
+            const auto extent = one.value_exact<std::int64_t>().value_or(0);
+            good = good && extent > 0 && extent <= k_longest_axis;
+            extents.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0)));
+        }
+    if (good && !extents.empty() && static_cast<int>(extents.size()) <= k_max_rank)
+        return Shape(extents);
+    bad(*node, fmt::format("'{}{}' must be a list of 1 to {} whole numbers from 1 to {}", in_, key,
+                           k_max_rank, k_longest_axis));
+    return {};
+}
 
 /// `bound = 1e-3` is absolute unless `bound_kind` says otherwise; `bound_kind = "lossless"` needs
 /// no number.
@@ -152,6 +176,8 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     rule.codec = table.get<std::string>("codec", "a string");
     rule.bound = table.get_bound();
     rule.chunk_bytes = table.get_bytes("chunk_bytes");
+    rule.chunk = table.get_extents("chunk");
+    rule.box = table.get_extents("box");
     if (rule.path.empty()) table.bad(in, "a [[dataset]] needs a path");
     if (!table.status.ok()) return table.status;
     return rule;
@@ -169,6 +195,13 @@ std::string bound_toml(const ErrorBound& bound) {
     std::ostringstream number;
     number << toml::value<double>(bound.value);  // reads back as the same double
     return fmt::format("bound = {}\n{}", number.str(), kind);
+}
+
+std::string extents_toml(std::string_view key, const Shape& extents) {
+    std::string out;
+    for (int axis = 0; axis < extents.rank(); ++axis)
+        out += fmt::format("{}{}", axis == 0 ? "" : ", ", extents[axis]);
+    return fmt::format("{} = [{}]\n", key, out);
 }
 
 }  // namespace
@@ -241,6 +274,8 @@ std::string to_toml(const Config& config) {
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);
         if (rule.codec) out += fmt::format("codec = {}\n", quoted(*rule.codec));
         if (rule.bound) out += bound_toml(*rule.bound);
+        if (rule.chunk.rank() > 0) out += extents_toml("chunk", rule.chunk);
+        if (rule.box.rank() > 0) out += extents_toml("box", rule.box);
         if (rule.chunk_bytes) out += fmt::format("chunk_bytes = {}\n", *rule.chunk_bytes);
     }
     return out;

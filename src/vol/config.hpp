@@ -29,6 +29,8 @@ struct Rule {
     std::optional<std::string> codec;
     std::optional<ErrorBound> bound;
     std::optional<std::uint64_t> chunk_bytes;
+    Shape chunk = {};  ///< of blocks; rank 0: not said. Passed over where the rank is another
+    Shape box = {};    ///< the arrays that a dataset of one axis holds, one after the other
     friend bool operator==(const Rule&, const Rule&) = default;
 };
 

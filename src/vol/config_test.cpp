@@ -44,6 +44,8 @@ path = "velocity"
 capture = false
 codec = "zfp"
 chunk_bytes = 1048576
+chunk = [64, 32]
+box = [16, 8, 4]
 )");
     EXPECT_EQ(config.codec, "caesura:strong");
     EXPECT_EQ(config.bound, relative(1e-3));
@@ -53,8 +55,8 @@ chunk_bytes = 1048576
     EXPECT_EQ(config.durability, Durability::durable);
     EXPECT_EQ(config.report, "report_%r.json");
     ASSERT_EQ(config.rules.size(), 2u);
-    const Rule level{"/level_*/data:*", {}, {}, absolute(0.5), {}};
-    const Rule velocity{"velocity", false, "zfp", {}, 1048576};
+    const Rule level{"/level_*/data:*", {}, {}, absolute(0.5), {}, {}, {}};
+    const Rule velocity{"velocity", false, "zfp", {}, 1048576, {64, 32}, {16, 8, 4}};
     EXPECT_EQ(config.rules[0], level);
     EXPECT_EQ(config.rules[1], velocity);
 }
@@ -65,7 +67,8 @@ TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
     config.codec = "quote \" and \\ backslash";
     config.bound = psnr(60.25);
     config.report = "a\tb";
-    config.rules = {{"/a/**", true, "none", lossless(), 7}, {"?x", {}, {}, absolute(0.1), {}}};
+    config.rules = {{"/a/**", true, "none", lossless(), 7, {1, 2, 3}, {4, 5}},
+                    {"?x", {}, {}, absolute(0.1), {}, {}, {6, 7, 8}}};
     EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
 }
 
@@ -91,6 +94,9 @@ TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
         {"dataset = 3", "[[dataset]]"},
         {"[[dataset]]\ncapture = true", "needs a path"},
         {"[[dataset]]\npath = \"a\"\ncapture = 1", "true or false"},
+        {"[[dataset]]\npath = \"a\"\nchunk = 64", "'dataset.chunk' must be a list of 1 to 4"},
+        {"[[dataset]]\npath = \"a\"\nbox = [8, 0]", "'dataset.box' must be a list"},
+        {"[[dataset]]\npath = \"a\"\nbox = [1, 1, 1, 1, 1]", "'dataset.box' must be a list"},
         {"codec = ", "line 1"},
     };
     for (const auto& [text, part] : cases) {

@@ -47,13 +47,27 @@ std::string key_of(const H5O_token_t& token) {
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const FileBlocks::Dataset& dataset,
                                                 const Shape& offset) {
     std::array<hsize_t, H5S_MAX_RANK> out{};
+    if (dataset.flattened) {
+        for (int axis = 0; axis < offset.rank(); ++axis)
+            out[0] = out[0] * dataset.dims[axis] + offset[axis];
+        return out;
+    }
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)
         out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
     return out;
 }
 
+/// What a box that is whole but for its first axis covers of a flattened array.
+std::array<hsize_t, H5S_MAX_RANK> flat_extent(const Shape& extent) {
+    std::array<hsize_t, H5S_MAX_RANK> out;
+    out.fill(1);
+    out[0] = extent.count();
+    return out;
+}
+
 std::array<hsize_t, H5S_MAX_RANK> native_extent(const FileBlocks::Dataset& dataset,
                                                 const Shape& extent) {
+    if (dataset.flattened) return flat_extent(extent);
     auto out = native_offset(dataset, extent);
     for (hsize_t& n : out) n = std::max<hsize_t>(n, 1);
     return out;
@@ -101,6 +115,7 @@ Status FileBlocks::define(Dataset& made, const CodecSpec& codec, const ErrorBoun
     definition.codec = codec;
     definition.bound = bound;
     definition.extendable = extendable;
+    definition.chunk_bytes = made.chunk_bytes;
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
     if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
         H5Pget_fill_value(creation, made.type.get(), definition.fill.data()) < 0)

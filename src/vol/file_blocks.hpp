@@ -48,9 +48,13 @@ class FileBlocks final : public writer::Tree {
         Field field;
         DType dtype = float32;
         Shape dims, chunk;
-        std::vector<int> axes;         ///< of the dataset's, those that dims has
-        int rank = 0;                  ///< of the dataset in HDF5
-        store::Handle type, creation;  ///< in the file; as the application gave it
+        std::vector<int> axes;  ///< of the dataset's, those that dims has
+        int rank = 0;           ///< of the dataset in HDF5
+        /// It has one axis in the file, and dims and chunk are those of the array that an
+        /// application has flattened into it. The order of values and chunks is the same.
+        bool flattened = false;
+        std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
+        store::Handle type, creation;   ///< in the file; as the application gave it
         std::size_t filters = 0;
         H5O_token_t token{};
         NativeDataset native;
@@ -73,6 +77,10 @@ class FileBlocks final : public writer::Tree {
     Status define(Dataset& made, const CodecSpec& codec, const ErrorBound& bound, hid_t creation,
                   bool extendable);
     std::span<const FilterSpec> pipeline(const Dataset& dataset) const;
+    /// OpenWriter::fitting_chunk.
+    Shape fitting_chunk(const std::string& path, const Shape& dims) const {
+        return writer_->fitting_chunk(path, dims);
+    }
     /// The dataset has been made and is `object`.
     Status adopt(const DatasetPtr& made, const NativeObject& object);
     /// The dataset that `object` is; null if it does not become blocks.

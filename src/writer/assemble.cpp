@@ -98,6 +98,11 @@ Status Writer::Impl::lay_out(Assembly& assembly, std::vector<std::vector<writer:
         const auto& last = fields[f].layout;
         if (last && last->boxes == boxes[f] && last->dims == fields[f].shape) continue;
         if (const auto& dataset = fields[f].dataset) {
+            if (dataset->chunk_bytes > 0)
+                experience->keep_fitting_chunk(
+                    fields[f].name, fields[f].shape,
+                    writer::choose_chunk(fields[f].shape, boxes[f], size_of(fields[f].dtype),
+                                         dataset->chunk_bytes));
             fresh[f] = writer::make_sparse_layout(
                 {fields[f].shape, dataset->chunk, dataset->extendable}, std::move(boxes[f]), rank);
             continue;

@@ -43,4 +43,14 @@ FieldModels& Experience::of_field(const std::string& path, const CodecSpec& code
     return fields_.emplace(key, std::move(models)).first->second;
 }
 
+Shape Experience::fitting_chunk(const std::string& path, const Shape& dims) const {
+    const auto found = chunks_.find(without_numbers(path) + to_string(dims));
+    return found == chunks_.end() ? Shape() : found->second;
+}
+
+void Experience::keep_fitting_chunk(const std::string& path, const Shape& dims,
+                                    const Shape& chunk) {
+    chunks_[without_numbers(path) + to_string(dims)] = chunk;
+}
+
 }  // namespace caesura::writer

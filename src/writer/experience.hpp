@@ -3,8 +3,9 @@
 // each: the next one goes on where the last one was.
 //
 // Invariants:
-//  - Shared by Writers of one application's thread and one group of ranks. Table sets and whether a
-//    calibration was looked for are the same on all ranks; all else is each rank's own.
+//  - Shared by Writers of one application's thread and one group of ranks. Table sets, fitting
+//    chunks and whether a calibration was looked for are the same on all ranks; all else is each
+//    rank's own.
 //  - Models stay where they are while the Experience lives.
 //  - Iterations belong to the application, not to a file: each is the time between two hand-overs
 //    of any Writer that shares the Experience.
@@ -34,6 +35,11 @@ struct Experience {
     FieldModels& of_field(const std::string& path, const CodecSpec& codec, DType dtype,
                           const Shape& chunk);
 
+    /// The chunk that fits the boxes in which a dataset of that path, numbers apart, and of these
+    /// extents was last written; rank 0: none was.
+    Shape fitting_chunk(const std::string& path, const Shape& dims) const;
+    void keep_fitting_chunk(const std::string& path, const Shape& dims, const Shape& chunk);
+
     run::Observer observer;
     run::Listener listener;
     bool calibration_read = false;
@@ -42,6 +48,7 @@ struct Experience {
 
   private:
     std::map<std::string, FieldModels> fields_;
+    std::map<std::string, Shape> chunks_;        ///< by path without numbers, and extents
     std::map<std::string, std::string> newest_;  ///< by key without numbers: its last full key
 };
 

@@ -104,7 +104,8 @@ struct FieldState {
         std::vector<FilterSpec> pipeline = {};  ///< as the dataset was created
         std::shared_ptr<const BlockCodec> codec = {};
         ErrorBound codec_bound = {};
-        std::uint64_t dumps_end = 0;  ///< it is in no dump of this number or above
+        std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
+        std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above
         /// Rank 0: stored bytes by chunk, for what is superseded.
         std::unordered_map<std::uint64_t, std::uint64_t> stored_bytes = {};
     };

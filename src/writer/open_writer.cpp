@@ -72,6 +72,7 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                      models);
     field.tables = models.tables;
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
+    field.dataset->chunk_bytes = dataset.chunk_bytes;
     if (Status made = impl_->fix_pipeline(field); !made.ok()) return made;
     impl_->fields.push_back(std::move(field));
     impl_->note_definition(fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path,
@@ -79,6 +80,10 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                                        to_string(dataset.chunk), dataset.codec.name,
                                        static_cast<int>(dataset.bound.kind), dataset.bound.value));
     return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
+}
+
+Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {
+    return impl_->experience->fitting_chunk(path, dims);
 }
 
 std::span<const FilterSpec> OpenWriter::pipeline(Field field) const {

@@ -51,6 +51,8 @@ struct DatasetDefinition {
     /// The dims may grow: blocks at the edges are stored whole, see SparseGrid.
     bool extendable = false;
     std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
+    /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
+    std::uint64_t chunk_bytes = 0;
 };
 
 /// The content that blocks keep where nothing was put.
@@ -81,6 +83,10 @@ class OpenWriter {
     /// unsupported (plugin missing; a bound that is relative to the range, which is not known yet,
     /// with a codec whose pipeline would depend on it).
     Result<Field> define(const DatasetDefinition& dataset);
+    /// For a dataset to come: a chunk that fits the boxes in which one of that path, numbers apart,
+    /// and of these dims was last written, in this file or another of the Experience. The same on
+    /// all ranks. Rank 0: nothing is known.
+    Shape fitting_chunk(const std::string& path, const Shape& dims) const;
     /// The filter pipeline that the dataset must be created with; valid until the next define().
     std::span<const FilterSpec> pipeline(Field field) const;
     /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).

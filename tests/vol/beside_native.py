@@ -26,10 +26,20 @@ from pathlib import Path
 SKIPPED = 77
 TIME_LIMIT_S = 150
 TABLE = Path(__file__).parent / "under_connector.txt"
-# Small data qualify, so that small programs test what large ones do.
+# Small data qualify, so that small programs test what large ones do. The rules are for shapes.c.
+COMMON = """
+threshold_bytes = 2048
+chunk_bytes = 16384
+[[dataset]]
+path = "chunks_by_rule"
+chunk = [8, 16, 32]
+[[dataset]]
+path = "boxes_by_rule"
+box = [16, 16, 16]
+"""
 CONFIGURATIONS = {
-    "lossless": (0.0, 'bound_kind = "lossless"\nthreshold_bytes = 2048\nchunk_bytes = 16384\n'),
-    "lossy": (1e-3, "bound = 1e-3\nthreshold_bytes = 2048\nchunk_bytes = 16384\n"),
+    "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
+    "lossy": (1e-3, "bound = 1e-3" + COMMON),
 }
 
 
