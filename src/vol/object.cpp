@@ -5,14 +5,6 @@ namespace caesura::vol {
 hid_t native_connector() { return H5VL_NATIVE; }
 
 Object::Object(H5I_type_t of_kind, hid_t below, std::shared_ptr<CapturedFile> in)
-    : connector(below), kind(of_kind), file(std::move(in)) {
-    const KeepErrors keep;
-    H5Iinc_ref(connector);
-}
-
-Object::~Object() {
-    const KeepErrors keep;
-    H5Idec_ref(connector);
-}
+    : connector(below), kind(of_kind), file(std::move(in)) {}
 
 }  // namespace caesura::vol

@@ -5,23 +5,11 @@
 namespace caesura::vol {
 namespace {
 
-/// What wrap_object must know of the object from which the library set out.
+/// What wrap_object must know of the object from which the library set out. One is made for almost
+/// every call of the application; the native connector has none of its own.
 struct WrapContext {
-    explicit WrapContext(const Object& from) : connector(from.connector), file(from.file) {
-        const KeepErrors keep;
-        H5Iinc_ref(connector);
-    }
-    ~WrapContext() {
-        const KeepErrors keep;
-        if (under != nullptr) H5VLfree_wrap_ctx(under, connector);
-        H5Idec_ref(connector);
-    }
-    WrapContext(const WrapContext&) = delete;
-    WrapContext& operator=(const WrapContext&) = delete;
-
     const hid_t connector;
     const std::weak_ptr<CapturedFile> file;  ///< a context keeps no file open
-    void* under = nullptr;
 };
 
 void* get_object(const void* object) {
@@ -32,10 +20,8 @@ void* get_object(const void* object) {
 herr_t get_wrap_context(const void* object, void** context) {
     return guarded([&] {
         const Object& from = *static_cast<const Object*>(object);
-        auto made = std::make_unique<WrapContext>(from);
-        const herr_t status = H5VLget_wrap_ctx(from.under, from.connector, &made->under);
-        if (status >= 0) *context = made.release();
-        return status;
+        *context = new WrapContext{from.connector, from.file};
+        return 0;
     });
 }
 
@@ -43,7 +29,7 @@ void* wrap_object(void* native, H5I_type_t kind, void* context) {
     return guarded([&] {
         const WrapContext& in = *static_cast<WrapContext*>(context);
         auto made = std::make_unique<Object>(kind, in.connector, in.file.lock());
-        return adopt(std::move(made), H5VLwrap_object(native, kind, in.connector, in.under));
+        return adopt(std::move(made), H5VLwrap_object(native, kind, in.connector, nullptr));
     });
 }
 
