@@ -159,13 +159,7 @@ Result<bool> ApplicationFile::read(const std::string& dataset, const Box& part,
 }
 
 Status ApplicationFile::place(const store::DatasetSpec& dataset, const store::ChunkRecord& record) {
-    Extents offset{};
-    std::uint64_t rest = record.chunk;
-    for (int axis = dataset.shape.rank() - 1; axis >= 0; --axis) {
-        const std::uint64_t n = (dataset.shape[axis] - 1) / dataset.chunk[axis] + 1;
-        offset[static_cast<std::size_t>(axis)] = rest % n * dataset.chunk[axis];
-        rest /= n;
-    }
+    const Extents offset = extents_of(store::chunk_begin(dataset, record.chunk));
     return image_->place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
         return H5Dwrite_chunk(open(dataset.path), H5P_DEFAULT, record.filter_mask, offset.data(),
                               bytes, buffer);
@@ -176,10 +170,10 @@ Result<std::optional<store::CommitImage>> ApplicationFile::build(
     std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
     std::uint64_t file_end, bool trim) {
     const std::scoped_lock lock(hdf5_lock());
+    ++builds_;
     std::vector<std::uint64_t> numbers;
     std::vector<store::ChunkRecord> sorted(records.begin(), records.end());
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.dump < b.dump; });
+    std::sort(sorted.begin(), sorted.end(), store::record_order);
     for (const store::DumpManifest& dump : dumps) {
         numbers.push_back(dump.dump);
         for (const store::ChunkRecord& record : sorted)

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "store/commit_parts.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
 #include "writer/open_writer.hpp"
@@ -52,6 +53,7 @@ class ApplicationFile final : public writer::Tree {
                                                     std::span<const store::ChunkRecord> records,
                                                     std::uint64_t file_end, bool trim) override;
     Status flushed() override { return image_->committed(); }
+    int builds() const { return builds_; }  ///< calls of build()
 
   private:
     Status place(const store::DatasetSpec& dataset, const store::ChunkRecord& record);
@@ -63,6 +65,7 @@ class ApplicationFile final : public writer::Tree {
     store::Handle file_;
     std::map<std::string, store::Handle> datasets_;
     bool changed_ = true;
+    int builds_ = 0;
 };
 
 }  // namespace caesura::testing

@@ -8,9 +8,11 @@
 #include <cstring>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include "application_file.hpp"
 #include "decompositions.hpp"
+#include "held_worker.hpp"
 #include "stock_reader.hpp"
 
 namespace caesura::writer {
@@ -19,10 +21,13 @@ namespace {
 using testing::ApplicationFile;
 using testing::require;
 
+struct Program;
+
 class OpenWriterTest : public ::testing::Test {
   protected:
     std::string path_ = ::testing::TempDir() + "caesura_open_" + std::to_string(::getpid()) + ".h5";
     void TearDown() override { std::filesystem::remove(path_); }
+    void run(const Program& program, double bound);
 };
 
 std::uint64_t number_in(const Shape& dims, const Shape& position) {
@@ -59,10 +64,17 @@ struct Program {
         bool flushed = false;
     };
 
-    Program(unsigned seed, int n_ranks) : random(seed), ranks(n_ranks) {
+    Program(unsigned seed, int n_ranks, int n_dumps) : random(seed), ranks(n_ranks) {
         const auto n = 1 + random() % 3;
         for (std::size_t d = 0; d < n; ++d) add_dataset(d);
-        for (int i = 0; i < 4; ++i) add_dump();
+        for (int i = 0; i < n_dumps; ++i) add_dump();
+    }
+    /// Written with this codec and bound instead of without loss.
+    void lose(const std::string& codec, const ErrorBound& bound) {
+        for (Dataset& dataset : datasets) {
+            dataset.definition.codec.name = codec;
+            dataset.definition.bound = bound;
+        }
     }
 
     void add_dataset(std::size_t number) {
@@ -195,25 +207,77 @@ void play(const Program& program, const std::string& path, std::unique_ptr<Commu
     EXPECT_EQ(w.committed_dumps(), w.next_dump());
 }
 
+void OpenWriterTest::run(const Program& program, double bound) {
+    testing::run_application(program.ranks, [&](auto of_file, auto of_writer) {
+        play(program, path_, std::move(of_file), std::move(of_writer));
+    });
+    for (std::size_t d = 0; d < program.datasets.size(); ++d) {
+        const auto read = testing::read_dataset(path_, program.datasets[d].definition.path);
+        ASSERT_EQ(read.shape,
+                  std::vector<std::uint64_t>(program.dims[d].data(),
+                                             program.dims[d].data() + program.dims[d].rank()));
+        EXPECT_EQ(testing::broken(program.datasets[d].values, read.values, bound), "");
+    }
+}
+
 // Goal: any boxes, any overlaps, holes, rewritten and partly written chunks, datasets that grow, on
 // 1 to 4 ranks: a stock reader sees what the same writes make of a plain array.
 TEST_F(OpenWriterTest, random_programs_leave_what_they_would_on_plain_arrays) {
     for (unsigned seed = 1; seed <= 60; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         constexpr int k_ranks[] = {1, 2, 4};
-        Program program(seed, k_ranks[seed % 3]);
-        testing::run_application(program.ranks, [&](auto of_file, auto of_writer) {
-            play(program, path_, std::move(of_file), std::move(of_writer));
-        });
-        for (std::size_t d = 0; d < program.datasets.size(); ++d) {
-            const auto read = testing::read_dataset(path_, program.datasets[d].definition.path);
-            ASSERT_EQ(read.shape,
-                      std::vector<std::uint64_t>(program.dims[d].data(),
-                                                 program.dims[d].data() + program.dims[d].rank()));
-            EXPECT_EQ(testing::broken(program.datasets[d].values, read.values, 0.0), "");
-        }
+        run(Program(seed, k_ranks[seed % 3], 4), 0.0);
         if (HasFailure()) return;
     }
+}
+
+// Goal: what a block keeps is read back and stored again at every dump that writes a part of it.
+// Its values were off by up to the bound the first time, and are off by no more after the last.
+TEST_F(OpenWriterTest, values_stay_within_the_bound_however_often_their_blocks_are_written) {
+    for (unsigned seed = 1; seed <= 40; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        constexpr int k_ranks[] = {1, 2, 4};
+        constexpr double k_bound = 0.3;  // values are multiples of 0.25: every one may be moved
+        Program program(seed, k_ranks[seed % 3], 10);
+        program.lose(seed % 2 ? "caesura" : "caesura:fast", absolute(k_bound));
+        run(program, k_bound);
+        if (HasFailure()) return;
+    }
+}
+
+// Goal: what was lent is not free as soon as it is committed: a worker without CPU time may still
+// be reading it, because somebody else has computed the block.
+TEST_F(OpenWriterTest, borrowed_data_of_a_committed_dump_are_not_released_while_a_worker_reads) {
+    const DatasetDefinition dataset{.path = "/rho", .dims = {1u << 18}, .chunk = {1u << 18}};
+    std::vector<float> values(dataset.dims[0]);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.5f * static_cast<float>(i % 977);
+    testing::run_application(1, [&](auto of_file, auto of_writer) {
+        ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
+        WriterOptions options;
+        options.durable = options.planning = false;
+        auto writer = OpenWriter::make(file.target(), std::move(of_writer), options, nullptr, {});
+        require(writer.status());
+        OpenWriter& w = **writer;
+        const auto field = w.define(dataset);
+        require(field.status());
+        file.create_dataset(dataset, dataset.dims, w.pipeline(*field));
+        testing::HeldWorker worker;
+        require(w.put(*field, {{0}, dataset.dims}, values.data(), float32, Ownership::borrow));
+        EXPECT_FALSE(w.released(0));
+        require(w.end());
+        worker.wait_until_held();
+        EXPECT_EQ(file.builds(), 0) << "nobody sees the dataset before its values";
+        require(w.flush());
+        EXPECT_EQ(file.builds(), 1);
+        EXPECT_EQ(w.committed_dumps(), 1u);
+        EXPECT_FALSE(w.released(0));
+        worker.let_go();
+        while (!w.released(0)) std::this_thread::yield();
+        require(w.close());
+    });
+    EXPECT_EQ(testing::broken(std::vector<double>(values.begin(), values.end()),
+                              testing::read_dataset(path_, "/rho").values, 0.0),
+              "");
 }
 
 }  // namespace

@@ -77,7 +77,11 @@ class BlockCodec {
     /// Errors: invalid_argument (sizes), no_space (memory).
     virtual Result<EncodedBlock> encode(std::span<const std::byte> chunk,
                                         const Shape& valid) const = 0;
-    /// Inverse of encode; `chunk` is filled whole. Errors: corrupt, no_space (memory).
+    /// As encode(), but decode() gives back exactly these values, whatever the bound: for a block
+    /// that holds values which a bound has been spent on before. The same pipeline reads it.
+    virtual Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                                const Shape& valid) const = 0;
+    /// Inverse of both; `chunk` is filled whole. Errors: corrupt, no_space (memory).
     /// Check the stored bytes' checksum first: not every plugin survives malformed input (SZ3 and
     /// ZFP read past the end, SZ3 may end the process), and nothing here can prevent that.
     virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,

@@ -56,17 +56,14 @@ class CaesuraCodec final : public BlockCodec {
     bool reentrant() const override { return true; }
     bool wants_padding() const override { return false; }
 
-    Result<EncodedBlock> encode(std::span<const std::byte> chunk, const Shape& valid) const override
-        try {
-        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
-        if (valid_bytes(valid) == chunk.size()) return encode_valid(chunk, valid);
-        std::vector<std::byte> part(valid_bytes(valid));
-        const Box full{Shape::filled(chunk_.rank(), 0), chunk_};
-        const Box inside{full.offset, valid};
-        copy_box(inside, full, chunk.data(), inside, part.data(), size_of(dtype_));
-        return encode_valid(part, valid);
-    } catch (const std::bad_alloc&) {
-        return no_memory("encode");
+    Result<EncodedBlock> encode(std::span<const std::byte> chunk,
+                                const Shape& valid) const override {
+        return encode_part(chunk, valid, settings_.bound);
+    }
+
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override {
+        return encode_part(chunk, valid, lossless());
     }
 
     Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
@@ -107,14 +104,29 @@ class CaesuraCodec final : public BlockCodec {
                             bytes, to_string(valid), to_string(chunk_), raw_bytes_)};
     }
 
-    Result<EncodedBlock> encode_valid(std::span<const std::byte> values, const Shape& valid) const {
+    /// What lies inside the array of a block that may have more.
+    Result<EncodedBlock> encode_part(std::span<const std::byte> chunk, const Shape& valid,
+                                     const ErrorBound& bound) const try {
+        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
+        if (valid_bytes(valid) == chunk.size()) return encode_valid(chunk, valid, bound);
+        std::vector<std::byte> part(valid_bytes(valid));
+        const Box full{Shape::filled(chunk_.rank(), 0), chunk_};
+        const Box inside{full.offset, valid};
+        copy_box(inside, full, chunk.data(), inside, part.data(), size_of(dtype_));
+        return encode_valid(part, valid, bound);
+    } catch (const std::bad_alloc&) {
+        return no_memory("encode");
+    }
+
+    Result<EncodedBlock> encode_valid(std::span<const std::byte> values, const Shape& valid,
+                                      const ErrorBound& bound) const {
         EncodedBlock block;
         TableStatistics coded;
         CompressOptions options;
         options.mode = settings_.mode;
         options.tables = &settings_.tables;
         options.statistics = gather_ ? &coded : nullptr;
-        auto frame = compress(values, dtype_, valid, settings_.bound, options);
+        auto frame = compress(values, dtype_, valid, bound, options);
         if (!frame.ok()) return frame.status();
         block.bytes = std::move(*frame);
         if (verify_) {

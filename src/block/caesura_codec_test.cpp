@@ -59,6 +59,26 @@ TEST(CaesuraCodec, keeps_the_bound_on_any_block_however_it_is_handed_over) {
     }
 }
 
+TEST(CaesuraCodec, what_is_encoded_exactly_comes_back_to_the_bit_through_the_same_pipeline) {
+    const char* names[] = {"caesura", "caesura:fast", "caesura:strong", "caesura:planes"};
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        std::mt19937_64 random(seed);
+        const TestBlock block = random_block(random, 12000);
+        SCOPED_TRACE(fmt::format("seed {}: {} {}", seed, block.what, to_string(block.chunk)));
+        const auto codec = make_block_codec({.name = names[seed % 4]}, block.dtype, block.chunk,
+                                            absolute(block.what == "huge" ? 1e36 : 0.5));
+        ASSERT_TRUE(codec.ok()) << codec.status().message();
+        const auto encoded = (*codec)->encode_exactly(block.bytes, block.valid);
+        ASSERT_TRUE(encoded.ok()) << encoded.status().message();
+        const auto settings = filter::parse_cd_values((*codec)->pipeline()[0].cd_values);
+        ASSERT_TRUE(settings.ok());
+        TestBlock decoded = block;
+        ASSERT_TRUE(filter::decode_chunk(*settings, encoded->bytes, decoded.bytes).ok());
+        EXPECT_EQ(valid_part(decoded), valid_part(block));
+        if (HasFailure()) break;
+    }
+}
+
 // Goal: the pipeline's cd_values alone tell a reader everything, the table set included.
 TEST(CaesuraCodec, a_block_decodes_with_what_the_pipeline_says) {
     TestBlock block = smooth_block(float32, {40, 64, 64});

@@ -113,8 +113,17 @@ class FilterCodec final : public BlockCodec {
         block.fell_back = broken;
         return block;
     } catch (const std::bad_alloc&) {
-        return Status(StatusCode::no_space,
-                      fmt::format("no memory to encode a block of {} bytes", raw_bytes_));
+        return no_memory();
+    }
+
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override try {
+        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
+        EncodedBlock block;
+        if (!parts_.exact || !encode_by(0, chunk, block)) encode_lossless(chunk, block);
+        return block;
+    } catch (const std::bad_alloc&) {
+        return no_memory();
     }
 
     Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
@@ -153,6 +162,11 @@ class FilterCodec final : public BlockCodec {
 
     static std::uint32_t mask_of(std::size_t stage) { return std::uint32_t{1} << stage; }
     std::uint32_t all_masked() const { return mask_of(parts_.stages.size()) - 1; }
+
+    Status no_memory() const {
+        return {StatusCode::no_space,
+                fmt::format("no memory to encode a block of {} bytes", raw_bytes_)};
+    }
 
     Status check_arguments(std::size_t chunk_bytes, const Shape& valid) const {
         bool inside = valid.rank() == chunk_.rank();
@@ -204,19 +218,24 @@ class FilterCodec final : public BlockCodec {
         return check.holds;
     }
 
+    /// One stage alone, which is lossless. False if it does not help.
+    bool encode_by(std::size_t number, std::span<const std::byte> chunk,
+                   EncodedBlock& block) const {
+        FilterBuffer buffer(chunk);
+        const Stage& stage = parts_.stages[number];
+        if (!stage.apply(Direction::encode, stage.cd_values, buffer) ||
+            buffer.bytes().size() >= raw_bytes_)
+            return false;
+        block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
+        block.filter_mask = all_masked() & ~mask_of(number);
+        block.max_error = 0.0;
+        return true;
+    }
+
     /// The last stage if it is a lossless one that helps, else raw.
     void encode_lossless(std::span<const std::byte> chunk, EncodedBlock& block) const {
         block.max_error = 0.0;
-        if (parts_.stages.size() == 2) {
-            FilterBuffer buffer(chunk);
-            const Stage& zstd = parts_.stages[1];
-            if (zstd.apply(Direction::encode, zstd.cd_values, buffer) &&
-                buffer.bytes().size() < raw_bytes_) {
-                block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
-                block.filter_mask = all_masked() & ~mask_of(1);
-                return;
-            }
-        }
+        if (parts_.stages.size() == 2 && encode_by(1, chunk, block)) return;
         block.bytes.assign(chunk.begin(), chunk.end());
         block.filter_mask = all_masked();
     }

@@ -74,6 +74,27 @@ TEST_F(FilterCodec, keeps_the_bound_on_any_block) {
     EXPECT_GT(normal, 500u);   // ... and not always
 }
 
+TEST_F(FilterCodec, what_is_encoded_exactly_comes_back_to_the_bit) {
+    const char* codecs[] = {"none", "sz3", "zfp", "zstd", "blosc2", "round+zstd", "round+blosc2"};
+    for (unsigned seed = 0; seed < 210; ++seed) {
+        std::mt19937_64 random(seed);
+        const TestBlock block = random_block(random, 12000);
+        const CodecSpec spec{.name = codecs[seed % std::size(codecs)]};
+        SCOPED_TRACE(
+            fmt::format("seed {}: {}, {} {}", seed, spec.name, block.what, to_string(block.chunk)));
+        const auto codec = make(spec, block, absolute(block.what == "huge" ? 1e36 : 0.5));
+        ASSERT_TRUE(codec);
+        const auto encoded = codec->encode_exactly(block.bytes, block.valid);
+        ASSERT_TRUE(encoded.ok()) << encoded.status().message();
+        EXPECT_LE(encoded->bytes.size(), block.bytes.size());
+        EXPECT_EQ(encoded->max_error, 0.0);
+        std::vector<std::byte> decoded(block.bytes.size(), std::byte{0xee});
+        ASSERT_TRUE(codec->decode(encoded->bytes, encoded->filter_mask, decoded).ok());
+        EXPECT_EQ(decoded, block.bytes);
+        if (HasFailure()) break;
+    }
+}
+
 TEST_F(FilterCodec, without_verification_nonfinite_values_still_survive) {
     for (const char* name : {"sz3", "zfp", "round+zstd"}) {
         TestBlock block = smooth_block(float32, {16, 20, 24});

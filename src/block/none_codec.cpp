@@ -30,6 +30,11 @@ class NoneCodec final : public BlockCodec {
                       fmt::format("no memory for a block of {} bytes", raw_bytes_));
     }
 
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override {
+        return encode(chunk, valid);
+    }
+
     Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                   std::span<std::byte> chunk) const override {
         if (filter_mask != 0 || stored.size() != raw_bytes_ || chunk.size() != raw_bytes_) {

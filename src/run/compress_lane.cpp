@@ -87,7 +87,9 @@ Result<Executor::Encoded> Executor::encode(const Job& job) {
         chunk = scratch.data();
     }
     if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
-    auto encoded = job.codec->encode({chunk, bytes}, job.valid);
+    const std::span values(chunk, bytes);
+    auto encoded = job.exactly ? job.codec->encode_exactly(values, job.valid)
+                               : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();
     auto stored = copy_out(encoded->bytes);
     if (!stored.ok()) return stored.status();

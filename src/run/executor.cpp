@@ -249,6 +249,15 @@ std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     return done;
 }
 
+bool Executor::reads(std::uint64_t iteration) const {
+    if (!write_thread_.joinable()) return false;  // stopped
+    const auto is_read = [](const Snapshot& s) { return s.readers.load() != 0; };
+    return std::any_of(dumps_.begin(), dumps_.end(), [&](const auto& dump) {
+        return dump->iteration == iteration &&
+               std::any_of(dump->snapshots.begin(), dump->snapshots.end(), is_read);
+    });
+}
+
 void Executor::fail(Status status) {
     int none = 0;
     if (error_state_.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {

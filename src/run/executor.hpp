@@ -101,6 +101,10 @@ class Executor {
     /// The oldest dumps whose phase is not running and that no worker can still see.
     std::vector<std::unique_ptr<DumpTask>> reclaim();
 
+    /// May a lane still read what was handed over with an iteration's dump? A dump that is written
+    /// is no answer: a worker without CPU time may be at a block that somebody else has computed.
+    bool reads(std::uint64_t iteration) const;
+
     /// Take an error in as if a lane had met it.
     void report(Status status) { fail(std::move(status)); }
     /// First error of any lane; ok if none.

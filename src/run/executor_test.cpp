@@ -32,6 +32,31 @@ TEST(Executor, help_computes_what_workers_have_begun_without_doubling_it) {
     }
 }
 
+// Goal: what was lent is not free while a worker reads it, even if somebody else has computed the
+// block meanwhile and the dump is written.
+TEST(Executor, a_written_dump_is_read_as_long_as_a_worker_without_cpu_time_is_at_it) {
+    Fixture fixture({.compress_threads = 1});
+    const auto caller = std::this_thread::get_id();
+    std::atomic<bool> is_held{false}, let_go{false};
+    fixture.codec.on_encode = [&] {
+        if (std::this_thread::get_id() == caller) return;
+        is_held = true;
+        is_held.notify_all();
+        let_go.wait(false);
+    };
+    MemorySink* sink = fixture.submit(0, 1);
+    is_held.wait(false);
+    fixture.executor.set_draining(true);
+    fixture.executor.help([&] { return sink->finished.load(); });
+    EXPECT_TRUE(sink->finished.load());
+    EXPECT_TRUE(fixture.executor.reads(0));
+    let_go = true;
+    let_go.notify_all();
+    while (fixture.executor.reads(0)) std::this_thread::yield();
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 1);
+}
+
 TEST(Executor, an_encoding_error_is_kept_and_names_the_block) {
     Fixture fixture;
     fixture.codec.fail_at = 3;

@@ -30,13 +30,8 @@ using Records = std::span<const ChunkRecord>;
 
 struct PlannedDataset {
     const DatasetSpec* spec = nullptr;
-    Shape grid;
     Records records;
 };
-
-bool record_order(const ChunkRecord& a, const ChunkRecord& b) {
-    return std::tie(a.dump, a.dataset, a.chunk) < std::tie(b.dump, b.dataset, b.chunk);
-}
 
 Status check_record(const DatasetSpec& spec, const ChunkRecord& record, std::uint64_t file_end) {
     const auto bad = [&](std::string_view reason) {
@@ -98,7 +93,7 @@ Result<std::vector<PlannedDataset>> plan(std::span<const DumpManifest> dumps,
                 ++at;
             const Records mine = sorted.subspan(first, at - first);
             if (Status s = check_complete(spec, *grid, mine, file_end); !s.ok()) return s;
-            out.push_back({&spec, *grid, mine});
+            out.push_back({&spec, mine});
         }
     }
     if (at == sorted.size()) return out;
@@ -119,11 +114,8 @@ Status place_chunks(PlacingState& state, hid_t dataset, const PlannedDataset& pl
     const DatasetSpec& spec = *planned.spec;
     std::array<hsize_t, k_max_rank> offset{};
     for (const ChunkRecord& record : planned.records) {
-        std::uint64_t rest = record.chunk;
-        for (int a = planned.grid.rank() - 1; a >= 0; --a) {
-            offset[static_cast<std::size_t>(a)] = rest % planned.grid[a] * spec.chunk[a];
-            rest /= planned.grid[a];
-        }
+        const Shape begin = chunk_begin(spec, record.chunk);
+        std::copy_n(begin.data(), begin.rank(), offset.begin());
         state.armed = Placement{record.address, record.bytes};
         state.allocated = state.dropped = false;
         const herr_t done = H5Dwrite_chunk(dataset, H5P_DEFAULT, record.filter_mask, offset.data(),

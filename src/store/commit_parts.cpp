@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/file.hpp"
 #include "store/journal.hpp"
@@ -61,6 +62,20 @@ CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
     image.file_end = align_up(image.journal_outside_address + payload.size());
     image.journal_outside = std::move(payload);
     return record;
+}
+
+bool record_order(const ChunkRecord& a, const ChunkRecord& b) {
+    return std::tie(a.dump, a.dataset, a.chunk) < std::tie(b.dump, b.dataset, b.chunk);
+}
+
+Shape chunk_begin(const DatasetSpec& dataset, std::uint64_t number) {
+    Shape begin = Shape::filled(dataset.shape.rank(), 0);
+    for (int axis = dataset.shape.rank() - 1; axis >= 0; --axis) {
+        const std::uint64_t n = (dataset.shape[axis] - 1) / dataset.chunk[axis] + 1;
+        begin[axis] = number % n * dataset.chunk[axis];
+        number /= n;
+    }
+    return begin;
 }
 
 }  // namespace caesura::store

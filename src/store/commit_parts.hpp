@@ -26,4 +26,9 @@ CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
                         const RunId& run);
 
+/// The order in which blocks are placed: by dump, dataset, chunk.
+bool record_order(const ChunkRecord& a, const ChunkRecord& b);
+/// Where the chunk with this (row-major) number begins, in values along each axis.
+Shape chunk_begin(const DatasetSpec& dataset, std::uint64_t number);
+
 }  // namespace caesura::store

@@ -52,7 +52,7 @@ Status CapturedFile::write_raw() {
 
 Result<FileBlocks*> CapturedFile::blocks() {
     if (blocks_ == nullptr) {
-        auto made = FileBlocks::make({*communicator_, *shared_file_, *image_, config_});
+        auto made = FileBlocks::make({communicator_, *shared_file_, *image_, config_});
         if (!made.ok()) return made.status();
         blocks_ = std::move(*made);
     }

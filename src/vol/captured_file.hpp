@@ -124,7 +124,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status check_alike(const Status& mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
 
-    std::unique_ptr<Communicator> communicator_;
+    std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
     std::shared_ptr<const Config> config_;
     std::string name_, key_;
     std::optional<store::SharedFile> shared_file_;

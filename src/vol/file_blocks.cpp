@@ -3,41 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
+#include "store/commit_parts.hpp"
 #include "vol/memory_values.hpp"
 
 namespace caesura::vol {
 namespace {
-
-/// The file's own communicator, for the Writer, which wants to own one.
-class Borrowed final : public Communicator {
-  public:
-    explicit Borrowed(Communicator& real) : real_(real) {}
-    int rank() const override { return real_.rank(); }
-    int size() const override { return real_.size(); }
-    Status barrier() override { return real_.barrier(); }
-    Status broadcast(std::span<std::byte> data, int root) override {
-        return real_.broadcast(data, root);
-    }
-    Status allgather(std::span<const std::byte> send, std::span<std::byte> receive) override {
-        return real_.allgather(send, receive);
-    }
-    Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) override {
-        return real_.allgatherv(send);
-    }
-    Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) override {
-        return real_.gatherv(send, root);
-    }
-    Result<std::uint64_t> exscan(std::uint64_t value) override { return real_.exscan(value); }
-    Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
-        return real_.alltoallv(send);
-    }
-    Result<std::unique_ptr<Communicator>> node_local() override { return real_.node_local(); }
-
-  private:
-    Communicator& real_;
-};
 
 std::string key_of(const H5O_token_t& token) {
     return {reinterpret_cast<const char*>(&token), sizeof token};
@@ -87,13 +58,13 @@ Result<std::unique_ptr<FileBlocks>> FileBlocks::make(const Place& place) {
     WriterOptions options;
     options.memory_bytes = place.config->memory_bytes;
     options.durable = place.config->durability == Durability::durable;
-    auto writer = writer::OpenWriter::make(
-        {place.file, *made, place.image.next_dump()},
-        std::make_unique<Borrowed>(place.communicator), std::move(options), nullptr,
-        [blocks = made.get()](Field field, std::uint64_t, const Box& part,
-                              std::span<std::byte> values) {
-            return blocks->previous(field, part, values);
-        });
+    auto writer =
+        writer::OpenWriter::make({place.file, *made, place.image.next_dump()}, place.communicator,
+                                 std::move(options), nullptr,
+                                 [blocks = made.get()](Field field, std::uint64_t, const Box& part,
+                                                       std::span<std::byte> values) {
+                                     return blocks->previous(field, part, values);
+                                 });
     if (!writer.ok()) return writer.status();
     made->writer_ = std::move(*writer);
     return made;
@@ -167,12 +138,11 @@ void FileBlocks::release() {
 
 // ---------------------------------------------------------------------------- reads, writes
 
-Status FileBlocks::put(Dataset& dataset, const Box& box,
-                       const std::shared_ptr<base::Buffer>& buffer, const std::byte* values) {
+Status FileBlocks::put(Dataset& dataset, const Box& box, const std::byte* values) {
     const Status status =
         writer_->put(dataset.field, box, values, dataset.dtype, Ownership::borrow);
     if (!status.ok()) return status;
-    dataset.pieces.push_back({box, writer_->next_dump(), buffer, values});
+    dataset.pieces.push_back({box, writer_->next_dump(), values});
     waiting_bytes_ += box.extent.count() * size_of(dataset.dtype);
     return {};
 }
@@ -188,16 +158,16 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
     if (!values.ok()) return values.status().with_context(dataset.path);
     const std::size_t value_bytes = size_of(dataset.dtype);
     const SelectedBoxes boxes = boxes_of(dataset.dims, selected.runs);
-    auto buffer = std::make_shared<base::Buffer>(std::move(*values));
     if (!boxes.in_order) {
         auto ordered = pool_.take(selected.count * value_bytes);
         if (!ordered.ok()) return ordered.status().with_context(dataset.path);
-        to_boxes(dataset.dims, selected.runs, boxes, buffer->data(), ordered->data(), value_bytes);
-        buffer = std::make_shared<base::Buffer>(std::move(*ordered));
+        to_boxes(dataset.dims, selected.runs, boxes, values->data(), ordered->data(), value_bytes);
+        *values = std::move(*ordered);
     }
+    copies_.push_back({writer_->next_dump(), std::move(*values)});
+    const std::byte* const first = copies_.back().buffer.data();
     for (const SelectedBox& one : boxes.boxes)
-        if (Status status = put(dataset, one.box, buffer, buffer->data() + one.at * value_bytes);
-            !status.ok())
+        if (Status status = put(dataset, one.box, first + one.at * value_bytes); !status.ok())
             return status.with_context(dataset.path);
     return {};
 }
@@ -220,7 +190,7 @@ Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected&
                                 values->data(), value_bytes) == selected.count;
     }
     if (!covered) {
-        if (dataset.others_may_have_written && place_.communicator.size() > 1)
+        if (dataset.others_may_have_written && place_.communicator->size() > 1)
             return {StatusCode::unsupported,
                     fmt::format("{}: read by one rank what others may have written and not flushed "
                                 "yet; read it collectively, or call H5Fflush before",
@@ -266,9 +236,9 @@ Result<bool> FileBlocks::previous(Field field, const Box& part, std::span<std::b
 Result<bool> FileBlocks::anything_pending() const {
     const std::uint8_t mine =
         writer_->pending() || writer_->committed_dumps() < writer_->next_dump() ? 1 : 0;
-    std::vector<std::uint8_t> all(static_cast<std::size_t>(place_.communicator.size()));
-    if (Status status = place_.communicator.allgather(std::as_bytes(std::span(&mine, 1)),
-                                                      std::as_writable_bytes(std::span(all)));
+    std::vector<std::uint8_t> all(static_cast<std::size_t>(place_.communicator->size()));
+    if (Status status = place_.communicator->allgather(std::as_bytes(std::span(&mine, 1)),
+                                                       std::as_writable_bytes(std::span(all)));
         !status.ok())
         return status;
     return std::any_of(all.begin(), all.end(), [](std::uint8_t one) { return one != 0; });
@@ -281,6 +251,13 @@ void FileBlocks::forget_committed() {
         std::erase_if(dataset->pieces, [&](const Piece& piece) { return piece.dump < committed; });
         if (committed == writer_->next_dump()) dataset->others_may_have_written = false;
     }
+    std::uint64_t asked = committed;
+    bool released = false;
+    std::erase_if(copies_, [&](const Copy& copy) {
+        if (copy.dump >= committed) return false;
+        if (copy.dump != asked) released = writer_->released(asked = copy.dump);
+        return released;
+    });
 }
 
 Status FileBlocks::hand_over(const NativeObject& through, const Status& mine) {
@@ -312,14 +289,7 @@ Status FileBlocks::close(const NativeObject& through, const Status& mine) {
 Status FileBlocks::place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record) {
     Dataset& dataset = *by_key_.at(spec.path);
     if (Status status = open(dataset); !status.ok()) return status;
-    Shape offset = Shape::filled(spec.shape.rank(), 0);
-    std::uint64_t rest = record.chunk;
-    for (int axis = spec.shape.rank() - 1; axis >= 0; --axis) {
-        const std::uint64_t n = (spec.shape[axis] - 1) / spec.chunk[axis] + 1;
-        offset[axis] = rest % n * spec.chunk[axis];
-        rest /= n;
-    }
-    const auto native = native_offset(dataset, offset);
+    const auto native = native_offset(dataset, store::chunk_begin(spec, record.chunk));
     return place_.image
         .place(record.address, record.bytes,
                [&](const void* buffer, std::size_t bytes) {
@@ -333,9 +303,7 @@ Result<std::optional<store::CommitImage>> FileBlocks::build(
     std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
     std::uint64_t file_end, bool trim) {
     std::vector<store::ChunkRecord> sorted(records.begin(), records.end());
-    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.dump, a.dataset, a.chunk) < std::tie(b.dump, b.dataset, b.chunk);
-    });
+    std::sort(sorted.begin(), sorted.end(), store::record_order);
     std::vector<std::uint64_t> numbers;
     for (const store::DumpManifest& dump : dumps) {
         numbers.push_back(dump.dump);
@@ -349,7 +317,7 @@ Result<std::optional<store::CommitImage>> FileBlocks::build(
     auto image = place_.image.commit(numbers, file_end, trim);
     if (!image.ok()) return image.status();
     changed_ = false;
-    if (place_.communicator.rank() != 0) return std::optional<store::CommitImage>();
+    if (place_.communicator->rank() != 0) return std::optional<store::CommitImage>();
     return std::optional<store::CommitImage>(std::move(*image));
 }
 

@@ -9,8 +9,9 @@
 // | hand_over, flush, close    | yes        | yes          |
 //
 // Invariants:
-//  - A write returns when the values have been copied; the copy lives until the dump that it went
-//    into is committed, so that this rank reads what it wrote.
+//  - A write returns when the values have been copied. The copy is what this rank reads until its
+//    dump is committed, and never after that: others may have written more. It lives until the
+//    Writer does not read it any more either, which may be later.
 //  - Datasets are told apart by where their header lies, which is equal on all ranks.
 //  - Every call that goes through HDF5 gets an open object of the file to go through.
 #pragma once
@@ -39,8 +40,7 @@ class FileBlocks final : public writer::Tree {
     struct Piece {
         Box box;
         std::uint64_t dump = 0;
-        std::shared_ptr<base::Buffer> buffer;
-        const std::byte* values = nullptr;
+        const std::byte* values = nullptr;  ///< in one of the copies
     };
     struct Dataset {
         std::string path;
@@ -64,7 +64,7 @@ class FileBlocks final : public writer::Tree {
     using DatasetPtr = std::shared_ptr<Dataset>;
 
     struct Place {
-        Communicator& communicator;
+        std::shared_ptr<Communicator> communicator;
         store::SharedFile& file;
         store::LiveImage& image;
         std::shared_ptr<const Config> config;
@@ -113,14 +113,20 @@ class FileBlocks final : public writer::Tree {
   private:
     explicit FileBlocks(const Place& place) : place_(place) {}
     Status open(Dataset& dataset);
-    Status put(Dataset& dataset, const Box& box, const std::shared_ptr<base::Buffer>& buffer,
-               const std::byte* values);
+    Status put(Dataset& dataset, const Box& box, const std::byte* values);
     Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
     Result<bool> previous(Field field, const Box& part, std::span<std::byte> values);
     void forget_committed();
 
+    /// What was put, lent to the Writer.
+    struct Copy {
+        std::uint64_t dump = 0;
+        base::Buffer buffer;
+    };
+
     Place place_;
     base::BufferPool pool_;
+    std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, Dataset*> by_key_;
     std::map<std::string, DatasetPtr> by_token_;

@@ -104,7 +104,10 @@ Status Writer::Impl::gather_records(std::uint64_t durable) {
 // the write lane. Waits for its turn if the last commit is still being flushed. All decisions are
 // made from what is agreed, so that all ranks that build do so together.
 void Writer::Impl::commit(std::uint64_t end, bool trim) {
-    if (spoiled || !may_build || (gathered_dumps == built_dumps && !trim && !tree_changed)) return;
+    // What the tree has of itself waits for blocks that are on their way: a file that shows a
+    // dataset and not yet its values would look complete.
+    const bool of_itself = tree_changed && gathered_dumps == next_dump;
+    if (spoiled || !may_build || (gathered_dumps == built_dumps && !trim && !of_itself)) return;
     built_dumps = gathered_dumps;
     tree_changed = false;
     flush_expected = true;

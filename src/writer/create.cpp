@@ -89,7 +89,7 @@ Result<Reserve> reserve_named(std::string_view name) {
                   fmt::format("reserve is '{}'; use one of regions, slots", name)};
 }
 
-Writer::Impl::Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
+Writer::Impl::Impl(std::string file_path, std::shared_ptr<Communicator> group, WriterOptions opts,
                    std::uint64_t budget_bytes, std::shared_ptr<writer::Experience> past)
     : experience(past ? std::move(past) : std::make_shared<writer::Experience>()),
       path(std::move(file_path)),
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
 }
 
 Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
-    const std::string& path, std::unique_ptr<Communicator> communicator, WriterOptions options,
+    const std::string& path, std::shared_ptr<Communicator> communicator, WriterOptions options,
     std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target) {
     if (!communicator) communicator = Communicator::self();
     const run::Unobserved ours;

@@ -81,6 +81,9 @@ Status Writer::Impl::add_background(std::uint32_t field_index, const writer::Own
     snapshot.charged_bytes = bytes;
     budget.charge(bytes);
     job.pieces.insert(job.pieces.begin(), {part, part, snapshot.buffer.data(), &snapshot});
+    // What is kept may be off by the whole bound already; it must not be moved once more.
+    job.exactly = true;
+    job.absolute_bound = 0.0;
     if (chunk.valid == chunk.inside) job.fill.reset();
     return {};
 }

@@ -10,12 +10,8 @@ void Writer::Impl::harvest() {
     // Reclaimed tasks stay alive until this function ends: all of them are harvested below.
     const auto reclaimed = executor->reclaim();
     for (writer::InFlight& dump : in_flight) {
-        if (!dump.task) continue;
-        if (!dump.sources_free)
-            dump.sources_free =
-                std::all_of(dump.task->snapshots.begin(), dump.task->snapshots.end(),
-                            [](const run::Snapshot& s) { return s.readers.load() == 0; });
-        if (dump.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished)
+        if (dump.task &&
+            dump.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished)
             harvest_task(dump);
     }
 }
@@ -45,7 +41,6 @@ void Writer::Impl::harvest_task(writer::InFlight& dump) {
     }
     if (!task.plans.empty()) harvest_plan(task);
     dump.features.clear();
-    dump.sources_free = true;
     dump.durable = dump.overflow.empty();
     dump.task = nullptr;
 }

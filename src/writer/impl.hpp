@@ -131,7 +131,6 @@ struct InFlight {
     std::vector<OverflowBlock> overflow;
     std::vector<store::ChunkRecord> records;  ///< of this rank
     bool durable = false;                     ///< all blocks written and synced here
-    bool sources_free = false;                ///< borrowed data may change
 };
 
 /// What a write lane may expect of a write, as a line through two typical sizes.
@@ -174,14 +173,14 @@ struct Hello {
 namespace caesura {
 
 struct Writer::Impl {
-    Impl(std::string file_path, std::unique_ptr<Communicator> group, WriterOptions opts,
+    Impl(std::string file_path, std::shared_ptr<Communicator> group, WriterOptions opts,
          std::uint64_t budget_bytes, std::shared_ptr<writer::Experience> past);
     ~Impl();
 
     // ---- set-up (create.cpp, calibration.cpp)
     /// Collective. @param target  null: a file of the Writer's own, made here.
     static Result<std::unique_ptr<Impl>> make(const std::string& path,
-                                              std::unique_ptr<Communicator> communicator,
+                                              std::shared_ptr<Communicator> communicator,
                                               WriterOptions options,
                                               std::shared_ptr<writer::Experience> experience,
                                               const writer::TargetFile* target);
@@ -283,7 +282,7 @@ struct Writer::Impl {
 
     std::shared_ptr<writer::Experience> experience;  // used by all that follows
     std::string path;
-    std::unique_ptr<Communicator> comm;
+    std::shared_ptr<Communicator> comm;
     WriterOptions options;
     const base::Clock& clock = base::Clock::steady();
     int rank = 0, size = 1;

@@ -47,7 +47,7 @@ OpenWriter::OpenWriter(std::unique_ptr<Writer::Impl> impl) : impl_(std::move(imp
 OpenWriter::~OpenWriter() = default;
 
 Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
-                                                     std::unique_ptr<Communicator> communicator,
+                                                     std::shared_ptr<Communicator> communicator,
                                                      WriterOptions options,
                                                      std::shared_ptr<Experience> experience,
                                                      Background background) {
@@ -155,6 +155,10 @@ Status OpenWriter::close() {
 }
 
 std::uint64_t OpenWriter::committed_dumps() const { return impl_->committed_dumps; }
+// An iteration has the number of its dump: next_round().
+bool OpenWriter::released(std::uint64_t dump) const {
+    return dump < impl_->next_dump && !impl_->executor->reads(dump);
+}
 std::uint64_t OpenWriter::next_dump() const { return impl_->next_dump; }
 WriterReport OpenWriter::report() const { return impl_->make_report(); }
 

@@ -8,7 +8,7 @@
 // | define, resize              | same order | no           | no                             |
 // | put                         | no         | no           | at the memory budget only      |
 // | end, begin_close            | yes        | yes          | for the other ranks; see end() |
-// | finished, committed, report | no         | no           | no                             |
+// | finished, released, report  | no         | no           | no                             |
 // | flush, close                | yes        | yes          | until all is committed         |
 //
 // Invariants:
@@ -73,7 +73,7 @@ class OpenWriter {
     /// @param experience  null: nothing is known.  @param background  may be empty: fill values.
     /// Errors: invalid_argument (options), io; on all ranks.
     static Result<std::unique_ptr<OpenWriter>> make(const TargetFile& target,
-                                                    std::unique_ptr<Communicator> communicator,
+                                                    std::shared_ptr<Communicator> communicator,
                                                     WriterOptions options,
                                                     std::shared_ptr<Experience> experience,
                                                     Background background);
@@ -115,6 +115,9 @@ class OpenWriter {
 
     /// Dumps before this number are committed, as agreed at the last collective call.
     std::uint64_t committed_dumps() const;
+    /// May data borrowed for this dump, which end() has handed over, be changed or freed? That it
+    /// is committed does not say so: a worker that gets no CPU time may still be reading them.
+    bool released(std::uint64_t dump) const;
     std::uint64_t next_dump() const;
     WriterReport report() const;
 

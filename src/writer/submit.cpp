@@ -82,7 +82,7 @@ void Writer::Impl::predict_jobs(Assembly& assembly) {
                 return a.part.extent.count() < b.part.extent.count();
             });
         const writer::FieldState& field = fields[assembly.job_fields[i]];
-        const ErrorBound& bound = assembly.fields[job.dataset].bound;
+        const ErrorBound bound = job.exactly ? lossless() : assembly.fields[job.dataset].bound;
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,

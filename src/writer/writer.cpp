@@ -70,10 +70,7 @@ std::optional<std::uint64_t> Writer::committed() const {
 
 bool Writer::released(std::uint64_t iteration) const {
     if (impl_->open_dump && impl_->iteration == iteration) return false;
-    impl_->harvest();
-    return std::none_of(impl_->in_flight.begin(), impl_->in_flight.end(), [&](const auto& dump) {
-        return dump.iteration == iteration && !dump.sources_free;
-    });
+    return !impl_->executor->reads(iteration);
 }
 
 Status Writer::close() { return impl_->close(); }
