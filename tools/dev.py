@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The door: set up, build, test, lint, format, bench, demo, crash, clean.
+"""The door: set up, build, test, lint, format, bench, demo, crash, torture, clean.
 
 Each command first does what it rests on, quickly when there is nothing to do. Logs go to
 out/logs. Standard library only, because this runs before any environment exists.
@@ -23,6 +23,8 @@ import parallel_python
 from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
 
 SANITIZERS = ("address", "thread")
+# With MPI and the VOL connector; only what runs under the connector is built in these.
+VOL_SANITIZERS = tuple(f"{name}-vol" for name in SANITIZERS)
 
 
 def build_dir(sanitize: str = "") -> Path:
@@ -62,6 +64,10 @@ def environment(sanitize: str = "") -> dict[str, str]:
         env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     elif sanitize == "thread":
         env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
+    elif sanitize == "address-vol":  # MPI and HDF5 are not instrumented, and MPI leaks
+        env.setdefault("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
+    elif sanitize == "thread-vol":
+        env.setdefault("TSAN_OPTIONS", "halt_on_error=1:ignore_noninstrumented_modules=1")
     if not sanitize:
         plugins = machine.ask_python("import hdf5plugin; print(hdf5plugin.PLUGINS_PATH)")
         earlier = [env["HDF5_PLUGIN_PATH"]] if env.get("HDF5_PLUGIN_PATH") else []
@@ -87,6 +93,13 @@ def setup() -> None:
 def cmake_arguments(sanitize: str) -> list[str]:
     """What distinguishes this build tree from a bare `cmake -S . -B build`."""
     arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
+    if sanitize in VOL_SANITIZERS:
+        return [
+            *arguments,
+            f"-DCAESURA_SANITIZE={sanitize.removesuffix('-vol')}",
+            "-DCAESURA_MPI=ON",
+            f"-DHDF5_VOL_ROOT={hdf5.ensure() or ''}",
+        ]
     if sanitize:
         # MPI and CPython are not built with sanitizers: their reports would drown ours.
         return [
@@ -423,9 +436,35 @@ def crash(options: argparse.Namespace) -> int:
     return run_open("crash", [*command, *options.arguments], log="crash", env=environment())
 
 
+def torture(options: argparse.Namespace) -> int:
+    """HDF5 applications under the connector, delayed and killed: tests/vol."""
+    root = hdf5.ensure()
+    if root is None:
+        fail("There is no parallel HDF5 for the VOL connector.")
+    build()
+    sanitize = f"{options.sanitize}-vol" if options.sanitize else ""
+    if sanitize:
+        build(sanitize, "vol_programs")
+    tree, place = build_dir(sanitize), Path("tests", "vol")
+    common = ["--runs", str(options.runs), "--connector", str(tree / "vol")]
+    # Stock tools load it too, and they are not instrumented.
+    common += ["--filters", str(build_dir() / "plugins"), *options.arguments]
+
+    def run(script: str, program: str, *more: str) -> int:
+        command = [str(machine.VENV_PYTHON), str(place / f"{script}.py"), *common, *more]
+        command += ["--program", str(tree / place / f"vol_{program}"), "--out", str(OUT / script)]
+        if options.sanitize == "thread" and can_fix_addresses():
+            command = [*fixed_addresses(), *command]
+        return run_open(script, command, log=script, env=environment(sanitize))
+
+    delays, h5diff = tree / place / "libvol_delays.so", root / "bin" / "h5diff"
+    code = run("torture", "torture", "--delays", str(delays), "--h5diff", str(h5diff))
+    return code if sanitize else code | run("killed", "killable")
+
+
 def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
-    places = [build_dir(), *(build_dir(s) for s in SANITIZERS), OUT]
+    places = [build_dir(), *(build_dir(s) for s in SANITIZERS + VOL_SANITIZERS), OUT]
     if options.all:
         places += [machine.VENV, machine.READERS, machine.BENCH]
     for place in places:
@@ -476,6 +515,14 @@ def parser() -> argparse.ArgumentParser:
         "arguments go to tests/crash.py",
     )
     which.add_argument("--runs", type=int, default=20)
+    which = add(
+        "torture",
+        torture,
+        "run HDF5 applications under the connector, delayed and killed at random; further "
+        "arguments go to tests/vol/torture.py and killed.py",
+    )
+    which.add_argument("--runs", type=int, default=100)
+    which.add_argument("--sanitize", choices=SANITIZERS, default="")
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")
     return top
@@ -484,7 +531,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Parse and run."""
     options, options.arguments = parser().parse_known_args()
-    if options.arguments and options.call not in (bench, demo, crash):
+    if options.arguments and options.call not in (bench, demo, crash, torture):
         parser().error(f"{options.command} does not know {' '.join(options.arguments)}")
     try:
         return options.call(options)
