@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "store/hdf5_handle.hpp"
@@ -137,7 +138,25 @@ Result<std::vector<Run>> runs_of(hid_t space) {
     return runs;
 }
 
+namespace {
+
+/// One run of whole planes of the first axis: what most writes of a simulation are. Row by row it
+/// would cost as much as copying the values.
+std::optional<Box> slab_of(const Shape& dims, std::span<const Run> runs) {
+    if (runs.size() != 1 || dims.rank() < 2 || dims[0] == 0) return std::nullopt;
+    const std::uint64_t plane = dims.count() / dims[0];
+    if (plane == 0 || runs[0].begin % plane != 0 || runs[0].length % plane != 0)
+        return std::nullopt;
+    Box slab{Shape::filled(dims.rank(), 0), dims};
+    slab.offset[0] = runs[0].begin / plane;
+    slab.extent[0] = runs[0].length / plane;
+    return slab;
+}
+
+}  // namespace
+
 SelectedBoxes boxes_of(const Shape& dims, std::span<const Run> runs) {
+    if (const auto slab = slab_of(dims, runs)) return {{{*slab, 0}}, true};
     const auto rows = rows_of(dims[dims.rank() - 1], runs);
     std::vector<Box> boxes;
     boxes.reserve(rows.size());

@@ -147,5 +147,14 @@ TEST(Selection, any_selection_is_what_hdf5_says_it_is) {
     }
 }
 
+TEST(Selection, whole_planes_are_one_box_as_they_come) {
+    const std::vector<vol::Run> runs = {vol::Run{32, 48}};
+    const SelectedBoxes selected = boxes_of(Shape{8, 4, 4}, runs);
+    ASSERT_EQ(selected.boxes.size(), 1u);
+    EXPECT_EQ(selected.boxes[0].box, (Box{Shape{2, 0, 0}, Shape{3, 4, 4}}));
+    EXPECT_EQ(selected.boxes[0].at, 0u);
+    EXPECT_TRUE(selected.in_order);
+}
+
 }  // namespace
 }  // namespace caesura::vol
