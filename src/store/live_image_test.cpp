@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "store/in_flight.hpp"
 #include "store/live_fixture.hpp"
 #include "store/superblock.hpp"
 
@@ -85,6 +86,48 @@ TEST_F(Live, every_commit_is_a_whole_file_while_the_run_goes_on) {
                 EXPECT_EQ(stock_read(path_.str(), field.path), field.values);
         }
     }
+}
+
+TEST_F(Live, stock_readers_refuse_a_file_that_is_in_flight_until_the_next_commit) {
+    LiveRun run(files_, path_.str(), 2, test_run());
+    SharedFile& shared = *run.ranks()[0].shared;
+    require(mark_in_flight(shared));  // nothing to mark
+    EXPECT_FALSE(is_marked_in_flight(shared.file()).value());
+    run.attribute("/", "step", 1);
+    require(run.commit());
+    const Superblock before = superblock();
+    require(mark_in_flight(shared));
+    EXPECT_TRUE(is_marked_in_flight(shared.file()).value());
+    EXPECT_EQ(superblock().status_flags, 1u);
+    EXPECT_EQ(superblock().end_of_file, before.end_of_file);
+    EXPECT_FALSE(stock_opens(path_.str()));
+    auto info =
+        read_info(files_, path_.str());  // ours tells what was committed, and that it is not all
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_TRUE(info->needs_recover);
+    run.attribute("/", "later", 2);
+    require(run.commit());
+    EXPECT_EQ(superblock().status_flags, 0u);
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "later"), 2);
+}
+
+TEST_F(Live, recover_takes_the_mark_off_a_file_whose_run_has_died) {
+    {
+        LiveRun run(files_, path_.str(), 1, test_run());
+        run.attribute("/", "step", 1);
+        require(run.commit(true));
+        require(mark_in_flight(*run.ranks()[0].shared));
+        EXPECT_FALSE(recover(files_, path_.str()).ok());  // it lives
+    }
+    auto seen = recover(files_, path_.str(), true);
+    ASSERT_TRUE(seen.ok()) << seen.status().message();
+    EXPECT_FALSE(seen->was_clean);
+    EXPECT_FALSE(stock_opens(path_.str()));
+    auto report = recover(files_, path_.str());
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_FALSE(report->was_clean);
+    EXPECT_EQ(stock_attribute(path_.str(), "/", "step"), 1);
+    EXPECT_TRUE(recover(files_, path_.str())->was_clean);
 }
 
 TEST_F(Live, metadata_never_lands_between_the_old_end_and_the_floor) {

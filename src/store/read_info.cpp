@@ -67,6 +67,11 @@ Result<OwnRecords> read_own(PlacingState& state, const std::string& path) {
     if (Status s = state.read(k_commit_record_address, bytes); !s.ok()) return s;
     own.empty =
         std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
+    if (const auto superblock = decode_superblock(front); superblock && superblock->status_flags) {
+        own.needs_recover = true;  // closed by its application, and still being written
+        patch_superblock(front, {superblock->end_of_file, 0});
+        state.overlay.write(0, front);
+    }
     const CommitRecord record = decode_commit_record(bytes, *run).value_or(CommitRecord{});
     own.metadata_bytes = record.metadata_bytes;
     if (Status s = read_regions(state, *run, record, own); !s.ok()) return s;

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "store/hdf5_write.hpp"
+#include "store/in_flight.hpp"
 #include "store/journal.hpp"
 #include "store/scan.hpp"
 #include "store/shared_file_access.hpp"
@@ -229,8 +230,11 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     report.committed_dumps = committed->record.count();
     auto candidates = find_candidates(*file, run, *committed, *bytes);
     if (!candidates.ok()) return candidates.status();
+    // Nobody else has the file: whoever said that it is being written has died.
+    auto marked = is_marked_in_flight(*file);
+    if (!marked.ok()) return marked.status();
     report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
-                       *bytes == committed->stored_end;
+                       *bytes == committed->stored_end && !*marked;
     if (report.was_clean) return report;
     if (dry_run) {
         describe(*candidates, report);
@@ -238,6 +242,7 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     }
     if (*bytes < k_first_region_address)  // killed while the file was made
         if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
+    if (Status s = unmark_in_flight(*file); !s.ok()) return s;  // HDF5 itself would refuse it
     SharedFile shared = SharedFileAccess::make(path, run, file);
     if (Status s = finish_or_drop(shared, *committed, *candidates, report); !s.ok()) return s;
     if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;

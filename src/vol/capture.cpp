@@ -24,16 +24,25 @@ bool capture_is_on() {
     return value != nullptr && std::string_view(value) == "1";
 }
 
-Opener native(std::string why) { return {nullptr, std::move(why)}; }
-
-/// HDF5 duplicates the communicator for whoever asks for it: that is the one we keep.
-Opener mpi_opener(hid_t access) {
+/// Who makes the call. HDF5 duplicates the communicator for whoever asks for it: that is the one we
+/// keep.
+Opener opener_of(hid_t access, std::string why_native) {
     MPI_Comm communicator = MPI_COMM_NULL;
     MPI_Info info = MPI_INFO_NULL;
+    if (H5Pget_driver(access) != H5FD_MPIO)
+        return {nullptr, ranks_of(MPI_COMM_SELF), std::move(why_native)};
     if (H5Pget_fapl_mpio(access, &communicator, &info) < 0)
-        return native("the access list has no communicator");
+        return {nullptr, {}, "the access list has no communicator"};
     if (info != MPI_INFO_NULL) MPI_Info_free(&info);
-    return {std::make_unique<MpiCommunicator>(communicator), {}};
+    Ranks ranks = ranks_of(communicator);
+    return {std::make_unique<MpiCommunicator>(communicator), std::move(ranks),
+            std::move(why_native)};
+}
+
+/// Why nothing is captured at all.
+std::string nothing_captured() {
+    if (!capture_is_on()) return "CAESURA_VOL_CAPTURE is not 1";
+    return inside_mpi() ? "" : "not inside an MPI job";
 }
 
 Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(reason)}; }
@@ -41,22 +50,25 @@ Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(re
 }  // namespace
 
 Opener opener_of_new_file(hid_t access, hid_t creation) {
-    if (!capture_is_on()) return native("CAESURA_VOL_CAPTURE is not 1");
-    if (!inside_mpi()) return native("not inside an MPI job");
+    if (std::string why = nothing_captured(); !why.empty()) return {nullptr, {}, std::move(why)};
     if (const Status status = store::LiveImage::supports(creation); !status.ok())
-        return native(status.message());
+        return opener_of(access, status.message());
     const hid_t driver = H5Pget_driver(access);
-    if (driver == H5FD_MPIO) return mpi_opener(access);
-    if (driver == H5FD_SEC2) return {Communicator::self(), {}};
-    return native("a file driver other than MPI-IO and POSIX");
+    if (driver == H5FD_SEC2) return {Communicator::self(), ranks_of(MPI_COMM_SELF), {}};
+    return opener_of(access,
+                     driver == H5FD_MPIO ? "" : "a file driver other than MPI-IO and POSIX");
 }
 
 Opener opener_of_old_file(hid_t access, unsigned flags) {
-    if ((flags & H5F_ACC_RDWR) == 0) return native("opened for reading only");
-    if (!capture_is_on()) return native("CAESURA_VOL_CAPTURE is not 1");
-    if (!inside_mpi()) return native("not inside an MPI job");
-    if (H5Pget_driver(access) != H5FD_MPIO) return native("opened by one process");
-    return mpi_opener(access);
+    if (std::string why = nothing_captured(); !why.empty()) return {nullptr, {}, std::move(why)};
+    if ((flags & H5F_ACC_RDWR) == 0) return opener_of(access, "opened for reading only");
+    return opener_of(access, H5Pget_driver(access) == H5FD_MPIO ? "" : "opened by one process");
+}
+
+Opener opener_of_no_file(hid_t access) {
+    std::string why = nothing_captured();
+    if (!why.empty()) return {nullptr, {}, std::move(why)};
+    return opener_of(access, "it is not opened");
 }
 
 Settings settings_of(const Config& config, const std::string& path) {

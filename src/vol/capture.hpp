@@ -9,22 +9,28 @@
 #include <string>
 
 #include "vol/config.hpp"
+#include "vol/ranks.hpp"
 
 namespace caesura::vol {
 
 /// What an access list says about who opens a file.
 struct Opener {
-    /// Null: the file is for the native connector.
+    /// Null: this process makes the call alone, or nothing is ever captured.
     std::unique_ptr<Communicator> communicator;
-    std::string why_native;
+    Ranks ranks;
+    std::string why_native;  ///< why the file is for the native connector; empty: it is captured
+    bool captured() const { return why_native.empty(); }
 };
 
 /// Of a file to be created. MPI-IO files are captured, and files that one process of an MPI job
 /// creates with the ordinary driver (they may be reopened by all). Collective over the access
-/// list's communicator, which is duplicated.
+/// list's communicator, which is duplicated (also for a file that is not captured: it may be
+/// pending).
 Opener opener_of_new_file(hid_t access, hid_t creation);
 /// Of a file to be opened: captured if opened for writing through MPI-IO.
 Opener opener_of_old_file(hid_t access, unsigned flags);
+/// Of a file that is not to be opened.
+Opener opener_of_no_file(hid_t access);
 
 /// What is known of a dataset when it is made.
 struct DatasetFacts {

@@ -115,7 +115,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         if (!box.ok()) return box.status();
         if (Status status = prepare_blocks(file, facts, *box, type, space, prepared); !status.ok())
             return status;
-        report_dataset(file.config(), file.name(), facts.path,
+        report_dataset(file.config(), file.name(), facts.path, true,
                        "blocks of " + to_string(prepared.dataset->block->chunk));
         return prepared;
     }
@@ -129,7 +129,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         ok = ok && H5Pset_alloc_time(prepared.creation.get(), H5D_ALLOC_TIME_EARLY) >= 0;
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation);
-    report_dataset(file.config(), file.name(), facts.path,
+    report_dataset(file.config(), file.name(), facts.path, false,
                    fmt::format("stored as it is: {}{}", block.message(),
                                drops_filters ? "; without the application's filters" : ""));
     return prepared;

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <map>
+
+#include "store/in_flight.hpp"
 #include "vol/agree.hpp"
 #include "vol/file_blocks.hpp"
+#include "vol/library_state.hpp"
+#include "vol/report.hpp"
+#include "vol/shutdown.hpp"
 
 namespace caesura::vol {
 
@@ -17,8 +23,18 @@ namespace {
 /// Where the configuration has no memory_bytes: what waits on a rank for the next collective.
 constexpr std::uint64_t k_waiting_bytes = 256u << 20;
 
+/// What is learned of an application goes from file to file of the same ranks. Never destroyed:
+/// lanes may end after our statics.
+std::shared_ptr<writer::Experience> experience_of(const Ranks& members) {
+    static auto& known = *new std::map<Ranks, std::shared_ptr<writer::Experience>>;
+    if (members.empty()) return nullptr;
+    auto& experience = known[members];
+    if (experience == nullptr) experience = std::make_shared<writer::Experience>();
+    return experience;
+}
+
 /// After MPI_Finalize nothing can be agreed on any more. HDF5 closes itself before (trap 4), from
-/// its own callback on MPI_COMM_SELF, and nothing of ours is put off beyond a call.
+/// its own callback on MPI_COMM_SELF, and what is pending is completed before that.
 Status can_communicate(const Communicator& communicator, const std::string& name) {
     int finalized = 0;
     MPI_Finalized(&finalized);
@@ -52,7 +68,8 @@ Status CapturedFile::write_raw() {
 
 Result<FileBlocks*> CapturedFile::blocks() {
     if (blocks_ == nullptr) {
-        auto made = FileBlocks::make({communicator_, *shared_file_, *image_, config_});
+        auto made = FileBlocks::make(
+            {communicator_, *shared_file_, *image_, config_, experience_of(members_)});
         if (!made.ok()) return made.status();
         blocks_ = std::move(*made);
     }
@@ -103,12 +120,12 @@ Status CapturedFile::check_alike(const Status& mine) {
     return {};
 }
 
-Status CapturedFile::commit(const NativeObject& through, bool last) {
+Status CapturedFile::commit(const NativeObject& through, bool last, Status mine) {
     if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
     if (!failed_.ok()) return failed_;
     const bool durable = config_->durability == Durability::durable;
     // 1. Every rank's own bytes; only then may metadata that name them be seen.
-    Status mine = write_raw();
+    if (mine.ok()) mine = write_raw();
     if (mine.ok() && durable) mine = shared_file_->file().sync();
     if (blocks_ != nullptr) return commit_blocks(through, last, mine);
     if (Status all = check_alike(mine); !all.ok()) return all;
@@ -125,33 +142,136 @@ Status CapturedFile::commit(const NativeObject& through, bool last) {
 Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const Status& mine) {
     waiting_together_ = 0;
     Status all = last ? blocks_->close(through, mine) : blocks_->flush(through, mine);
-    blocks_->release();
-    if (last) blocks_.reset();
     if (!all.ok()) failed_ = all.with_context(name_);
+    blocks_->release();
+    if (last) end_blocks(all, false);
     return failed_;
 }
 
+/// After the Writer's last collective call. What failed stays: the application may still read what
+/// it has written.
+void CapturedFile::end_blocks(const Status& status, bool was_pending) {
+    report_blocks({config_, name_, *communicator_}, blocks_->report(), was_pending, status);
+    if (status.ok()) blocks_.reset();
+}
+
 void* CapturedFile::reopen() {
+    if (uses_.empty())
+        return fail<void*>({StatusCode::unsupported,
+                            name_ + ": is closed, and objects in it are still open; close them "
+                                    "before it is opened again"});
     void* under = nullptr;
     H5VL_file_specific_args_t args{};
     args.op_type = H5VL_FILE_REOPEN;
     args.args.reopen.file = &under;
-    const herr_t status =
-        H5VLfile_specific(under_, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr);
+    const herr_t status = H5VLfile_specific(uses_.front(), native_connector(), &args,
+                                            H5P_DATASET_XFER_DEFAULT, nullptr);
     return status < 0 ? nullptr : under;
 }
 
 Status CapturedFile::commit_from(const Object& object, long references) {
     const NativeObject through{object.under, object.kind};
+    Status mine;
     if (flush_native(through) < 0)
-        return store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
-    return commit(through, weak_from_this().use_count() <= references);
+        mine = store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
+    return commit(through, weak_from_this().use_count() <= references, mine);
 }
 
 Status CapturedFile::before_close(const Object& object) {
     const std::shared_ptr<CapturedFile>& file = object.file;
-    if (file == nullptr || file->uses > 0 || file.use_count() > 1) return {};
+    if (file == nullptr || file->uses() > 0 || file.use_count() > 1) return {};
     return file->commit_from(object, 1);
+}
+
+// ------------------------------------------------------------------------- the last close
+
+/// Objects that were left open, and what of the runtime is still there, may differ from rank to
+/// rank: the answer must not. `last`, which becomes the same too: nothing uses the file any more.
+Result<bool> CapturedFile::put_off(bool alone, bool& last) {
+    struct Vote {
+        std::uint8_t last, alone, may, waiting;
+    };
+    const bool may = config_->durability == Durability::close &&
+                     H5Pget_driver(access()) == H5FD_MPIO && !members_.empty() && may_put_off();
+    const Vote mine{last, alone, may, blocks_->anything_pending_here()};
+    std::vector<Vote> all(static_cast<std::size_t>(communicator_->size()));
+    if (Status status = communicator_->allgather(std::as_bytes(std::span(&mine, 1)),
+                                                 std::as_writable_bytes(std::span(all)));
+        !status.ok())
+        return status;
+    bool off = true, waiting = false;
+    for (const Vote& vote : all) {
+        last = last && vote.last != 0;
+        off = off && vote.alone != 0 && vote.may != 0;
+        waiting = waiting || vote.waiting != 0;
+    }
+    return off && waiting;
+}
+
+/// @return  false: it was not possible after all, and nothing is lost. The same on all ranks.
+Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
+    if (mine.ok()) mine = write_raw();
+    pending_bytes_ = blocks_->held_bytes();
+    const Status begun = blocks_->begin_close(through, mine);
+    blocks_->release();
+    if (!begun.ok()) return failed_ = begun.with_context(name_);
+    // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
+    mine = communicator_->rank() == 0 ? store::mark_in_flight(*shared_file_) : Status{};
+    return tell(*communicator_, {}, mine).ok();
+}
+
+Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long references) {
+    const NativeObject through{file.under, file.kind};
+    if (given_up_) {
+        if (blocks_ != nullptr) blocks_->release();  // what reads have opened since
+        return Ended::complete;
+    }
+    Status mine;
+    if (flush_native(through) < 0)
+        mine = store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
+    const bool alone = weak_from_this().use_count() <= references;
+    bool last = alone || close_degree_ == H5F_CLOSE_STRONG;
+    bool off = false;
+    Status all = can_communicate(*communicator_, name_);
+    if (all.ok() && blocks_ != nullptr && failed_.ok()) {
+        const auto agreed = put_off(alone, last);
+        all = agreed.status();
+        if (all.ok() && *agreed) {
+            const auto begun = begin_close(through, mine);
+            all = begun.status();
+            off = all.ok() && *begun;
+        }
+    }
+    if (all.ok() && !off) all = commit(through, last, mine);
+    given_up_ = !all.ok();
+    if (!all.ok()) return all;
+    if (!off) return Ended::complete;
+    kept_ = file.under;
+    blocks_->forget_types();
+    forget_name();
+    return Ended::pending;
+}
+
+std::uint64_t CapturedFile::held_bytes() const {
+    return blocks_ == nullptr ? 0 : blocks_->held_bytes();
+}
+
+bool CapturedFile::finished() const { return blocks_->finished(); }
+
+Status CapturedFile::complete() {
+    const KeepErrors keep;
+    const LibraryState state;
+    const NativeObject through{kept_, H5I_FILE};
+    Status all = can_communicate(*communicator_, name_);
+    if (all.ok()) all = blocks_->close(through, {}).with_context(name_);
+    blocks_->release();
+    end_blocks(all, true);
+    const herr_t closed =
+        H5VLfile_close(kept_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+    forget_wrapper_of(std::exchange(kept_, nullptr));
+    if (closed < 0 && all.ok())
+        all = store::hdf5_error(StatusCode::internal, name_ + ": closing its image");
+    return all;
 }
 
 }  // namespace caesura::vol

@@ -9,7 +9,12 @@
 // | create, open    | yes        | yes                   |
 // | filling         | yes        | if fill values were written |
 // | drain, commit   | yes        | yes                   |
+// | end, complete   | yes        | yes                   |
 // | write_through   | no         | no                    |
+//
+// A file is open (uses() > 0); then closed (by end() or, with the close degree WEAK, with its last
+// object); or, between the two, pending: end() has handed the last blocks to the lanes, and
+// complete() commits them (vol/pending_files.hpp). The native file stays open until then.
 //
 // Invariants:
 //  - Application's thread only; MPI_THREAD_FUNNELED is enough.
@@ -25,6 +30,7 @@
 #include "store/live_image.hpp"
 #include "vol/config.hpp"
 #include "vol/object.hpp"
+#include "vol/ranks.hpp"
 
 namespace caesura::vol {
 
@@ -50,16 +56,21 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// @return nothing if the file is for the native connector after all; `why` then says why.
     static Result<std::optional<Opened>> open(const FileCall& call,
                                               std::unique_ptr<Communicator> communicator,
-                                              std::shared_ptr<const Config> config,
+                                              Ranks members, std::shared_ptr<const Config> config,
                                               std::string& why);
     /// The captured file that this process has open under a name; null if none.
     static std::shared_ptr<CapturedFile> find(const std::string& name);
+    /// One name for all names of a file.
+    static std::string key_of(const std::string& name);
     ~CapturedFile();
     CapturedFile(const CapturedFile&) = delete;
     CapturedFile& operator=(const CapturedFile&) = delete;
 
     const std::shared_ptr<const Config>& config() const { return config_; }
     const std::string& name() const { return name_; }
+    const std::string& key() const { return key_; }
+    const Ranks& members() const { return members_; }
+    Communicator& communicator() const { return *communicator_; }
     int rank() const { return communicator_->rank(); }
     int ranks() const { return communicator_->size(); }
     /// Rank 0's value becomes everybody's. Collective.
@@ -68,8 +79,11 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// The application's own access list (trap 14: copied once); a borrowed identifier.
     hid_t access() const { return access_.get(); }
 
-    /// Files that the application has open on it: H5Fopen, H5Fcreate, H5Freopen.
-    int uses = 1;
+    /// Files that the application has open on it: H5Fopen, H5Fcreate, H5Freopen; each as the
+    /// native connector has it.
+    std::size_t uses() const { return uses_.size(); }
+    void begin_use(void* under) { uses_.push_back(under); }
+    void end_use(void* under) { std::erase(uses_, under); }
 
     /// Around a native call that makes or extends datasets: fill values are the same on all ranks,
     /// so rank 0 writes them. `call` returns herr_t or a pointer.
@@ -95,7 +109,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status relieve_together(const NativeObject& through, std::uint64_t bytes);
     /// drain(), and what H5Fflush left in the image is committed.
     /// @param last  nothing of the file is used after it.
-    Status commit(const NativeObject& through, bool last);
+    /// @param mine  an error of the caller: nothing is committed, on all ranks.
+    Status commit(const NativeObject& through, bool last, Status mine = {});
     /// This rank's raw data are in the file when it returns: what another rank reads after a
     /// barrier, as programs for parallel HDF5 do.
     Status write_through() { return write_raw(); }
@@ -108,6 +123,23 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// the
     ///                    file is used after it.
     Status commit_from(const Object& object, long references);
+    enum class Ended : std::uint8_t {
+        complete,  ///< what there was is committed; the native file may be closed
+        pending,   ///< the native file is kept open by us
+    };
+    /// Before the last use of the file is closed. After an error the file can still be used, and
+    /// the next call gives up what could not be committed.
+    /// @param references  as for commit_from().
+    Result<Ended> end(const Object& file, long references);
+    /// Has this rank's part of a pending file been written? Local.
+    bool finished() const;
+    /// Raw bytes of blocks that are not committed. Local.
+    std::uint64_t held_bytes() const;
+    /// The same of a pending file when it was closed. Local.
+    std::uint64_t pending_bytes() const { return pending_bytes_; }
+    /// Commit a pending file and close it natively. Errors: those of lanes and commit; the file
+    /// stays as of the commit before, with the mark of a file that is being written.
+    Status complete();
     /// The library's own context of a call goes on using the list that the call below was given
     /// until the application's call ends: the list lives until the next one takes its place.
     void keep_transfer(store::Handle list) { transfer_ = std::move(list); }
@@ -123,19 +155,28 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status write_raw();
     Status check_alike(const Status& mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
+    void forget_name();
+    Result<bool> put_off(bool alone, bool& last);
+    Result<bool> begin_close(const NativeObject& through, Status mine);
+    void end_blocks(const Status& status, bool was_pending);
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
     std::shared_ptr<const Config> config_;
+    Ranks members_;
     std::string name_, key_;
     std::optional<store::SharedFile> shared_file_;
     std::unique_ptr<store::LiveImage> image_;
     store::Handle access_, transfer_;
-    void* under_ = nullptr;  ///< the native file that was opened first; valid while uses > 0
+    H5F_close_degree_t close_degree_ = H5F_CLOSE_DEFAULT;
+    std::vector<void*> uses_;
+    void* kept_ = nullptr;  ///< the native file of a pending one
     std::unique_ptr<FileBlocks> blocks_;
+    std::uint64_t pending_bytes_ = 0;
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
     std::uint64_t regions_end_ = 0;  ///< end of what lay in the file when it was opened
     Status failed_;                  ///< of a commit
+    bool given_up_ = false;          ///< and a close has said so
 };
 
 }  // namespace caesura::vol

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "store/in_flight.hpp"
 #include "store/region_format.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
@@ -15,17 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The captured files that this process has open. The library's own lock guards it.
+/// The captured files that this process has open. The library's own lock guards it. Never
+/// destroyed: HDF5 may close files after our statics.
 std::map<std::string, std::weak_ptr<CapturedFile>>& open_files() {
-    static std::map<std::string, std::weak_ptr<CapturedFile>> files;
+    static auto& files = *new std::map<std::string, std::weak_ptr<CapturedFile>>;
     return files;
-}
-
-/// One name for all names of a file.
-std::string key_of(const std::string& name) {
-    std::error_code error;
-    const fs::path path = fs::weakly_canonical(name, error);
-    return error ? name : path.string();
 }
 
 base::FileSystem& file_system() { return base::FileSystem::posix(); }
@@ -42,8 +37,8 @@ void refuse(Inspection& seen, const std::string& why) {
     seen.why[why.copy(seen.why.data(), seen.why.size() - 1)] = '\0';
 }
 
-/// A file that a killed run left half-made is first brought to its last commit, as every opener
-/// of ours does (docs/file_format.md).
+/// A file that a killed run left half-made, or closed and not complete, is first brought to its
+/// last commit, as every opener of ours does (docs/file_format.md).
 Status inspect(const std::string& name, Inspection& seen) {
     auto file = file_system().open(name, base::FileSystem::Mode::read_write);
     if (!file.ok()) {
@@ -60,8 +55,10 @@ Status inspect(const std::string& name, Inspection& seen) {
     auto shared = store::SharedFile::open(file_system(), name, *run);
     if (!shared.ok()) return shared.status();
     const auto image = store::LiveImage::make(*shared);
-    if (image.ok()) return {};
-    if (image.status().code() == StatusCode::unsupported) {
+    const auto marked = store::is_marked_in_flight(shared->file());
+    if (!marked.ok()) return marked.status();
+    if (image.ok() && !*marked) return {};
+    if (!image.ok() && image.status().code() == StatusCode::unsupported) {
         refuse(seen, image.status().message());
         return {};
     }
@@ -71,8 +68,7 @@ Status inspect(const std::string& name, Inspection& seen) {
 }
 
 /// The library's default depends on the driver; ours is not the application's.
-herr_t set_close_degree(hid_t image_access, hid_t access, bool shared) {
-    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+herr_t set_close_degree(hid_t image_access, hid_t access, bool shared, H5F_close_degree_t& degree) {
     if (H5Pget_fclose_degree(access, &degree) < 0) return -1;
     if (degree == H5F_CLOSE_DEFAULT)
         degree = H5Pget_driver(access) == H5FD_MPIO || shared ? H5F_CLOSE_SEMI : H5F_CLOSE_WEAK;
@@ -100,6 +96,13 @@ void close_native(void* under) {
 
 }  // namespace
 
+std::string CapturedFile::key_of(const std::string& name) {
+    std::error_code error;
+    // Absolute first: a relative name of a file that is not there yet would stay relative.
+    const fs::path path = fs::weakly_canonical(fs::absolute(name, error), error);
+    return error ? name : path.string();
+}
+
 std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& name) {
     const auto found = open_files().find(key_of(name));
     return found == open_files().end() ? nullptr : found->second.lock();
@@ -109,6 +112,8 @@ CapturedFile::~CapturedFile() {
     const auto found = open_files().find(key_);
     if (found != open_files().end() && found->second.expired()) open_files().erase(found);
 }
+
+void CapturedFile::forget_name() { open_files().erase(key_); }
 
 Status CapturedFile::make_shared_file(const FileCall& call) {
     store::RunId run{};
@@ -156,7 +161,7 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
     const store::Handle access(H5Pcopy(call.access), H5Pclose);
     if (!access.ok()) return native_error(name_, "copying the access list");
     if (Status status = image_->set_driver(access.get()); !status.ok()) return status;
-    if (set_close_degree(access.get(), call.access, shared()) < 0)
+    if (set_close_degree(access.get(), call.access, shared(), close_degree_) < 0)
         return native_error(name_, "close degree");
     void* under = nullptr;
     if (call.creates()) {
@@ -176,12 +181,13 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
 }
 
 Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
-    const FileCall& call, std::unique_ptr<Communicator> communicator,
+    const FileCall& call, std::unique_ptr<Communicator> communicator, Ranks members,
     std::shared_ptr<const Config> config, std::string& why) {
     const std::shared_ptr<CapturedFile> file(
         new CapturedFile(std::move(communicator), std::move(config)));
     file->name_ = call.name;
     file->key_ = key_of(call.name);
+    file->members_ = std::move(members);
     Status mine;
     if (call.creates()) {
         mine = file->make_shared_file(call);
@@ -208,6 +214,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
         }
     file->access_ = store::Handle(H5Pcopy(call.access), H5Pclose);
     open_files()[file->key_] = file;
+    file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});
 }
 

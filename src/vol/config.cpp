@@ -158,13 +158,14 @@ void put(T& target, std::optional<T> value) {
 void check_durability(Table& table, Config& config) {
     const auto name = table.get<std::string>("durability", "a string");
     if (!name) return;
-    for (const Durability durability : {Durability::close, Durability::durable})
+    for (const Durability durability :
+         {Durability::close, Durability::complete, Durability::durable})
         if (*name == to_string(durability)) {
             config.durability = durability;
             return;
         }
     table.bad(*table.node("durability"),
-              fmt::format("'durability' is '{}'; there are close and durable", *name));
+              fmt::format("'durability' is '{}'; there are close, complete and durable", *name));
 }
 
 Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
@@ -213,6 +214,7 @@ std::string_view kind_name(const ErrorBound& bound) {
 }
 
 std::string_view to_string(Durability durability) {
+    if (durability == Durability::complete) return "complete";
     return durability == Durability::close ? "close" : "durable";
 }
 

@@ -17,8 +17,9 @@ namespace caesura::vol {
 
 /// What H5Fclose and H5Fflush promise when they return.
 enum class Durability : std::uint8_t {
-    close,   ///< the end of the process loses nothing
-    durable  ///< the end of the machine loses nothing
+    close,     ///< H5Fclose: the file will be complete; H5Fflush: as with `complete`
+    complete,  ///< the end of the process loses nothing
+    durable    ///< the end of the machine loses nothing
 };
 std::string_view to_string(Durability durability);
 

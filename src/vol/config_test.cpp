@@ -2,6 +2,7 @@
 // datasets a pattern means.
 #include "vol/config.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace caesura::vol {
@@ -61,6 +62,13 @@ box = [16, 8, 4]
     EXPECT_EQ(config.rules[1], velocity);
 }
 
+TEST(VolConfig, each_durability_has_a_name_of_its_own) {
+    for (const Durability durability :
+         {Durability::close, Durability::complete, Durability::durable})
+        EXPECT_EQ(parsed(fmt::format("durability = \"{}\"", to_string(durability))).durability,
+                  durability);
+}
+
 TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
     Config config;
     config.path = "run.toml";
@@ -90,7 +98,7 @@ TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
         {"bound = -1.0", "-1"},
         {"bound_kind = \"relativ\"", "there are lossless"},
         {"bound_kind = \"relative\"", "0"},
-        {"durability = \"sometimes\"", "there are close and durable"},
+        {"durability = \"sometimes\"", "there are close, complete and durable"},
         {"dataset = 3", "[[dataset]]"},
         {"[[dataset]]\ncapture = true", "needs a path"},
         {"[[dataset]]\npath = \"a\"\ncapture = 1", "true or false"},

@@ -9,7 +9,9 @@
 #include <H5PLextern.h>
 
 #include "vol/callbacks.hpp"
+#include "vol/pending_files.hpp"
 #include "vol/report.hpp"
+#include "vol/shutdown.hpp"
 
 #define CAESURA_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -34,11 +36,17 @@ constexpr std::uint64_t k_capabilities =
     H5VL_CAP_FLAG_SOFT_LINKS | H5VL_CAP_FLAG_UD_LINKS | H5VL_CAP_FLAG_TRACK_TIMES |
     H5VL_CAP_FLAG_MOUNT | H5VL_CAP_FLAG_FILTERS | H5VL_CAP_FLAG_FILL_VALUES;
 
-herr_t initialize(hid_t) { return 0; }
+herr_t initialize(hid_t) {
+    library_begins();
+    return 0;
+}
 
 /// Our statics outlive the library, which may be opened again: no identifier may stay in them.
+/// Something can be pending only where the application gives the connector up while HDF5 goes on.
 herr_t terminate() {
     return guarded([] {
+        pending_files::complete_all();
+        pending_files::show_errors();
         const herr_t status = done(write_reports());
         forget_error_class();
         return status;

@@ -45,6 +45,16 @@ void push_error(const Status& status) noexcept {
     }
 }
 
+void show_error(const Status& status) noexcept {
+    const KeepErrors keep;
+    H5Eclear2(H5E_DEFAULT);
+    push_error(status);
+    H5E_auto2_t show = nullptr;
+    void* data = nullptr;
+    if (H5Eget_auto2(H5E_DEFAULT, &show, &data) >= 0 && show != nullptr) show(H5E_DEFAULT, data);
+    H5Eclear2(H5E_DEFAULT);
+}
+
 void forget_error_class() noexcept {
     ErrorClass& made = error_class();
     if (made.id >= 0) H5Eunregister_class(made.id);  // its messages go with it

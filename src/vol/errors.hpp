@@ -19,6 +19,10 @@ namespace caesura::vol {
 /// Put `status` on the current error stack, under the class "Caesura".
 void push_error(const Status& status) noexcept;
 
+/// An error that no call of the application can return any more, shown the way the application lets
+/// HDF5 show errors: by its H5Eset_auto2 function, which prints them unless it was changed.
+void show_error(const Status& status) noexcept;
+
 /// What a callback returns to say that it failed.
 template <class R>
 constexpr R k_failure = -1;

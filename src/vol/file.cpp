@@ -5,6 +5,7 @@
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
 #include "vol/native_dataset.hpp"
+#include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
@@ -50,8 +51,14 @@ void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open
                             call.name + ": is open; close it before it is created anew"});
     auto again = use_of(open);
     void* const under = open->reopen();
-    if (under != nullptr) ++open->uses;
+    if (under != nullptr) open->begin_use(under);
     return adopt(std::move(again), under);
+}
+
+/// What is pending goes first.
+Status before_open(const Opener& opener, const std::string& name) {
+    return pending_files::before_open({opener.communicator.get(), opener.ranks},
+                                      CapturedFile::key_of(name));
 }
 
 void* open_file(const FileCall& call, void** request_slot) {
@@ -62,9 +69,11 @@ void* open_file(const FileCall& call, void** request_slot) {
     if (auto open = CapturedFile::find(call.name)) return open_again(call, open);
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation)
                                    : opener_of_old_file(call.access, call.flags);
-    if (opener.communicator != nullptr) {
-        auto opened =
-            CapturedFile::open(call, std::move(opener.communicator), *config, opener.why_native);
+    if (const Status status = before_open(opener, call.name); !status.ok())
+        return fail<void*>(status);
+    if (opener.captured()) {
+        auto opened = CapturedFile::open(call, std::move(opener.communicator),
+                                         std::move(opener.ranks), *config, opener.why_native);
         if (!opened.ok()) return fail<void*>(opened.status());
         if (opened->has_value()) {
             report_file(*config, call.name, true, {});
@@ -109,15 +118,16 @@ herr_t reopen(void* object, H5VL_file_specific_args_t* args, hid_t transfer, voi
         H5VLfile_specific(file.under, file.connector, args, transfer, request_slot);
     void*& opened = *args->args.reopen.file;
     if (status < 0) return status;
-    if (file.file != nullptr) ++file.file->uses;
+    if (file.file != nullptr) file.file->begin_use(opened);
     opened = adopt(std::move(again), opened);
     return status;
 }
 
-/// A captured file that is open may not have its metadata in the file system yet.
+/// A captured file that is open or pending may not have its metadata in the file system yet.
 herr_t is_accessible(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
     auto& args = below.args.is_accessible;
-    if (CapturedFile::find(args.filename) != nullptr) {
+    if (CapturedFile::find(args.filename) != nullptr ||
+        pending_files::holds(CapturedFile::key_of(args.filename))) {
         *args.accessible = true;
         return 0;
     }
@@ -129,7 +139,15 @@ herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_sl
     if (CapturedFile::find(args.filename) != nullptr)
         return fail({StatusCode::invalid_argument,
                      std::string(args.filename) + ": is open; close it before it is deleted"});
+    if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename);
+        !status.ok())
+        return fail(status);
     return by_name(&below, args.fapl_id, transfer, request_slot);
+}
+
+/// Other files, while this one is flushed or closed.
+Status advance_others(const CapturedFile& file, std::uint64_t bytes) {
+    return pending_files::advance({&file.communicator(), file.members()}, bytes);
 }
 
 herr_t flush(void* object, H5VL_file_specific_args_t* args, hid_t transfer, void** request_slot) {
@@ -137,6 +155,7 @@ herr_t flush(void* object, H5VL_file_specific_args_t* args, hid_t transfer, void
     void* const under = object_of(object).under;
     const herr_t status = OnObject<H5VLfile_specific>::call(object, args, transfer, request_slot);
     if (status < 0 || on.file == nullptr) return status;
+    if (const Status others = advance_others(*on.file, 0); !others.ok()) return fail(others);
     return done(on.file->commit({under, on.kind}, false));
 }
 
@@ -188,22 +207,37 @@ herr_t file_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
                         args->op_type == H5VL_NATIVE_FILE_SET_MPI_ATOMICITY;
     if (file != nullptr && atomic && H5Pget_driver(file->access()) == H5FD_MPIO)
         return atomicity(*file, args);
+    std::optional<FileIsOpening> opening;
+    if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) opening.emplace();
     return OnObject<H5VLfile_optional>::call(object, args, transfer, request_slot);
+}
+
+/// Nobody has it any more but its lanes: closed natively when they are done.
+herr_t leave_pending(Object* closed, const std::shared_ptr<CapturedFile>& file) {
+    file->end_use(closed->under);
+    delete closed;
+    pending_files::add(file);
+    return 0;
 }
 
 /// Committed before it is closed: what cannot be written is an error while the file is still open,
 /// and a close that fails (objects are open, close degree SEMI) leaves a file that can be used.
 herr_t file_close(void* object, hid_t transfer, void** request_slot) {
     return guarded([&] {
-        const Object& closed = object_of(object);
+        Object& closed = object_of(object);
         const std::shared_ptr<CapturedFile> file = closed.file;
         if (file == nullptr || !closed.is_use_of_file)
             return Closes<H5VLfile_close>::call(object, transfer, request_slot);
-        if (file->uses == 1)
-            if (const Status status = file->commit_from(closed, k_own_references); !status.ok())
-                return fail(status);
+        if (file->uses() == 1) {
+            if (const Status others = advance_others(*file, file->held_bytes()); !others.ok())
+                return fail(others);
+            const auto ended = file->end(closed, k_own_references);
+            if (!ended.ok()) return fail(ended.status());
+            if (*ended == CapturedFile::Ended::pending) return leave_pending(&closed, file);
+        }
+        void* const under = closed.under;
         const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);
-        if (status >= 0) --file->uses;
+        if (status >= 0) file->end_use(under);
         return status;
     });
 }

@@ -60,7 +60,7 @@ Result<std::unique_ptr<FileBlocks>> FileBlocks::make(const Place& place) {
     options.durable = place.config->durability == Durability::durable;
     auto writer =
         writer::OpenWriter::make({place.file, *made, place.image.next_dump()}, place.communicator,
-                                 std::move(options), nullptr,
+                                 std::move(options), place.experience,
                                  [blocks = made.get()](Field field, std::uint64_t, const Box& part,
                                                        std::span<std::byte> values) {
                                      return blocks->previous(field, part, values);
@@ -134,6 +134,11 @@ void FileBlocks::release() {
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr) dataset->native.close();
     through_ = {};
+}
+
+void FileBlocks::forget_types() {
+    for (const DatasetPtr& dataset : by_field_)
+        if (dataset != nullptr) dataset->type.reset();
 }
 
 // ---------------------------------------------------------------------------- reads, writes
@@ -233,6 +238,19 @@ Result<bool> FileBlocks::previous(Field field, const Box& part, std::span<std::b
 
 // ------------------------------------------------------------------------------- commits
 
+bool FileBlocks::anything_pending_here() const {
+    return writer_->pending() || writer_->committed_dumps() < writer_->next_dump();
+}
+
+std::uint64_t FileBlocks::held_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const DatasetPtr& dataset : by_field_)
+        if (dataset != nullptr)
+            for (const Piece& piece : dataset->pieces)
+                bytes += piece.box.extent.count() * size_of(dataset->dtype);
+    return bytes;
+}
+
 Result<bool> FileBlocks::anything_pending() const {
     const std::uint8_t mine =
         writer_->pending() || writer_->committed_dumps() < writer_->next_dump() ? 1 : 0;
@@ -277,10 +295,18 @@ Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
     return status;
 }
 
+Status FileBlocks::begin_close(const NativeObject& through, const Status& mine) {
+    through_ = through;
+    changed_ = false;  // datasets without their blocks are not worth a commit; see close()
+    closing_ = true;
+    waiting_bytes_ = 0;
+    return writer_->begin_close(mine);
+}
+
 Status FileBlocks::close(const NativeObject& through, const Status& mine) {
+    const Status begun = closing_ ? Status{} : begin_close(through, mine);
     through_ = through;
     changed_ = place_.image.metadata_memory_bytes() > 0;
-    const Status begun = writer_->begin_close(mine);
     const Status closed = writer_->close();
     if (begun.ok() && closed.ok()) forget_committed();
     return begun.ok() ? closed : begun;

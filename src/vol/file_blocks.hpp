@@ -6,7 +6,9 @@
 // | make                       | yes        | yes          |
 // | define, adopt              | same order | no           |
 // | write, read                | no         | no           |
-// | hand_over, flush, close    | yes        | yes          |
+// | hand_over, flush           | yes        | yes          |
+// | begin_close, close         | yes        | yes          |
+// | finished                   | no         | no           |
 //
 // Invariants:
 //  - A write returns when the values have been copied. The copy is what this rank reads until its
@@ -68,6 +70,7 @@ class FileBlocks final : public writer::Tree {
         store::SharedFile& file;
         store::LiveImage& image;
         std::shared_ptr<const Config> config;
+        std::shared_ptr<writer::Experience> experience;  ///< may be null
     };
     static Result<std::unique_ptr<FileBlocks>> make(const Place& place);
     ~FileBlocks() override;
@@ -92,14 +95,24 @@ class FileBlocks final : public writer::Tree {
                 hid_t memory_type, hid_t transfer);
     /// Has any rank anything that is not committed? Collective.
     Result<bool> anything_pending() const;
+    bool anything_pending_here() const;
+    /// Raw bytes of this rank that are not committed.
+    std::uint64_t held_bytes() const;
     /// Raw bytes of this rank that no hand-over has taken.
     std::uint64_t waiting_bytes() const { return waiting_bytes_; }
 
     Status hand_over(const NativeObject& through, const Status& mine);
     Status flush(const NativeObject& through, const Status& mine);
+    /// Hand over the last blocks; then finished() and close() alone.
+    Status begin_close(const NativeObject& through, const Status& mine);
+    bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
+    WriterReport report() const { return writer_->report(); }
     /// Close our own handles of datasets, so that the file can be closed.
     void release();
+    /// Between begin_close() and close(), when the application has no dataset of it any more: close
+    /// what H5Fget_obj_count would count as the application's.
+    void forget_types();
 
     bool records_on_all_ranks() const override { return true; }
     std::uint64_t end() const override { return place_.image.end(); }
@@ -132,6 +145,7 @@ class FileBlocks final : public writer::Tree {
     std::map<std::string, DatasetPtr> by_token_;
     NativeObject through_;
     std::uint64_t waiting_bytes_ = 0;
+    bool closing_ = false;
     bool changed_ = false;  ///< the image holds metadata that no commit has taken
     std::unique_ptr<writer::OpenWriter> writer_;
 };

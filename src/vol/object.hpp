@@ -51,6 +51,20 @@ inline std::unique_ptr<Object> object_near(const Object& near, H5I_type_t kind) 
     return std::make_unique<Object>(kind, near.connector, near.file);
 }
 
+/// While one lives the native connector finishes an open. It then keeps a wrapper of its own file,
+/// for values of variable length, for as long as that is open: a wrapper that keeps no captured
+/// file, or none would ever be seen to be out of use.
+class FileIsOpening {
+  public:
+    FileIsOpening();
+    ~FileIsOpening();
+    FileIsOpening(const FileIsOpening&) = delete;
+    FileIsOpening& operator=(const FileIsOpening&) = delete;
+};
+/// After the native file `under` has been closed outside a callback, where the library cannot give
+/// its wrapper back.
+void forget_wrapper_of(void* under);
+
 /// Take what the native connector returned; null stays null.
 inline void* adopt(std::unique_ptr<Object> object, void* under) {
     if (under == nullptr) return nullptr;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,11 +20,12 @@ struct Report {
     std::shared_ptr<const Config> config;
     json files = json::array();
     json datasets = json::array();
+    std::map<std::string, std::size_t> newest;  ///< in `files`, by path
     std::uint64_t left_out = 0;
 };
 
 std::map<std::string, Report>& reports() {
-    static std::map<std::string, Report> by_path;
+    static auto& by_path = *new std::map<std::string, Report>;  // HDF5 may end after our statics
     return by_path;
 }
 
@@ -85,12 +87,81 @@ void report_file(const std::shared_ptr<const Config>& config, const std::string&
     json entry = {{"path", path}, {"handled_by", captured ? "caesura" : "native"}};
     if (!why.empty()) entry["why"] = why;
     add(*report, report->files, std::move(entry));
+    report->newest[path] = report->files.size() - 1;
+}
+
+namespace {
+
+/// Trivially copyable: travels between ranks as bytes.
+struct Totals {
+    std::uint64_t blocks = 0, recalled_blocks = 0, overflow_blocks = 0;
+    std::uint64_t raw_bytes = 0, stored_bytes = 0, superseded_bytes = 0;
+    double compress_s = 0, write_s = 0, in_calls_s = 0;
+};
+
+Totals totals_of(const WriterReport& r) {
+    return {r.blocks,     r.recalled_blocks, r.overflow_blocks,
+            r.raw_bytes,  r.stored_bytes,    r.superseded_bytes,
+            r.compress_s, r.write_s,         r.put_s + r.end_s + r.close_s};
+}
+
+Status add_up(Communicator& communicator, Totals& totals) {
+    std::vector<Totals> all(static_cast<std::size_t>(communicator.size()));
+    if (Status status = communicator.allgather(std::as_bytes(std::span(&totals, 1)),
+                                               std::as_writable_bytes(std::span(all)));
+        !status.ok())
+        return status;
+    totals = {};
+    for (const Totals& one : all) {
+        totals.blocks += one.blocks;
+        totals.recalled_blocks += one.recalled_blocks;
+        totals.overflow_blocks += one.overflow_blocks;
+        totals.raw_bytes += one.raw_bytes;
+        totals.stored_bytes += one.stored_bytes;
+        totals.superseded_bytes += one.superseded_bytes;
+        totals.compress_s += one.compress_s;
+        totals.write_s += one.write_s;
+        totals.in_calls_s = std::max(totals.in_calls_s, one.in_calls_s);
+    }
+    return {};
+}
+
+json to_json(const Totals& totals) {
+    const double stored = static_cast<double>(std::max<std::uint64_t>(totals.stored_bytes, 1));
+    return {{"count", totals.blocks},
+            {"raw_bytes", totals.raw_bytes},
+            {"stored_bytes", totals.stored_bytes},
+            {"ratio", static_cast<double>(totals.raw_bytes) / stored},
+            {"recalled", totals.recalled_blocks},
+            {"overflow", totals.overflow_blocks},
+            {"superseded_bytes", totals.superseded_bytes},
+            {"compress_s", totals.compress_s},
+            {"write_s", totals.write_s},
+            {"in_calls_s", totals.in_calls_s}};
+}
+
+}  // namespace
+
+void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pending,
+                   const Status& status) {
+    Totals totals = totals_of(mine);
+    Status all = status;
+    if (all.ok()) all = add_up(file.communicator, totals);
+    Report* const report = report_of(file.config);
+    if (report == nullptr) return;
+    const auto newest = report->newest.find(file.path);
+    if (newest == report->newest.end()) return;
+    json& entry = report->files[newest->second];
+    entry["blocks"] = to_json(totals);
+    entry["completed"] = was_pending ? "after H5Fclose" : "in H5Fclose";
+    if (!all.ok()) entry["error"] = all.message();
 }
 
 void report_dataset(const std::shared_ptr<const Config>& config, const std::string& file,
-                    const std::string& path, const std::string& what) {
+                    const std::string& path, bool blocks, const std::string& what) {
     if (Report* const report = report_of(config); report != nullptr)
-        add(*report, report->datasets, {{"file", file}, {"path", path}, {"what", what}});
+        add(*report, report->datasets,
+            {{"file", file}, {"path", path}, {"blocks", blocks}, {"what", what}});
 }
 
 Status write_reports() {

@@ -17,7 +17,17 @@ void report_file(const std::shared_ptr<const Config>& config, const std::string&
                  bool captured, const std::string& why);
 /// What became of a dataset that was made in a captured file, e.g. "stored as it is: int32".
 void report_dataset(const std::shared_ptr<const Config>& config, const std::string& file,
-                    const std::string& path, const std::string& what);
+                    const std::string& path, bool blocks, const std::string& what);
+/// A captured file whose blocks have been written, or were not for an error.
+struct EndedFile {
+    const std::shared_ptr<const Config>& config;
+    const std::string& path;
+    Communicator& communicator;
+};
+/// What its Writer counted, over all ranks, with what the calls took of the application on the
+/// slowest. Collective if `status` is ok, which is the same on all ranks.
+void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pending,
+                   const Status& status);
 /// Write all reports that configurations ask for. Errors: io, naming the path.
 Status write_reports();
 

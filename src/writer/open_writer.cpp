@@ -135,12 +135,16 @@ Status OpenWriter::begin_close(const Status& mine) {
     impl_->ending = true;
     impl_->open_dump.reset();
     impl_->in_iteration = false;  // of this file; the application's goes on
+    // A commit goes before blocks on the write lane: this takes milliseconds.
+    if (impl_->executor->flush_running())
+        impl_->executor->help([&] { return !impl_->executor->flush_running(); });
     return status;
 }
 
 bool OpenWriter::finished() const {
     impl_->harvest();
-    return !impl_->executor->flush_running() &&
+    if (impl_->executor->flush_running()) return false;
+    return !impl_->executor->error().ok() ||  // nothing more will be done
            std::none_of(impl_->in_flight.begin(), impl_->in_flight.end(),
                         [](const InFlight& dump) { return dump.task != nullptr; });
 }

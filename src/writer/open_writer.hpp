@@ -106,7 +106,8 @@ class OpenWriter {
     Status end(const Status& mine = {});
     /// end(), and until all dumps are committed.
     Status flush(const Status& mine = {});
-    /// end(), and no more dumps: the lanes go on by themselves.
+    /// end(), and no more dumps: the lanes go on by themselves. They write blocks alone: the file's
+    /// metadata, superblock included, stay as they are until close().
     Status begin_close(const Status& mine = {});
     /// Has this rank's work been done, so that close() need not wait for it?
     bool finished() const;

@@ -16,6 +16,19 @@ void check_that(bool holds, const char* text, const char* file, int line) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* Stops at the message that has the words. */
+static herr_t look_for(unsigned n, const H5E_error2_t* error, void* words) {
+    (void)n;
+    return error->desc != NULL && strstr(error->desc, (const char*)words) != NULL;
+}
+
+void check_said(const char* words, const char* text, const char* file, int line) {
+    if (H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_for, (void*)words) > 0) return;
+    H5Eprint2(H5E_DEFAULT, stderr);
+    fprintf(stderr, "nothing above says: %s\n", words);
+    check_that(false, text, file, line);
+}
+
 int64_t check_ok(int64_t value, const char* text, const char* file, int line) {
     if (value < 0) {
         H5Eprint2(H5E_DEFAULT, stderr);
@@ -67,6 +80,11 @@ void check_connector(hid_t object) {
         fprintf(stderr, "the connector is %s\n", name);
         CHECK(!"the connector that was asked for is there");
     }
+}
+
+bool captured(void) {
+    const char* on = getenv("CAESURA_VOL_CAPTURE");
+    return getenv("VOL_TEST_CONNECTOR") != NULL && on != NULL && strcmp(on, "1") == 0;
 }
 
 hid_t create_file(const char* name) {
@@ -152,6 +170,45 @@ void check_rows(hid_t dataset, hsize_t rows, hsize_t width, double base) {
     for (hsize_t i = 0; i < rows * width; ++i) CHECK(near(values[i], base + field(i, width)));
     OK(H5Pclose(list));
     free(values);
+}
+
+void write_file(MPI_Comm comm, const char* name, hsize_t rows, double base) {
+    int rank;
+    int ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    hid_t access = mpi_access(comm);
+    hid_t file = OK(H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, access));
+    OK(H5Pclose(access));
+    check_connector(file);
+    hsize_t dims[2] = {rows, 64};
+    hsize_t each = rows / (hsize_t)ranks;
+    hsize_t offset[2] = {each * (hsize_t)rank, 0};
+    hsize_t extent[2] = {rank + 1 == ranks ? rows - offset[0] : each, 64};
+    hid_t dataset = make_dataset(file, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    double* values = malloc(sizeof(double) * (size_t)(extent[0] * 64));
+    for (hsize_t i = 0; i < extent[0] * 64; ++i) values[i] = base + field(offset[0] * 64 + i, 64);
+    hid_t memory = OK(H5Screate_simple(2, extent, NULL));
+    hid_t space = OK(H5Dget_space(dataset));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
+    OK(H5Pclose(list));
+    OK(H5Sclose(space));
+    OK(H5Sclose(memory));
+    free(values);
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
+void check_file(MPI_Comm comm, const char* name, hsize_t rows, double base) {
+    hid_t access = mpi_access(comm);
+    hid_t file = OK(H5Fopen(path_of(name), H5F_ACC_RDONLY, access));
+    OK(H5Pclose(access));
+    hid_t dataset = OK(H5Dopen2(file, "field", H5P_DEFAULT));
+    check_rows(dataset, rows, 64, base);
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
 }
 
 void put_int(hid_t object, const char* name, int value) {

@@ -32,11 +32,23 @@ extern int g_ranks;
         check_that(value_ < 0, #call " fails", __FILE__, __LINE__); \
     } while (0)
 
+/* The call must fail, and the error stack must have a message with `words` in it. */
+#define FAILS_SAYING(call, words)                                   \
+    do {                                                            \
+        int64_t value_ = (int64_t)(call);                           \
+        check_that(value_ < 0, #call " fails", __FILE__, __LINE__); \
+        check_said((words), #call, __FILE__, __LINE__);             \
+    } while (0)
+
 void check_that(bool holds, const char* text, const char* file, int line);
+void check_said(const char* words, const char* text, const char* file, int line);
 int64_t check_ok(int64_t value, const char* text, const char* file, int line);
 
 void start(int* argc, char*** argv); /* MPI, HDF5, arguments */
 int finish(void);                    /* everything closed; what main returns */
+
+/* Whether the connector is there and captures files: what only then is so can be asserted. */
+bool captured(void);
 
 /* <directory>/<name>.h5, in one of a few buffers used in turn. Local. */
 const char* path_of(const char* name);
@@ -63,6 +75,10 @@ hid_t chunked(int rank, const hsize_t* chunk);
 void write_rows(hid_t dataset, hsize_t rows, hsize_t width, double base, H5FD_mpio_xfer_t how);
 /* Reads all of it on every rank and checks each value. */
 void check_rows(hid_t dataset, hsize_t rows, hsize_t width, double base);
+/* A file with one dataset "field" [rows, 64] of base + field(), written by all of `comm` and
+ * closed; and that it is so, asked by all of `comm`. */
+void write_file(MPI_Comm comm, const char* name, hsize_t rows, double base);
+void check_file(MPI_Comm comm, const char* name, hsize_t rows, double base);
 /* Writes an int attribute, or checks its value. */
 void put_int(hid_t object, const char* name, int value);
 int get_int(hid_t object, const char* name);

@@ -1,0 +1,134 @@
+"""What a dump through the VOL connector takes of an application, and what H5Fclose takes of it, for
+each durability and natively.
+
+    closing.py                       128^3 float64, 4 fields, 2 ranks, modes in turn
+    closing.py --cells 64 --dumps 3  seconds instead of a minute, for trying out
+
+The application is plain parallel h5py: it computes, writes a file of its fields, computes again.
+Each mode is a run of its own; runs of all modes take turns. Printed: medians over all dumps but the
+first of a run, of the slowest rank, and the smallest and largest of them. The file system is this
+machine's own, and no bandwidth is emulated. JSON in out/bench/vol_closing.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = Path(os.environ.get("CAESURA_OUT", ROOT / "out")) / "bench"
+MODES = ("native", "complete", "durable", "close")
+
+
+def application(options: argparse.Namespace) -> None:
+    """Under mpirun, with or without the connector: no word of Caesura in it."""
+    import h5py  # of the interpreter with parallel h5py
+    import numpy as np
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    n = options.cells
+    begin, end = n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
+    z, y, x = np.meshgrid(
+        np.arange(begin, end) / n, np.arange(n) / n, np.arange(n) / n, indexing="ij"
+    )
+    fields = [np.sin(6 * x + i) * np.cos(4 * y - i) + 0.3 * z for i in range(options.fields)]
+    seconds = []
+    for dump in range(options.dumps):
+        until = time.perf_counter() + options.compute_s
+        while time.perf_counter() < until:
+            for field in fields:
+                field += 1e-3 * np.sin(field)
+        comm.Barrier()
+        t0 = time.perf_counter()
+        file = h5py.File(f"{options.out}/dump_{dump}.h5", "w", driver="mpio", comm=comm)
+        for i, field in enumerate(fields):
+            dataset = file.create_dataset(f"field_{i}", (n, n, n), dtype="f8")
+            with dataset.collective:
+                dataset[begin:end] = field
+        t1 = time.perf_counter()
+        file.close()
+        t2 = time.perf_counter()
+        seconds.append(comm.allreduce(np.array([t2 - t0, t2 - t1]), MPI.MAX).tolist())
+    if comm.rank == 0:
+        print(json.dumps(seconds))
+
+
+def run(options: argparse.Namespace, mode: str, where: Path) -> list[list[float]]:
+    """[dump, close] seconds of each dump but the first."""
+    where.mkdir()
+    config = where / "run.toml"
+    config.write_text(f'bound = 1e-3\ndurability = "{mode}"\nreport = "{where}/report.json"\n')
+    variables = {
+        "HDF5_PLUGIN_PATH": f"{options.build}/vol:{options.build}/filter",
+        "HDF5_VOL_CONNECTOR": f"caesura config={config}",
+        "CAESURA_VOL_CAPTURE": "1",
+    }
+    exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
+    command = ["mpirun", "-n", str(options.ranks), *(exports if mode != "native" else [])]
+    command += [str(options.python), __file__, "--application", "--out", str(where)]
+    for name in ("cells", "fields", "dumps", "compute_s"):
+        command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        sys.exit(f"{mode}: {answer.stderr[-2000:]}")
+    if mode != "native":
+        told = json.loads((where / "report.json").read_text())
+        written = [file.get("blocks", {}).get("count", 0) for file in told["files"]]
+        if 0 in written or len(written) != options.dumps:
+            sys.exit(f"{mode}: not every file has blocks: {written}")
+    return json.loads(answer.stdout)[1:]
+
+
+def main() -> None:
+    """Parse, run, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--application", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser.add_argument("--cells", type=int, default=128)
+    parser.add_argument("--fields", type=int, default=4)
+    parser.add_argument("--dumps", type=int, default=6)
+    parser.add_argument("--compute-s", type=float, default=1.0)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    options = parser.parse_args()
+    if options.application:
+        return application(options)
+    sys.path.insert(0, str(ROOT / "tools"))
+    import parallel_python
+
+    options.python = parallel_python.there()
+    if options.python is None:
+        sys.exit("there is no Python with parallel h5py: run tools/parallel_python.py")
+    options.build = options.build.resolve()
+    seconds: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
+    with tempfile.TemporaryDirectory() as scratch:
+        for repeat in range(options.repeats):
+            for mode in MODES:
+                seconds[mode] += run(options, mode, Path(scratch) / f"{mode}-{repeat}")
+    print(f"{'':10} {'dump, s':>22} {'of it H5Fclose, s':>22}")
+    for mode in MODES:
+        columns = []
+        for which in range(2):
+            values = [dump[which] for dump in seconds[mode]]
+            median = statistics.median(values)
+            columns.append(f"{median:.3f} ({min(values):.3f}-{max(values):.3f})")
+        print(f"{mode:10} {columns[0]:>22} {columns[1]:>22}")
+    OUT.mkdir(parents=True, exist_ok=True)
+    settings = {name: getattr(options, name) for name in ("cells", "fields", "ranks", "compute_s")}
+    (OUT / "vol_closing.json").write_text(json.dumps({"settings": settings, "seconds": seconds}))
+    return None
+
+
+if __name__ == "__main__":
+    main()

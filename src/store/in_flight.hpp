@@ -1,0 +1,19 @@
+// The mark on a file that its application has closed while blocks of it are still being written:
+// HDF5's own `status_flags`, as if a writer had the file open. Stock readers refuse such a file and
+// say so, instead of showing it without its last dump.
+//
+// A file that has no superblock yet needs no mark: no reader opens it. The next commit takes the
+// mark away with the superblock that it writes, and so does `recover`.
+#pragma once
+
+#include "caesura/store.hpp"
+
+namespace caesura::store {
+
+/// One rank, while no commit is being flushed. Not synced. Errors: io.
+Status mark_in_flight(SharedFile& file);
+/// Errors: io.
+Result<bool> is_marked_in_flight(base::File& file);
+Status unmark_in_flight(base::File& file);
+
+}  // namespace caesura::store

@@ -1,0 +1,162 @@
+#include "vol/pending_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "vol/agree.hpp"
+#include "vol/captured_file.hpp"
+#include "vol/errors.hpp"
+
+namespace caesura::vol::pending_files {
+namespace {
+
+/// Each keeps the copies of its data and the threads of its lanes. Beyond this the oldest is waited
+/// for.
+constexpr std::size_t k_most_files = 4;
+/// Of raw data on a rank, where the configuration has no memory_bytes.
+constexpr std::uint64_t k_most_bytes = std::uint64_t{1} << 30;
+
+using FilePtr = std::shared_ptr<CapturedFile>;
+
+struct Failure {
+    Ranks ranks;
+    std::string key;
+    Status status;
+};
+
+/// Never destroyed: HDF5 may close itself after the destructors of our statics.
+struct Lists {
+    std::vector<FilePtr> files;  ///< in the order of their closing
+    std::vector<Failure> failures;
+    std::vector<FilePtr> given_up;  ///< their lanes may be at work: they end with the process
+};
+Lists& lists() {
+    static Lists& live = *new Lists;
+    return live;
+}
+
+void note_failure(const CapturedFile& file, const Status& status) {
+    if (!status.ok()) lists().failures.push_back({file.members(), file.key(), status});
+}
+
+void complete(const FilePtr& file) {
+    std::erase(lists().files, file);
+    note_failure(*file, file->complete());
+}
+
+std::vector<FilePtr> files_of(const Ranks& ranks) {
+    std::vector<FilePtr> out;
+    for (const FilePtr& file : lists().files)
+        if (congruent(file->members(), ranks)) out.push_back(file);
+    return out;
+}
+
+/// How many of the oldest must go before another one with so many bytes may come.
+std::uint32_t too_many(const std::vector<FilePtr>& files, std::uint64_t coming) {
+    std::uint64_t bytes = coming;
+    for (const FilePtr& file : files) bytes += file->pending_bytes();
+    std::uint32_t go = 0;
+    while (go < files.size()) {
+        const std::uint64_t limit = files[go]->config()->memory_bytes;
+        const std::size_t left = files.size() - go;
+        if (left < k_most_files && bytes <= (limit > 0 ? limit : k_most_bytes)) break;
+        bytes -= files[go++]->pending_bytes();
+    }
+    return go;
+}
+
+/// Complete those of the callers' files that need not be waited for, and those that must go.
+Status complete_some(const Callers& callers, const std::vector<FilePtr>& files,
+                     std::uint32_t must_go) {
+    struct Vote {
+        std::uint32_t finished = 0, must_go = 0;
+    } mine;
+    while (mine.finished < files.size() && files[mine.finished]->finished()) ++mine.finished;
+    mine.must_go = must_go;
+    std::vector<Vote> all(static_cast<std::size_t>(callers.communicator->size()));
+    if (Status status = callers.communicator->allgather(std::as_bytes(std::span(&mine, 1)),
+                                                        std::as_writable_bytes(std::span(all)));
+        !status.ok())
+        return status;
+    Vote agreed = all[0];
+    for (const Vote& vote : all) {
+        agreed.finished = std::min(agreed.finished, vote.finished);
+        agreed.must_go = std::max(agreed.must_go, vote.must_go);
+    }
+    const std::size_t n = std::max(agreed.finished, agreed.must_go);
+    for (std::size_t i = 0; i < n; ++i) complete(files[i]);
+    return {};
+}
+
+/// The file that is asked for is pending itself.
+Status complete_same(const Ranks& callers, const std::string& key) {
+    const std::vector<FilePtr> files = lists().files;
+    for (const FilePtr& file : files) {
+        if (file->key() != key) continue;
+        if (!covers(callers, file->members()))
+            return {StatusCode::unsupported,
+                    fmt::format("{}: was closed by {} ranks and is still being written, and not "
+                                "all of these make this call: open it with all of them first, or "
+                                "let H5Fclose wait, with durability = \"durable\" (or "
+                                "\"complete\") in the connector's configuration",
+                                file->name(), file->members().size())};
+        complete(file);
+    }
+    return {};
+}
+
+/// The oldest failure that concerns the callers.
+Status take_failure(const Ranks& callers, const std::string& key) {
+    auto& failures = lists().failures;
+    const auto concerns = [&](const Failure& failure) {
+        return failure.key == key || congruent(failure.ranks, callers);
+    };
+    const auto found = std::find_if(failures.begin(), failures.end(), concerns);
+    if (found == failures.end()) return {};
+    const Status status =
+        found->status.with_context("after the file was closed, and before this call");
+    failures.erase(found);
+    return status;
+}
+
+}  // namespace
+
+void add(FilePtr file) { lists().files.push_back(std::move(file)); }
+
+bool holds(const std::string& key) {
+    return std::any_of(lists().files.begin(), lists().files.end(),
+                       [&](const FilePtr& file) { return file->key() == key; });
+}
+
+Status before_open(const Callers& callers, const std::string& key) {
+    Status mine = complete_same(callers.ranks, key);
+    if (callers.communicator != nullptr)
+        if (const auto files = files_of(callers.ranks); !files.empty())  // on all callers
+            if (Status status = complete_some(callers, files, 0); !status.ok()) return status;
+    if (mine.ok()) mine = take_failure(callers.ranks, key);
+    return callers.communicator == nullptr ? mine : agree(*callers.communicator, mine);
+}
+
+Status advance(const Callers& callers, std::uint64_t bytes) {
+    const auto files = files_of(callers.ranks);
+    if (files.empty()) return {};  // on all callers
+    return complete_some(callers, files, bytes > 0 ? too_many(files, bytes) : 0);
+}
+
+void complete_all() {
+    while (!lists().files.empty()) complete(FilePtr(lists().files.front()));
+}
+
+void give_up(const std::string& why) {
+    for (const FilePtr& file : lists().files)
+        note_failure(*file, {StatusCode::cancelled,
+                             fmt::format("{}: is not complete: {}", file->name(), why)});
+    lists().given_up = std::exchange(lists().files, {});
+}
+
+void show_errors() {
+    for (const Failure& failure : std::exchange(lists().failures, {})) show_error(failure.status);
+}
+
+}  // namespace caesura::vol::pending_files

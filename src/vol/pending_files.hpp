@@ -1,0 +1,61 @@
+// The files that the application has closed and whose blocks are still being compressed and
+// written. Each is completed by the first of these that comes:
+//
+//  - a collective H5Fcreate, H5Fopen, H5Fflush or H5Fclose through a congruent communicator (trap
+//    5), if the lanes of all ranks are done with it by then; at a close also if otherwise too much
+//    would be pending;
+//  - an H5Fcreate, H5Fopen or H5Fdelete of the file itself by all its ranks;
+//  - MPI_Finalize, or the end of HDF5 (vol/shutdown.hpp).
+//
+// Invariants:
+//  - A file comes in and goes out inside calls that are collective over exactly its ranks, or over
+//    more than these: so all its ranks have it in their lists, and those of congruent files are in
+//    the same order.
+//  - What MPI and HDF5 have to do with it happens on the application's thread, in one of the calls
+//    below (trap 6). MPI_THREAD_FUNNELED is enough.
+//  - An error is told exactly once, by a call that the application can see fail on all ranks of the
+//    file; if there is none any more, as HDF5 shows errors (show_error), when the run ends (trap
+//    10).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "caesura/base.hpp"
+#include "vol/ranks.hpp"
+
+namespace caesura::vol {
+
+class CapturedFile;
+
+namespace pending_files {
+
+/// Who makes a call together.
+struct Callers {
+    Communicator* communicator = nullptr;  ///< null: this process alone
+    const Ranks& ranks;
+};
+
+/// The file has been closed; its lanes go on.
+void add(std::shared_ptr<CapturedFile> file);
+/// Is there one under this name?
+bool holds(const std::string& key);
+
+/// Before a file is created, opened or deleted. Collective over the callers.
+/// Errors, on all callers: unsupported (the file is pending, and not all its ranks are here), and
+/// that of a file that could not be completed: this one, or one of congruent ranks.
+Status before_open(const Callers& callers, const std::string& key);
+/// Before a file is flushed or closed. Collective over the callers.
+/// @param bytes  that the caller's file would add to what is pending here.
+/// Errors: those of the communicator; those of files are kept for before_open().
+Status advance(const Callers& callers, std::uint64_t bytes);
+
+/// Complete all of them. Collective over the ranks of each.
+void complete_all();
+/// Nobody will wait for anybody any more: give all up, and say so.
+void give_up(const std::string& why);
+/// Show the errors that nobody has asked for.
+void show_errors();
+
+}  // namespace pending_files
+}  // namespace caesura::vol

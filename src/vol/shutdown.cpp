@@ -1,0 +1,60 @@
+#include "vol/shutdown.hpp"
+
+#include <H5public.h>
+#include <mpi.h>
+
+#include <cstdlib>
+
+#include "vol/pending_files.hpp"
+
+namespace caesura::vol {
+namespace {
+
+bool g_library_ends = false, g_told_by_library = false;
+bool g_mpi_ends = false, g_told_by_mpi = false;
+bool g_process_ends = false, g_told_by_process = false;
+
+int at_finalize(MPI_Comm, int, void*, void*) {
+    g_mpi_ends = true;
+    pending_files::complete_all();
+    pending_files::show_errors();
+    return MPI_SUCCESS;
+}
+
+/// A process that ends without MPI_Finalize does so at a time of its own: its peers may be waiting
+/// for it somewhere else, and it must not wait for them.
+void at_library_close(void*) {
+    g_library_ends = true;
+    g_told_by_library = false;  // the list of callbacks goes with the library
+    if (g_process_ends && !g_mpi_ends)
+        pending_files::give_up("the program ended without MPI_Finalize and without H5close");
+    else
+        pending_files::complete_all();
+    pending_files::show_errors();
+}
+
+/// The library's own end comes after it: handlers run in reverse order.
+void at_exit() { g_process_ends = true; }
+
+bool tell_by_mpi() {
+    int key = MPI_KEYVAL_INVALID;
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr) != MPI_SUCCESS)
+        return false;
+    const bool set = MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) == MPI_SUCCESS;
+    MPI_Comm_free_keyval(&key);  // the attribute keeps it
+    return set;
+}
+
+}  // namespace
+
+bool may_put_off() {
+    if (g_library_ends || g_mpi_ends || g_process_ends) return false;
+    if (!g_told_by_mpi) g_told_by_mpi = tell_by_mpi();
+    if (!g_told_by_library) g_told_by_library = H5atclose(at_library_close, nullptr) >= 0;
+    if (!g_told_by_process) g_told_by_process = std::atexit(at_exit) == 0;
+    return g_told_by_mpi && g_told_by_library && g_told_by_process;
+}
+
+void library_begins() { g_library_ends = false; }
+
+}  // namespace caesura::vol

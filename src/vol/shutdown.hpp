@@ -1,0 +1,18 @@
+// The ends of MPI and of HDF5, before which what is pending has to be completed.
+//
+// Invariants:
+//  - MPI_Finalize calls us through an attribute of MPI_COMM_SELF; H5close, and HDF5's own end in
+//    the end of the process, through H5atclose. HDF5 has such an attribute too, in whose callback
+//    it closes itself; ours is set later and so runs first (trap 4). What the application has left
+//    open HDF5 closes after that, with nothing put off.
+//  - Linked with -z nodelete, the callbacks stay where they are when HDF5 unloads us (trap 3).
+#pragma once
+
+namespace caesura::vol {
+
+/// May a close be put off? Both callbacks are then set. Collective calls may be made in them.
+bool may_put_off();
+/// HDF5 has loaded the connector: it may have closed and been opened again.
+void library_begins();
+
+}  // namespace caesura::vol

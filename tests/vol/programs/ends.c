@@ -1,0 +1,21 @@
+/* Goal: MPI_Finalize right after a close, with a file that nobody closes: nothing of either is
+ * lost.
+ */
+#include "check.h"
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    write_file(MPI_COMM_WORLD, "closed", 256, 1.0);
+    if (g_rank == 0) write_file(MPI_COMM_SELF, "of_rank_0", 64, 2.0);
+    hid_t file = create_file("left_open");
+    hsize_t dims[2] = {256, 64};
+    hid_t dataset = make_dataset(file, "flushed", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, 256, 64, 3.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    dataset = make_dataset(file, "not_flushed", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, 256, 64, 4.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    MPI_Finalize();
+    return 0;
+}

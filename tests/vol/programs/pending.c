@@ -1,0 +1,89 @@
+/* Goal: what may be done with a file right after it was closed, while its data may still be on
+ * their way: everything that its ranks do together; a part of them is told what to do instead. */
+#include <stdio.h>
+
+#include "check.h"
+
+enum { k_rows = 256 };
+
+/* One rank, without MPI-IO. Natively, and on one rank, it reads what has just been closed. */
+static void alone(const char* name) {
+    if (g_rank == 0) {
+        CHECK(OK(H5Fis_accessible(path_of(name), H5P_DEFAULT)) > 0);
+        if (captured() && g_ranks > 1) {
+            FAILS_SAYING(H5Fopen(path_of(name), H5F_ACC_RDONLY, H5P_DEFAULT),
+                         "durability = \"durable\"");
+        } else {
+            hid_t file = OK(H5Fopen(path_of(name), H5F_ACC_RDONLY, H5P_DEFAULT));
+            OK(H5Fclose(file));
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Every second rank, through MPI-IO; the others know nothing of it. */
+static void half(const char* name) {
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, g_rank % 2, g_rank, &comm);
+    hid_t access = mpi_access(comm);
+    if (captured() && g_ranks > 1) {
+        for (int round = 0; round < 2; ++round) /* asking does not change it */
+            FAILS_SAYING(H5Fopen(path_of(name), H5F_ACC_RDONLY, access), "durable");
+        FAILS_SAYING(H5Fopen(path_of(name), H5F_ACC_RDWR, access), "durable");
+        if (g_rank % 2 == 0) FAILS_SAYING(H5Fdelete(path_of(name), access), "durable");
+    } else {
+        hid_t file = OK(H5Fopen(path_of(name), H5F_ACC_RDONLY, access));
+        OK(H5Fclose(file));
+    }
+    OK(H5Pclose(access));
+    MPI_Comm_free(&comm);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A file of one rank is known to the others when all open it. */
+static void more_ranks_than_wrote(void) {
+    if (g_rank == 0) write_file(MPI_COMM_SELF, "of_one", k_rows, 4.0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    check_file(MPI_COMM_WORLD, "of_one", k_rows, 4.0);
+}
+
+/* A later call through another communicator of the same ranks. */
+static void congruent(void) {
+    MPI_Comm again;
+    MPI_Comm_dup(MPI_COMM_WORLD, &again);
+    write_file(MPI_COMM_WORLD, "congruent", k_rows, 5.0);
+    check_file(again, "congruent", k_rows, 5.0);
+    MPI_Comm_free(&again);
+}
+
+static void many(void) {
+    char name[32];
+    for (int i = 0; i < 9; ++i) {
+        snprintf(name, sizeof name, "many_%d", i);
+        write_file(MPI_COMM_WORLD, name, k_rows, i);
+    }
+    for (int i = 8; i >= 0; --i) {
+        snprintf(name, sizeof name, "many_%d", i);
+        check_file(MPI_COMM_WORLD, name, k_rows, i);
+    }
+}
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    write_file(MPI_COMM_WORLD, "read", k_rows, 1.0);
+    alone("read");
+    half("read");
+    check_file(MPI_COMM_WORLD, "read", k_rows, 1.0);
+    write_file(MPI_COMM_WORLD, "replaced", k_rows, 2.0);
+    write_file(MPI_COMM_WORLD, "replaced", k_rows, 3.0);
+    check_file(MPI_COMM_WORLD, "replaced", k_rows, 3.0);
+    write_file(MPI_COMM_WORLD, "deleted", k_rows, 2.0);
+    hid_t access = mpi_access(MPI_COMM_WORLD);
+    OK(H5Fdelete(path_of("deleted"), access));
+    FAILS(H5Fopen(path_of("deleted"), H5F_ACC_RDONLY, access));
+    OK(H5Pclose(access));
+    more_ranks_than_wrote();
+    congruent();
+    many();
+    return finish();
+}
