@@ -172,7 +172,7 @@ def run_connector(options: argparse.Namespace) -> int:
         where.parent.mkdir(parents=True, exist_ok=True)
         report = where.with_suffix(".json")
         report.unlink(missing_ok=True)
-        where.with_suffix(".toml").write_text(text + f'report = "{report}"\n')
+        where.with_suffix(".toml").write_text(f'report = "{report}"\n' + text)
         variables = connector_variables(options, where, bound)
         native = options.out / f"native-{ranks}"
         passed = (

@@ -74,7 +74,7 @@ class Plan:
             seed,
             bound,
             draw.choice(["caesura", "caesura", "zstd"]),
-            draw.choice(["close", "durable"]),
+            draw.choice(["complete", "durable"]),
             draw.choice([1, 2, 3, 1000]),
             draw.choice([0, 1, 1, 2, 3, 4, 6, 9]),
             draw.random(),
