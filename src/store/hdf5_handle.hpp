@@ -26,6 +26,7 @@ class Handle {
     ~Handle() { reset(); }
     bool ok() const { return id_ >= 0; }
     hid_t get() const { return id_; }
+    hid_t release() { return std::exchange(id_, -1); }
     herr_t reset() { return id_ >= 0 ? close_(std::exchange(id_, -1)) : 0; }
 
   private:

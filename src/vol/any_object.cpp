@@ -1,6 +1,6 @@
 // H5O: what can be done to an object of any kind.
-#include "vol/block_dataset.hpp"
 #include "vol/callbacks.hpp"
+#include "vol/captured_dataset.hpp"
 #include "vol/forward.hpp"
 
 namespace caesura::vol {
@@ -17,7 +17,8 @@ void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* k
         opened->kind = *kind;
         opened->under = under;
         if (under == nullptr) return nullptr;
-        if (*kind == H5I_DATASET && at.file != nullptr) attach_blocks(*opened);
+        CapturedFile::find_holder(*opened);
+        if (*kind == H5I_DATASET && opened->file != nullptr) inspect_without_list(*opened);
         return opened.release();
     });
 }
@@ -39,7 +40,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const
                                    target_location, target_name, from.connector, copying,
                                    link_creation, transfer, request_slot);
         };
-        return into == nullptr ? copy() : into->filling(copy);
+        if (into == nullptr) return copy();
+        into->note_blocks_stored();
+        return into->filling(copy);
     });
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "filter/hdf5_class.hpp"
 #include "vol/block_shape.hpp"
+#include "vol/stored_blocks.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -13,13 +13,6 @@ using Extents = std::array<hsize_t, H5S_MAX_RANK>;
 
 Status refused(const std::string& path, std::string_view doing) {
     return store::hdf5_error(StatusCode::internal, fmt::format("{}: {}", path, doing));
-}
-
-/// This process reads blocks too. A plugin that is found has the same class.
-Status register_filter() {
-    const auto& own = filter::hdf5_class();
-    if (H5Zfilter_avail(own.id) > 0 || H5Zregister(&own) >= 0) return {};
-    return store::hdf5_error(StatusCode::internal, "registering Caesura's filter");
 }
 
 Shape kept_axes(const std::vector<int>& axes, const Extents& extents) {
@@ -96,7 +89,7 @@ Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
         return refused(made.dataset->block->path, "creation list");
     const Handle creation(args.args.get_dcpl.dcpl_id, H5Pclose);
     for (unsigned i = 0; i < wanted.size(); ++i) {
-        std::vector<unsigned> values(wanted[i].cd_values.size() + 64);
+        std::vector<unsigned> values(k_most_parameters);
         std::size_t n = values.size();
         unsigned flags = 0, config = 0;
         const H5Z_filter_t id =
@@ -111,6 +104,20 @@ Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
     return {};
 }
 
+/// A dataset that was there as blocks before: from now on it is one of ours.
+Status find_stored(Object& opened, const NativeObject& native) {
+    const KeepErrors keep;
+    const auto token = token_of(native);
+    if (!token.ok()) return token.status();
+    auto found = describe_stored(opened.under, path_of(native));
+    if (!found.ok()) return found.status();
+    (*found)->token = *token;
+    (*found)->commit_writes = settings_of(*opened.file->config(), (*found)->path).commit_writes;
+    opened.file->local_blocks().keep(*found);
+    opened.dataset->block = std::move(*found);
+    return {};
+}
+
 }  // namespace
 
 Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape& box, hid_t type,
@@ -121,23 +128,26 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape
     const Settings settings = settings_of(*file.config(), facts.path);
     auto made = std::make_shared<FileBlocks::Dataset>();
     made->path = facts.path;
+    made->commit_writes = settings.commit_writes;
     made->dtype = facts.value_bytes == 4 ? float32 : float64;
     made->type = Handle(H5Tcopy(type), H5Tclose);
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
     if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
     Shape most_dims;
     if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
+    writer::DatasetDefinition definition;
     if (!flatten(settings, box, most_dims, *made)) {
-        made->chunk_bytes = settings.chunk_bytes;
+        definition.chunk_bytes = settings.chunk_bytes;
         made->chunk = block_shape({made->dims, most_dims, own_chunk(*made), size_of(made->dtype),
                                    settings.chunk_bytes, file.ranks(), settings.chunk,
                                    (*blocks)->fitting_chunk(made->path, made->dims)});
     }
-    CodecSpec codec;
-    codec.name = settings.codec;
-    if (Status status = (*blocks)->define(*made, codec, settings.bound, made->creation.get(),
-                                          !made->flattened && made->dims != most_dims);
-        !status.ok())
+    definition.codec.name = settings.codec;
+    definition.bound = settings.bound;
+    definition.extendable = !made->flattened && made->dims != most_dims;
+    if (Status status = read_fill(made->creation.get(), made->type.get(), definition); !status.ok())
+        return status.with_context(made->path);
+    if (Status status = (*blocks)->define(*made, std::move(definition)); !status.ok())
         return status;
     if (set_pipeline(prepared.creation.get(), *made, (*blocks)->pipeline(*made)) < 0)
         return refused(facts.path, "creation list of blocks");
@@ -154,23 +164,39 @@ Status adopt_blocks(const Object& made) {
     return (*blocks)->adopt(block, {made.under, H5I_DATASET});
 }
 
-void find_blocks(Object& opened) {
-    FileBlocks* const blocks = opened.file->blocks_or_null();
-    if (blocks == nullptr || opened.dataset == nullptr) return;
-    opened.dataset->block = blocks->find({opened.under, H5I_DATASET});
-    if (opened.dataset->block == nullptr) return;
-    opened.dataset->why_not_written.clear();
-    opened.dataset->creation = Handle(H5Pcopy(opened.dataset->block->creation.get()), H5Pclose);
+Status find_blocks(Object& opened) {
+    const NativeObject native{opened.under, H5I_DATASET};
+    CapturedDataset& dataset = *opened.dataset;
+    if (FileBlocks* const blocks = opened.file->blocks_or_null(); blocks != nullptr)
+        dataset.block = blocks->find(native);
+    if (dataset.block == nullptr && opened.file->may_hold_blocks())
+        if (Status status = find_stored(opened, native); !status.ok()) return status;
+    if (dataset.block != nullptr && dataset.block->creation.ok())
+        dataset.creation = Handle(H5Pcopy(dataset.block->creation.get()), H5Pclose);
+    return {};
 }
 
-void attach_blocks(Object& opened) {
-    auto dataset = std::make_shared<CapturedDataset>();
-    dataset->cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
-    dataset->cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
-    dataset->cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
-    opened.dataset = std::move(dataset);
-    find_blocks(opened);
-    if (opened.dataset->block == nullptr) opened.dataset.reset();
+Result<Shape> before_resizing(const Object& object, const hsize_t* size) {
+    const FileBlocks::Dataset& dataset = *object.dataset->block;
+    const NativeObject through{object.under, H5I_DATASET};
+    if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
+        return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
+    if (dataset.flattened)
+        return Status{StatusCode::unsupported,
+                      dataset.path + ": the extent of an array of boxes is fixed"};
+    Extents wanted{};
+    std::copy_n(size, dataset.rank, wanted.begin());
+    const Shape dims = kept_axes(dataset.axes, wanted);
+    std::uint64_t count = 1;
+    for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
+    if (count != dims.count())
+        return Status{StatusCode::unsupported,
+                      dataset.path + ": an axis of extent 1 that cannot grow cannot shrink either"};
+    bool shrinks = false;
+    for (int axis = 0; axis < dims.rank(); ++axis) shrinks |= dims[axis] < dataset.dims[axis];
+    const Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
+    if (!status.ok()) return status;
+    return dims;
 }
 
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,

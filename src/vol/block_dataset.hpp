@@ -16,14 +16,19 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape
 /// The dataset has been made: remember it. Errors: unsupported (the codec's filter has changed its
 /// parameters, so that blocks could not be read).
 Status adopt_blocks(const Object& made);
-/// If `opened` is one of those: what the application gave when it made it.
-void find_blocks(Object& opened);
-/// The same for one that was opened without an access list of its own.
-void attach_blocks(Object& opened);
+/// If `opened` is one of those, or was stored as blocks before the file was opened: find them, and
+/// what the application gave when it made it. Errors: unsupported (why it is not one).
+Status find_blocks(Object& opened);
 
 inline FileBlocks::Dataset* block_of(const Object& object) {
     return object.dataset == nullptr ? nullptr : object.dataset->block.get();
 }
+
+/// Before H5Dset_extent: what was written under the old dims is on its way, and with smaller ones
+/// committed. Collective. @param size  as many as the dataset has axes.
+/// @return  the dims for FileBlocks::resize. Errors: invalid_argument (the application made it
+/// contiguous), unsupported (an axis that blocks leave out), those of the collective.
+Result<Shape> before_resizing(const Object& object, const hsize_t* size);
 
 /// One dataset's part of H5Dwrite and H5Dread.
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,

@@ -72,7 +72,8 @@ Opener opener_of_no_file(hid_t access) {
 }
 
 Settings settings_of(const Config& config, const std::string& path) {
-    Settings settings{true, config.codec, config.bound, config.chunk_bytes, {}, {}};
+    Settings settings{true, config.codec, config.bound,        config.chunk_bytes,
+                      {},   {},           config.commit_writes};
     for (const Rule& rule : config.rules) {
         if (!matches(rule.path, path)) continue;
         settings.capture = rule.capture.value_or(settings.capture);
@@ -81,6 +82,7 @@ Settings settings_of(const Config& config, const std::string& path) {
         settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
         if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
         if (rule.box.rank() > 0) settings.box = rule.box;
+        settings.commit_writes = rule.commit_writes.value_or(settings.commit_writes);
     }
     return settings;
 }
@@ -98,10 +100,10 @@ Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (facts.external) return unfit("its data lie in other files");
     if (facts.rank < 1 || facts.rank > k_max_rank)
         return unfit(fmt::format("{} axes; 1 to {} are possible", facts.rank, k_max_rank));
-    if (facts.extendible) return unfit("it may be extended");
-    const std::uint64_t bytes = facts.count * facts.value_bytes;
+    const std::uint64_t bytes = std::max(facts.count, facts.foreseen_count) * facts.value_bytes;
     if (bytes < config.threshold_bytes)
-        return unfit(fmt::format("{} bytes; smaller than threshold_bytes = {}", bytes,
+        return unfit(fmt::format("{} bytes{}; smaller than threshold_bytes = {}", bytes,
+                                 facts.foreseen_count > facts.count ? " foreseen" : "",
                                  config.threshold_bytes));
     return {};
 }
@@ -116,12 +118,17 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     facts.rank = std::max(0, H5Sget_simple_extent_ndims(space));
     std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
     if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());
-    facts.extendible = now != most;
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     facts.count = count < 0 ? 0 : static_cast<std::uint64_t>(count);
     facts.layout = H5Pget_layout(creation);
     facts.filters = std::max(0, H5Pget_nfilters(creation));
     facts.external = H5Pget_external_count(creation) > 0;
+    std::vector<hsize_t> chunk(now.size(), 1);
+    if (facts.layout == H5D_CHUNKED && facts.rank > 0)
+        H5Pget_chunk(creation, facts.rank, chunk.data());
+    facts.foreseen_count = 1;
+    for (std::size_t i = 0; i < now.size(); ++i)
+        facts.foreseen_count *= most[i] > now[i] ? std::max(now[i], chunk[i]) : now[i];
     return facts;
 }
 

@@ -40,9 +40,10 @@ struct DatasetFacts {
     bool ieee_native = false;  ///< float32 or float64 as this machine has them
     int rank = 0;
     std::uint64_t count = 0;
+    /// With one chunk at least along each axis that can grow: what one write may append.
+    std::uint64_t foreseen_count = 0;
     H5D_layout_t layout = H5D_CONTIGUOUS;
     int filters = 0;
-    bool extendible = false;
     bool external = false;
 };
 
@@ -53,6 +54,7 @@ struct Settings {
     ErrorBound bound;
     std::uint64_t chunk_bytes = 0;
     Shape chunk, box;  ///< rank 0: not said
+    bool commit_writes = false;
 };
 Settings settings_of(const Config& config, const std::string& path);
 

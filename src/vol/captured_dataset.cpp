@@ -137,7 +137,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
 
 void inspect_dataset(Object& opened) {
     CapturedDataset& dataset = *opened.dataset;
-    find_blocks(opened);
+    const Status blocks = find_blocks(opened);
     if (dataset.block != nullptr) return;
     H5VL_dataset_get_args_t args{};
     args.op_type = H5VL_DATASET_GET_DCPL;
@@ -149,7 +149,8 @@ void inspect_dataset(Object& opened) {
     const H5D_layout_t layout = H5Pget_layout(creation.get());
     if (!opened.file->shared() || (layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)) return;
     if (H5Pget_nfilters(creation.get()) > 0) {
-        dataset.why_not_written = "it has filters, and several processes have the file open";
+        dataset.why_not_written =
+            "it has filters, and several processes have the file open; " + blocks.message();
         return;
     }
     H5D_space_status_t status = H5D_SPACE_STATUS_ALLOCATED;
@@ -160,6 +161,15 @@ void inspect_dataset(Object& opened) {
         dataset.why_not_written =
             "its space was not allocated when it was made (H5D_ALLOC_TIME_EARLY does that), and "
             "several processes have the file open";
+}
+
+void inspect_without_list(Object& opened) {
+    auto dataset = std::make_shared<CapturedDataset>();
+    dataset->cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
+    dataset->cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
+    dataset->cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
+    opened.dataset = std::move(dataset);
+    inspect_dataset(opened);
 }
 
 Status may_read(const Object& dataset) {

@@ -32,6 +32,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
 store::Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dataset);
 /// After a dataset that exists was opened.
 void inspect_dataset(Object& opened);
+/// The same for one that was opened without an access list of its own.
+void inspect_without_list(Object& opened);
 
 Status may_read(const Object& dataset);
 /// Values that live in heaps (variable length, region references) cannot be written by several

@@ -66,14 +66,27 @@ Status CapturedFile::write_raw() {
     return {};
 }
 
-Result<FileBlocks*> CapturedFile::blocks() {
-    if (blocks_ == nullptr) {
-        auto made = FileBlocks::make(
+FileBlocks& CapturedFile::local_blocks() {
+    if (blocks_ == nullptr)
+        blocks_ = FileBlocks::make(
             {communicator_, *shared_file_, *image_, config_, experience_of(members_)});
-        if (!made.ok()) return made.status();
-        blocks_ = std::move(*made);
-    }
+    return *blocks_;
+}
+
+Result<FileBlocks*> CapturedFile::blocks() {
+    if (Status status = local_blocks().start(); !status.ok()) return status;
     return blocks_.get();
+}
+
+// Is there a Writer? The same answer on all ranks, after what one of them has found in the file is
+// known to all. `mine` takes this rank's error.
+Result<bool> CapturedFile::have_blocks(const NativeObject& through, Status& mine) {
+    if (may_hold_blocks_) {
+        Status united = local_blocks().unite(through);
+        if (!united.ok() && !blocks_->started()) return united;
+        if (mine.ok()) mine = std::move(united);
+    }
+    return blocks_ != nullptr && blocks_->started();
 }
 
 Status CapturedFile::drain() {
@@ -82,11 +95,13 @@ Status CapturedFile::drain() {
 }
 
 Status CapturedFile::settle(const NativeObject& through) {
-    if (Status status = drain(); !status.ok() || blocks_ == nullptr) return status;
-    const auto pending = blocks_->anything_pending();
+    Status mine;
+    if (Status status = drain(); !status.ok()) return status;
+    if (auto have = have_blocks(through, mine); !have.ok() || !*have) return have.status();
+    const auto pending = blocks_->anything_pending(mine);
     if (!pending.ok() || !*pending) return pending.status();
     waiting_together_ = 0;
-    return blocks_->flush(through, {}).with_context(name_);
+    return blocks_->flush(through, mine).with_context(name_);
 }
 
 Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t bytes) {
@@ -95,9 +110,15 @@ Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t
     const std::uint64_t limit =
         config_->memory_bytes > 0 ? config_->memory_bytes / 2 : k_waiting_bytes;
     waiting_together_ += bytes / static_cast<std::uint64_t>(ranks());
-    if (blocks_ == nullptr || waiting_together_ < limit) return {};
+    return waiting_together_ < limit ? Status{} : hand_over(through);
+}
+
+Status CapturedFile::hand_over(const NativeObject& through) {
     waiting_together_ = 0;
-    return blocks_->hand_over(through, write_raw()).with_context(name_);
+    Status mine = write_raw();
+    if (auto have = have_blocks(through, mine); !have.ok() || !*have)
+        return have.ok() ? mine : have.status();
+    return blocks_->hand_over(through, mine).with_context(name_);
 }
 
 Status CapturedFile::check_alike(const Status& mine) {
@@ -127,7 +148,10 @@ Status CapturedFile::commit(const NativeObject& through, bool last, Status mine)
     // 1. Every rank's own bytes; only then may metadata that name them be seen.
     if (mine.ok()) mine = write_raw();
     if (mine.ok() && durable) mine = shared_file_->file().sync();
-    if (blocks_ != nullptr) return commit_blocks(through, last, mine);
+    auto have = have_blocks(through, mine);
+    if (!have.ok()) return failed_ = have.status();
+    if (*have) return commit_blocks(through, last, mine);
+    if (blocks_ != nullptr) blocks_->release();  // found, and not written to
     if (Status all = check_alike(mine); !all.ok()) return all;
     // 2. The same image on all ranks, of which one rank's goes to the file.
     auto image = image_->commit({}, regions_end_, last);
@@ -232,8 +256,14 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     const bool alone = weak_from_this().use_count() <= references;
     bool last = alone || close_degree_ == H5F_CLOSE_STRONG;
     bool off = false;
+    bool have = false;
     Status all = can_communicate(*communicator_, name_);
-    if (all.ok() && blocks_ != nullptr && failed_.ok()) {
+    if (all.ok() && failed_.ok()) {
+        const auto found = have_blocks(through, mine);
+        all = found.status();
+        have = found.ok() && *found;
+    }
+    if (all.ok() && have) {
         const auto agreed = put_off(alone, last);
         all = agreed.status();
         if (all.ok() && *agreed) {

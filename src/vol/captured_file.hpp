@@ -22,6 +22,7 @@
 //  - A commit that failed is not tried again: the file stays as of the last one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -60,6 +61,14 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
                                               std::string& why);
     /// The captured file that this process has open under a name; null if none.
     static std::shared_ptr<CapturedFile> find(const std::string& name);
+    /// The same by HDF5's number of an open file.
+    static std::shared_ptr<CapturedFile> find(unsigned long number);
+    /// From now on paths may lead from one file into another: by an external link or a mount.
+    static void note_crossing() { files_are_crossed_ = true; }
+    static bool files_are_crossed() { return files_are_crossed_; }
+    /// Correct the file of an object that was just opened: it need not be that of the object
+    /// through which it was reached.
+    static void find_holder(Object& opened);
     /// One name for all names of a file.
     static std::string key_of(const std::string& name);
     ~CapturedFile();
@@ -84,6 +93,14 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::size_t uses() const { return uses_.size(); }
     void begin_use(void* under) { uses_.push_back(under); }
     void end_use(void* under) { std::erase(uses_, under); }
+    /// Mounted on this file, until it is unmounted or that one is closed.
+    std::weak_ptr<CapturedFile> mounted_on;
+    bool is_mounted() const {
+        const auto outer = mounted_on.lock();
+        return outer != nullptr && outer->uses() > 0;
+    }
+    /// Files that external links of this one led to, open until it is closed; by path.
+    std::map<std::string, hid_t> linked;
 
     /// Around a native call that makes or extends datasets: fill values are the same on all ranks,
     /// so rank 0 writes them. `call` returns herr_t or a pointer.
@@ -99,6 +116,13 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// What becomes blocks; made when it is first asked for, collectively.
     Result<FileBlocks*> blocks();
     FileBlocks* blocks_or_null() const { return blocks_.get(); }
+    /// The same, made without the other ranks: to read blocks that lie in the file, and to keep
+    /// what is written to them until the others hear of it.
+    FileBlocks& local_blocks();
+    /// Blocks may lie in it that this run has not made: it was opened, or H5Ocopy made them. The
+    /// same on all ranks.
+    bool may_hold_blocks() const { return may_hold_blocks_; }
+    void note_blocks_stored() { may_hold_blocks_ = true; }
     /// All ranks' raw data are in the file when it returns, and every rank reads them.
     Status drain();
     /// drain(), and everything that became blocks is committed.
@@ -107,6 +131,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// After a collective write of so many bytes on all ranks together: hand blocks over before
     /// what waits takes too much memory. The same decision on all ranks.
     Status relieve_together(const NativeObject& through, std::uint64_t bytes);
+    /// Collective: the lanes get all that was written so far, so that dims may change.
+    Status hand_over(const NativeObject& through);
     /// drain(), and what H5Fflush left in the image is committed.
     /// @param last  nothing of the file is used after it.
     /// @param mine  an error of the caller: nothing is committed, on all ranks.
@@ -154,6 +180,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status write_fill();
     Status write_raw();
     Status check_alike(const Status& mine);
+    Result<bool> have_blocks(const NativeObject& through, Status& mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
     void forget_name();
     Result<bool> put_off(bool alone, bool& last);
@@ -162,8 +189,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
     std::shared_ptr<const Config> config_;
+    inline static bool files_are_crossed_ = false;
     Ranks members_;
     std::string name_, key_;
+    unsigned long number_ = 0;  ///< HDF5's, of the open file
     std::optional<store::SharedFile> shared_file_;
     std::unique_ptr<store::LiveImage> image_;
     store::Handle access_, transfer_;
@@ -171,6 +200,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::vector<void*> uses_;
     void* kept_ = nullptr;  ///< the native file of a pending one
     std::unique_ptr<FileBlocks> blocks_;
+    bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first

@@ -9,6 +9,7 @@
 #include "store/region_format.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/external_link.hpp"
 #include "vol/file_blocks.hpp"
 
 namespace caesura::vol {
@@ -108,6 +109,19 @@ std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& name) {
     return found == open_files().end() ? nullptr : found->second.lock();
 }
 
+std::shared_ptr<CapturedFile> CapturedFile::find(unsigned long number) {
+    for (const auto& [key, file] : open_files())
+        if (const auto open = file.lock(); open != nullptr && open->number_ == number) return open;
+    return nullptr;
+}
+
+void CapturedFile::find_holder(Object& opened) {
+    if (!files_are_crossed_) return;
+    const KeepErrors keep;
+    if (const auto number = file_number_of({opened.under, opened.kind}); number.ok())
+        opened.file = find(*number);
+}
+
 CapturedFile::~CapturedFile() {
     const auto found = open_files().find(key_);
     if (found != open_files().end() && found->second.expired()) open_files().erase(found);
@@ -176,6 +190,7 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
                               access.get(), call.transfer, nullptr);
     }
     if (under == nullptr) return native_error(name_, "opening the image of the file");
+    may_hold_blocks_ = !call.creates();
     regions_end_ = call.creates() ? store::first_region_address() : image_->end();
     return under;
 }
@@ -213,6 +228,8 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
             return std::optional<Opened>{};
         }
     file->access_ = store::Handle(H5Pcopy(call.access), H5Pclose);
+    if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
+    follow_external_links();
     open_files()[file->key_] = file;
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});

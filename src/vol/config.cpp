@@ -19,11 +19,11 @@ constexpr std::array k_file_keys = {
     std::string_view("bound_kind"),      std::string_view("chunk_bytes"),
     std::string_view("threshold_bytes"), std::string_view("durability"),
     std::string_view("memory_bytes"),    std::string_view("report"),
-    std::string_view("dataset")};
-constexpr std::array k_rule_keys = {std::string_view("path"),       std::string_view("capture"),
-                                    std::string_view("codec"),      std::string_view("bound"),
-                                    std::string_view("bound_kind"), std::string_view("chunk_bytes"),
-                                    std::string_view("chunk"),      std::string_view("box")};
+    std::string_view("commit_writes"),   std::string_view("dataset")};
+constexpr std::array k_rule_keys = {
+    std::string_view("path"),  std::string_view("capture"),    std::string_view("codec"),
+    std::string_view("bound"), std::string_view("bound_kind"), std::string_view("chunk_bytes"),
+    std::string_view("chunk"), std::string_view("box"),        std::string_view("commit_writes")};
 
 constexpr std::int64_t k_longest_axis = std::numeric_limits<std::uint32_t>::max();
 
@@ -179,6 +179,7 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     rule.chunk_bytes = table.get_bytes("chunk_bytes");
     rule.chunk = table.get_extents("chunk");
     rule.box = table.get_extents("box");
+    rule.commit_writes = table.get<bool>("commit_writes", "true or false");
     if (rule.path.empty()) table.bad(in, "a [[dataset]] needs a path");
     if (!table.status.ok()) return table.status;
     return rule;
@@ -234,6 +235,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.threshold_bytes, table.get_bytes("threshold_bytes"));
     put(config.memory_bytes, table.get_bytes("memory_bytes"));
     put(config.report, table.get<std::string>("report", "a string"));
+    put(config.commit_writes, table.get<bool>("commit_writes", "true or false"));
     check_durability(table, config);
     if (const toml::node* const rules = table.node("dataset")) {
         if (!rules->is_array_of_tables()) {
@@ -268,9 +270,10 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
 std::string to_toml(const Config& config) {
     std::string out = fmt::format(
         "codec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
-        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\n",
+        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\ncommit_writes = {}\n",
         quoted(config.codec), bound_toml(config.bound), config.chunk_bytes, config.threshold_bytes,
-        config.memory_bytes, to_string(config.durability), quoted(config.report));
+        config.memory_bytes, to_string(config.durability), quoted(config.report),
+        config.commit_writes);
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);
@@ -279,6 +282,7 @@ std::string to_toml(const Config& config) {
         if (rule.chunk.rank() > 0) out += extents_toml("chunk", rule.chunk);
         if (rule.box.rank() > 0) out += extents_toml("box", rule.box);
         if (rule.chunk_bytes) out += fmt::format("chunk_bytes = {}\n", *rule.chunk_bytes);
+        if (rule.commit_writes) out += fmt::format("commit_writes = {}\n", *rule.commit_writes);
     }
     return out;
 }

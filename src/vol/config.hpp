@@ -32,6 +32,7 @@ struct Rule {
     std::optional<std::uint64_t> chunk_bytes;
     Shape chunk = {};  ///< of blocks; rank 0: not said. Passed over where the rank is another
     Shape box = {};    ///< the arrays that a dataset of one axis holds, one after the other
+    std::optional<bool> commit_writes;
     friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -43,6 +44,8 @@ struct Config {
     std::uint64_t threshold_bytes = 1u << 20;  ///< smaller datasets are stored as they are
     std::uint64_t memory_bytes = 0;            ///< of a rank, as in WriterOptions
     Durability durability = Durability::close;
+    /// A collective H5Dwrite returns when its values are committed, so that every rank reads them.
+    bool commit_writes = false;
     std::string report;       ///< path; "%r" becomes the rank; empty: none
     std::vector<Rule> rules;  ///< the last one that matches wins, key by key
     friend bool operator==(const Config&, const Config&) = default;

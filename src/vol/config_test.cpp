@@ -37,6 +37,7 @@ threshold_bytes = 0
 memory_bytes = 1073741824
 durability = "durable"
 report = "report_%r.json"
+commit_writes = true
 [[dataset]]
 path = "/level_*/data:*"
 bound = 0.5
@@ -47,6 +48,7 @@ codec = "zfp"
 chunk_bytes = 1048576
 chunk = [64, 32]
 box = [16, 8, 4]
+commit_writes = false
 )");
     EXPECT_EQ(config.codec, "caesura:strong");
     EXPECT_EQ(config.bound, relative(1e-3));
@@ -55,9 +57,10 @@ box = [16, 8, 4]
     EXPECT_EQ(config.memory_bytes, 1073741824u);
     EXPECT_EQ(config.durability, Durability::durable);
     EXPECT_EQ(config.report, "report_%r.json");
+    EXPECT_TRUE(config.commit_writes);
     ASSERT_EQ(config.rules.size(), 2u);
-    const Rule level{"/level_*/data:*", {}, {}, absolute(0.5), {}, {}, {}};
-    const Rule velocity{"velocity", false, "zfp", {}, 1048576, {64, 32}, {16, 8, 4}};
+    const Rule level{"/level_*/data:*", {}, {}, absolute(0.5), {}, {}, {}, {}};
+    const Rule velocity{"velocity", false, "zfp", {}, 1048576, {64, 32}, {16, 8, 4}, false};
     EXPECT_EQ(config.rules[0], level);
     EXPECT_EQ(config.rules[1], velocity);
 }
@@ -75,8 +78,9 @@ TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
     config.codec = "quote \" and \\ backslash";
     config.bound = psnr(60.25);
     config.report = "a\tb";
-    config.rules = {{"/a/**", true, "none", lossless(), 7, {1, 2, 3}, {4, 5}},
-                    {"?x", {}, {}, absolute(0.1), {}, {}, {6, 7, 8}}};
+    config.commit_writes = true;
+    config.rules = {{"/a/**", true, "none", lossless(), 7, {1, 2, 3}, {4, 5}, true},
+                    {"?x", {}, {}, absolute(0.1), {}, {}, {6, 7, 8}, {}}};
     EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
 }
 

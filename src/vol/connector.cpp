@@ -9,6 +9,7 @@
 #include <H5PLextern.h>
 
 #include "vol/callbacks.hpp"
+#include "vol/external_link.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 #include "vol/shutdown.hpp"
@@ -49,6 +50,7 @@ herr_t terminate() {
         pending_files::show_errors();
         const herr_t status = done(write_reports());
         forget_error_class();
+        forget_external_links();
         return status;
     });
 }

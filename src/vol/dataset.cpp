@@ -2,6 +2,8 @@
 // made and opened so that every rank's image stays alike, and read and written without MPI-IO.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "vol/block_dataset.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/forward.hpp"
@@ -52,14 +54,6 @@ std::vector<const Object*> files_of(const Transfer<Buffer>& call) {
 
 NativeObject through(const Object& dataset) { return {dataset.under, H5I_DATASET}; }
 
-/// A data transform would be the native connector's to apply.
-Status check_list(hid_t list) {
-    if (list == H5P_DATASET_XFER_DEFAULT) return {};
-    const KeepErrors keep;
-    if (H5Pget_data_transform(list, nullptr, 0) <= 0) return {};
-    return {StatusCode::unsupported, "data transforms are not applied to data that become blocks"};
-}
-
 herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer, void* buffers[],
                     void** request_slot) {
@@ -77,10 +71,8 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     return fail(status);
         for (std::size_t i = 0; i < count; ++i) {
             if (block_of(call.object(i)) == nullptr) continue;
-            Status status = check_list(transfer);
-            if (status.ok())
-                status = read_blocks(call.object(i), memory_types[i], memory_spaces[i],
-                                     file_spaces[i], transfer, buffers[i]);
+            const Status status = read_blocks(call.object(i), memory_types[i], memory_spaces[i],
+                                              file_spaces[i], transfer, buffers[i]);
             if (!status.ok()) return fail(status);
         }
         NativeTransfer native(call);
@@ -108,10 +100,8 @@ Status write_all_blocks(const Transfer<const void*>& call, hid_t transfer, bool 
         FileBlocks::Dataset* const block = block_of(call.object(i));
         if (block == nullptr) continue;
         block->others_may_have_written |= collective;
-        Status status = check_list(transfer);
-        if (status.ok())
-            status = write_blocks(call.object(i), call.memory_types[i], call.memory_spaces[i],
-                                  call.file_spaces[i], transfer, call.buffers[i]);
+        Status status = write_blocks(call.object(i), call.memory_types[i], call.memory_spaces[i],
+                                     call.file_spaces[i], transfer, call.buffers[i]);
         if (first.ok()) first = std::move(status);
     }
     return first;
@@ -124,14 +114,18 @@ Status relieve(const Transfer<const void*>& call, bool collective) {
         if (Status status = collective ? one->file->drain() : one->file->write_through();
             !status.ok())
             return status;
+        bool at_once = false;
         std::uint64_t bytes = 0;  // that all ranks together may have written: the same everywhere
         for (std::size_t i = 0; i < call.count; ++i)
             if (const auto* const block = block_of(call.object(i));
-                block != nullptr && call.object(i).file == one->file)
+                block != nullptr && call.object(i).file == one->file) {
                 bytes += block->dims.count() * size_of(block->dtype);
+                at_once |= block->commit_writes;
+            }
         if (!collective || bytes == 0) continue;
-        if (Status status = one->file->relieve_together(through(*one), bytes); !status.ok())
-            return status;
+        const Status status = at_once ? one->file->settle(through(*one))
+                                      : one->file->relieve_together(through(*one), bytes);
+        if (!status.ok()) return status;
     }
     return {};
 }
@@ -164,11 +158,41 @@ herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
     });
 }
 
+/// Where links and mounts lead to other files: the group that a new dataset is to be in. Null if it
+/// is in the file of `at`, or if there is no such group.
+std::unique_ptr<Object> group_elsewhere(const Object& at, const H5VL_loc_params_t* location,
+                                        const std::string& name, hid_t transfer) {
+    const std::size_t slash = name.rfind('/');
+    if (!CapturedFile::files_are_crossed() || slash == std::string::npos || slash == 0)
+        return nullptr;
+    const KeepErrors keep;
+    auto group = object_near(at, H5I_GROUP);
+    group->under = H5VLgroup_open(at.under, location, at.connector, name.substr(0, slash).c_str(),
+                                  H5P_GROUP_ACCESS_DEFAULT, transfer, nullptr);
+    if (group->under == nullptr) return nullptr;
+    CapturedFile::find_holder(*group);
+    if (group->file != at.file) return group;
+    H5VLgroup_close(group->under, group->connector, transfer, nullptr);
+    return nullptr;
+}
+
 void* dataset_create(void* object, const H5VL_loc_params_t* location, const char* name,
                      hid_t link_creation, hid_t type, hid_t space, hid_t creation, hid_t access,
                      hid_t transfer, void** request_slot) {
     return guarded([&]() -> void* {
         const Object& at = object_of(object);
+        if (const auto group = group_elsewhere(at, location, name == nullptr ? "" : name, transfer);
+            group != nullptr) {
+            H5VL_loc_params_t here{};
+            here.type = H5VL_OBJECT_BY_SELF;
+            here.obj_type = H5I_GROUP;
+            void* const made =
+                dataset_create(group.get(), &here, std::strrchr(name, '/') + 1, link_creation, type,
+                               space, creation, access, transfer, request_slot);
+            const KeepErrors keep;
+            H5VLgroup_close(group->under, group->connector, transfer, nullptr);
+            return made;
+        }
         if (at.file == nullptr)
             return MakesAtLocation<H5VLdataset_create, H5I_DATASET>::call(
                 object, location, name, link_creation, type, space, creation, access, transfer,
@@ -210,7 +234,11 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
         opened->under = H5VLdataset_open(at.under, location, at.connector, name, list.get(),
                                          transfer, request_slot);
         if (opened->under == nullptr) return nullptr;
-        inspect_dataset(*opened);
+        CapturedFile::find_holder(*opened);
+        if (opened->file == nullptr)
+            opened->dataset.reset();
+        else
+            inspect_dataset(*opened);
         return opened.release();
     });
 }
@@ -239,11 +267,13 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         };
         const std::shared_ptr<CapturedFile> file = object_of(object).file;
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
-        if (const auto* const block = block_of(object_of(object)); block != nullptr)
-            return fail({StatusCode::unsupported,
-                         block->path + ": the extent of data that become blocks is fixed; exclude "
-                                       "the dataset by a rule with capture = false"});
-        return file->filling(call);
+        const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
+        if (dataset == nullptr || dataset->block == nullptr) return file->filling(call);
+        const auto dims = before_resizing(object_of(object), args->args.set_extent.size);
+        if (!dims.ok()) return fail(dims.status());
+        const herr_t changed = file->filling(call);
+        if (changed < 0) return changed;
+        return done(file->blocks_or_null()->resize(*dataset->block, *dims));
     });
 }
 

@@ -2,6 +2,7 @@
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/external_link.hpp"
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
 #include "vol/native_dataset.hpp"
@@ -228,12 +229,19 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
         const std::shared_ptr<CapturedFile> file = closed.file;
         if (file == nullptr || !closed.is_use_of_file)
             return Closes<H5VLfile_close>::call(object, transfer, request_slot);
+        if (file->uses() == 1 && file->is_mounted())
+            return fail({StatusCode::unsupported,
+                         file->name() + ": is mounted on another file; H5Funmount it first"});
         if (file->uses() == 1) {
+            if (close_linked(*file) < 0) return -1;
             if (const Status others = advance_others(*file, file->held_bytes()); !others.ok())
                 return fail(others);
             const auto ended = file->end(closed, k_own_references);
             if (!ended.ok()) return fail(ended.status());
             if (*ended == CapturedFile::Ended::pending) return leave_pending(&closed, file);
+        } else if (const Status status = file->commit_from(closed, 0); !status.ok()) {
+            // What we hold open of the file may be held through this use of it.
+            return fail(status);
         }
         void* const under = closed.under;
         const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);

@@ -10,10 +10,6 @@
 namespace caesura::vol {
 namespace {
 
-std::string key_of(const H5O_token_t& token) {
-    return {reinterpret_cast<const char*>(&token), sizeof token};
-}
-
 /// Coordinates of the dataset's own axes.
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const FileBlocks::Dataset& dataset,
                                                 const Shape& offset) {
@@ -39,8 +35,10 @@ std::array<hsize_t, H5S_MAX_RANK> flat_extent(const Shape& extent) {
 std::array<hsize_t, H5S_MAX_RANK> native_extent(const FileBlocks::Dataset& dataset,
                                                 const Shape& extent) {
     if (dataset.flattened) return flat_extent(extent);
-    auto out = native_offset(dataset, extent);
-    for (hsize_t& n : out) n = std::max<hsize_t>(n, 1);
+    std::array<hsize_t, H5S_MAX_RANK> out{};
+    out.fill(1);
+    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
+        out[static_cast<std::size_t>(dataset.axes[i])] = extent[static_cast<int>(i)];
     return out;
 }
 
@@ -53,28 +51,33 @@ Status no_memory(const FileBlocks::Dataset& dataset) {
 
 FileBlocks::~FileBlocks() = default;
 
-Result<std::unique_ptr<FileBlocks>> FileBlocks::make(const Place& place) {
-    std::unique_ptr<FileBlocks> made(new FileBlocks(place));
+std::string FileBlocks::key_of(const H5O_token_t& token) {
+    return {reinterpret_cast<const char*>(&token), sizeof token};
+}
+
+std::unique_ptr<FileBlocks> FileBlocks::make(const Place& place) {
+    return std::unique_ptr<FileBlocks>(new FileBlocks(place));
+}
+
+Status FileBlocks::start() {
+    if (started()) return {};
     WriterOptions options;
-    options.memory_bytes = place.config->memory_bytes;
-    options.durable = place.config->durability == Durability::durable;
-    auto writer =
-        writer::OpenWriter::make({place.file, *made, place.image.next_dump()}, place.communicator,
-                                 std::move(options), place.experience,
-                                 [blocks = made.get()](Field field, std::uint64_t, const Box& part,
-                                                       std::span<std::byte> values) {
-                                     return blocks->previous(field, part, values);
-                                 });
+    options.memory_bytes = place_.config->memory_bytes;
+    options.durable = place_.config->durability == Durability::durable;
+    auto writer = writer::OpenWriter::make(
+        {place_.file, *this, place_.image.next_dump()}, place_.communicator, std::move(options),
+        place_.experience,
+        [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {
+            return previous(field, part, values);
+        });
     if (!writer.ok()) return writer.status();
-    made->writer_ = std::move(*writer);
-    return made;
+    writer_ = std::move(*writer);
+    return {};
 }
 
 // ------------------------------------------------------------------------------- datasets
 
-Status FileBlocks::define(Dataset& made, const CodecSpec& codec, const ErrorBound& bound,
-                          hid_t creation, bool extendable) {
-    writer::DatasetDefinition definition;
+Status FileBlocks::define(Dataset& made, writer::DatasetDefinition definition) {
     // A path may come again, after its dataset has been deleted; the order is the same everywhere.
     made.key = made.path;
     for (int n = 2; by_key_.count(made.key) > 0; ++n)
@@ -83,14 +86,6 @@ Status FileBlocks::define(Dataset& made, const CodecSpec& codec, const ErrorBoun
     definition.dtype = made.dtype;
     definition.dims = made.dims;
     definition.chunk = made.chunk;
-    definition.codec = codec;
-    definition.bound = bound;
-    definition.extendable = extendable;
-    definition.chunk_bytes = made.chunk_bytes;
-    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
-    if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
-        H5Pget_fill_value(creation, made.type.get(), definition.fill.data()) < 0)
-        return store::hdf5_error(StatusCode::internal, made.path + ": fill value");
     auto field = writer_->define(definition);
     if (!field.ok()) return field.status();
     made.field = *field;
@@ -105,13 +100,17 @@ Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
     auto token = token_of(object);
     if (!token.ok()) return token.status();
     made->token = *token;
-    by_field_.resize(std::max<std::size_t>(by_field_.size(), made->field.index + 1));
-    by_field_[made->field.index] = made;
-    by_key_[made->key] = made.get();
     by_token_[key_of(*token)] = made;
+    note_field(made);
     // Kept, so that the dataset is there when its blocks are placed even if it has been deleted.
     through_ = object;
     return open(*made);
+}
+
+void FileBlocks::note_field(const DatasetPtr& dataset) {
+    by_field_.resize(std::max<std::size_t>(by_field_.size(), dataset->field.index + 1));
+    by_field_[dataset->field.index] = dataset;
+    by_key_[dataset->key] = dataset.get();
 }
 
 FileBlocks::DatasetPtr FileBlocks::find(const NativeObject& object) const {
@@ -131,8 +130,7 @@ Status FileBlocks::open(Dataset& dataset) {
 }
 
 void FileBlocks::release() {
-    for (const DatasetPtr& dataset : by_field_)
-        if (dataset != nullptr) dataset->native.close();
+    for (const auto& [token, dataset] : by_token_) dataset->native.close();
     through_ = {};
 }
 
@@ -143,11 +141,17 @@ void FileBlocks::forget_types() {
 
 // ---------------------------------------------------------------------------- reads, writes
 
+Status FileBlocks::put(const Dataset& dataset, Piece& piece) {
+    piece.dump = writer_->next_dump();
+    return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow);
+}
+
 Status FileBlocks::put(Dataset& dataset, const Box& box, const std::byte* values) {
-    const Status status =
-        writer_->put(dataset.field, box, values, dataset.dtype, Ownership::borrow);
-    if (!status.ok()) return status;
-    dataset.pieces.push_back({box, writer_->next_dump(), values});
+    Piece piece{box, k_not_put, values};
+    if (!dataset.definition) {
+        if (Status status = put(dataset, piece); !status.ok()) return status;
+    }
+    dataset.pieces.push_back(std::move(piece));
     waiting_bytes_ += box.extent.count() * size_of(dataset.dtype);
     return {};
 }
@@ -169,7 +173,7 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
         to_boxes(dataset.dims, selected.runs, boxes, values->data(), ordered->data(), value_bytes);
         *values = std::move(*ordered);
     }
-    copies_.push_back({writer_->next_dump(), std::move(*values)});
+    copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(*values)});
     const std::byte* const first = copies_.back().buffer.data();
     for (const SelectedBox& one : boxes.boxes)
         if (Status status = put(dataset, one.box, first + one.at * value_bytes); !status.ok())
@@ -197,8 +201,10 @@ Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected&
     if (!covered) {
         if (dataset.others_may_have_written && place_.communicator->size() > 1)
             return {StatusCode::unsupported,
-                    fmt::format("{}: read by one rank what others may have written and not flushed "
-                                "yet; read it collectively, or call H5Fflush before",
+                    fmt::format("{}: a rank reads by itself what others may have written since the "
+                                "last H5Fflush; read it collectively, or let all ranks call "
+                                "H5Fflush before, or set commit_writes = true for the dataset in "
+                                "Caesura's configuration",
                                 dataset.path)};
         const hsize_t n = selected.count;
         const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
@@ -251,21 +257,21 @@ std::uint64_t FileBlocks::held_bytes() const {
     return bytes;
 }
 
-Result<bool> FileBlocks::anything_pending() const {
-    const std::uint8_t mine =
-        writer_->pending() || writer_->committed_dumps() < writer_->next_dump() ? 1 : 0;
+Result<bool> FileBlocks::anything_pending(const Status& error) {
+    const std::uint8_t mine = anything_pending_here() || !error.ok() ? 1 : 0;
     std::vector<std::uint8_t> all(static_cast<std::size_t>(place_.communicator->size()));
     if (Status status = place_.communicator->allgather(std::as_bytes(std::span(&mine, 1)),
                                                        std::as_writable_bytes(std::span(all)));
         !status.ok())
         return status;
-    return std::any_of(all.begin(), all.end(), [](std::uint8_t one) { return one != 0; });
+    const bool any = std::any_of(all.begin(), all.end(), [](std::uint8_t one) { return one != 0; });
+    if (!any) forget_committed();
+    return any;
 }
 
 void FileBlocks::forget_committed() {
     const std::uint64_t committed = writer_->committed_dumps();
-    for (const DatasetPtr& dataset : by_field_) {
-        if (dataset == nullptr) continue;
+    for (const auto& [token, dataset] : by_token_) {
         std::erase_if(dataset->pieces, [&](const Piece& piece) { return piece.dump < committed; });
         if (committed == writer_->next_dump()) dataset->others_may_have_written = false;
     }

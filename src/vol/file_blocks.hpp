@@ -3,8 +3,9 @@
 //
 // | call                       | collective | communicates |
 // |----------------------------|------------|--------------|
-// | make                       | yes        | yes          |
-// | define, adopt              | same order | no           |
+// | start, unite               | yes        | yes          |
+// | define, adopt, resize      | same order | no           |
+// | make, find, keep           | no         | no           |
 // | write, read                | no         | no           |
 // | hand_over, flush           | yes        | yes          |
 // | begin_close, close         | yes        | yes          |
@@ -15,10 +16,15 @@
 //    dump is committed, and never after that: others may have written more. It lives until the
 //    Writer does not read it any more either, which may be later.
 //  - Datasets are told apart by where their header lies, which is equal on all ranks.
+//  - A dataset that lies in the file already becomes one of these on the ranks that open it. The
+//    Writer, which must know the same datasets everywhere, learns of those that were written to at
+//    the next unite(); until then their values wait here.
 //  - Every call that goes through HDF5 gets an open object of the file to go through.
 #pragma once
 
+#include <limits>
 #include <map>
+#include <optional>
 
 #include "base/buffer.hpp"
 #include "store/live_image.hpp"
@@ -38,10 +44,12 @@ struct Selected {
 
 class FileBlocks final : public writer::Tree {
   public:
-    /// One put of this rank that is not committed.
+    static constexpr std::uint64_t k_not_put = std::numeric_limits<std::uint64_t>::max();
+    /// One put of this rank that is not committed; or is not put, as the Writer does not know the
+    /// dataset.
     struct Piece {
         Box box;
-        std::uint64_t dump = 0;
+        std::uint64_t dump = k_not_put;
         const std::byte* values = nullptr;  ///< in one of the copies
     };
     struct Dataset {
@@ -55,13 +63,15 @@ class FileBlocks final : public writer::Tree {
         /// It has one axis in the file, and dims and chunk are those of the array that an
         /// application has flattened into it. The order of values and chunks is the same.
         bool flattened = false;
-        std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
-        store::Handle type, creation;   ///< in the file; as the application gave it
+        store::Handle type, creation;  ///< in the file; as the application gave it
         std::size_t filters = 0;
         H5O_token_t token{};
         NativeDataset native;
         std::vector<Piece> pieces;             ///< oldest first
+        bool commit_writes = false;            ///< collective ones, when they return
         bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
+        /// What the Writer is to be told of a dataset that was found in the file.
+        std::optional<writer::DatasetDefinition> definition;
     };
     using DatasetPtr = std::shared_ptr<Dataset>;
 
@@ -72,13 +82,16 @@ class FileBlocks final : public writer::Tree {
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< may be null
     };
-    static Result<std::unique_ptr<FileBlocks>> make(const Place& place);
+    static std::unique_ptr<FileBlocks> make(const Place& place);
     ~FileBlocks() override;
+    /// Before anything is defined, handed over or committed; further calls do nothing.
+    Status start();
+    bool started() const { return writer_ != nullptr; }
 
     /// Let the Writer know a dataset that is about to be made. `made` has path, dtype, dims, chunk.
+    /// @param definition  codec, bound, fill value, and whether it can grow.
     /// Errors: those of OpenWriter::define.
-    Status define(Dataset& made, const CodecSpec& codec, const ErrorBound& bound, hid_t creation,
-                  bool extendable);
+    Status define(Dataset& made, writer::DatasetDefinition definition);
     std::span<const FilterSpec> pipeline(const Dataset& dataset) const;
     /// OpenWriter::fitting_chunk.
     Shape fitting_chunk(const std::string& path, const Shape& dims) const {
@@ -88,13 +101,22 @@ class FileBlocks final : public writer::Tree {
     Status adopt(const DatasetPtr& made, const NativeObject& object);
     /// The dataset that `object` is; null if it does not become blocks.
     DatasetPtr find(const NativeObject& object) const;
+    /// A dataset that lies in the file (see stored_blocks.hpp) is one of ours from now on.
+    void keep(const DatasetPtr& found);
+    /// Tell the Writer of the found datasets that any rank has written to, and start it if there
+    /// are some. Errors are this rank's own unless of the Communicator; the next hand-over is to
+    /// be told of them.
+    Status unite(const NativeObject& through);
+    /// The dataset has other dims by now. What was put before has been handed over; if they are
+    /// smaller, all is committed.
+    Status resize(Dataset& dataset, const Shape& dims);
 
     Status write(Dataset& dataset, const NativeObject& through, Selected& selected,
                  const void* memory, hid_t memory_type, hid_t transfer);
     Status read(Dataset& dataset, const NativeObject& through, Selected& selected, void* memory,
                 hid_t memory_type, hid_t transfer);
-    /// Has any rank anything that is not committed? Collective.
-    Result<bool> anything_pending() const;
+    /// Has any rank anything that is not committed, or an error? Collective.
+    Result<bool> anything_pending(const Status& mine);
     bool anything_pending_here() const;
     /// Raw bytes of this rank that are not committed.
     std::uint64_t held_bytes() const;
@@ -126,7 +148,13 @@ class FileBlocks final : public writer::Tree {
   private:
     explicit FileBlocks(const Place& place) : place_(place) {}
     Status open(Dataset& dataset);
+    void note_field(const DatasetPtr& dataset);
+    Status put(const Dataset& dataset, Piece& piece);
     Status put(Dataset& dataset, const Box& box, const std::byte* values);
+    static std::string key_of(const H5O_token_t& token);
+    Status put_waiting(Dataset& dataset);
+    Status define_found(const std::map<std::string, std::string>& paths);
+    Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
     Result<bool> previous(Field field, const Box& part, std::span<std::byte> values);
     void forget_committed();

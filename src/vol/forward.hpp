@@ -63,11 +63,14 @@ struct MakesAtLocation;
 template <class... A, void* (*Below)(void*, const H5VL_loc_params_t*, hid_t, A...), H5I_type_t Kind>
 struct MakesAtLocation<Below, Kind> {
     static void* call(void* object, const H5VL_loc_params_t* location, A... rest) {
-        return guarded([&] {
+        return guarded([&]() -> void* {
             const Object& at = object_of(object);
             auto made = object_near(at, Kind);
             const Request request(at, request_slot(rest...));
-            return adopt(std::move(made), Below(at.under, location, at.connector, rest...));
+            made->under = Below(at.under, location, at.connector, rest...);
+            if (made->under == nullptr) return nullptr;
+            CapturedFile::find_holder(*made);
+            return made.release();
         });
     }
 };

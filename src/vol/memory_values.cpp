@@ -4,6 +4,7 @@
 
 #include "store/hdf5_handle.hpp"
 #include "vol/selection.hpp"
+#include "vol/transformed.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -25,6 +26,13 @@ Result<base::Buffer> gather(base::BufferPool& pool, const void* memory, hid_t me
     const std::size_t memory_bytes = H5Tget_size(memory_type), bytes = H5Tget_size(type);
     auto values = pool.take(count * std::max(memory_bytes, bytes));
     if (!values.ok()) return values.status();
+    if (has_transform(transfer)) {
+        if (Status status = transform_in(memory, memory_type, space, count, type, transfer,
+                                         values->bytes().first(count * bytes));
+            !status.ok())
+            return status;
+        return values;
+    }
     const auto runs = runs_of(space);
     if (!runs.ok()) return runs.status();
     const auto* const from = static_cast<const std::byte*>(memory);
@@ -40,6 +48,8 @@ Result<base::Buffer> gather(base::BufferPool& pool, const void* memory, hid_t me
 
 Status scatter(base::BufferPool& pool, std::span<std::byte> values, std::uint64_t count, hid_t type,
                void* memory, hid_t memory_type, hid_t space, hid_t transfer) {
+    if (has_transform(transfer))
+        return transform_out(values, count, type, memory, memory_type, space, transfer);
     const std::size_t memory_bytes = H5Tget_size(memory_type), bytes = H5Tget_size(type);
     base::Buffer larger;
     std::byte* from = values.data();

@@ -22,7 +22,9 @@ herr_t optional(void* dataset, int operation, H5VL_native_dataset_optional_args_
 
 }  // namespace
 
-Result<H5O_token_t> token_of(const NativeObject& object) {
+namespace {
+
+Result<H5O_info2_t> info_of(const NativeObject& object) {
     const H5VL_loc_params_t location = itself(object.kind);
     H5O_info2_t info{};
     H5VL_object_get_args_t args{};
@@ -32,7 +34,40 @@ Result<H5O_token_t> token_of(const NativeObject& object) {
     if (H5VLobject_get(object.under, &location, native_connector(), &args, H5P_DATASET_XFER_DEFAULT,
                        nullptr) < 0)
         return store::hdf5_error(StatusCode::internal, "where an object lies");
-    return info.token;
+    return info;
+}
+
+}  // namespace
+
+Result<H5O_token_t> token_of(const NativeObject& object) {
+    auto info = info_of(object);
+    if (!info.ok()) return info.status();
+    return info->token;
+}
+
+Result<unsigned long> file_number_of(const NativeObject& object) {
+    auto info = info_of(object);
+    if (!info.ok()) return info.status();
+    return info->fileno;
+}
+
+std::string path_of(const NativeObject& object) {
+    const H5VL_loc_params_t location = itself(object.kind);
+    std::size_t bytes = 0;
+    H5VL_object_get_args_t args{};
+    args.op_type = H5VL_OBJECT_GET_NAME;
+    args.args.get_name.name_len = &bytes;
+    const auto ask = [&] {
+        return H5VLobject_get(object.under, &location, native_connector(), &args,
+                              H5P_DATASET_XFER_DEFAULT, nullptr) >= 0;
+    };
+    if (!ask()) return {};
+    std::string path(bytes + 1, '\0');
+    args.args.get_name.buf = path.data();
+    args.args.get_name.buf_size = path.size();
+    if (!ask()) return {};
+    path.resize(bytes);
+    return path;
 }
 
 Result<NativeDataset> NativeDataset::open(const NativeObject& through, const H5O_token_t& token) {

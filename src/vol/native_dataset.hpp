@@ -17,6 +17,12 @@ struct NativeObject {
 /// Where an object's header lies; equal on all ranks. Errors: internal.
 Result<H5O_token_t> token_of(const NativeObject& object);
 
+/// HDF5's number of the open file that an object lies in; not the same on all ranks. Errors:
+/// internal.
+Result<unsigned long> file_number_of(const NativeObject& object);
+/// Its absolute path, or as much of it as is known.
+std::string path_of(const NativeObject& object);
+
 class NativeDataset {
   public:
     NativeDataset() = default;
@@ -27,6 +33,7 @@ class NativeDataset {
     ~NativeDataset() { close(); }
     void close();
     bool ok() const { return under_ != nullptr; }
+    void* under() const { return under_; }
 
     /// As H5Dwrite_chunk. @param offset  of as many axes as the dataset has.
     herr_t write_chunk(const hsize_t* offset, std::uint32_t mask, const void* buffer,

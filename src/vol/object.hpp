@@ -33,7 +33,7 @@ struct Object {
     void* under = nullptr;  ///< the connector below's
     const hid_t connector;
     H5I_type_t kind;                           ///< H5I_BADID: a request
-    const std::shared_ptr<CapturedFile> file;  ///< null: all of it is the native connector's
+    std::shared_ptr<CapturedFile> file;        ///< null: all of it is the native connector's
     std::shared_ptr<CapturedDataset> dataset;  ///< of a dataset that is not simply handed on
     /// The application opened or created this file: closing it ends a use of it. Files that the
     /// library wraps by itself, to find the file of an object, are not (trap 1).

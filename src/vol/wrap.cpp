@@ -3,6 +3,7 @@
 #include <map>
 
 #include "vol/callbacks.hpp"
+#include "vol/captured_file.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -38,7 +39,7 @@ herr_t get_wrap_context(const void* object, void** context) {
 }
 
 void* wrap_object(void* native, H5I_type_t kind, void* context) {
-    return guarded([&] {
+    return guarded([&]() -> void* {
         const WrapContext& in = *static_cast<WrapContext*>(context);
         const bool of_file = kind == H5I_FILE && file_wrappers().opening;
         auto made =
@@ -46,7 +47,11 @@ void* wrap_object(void* native, H5I_type_t kind, void* context) {
         Object* const wrapper = made.get();
         void* const wrapped =
             adopt(std::move(made), H5VLwrap_object(native, kind, in.connector, nullptr));
-        if (of_file && wrapped != nullptr) file_wrappers().kept[native] = wrapper;
+        if (wrapped == nullptr) return nullptr;
+        if (of_file)
+            file_wrappers().kept[native] = wrapper;
+        else
+            CapturedFile::find_holder(*wrapper);
         return wrapped;
     });
 }

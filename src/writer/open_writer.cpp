@@ -70,7 +70,7 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
         impl_->experience->of_field(dataset.path, dataset.codec, dataset.dtype, dataset.chunk);
     FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec, {},
                      models);
-    field.tables = models.tables;
+    field.tables = dataset.tables.value_or(models.tables);
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
     if (Status made = impl_->fix_pipeline(field); !made.ok()) return made;
@@ -102,6 +102,11 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
     const auto& puts = impl_->open_dump->puts;
     if (std::any_of(puts.begin(), puts.end(), [&](auto& p) { return p.field == field.index; }))
         return bad("something put before is not handed over yet");
+    FieldState::Dataset& dataset = *state.dataset;
+    // Chunks are numbered with the first axis slowest.
+    for (int axis = 1; axis < dims.rank(); ++axis)
+        if (dims[axis] != state.shape[axis]) dataset.stored_bytes.clear();
+    dataset.extendable |= dims != state.shape;
     state.shape = dims;
     impl_->note_definition(fmt::format("{}|{}", state.name, to_string(dims)));
     return {};

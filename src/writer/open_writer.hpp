@@ -53,6 +53,8 @@ struct DatasetDefinition {
     std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
     /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
     std::uint64_t chunk_bytes = 0;
+    /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
+    std::optional<TableSet> tables = {};
 };
 
 /// The content that blocks keep where nothing was put.
@@ -90,7 +92,9 @@ class OpenWriter {
     /// The filter pipeline that the dataset must be created with; valid until the next define().
     std::span<const FilterSpec> pipeline(Field field) const;
     /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).
-    /// Errors: invalid_argument.
+    /// Blocks that lie beyond smaller dims are the caller's to remove; none may be in a dump that
+    /// is not committed. Blocks at the edges are stored whole from now on. Errors:
+    /// invalid_argument.
     Status resize(Field field, const Shape& dims);
 
     /// As Dump::put_bytes. An error concerns this put alone: what others have put is written.

@@ -31,7 +31,8 @@ from pathlib import Path
 SKIPPED = 77
 TIME_LIMIT_S = 150
 TABLE = Path(__file__).parent / "under_connector.txt"
-# Small data qualify, so that small programs test what large ones do. The rules are for shapes.c.
+# Small data qualify, so that small programs test what large ones do. The rules are for shapes.c and
+# read_others.c.
 COMMON = """
 threshold_bytes = 2048
 chunk_bytes = 16384
@@ -41,6 +42,9 @@ chunk = [8, 16, 32]
 [[dataset]]
 path = "boxes_by_rule"
 box = [16, 16, 16]
+[[dataset]]
+path = "at_once"
+commit_writes = true
 """
 CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),

@@ -49,7 +49,9 @@ static void grows(hid_t file, const char* name, hid_t type, double rounding) {
     for (int step = 0; step < k_steps; ++step) append(dataset, step);
     enum { n = k_steps * k_step * k_width };
     double* read = malloc(sizeof(double) * n);
-    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, list, read));
+    OK(H5Pclose(list));
     for (uint64_t i = 0; i < n; ++i) {
         double away = read[i] - field(i, k_width);
         CHECK(near(read[i], field(i, k_width)) || (away < rounding && -away < rounding));
@@ -69,7 +71,9 @@ static void shrinks(hid_t file) {
     dims[0] = 60;
     OK(H5Dset_extent(dataset, dims));
     double read[60 * k_width];
-    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, list, read));
+    OK(H5Pclose(list));
     for (uint64_t i = 0; i < 60 * k_width; ++i)
         CHECK(near(read[i], i < 48 * k_width ? 1.0 + field(i, k_width) : -3.0));
     dims[0] = 41;

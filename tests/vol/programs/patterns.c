@@ -50,7 +50,14 @@ static void write_line(hid_t dataset, hid_t type, hid_t memory, hsize_t first, c
     OK(H5Sclose(space));
 }
 
+/* Each rank reads what others wrote: sync, barrier, sync, as MPI demands. */
+static void let_all_see(hid_t object) {
+    OK(H5Fflush(object, H5F_SCOPE_LOCAL));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void check_members(hid_t group, int step) {
+    let_all_see(group);
     size_t n = (size_t)g_ranks * k_particles;
     float* read = malloc(sizeof(float) * n);
     for (int m = 0; m < 8; ++m) {
@@ -117,7 +124,7 @@ static void structures(hid_t step_group, int step, const char* name, bool by_mem
         write_line(dataset, type, memory, first, all);
     }
     Particle* read = malloc(sizeof(Particle) * (size_t)dims[0]);
-    MPI_Barrier(MPI_COMM_WORLD);
+    let_all_see(dataset);
     OK(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
     for (hsize_t i = 0; i < dims[0]; ++i) {
         CHECK(read[i].id == (int)i);
@@ -166,7 +173,7 @@ static void mesh(hid_t step_group, int step, int dimensions, int gap, bool chunk
     free(values);
     size_t all = (size_t)dims[0] * plane;
     values = malloc(sizeof(double) * all);
-    MPI_Barrier(MPI_COMM_WORLD);
+    let_all_see(dataset);
     OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     for (size_t i = 0; i < all; ++i) CHECK(near(values[i], step + field(i, 64)));
     free(values);

@@ -90,6 +90,8 @@ int main(int argc, char** argv) {
     hid_t dataset = make_dataset(file, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
     write_rows(dataset, 64, 64, 0.0, H5FD_MPIO_COLLECTIVE);
     OK(H5Dclose(dataset));
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL)); /* each rank reads by itself what all wrote */
+    MPI_Barrier(MPI_COMM_WORLD);
     old_form(file);
     object_reference(file);
     region_reference(file);

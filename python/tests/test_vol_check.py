@@ -1,0 +1,85 @@
+"""caesura vol check: whether HDF5 really loads the connector is told from everything that only
+looks like it, and what would become of a file's datasets."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from caesura import vol
+
+try:
+    DIRECTORY = vol.connector_path()
+except RuntimeError as error:
+    pytest.skip(str(error), allow_module_level=True)
+
+
+def check(*arguments, code, **variables):
+    env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
+    env.update(variables)
+    command = [sys.executable, "-m", "caesura", "vol", "check", *map(str, arguments), "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr
+    return json.loads(answer.stdout)
+
+
+@pytest.fixture
+def native_file(tmp_path):
+    path = tmp_path / "native.h5"
+    with h5py.File(path, "w") as file:
+        file["fields/rho"] = np.zeros((64, 64, 64), np.float32)
+        file["fields/small"] = np.zeros(8)
+        file["fields/ids"] = np.zeros((64, 64, 64), np.int64)
+        file["fields/left"] = np.zeros((64, 64, 64))
+    return path
+
+
+def test_what_is_missing_in_the_environment_is_filled_in_and_shown():
+    answer = check(code=0)
+    assert answer["loaded"]
+    assert answer["connector"] == "caesura"
+    assert answer["environment"]["HDF5_VOL_CONNECTOR"] == "caesura"
+    assert DIRECTORY in answer["environment"]["HDF5_PLUGIN_PATH"].split(":")
+    assert 'durability = "close"' in answer["configuration"]
+
+
+@pytest.mark.parametrize("other", ["native", "no_such_connector"])
+def test_another_connector_or_none_is_a_finding(other):
+    answer = check(code=1, HDF5_VOL_CONNECTOR=other)
+    assert not answer["loaded"]
+    assert answer["connector"] != "caesura"
+
+
+def test_a_library_that_is_no_library_is_named(tmp_path):
+    (tmp_path / vol.LIBRARY).write_text("not a library")
+    answer = check(code=3, HDF5_PLUGIN_PATH=str(tmp_path))
+    assert str(tmp_path) in answer["error"]
+
+
+def test_each_dataset_is_told_what_becomes_of_it(tmp_path, native_file):
+    config = tmp_path / "run.toml"
+    config.write_text('bound = 1e-3\n[[dataset]]\npath = "left"\ncapture = false\n')
+    answer = check(native_file, "--config", config, code=0)
+    by_path = {dataset["path"]: dataset for dataset in answer["datasets"]}
+    assert list(by_path) == ["/fields/ids", "/fields/left", "/fields/rho", "/fields/small"]
+    assert [path for path, dataset in by_path.items() if dataset["qualifies"]] == ["/fields/rho"]
+    rho = by_path["/fields/rho"]
+    assert (rho["bytes"], rho["bound_kind"], rho["bound"]) == (4 << 18, "absolute", 1e-3)
+    assert "floating point" in by_path["/fields/ids"]["why"]
+    assert "threshold_bytes" in by_path["/fields/small"]["why"]
+    assert "configuration" in by_path["/fields/left"]["why"]
+
+
+def test_a_configuration_or_file_that_cannot_be_read_is_named(tmp_path, native_file):
+    config = tmp_path / "run.toml"
+    config.write_text("treshold_bytes = 1\n")
+    answer = check(native_file, "--config", config, code=3)
+    assert "'threshold_bytes'" in answer["error"]
+    answer = check(tmp_path / "absent.h5", code=3)
+    assert "absent.h5" in answer["error"]

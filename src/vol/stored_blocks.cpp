@@ -1,0 +1,252 @@
+#include "vol/stored_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "caesura/filter.hpp"
+#include "filter/hdf5_class.hpp"
+#include "vol/object.hpp"
+#include "vol/report.hpp"
+#include "writer/wire.hpp"
+
+namespace caesura::vol {
+namespace {
+
+using store::Handle;
+using Extents = std::array<hsize_t, H5S_MAX_RANK>;
+
+Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(reason)}; }
+
+/// Creation list, type or dataspace of a dataset; an invalid one where HDF5 refuses.
+Handle ask(void* dataset, H5VL_dataset_get_t what) {
+    H5VL_dataset_get_args_t args{};
+    args.op_type = what;
+    if (H5VLdataset_get(dataset, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return {};
+    if (what == H5VL_DATASET_GET_DCPL) return {args.args.get_dcpl.dcpl_id, H5Pclose};
+    if (what == H5VL_DATASET_GET_TYPE) return {args.args.get_type.type_id, H5Tclose};
+    return {args.args.get_space.space_id, H5Sclose};
+}
+
+/// The settings in a pipeline that is our filter and nothing else.
+Result<filter::Settings> settings_in(hid_t creation, std::vector<unsigned>& words) {
+    if (H5Pget_nfilters(creation) != 1) return unfit("its filters are not Caesura's alone");
+    words.resize(k_most_parameters);
+    std::size_t n = words.size();
+    unsigned flags = 0, config = 0;
+    const H5Z_filter_t id =
+        H5Pget_filter2(creation, 0, &flags, &n, words.data(), 0, nullptr, &config);
+    if (id != static_cast<H5Z_filter_t>(filter::k_filter_id) || n > words.size())
+        return unfit("its filter is not Caesura's");
+    words.resize(n);
+    auto settings = filter::parse_cd_values(words);
+    if (settings.ok() && !settings->complete()) return unfit("its filter's parameters are unknown");
+    return settings;
+}
+
+const char* codec_of(Mode mode) {
+    switch (mode) {
+        case Mode::fast:
+            return "caesura:fast";
+        case Mode::strong:
+            return "caesura:strong";
+        case Mode::planes:
+            return "caesura:planes";
+        case Mode::automatic:
+            break;
+    }
+    return "caesura";
+}
+
+/// Axes, dims and chunk; whether it can grow.
+Status read_shape(hid_t space, hid_t creation, FileBlocks::Dataset& found, bool& extendable) {
+    Extents now{}, most{}, chunk{};
+    found.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
+    if (found.rank < 1 || H5Pget_chunk(creation, found.rank, chunk.data()) != found.rank)
+        return unfit("it is not chunked");
+    const auto n = static_cast<std::size_t>(found.rank);
+    auto axes = writer::fold_axes({reinterpret_cast<const std::uint64_t*>(now.data()), n},
+                                  {reinterpret_cast<const std::uint64_t*>(most.data()), n});
+    if (!axes.ok()) return axes.status();
+    found.axes = std::move(*axes);
+    found.dims = found.chunk = Shape::filled(static_cast<int>(found.axes.size()), 0);
+    for (std::size_t i = 0; i < found.axes.size(); ++i) {
+        const auto axis = static_cast<std::size_t>(found.axes[i]);
+        found.dims[static_cast<int>(i)] = now[axis];
+        found.chunk[static_cast<int>(i)] = chunk[axis];
+    }
+    extendable = !std::equal(now.begin(), now.begin() + found.rank, most.begin());
+    return {};
+}
+
+/// The array of more axes that an application has flattened into a dataset of one: what the values
+/// of a chunk are, the filter's parameters say.
+Status unflatten(const std::vector<std::uint32_t>& chunk, FileBlocks::Dataset& found) {
+    if (found.rank != 1 || chunk.size() < 2 || chunk.size() > k_max_rank) return {};
+    Shape part = Shape::filled(static_cast<int>(chunk.size()), 0);
+    for (std::size_t i = 0; i < chunk.size(); ++i) part[static_cast<int>(i)] = chunk[i];
+    Shape dims = part;
+    const std::uint64_t row = part[0] == 0 ? 0 : part.count() / part[0];
+    if (row == 0 || part.count() != found.chunk[0] || found.dims[0] % row != 0)
+        return unfit("its chunks are arrays that it is no whole number of");
+    dims[0] = found.dims[0] / row;
+    found.dims = dims;
+    found.chunk = part;
+    found.flattened = true;
+    return {};
+}
+
+}  // namespace
+
+Status register_filter() {
+    const auto& own = filter::hdf5_class();
+    if (H5Zfilter_avail(own.id) > 0 || H5Zregister(&own) >= 0) return {};
+    return store::hdf5_error(StatusCode::internal, "registering Caesura's filter");
+}
+
+Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition) {
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
+        H5Pget_fill_value(creation, type, definition.fill.data()) < 0)
+        return store::hdf5_error(StatusCode::internal, "fill value");
+    return {};
+}
+
+Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
+    const Handle creation = ask(under, H5VL_DATASET_GET_DCPL);
+    if (!creation.ok()) return store::hdf5_error(StatusCode::internal, path + ": creation list");
+    std::vector<unsigned> words;
+    auto settings = settings_in(creation.get(), words);
+    if (!settings.ok()) return settings.status();
+    const Handle type = ask(under, H5VL_DATASET_GET_TYPE);
+    const Handle space = ask(under, H5VL_DATASET_GET_SPACE);
+    if (!type.ok() || !space.ok())
+        return store::hdf5_error(StatusCode::internal, path + ": type and dataspace");
+    auto found = std::make_shared<FileBlocks::Dataset>();
+    found->path = std::move(path);
+    if (H5Tequal(type.get(), H5T_NATIVE_FLOAT) <= 0 && H5Tequal(type.get(), H5T_NATIVE_DOUBLE) <= 0)
+        return unfit("its values are neither float32 nor float64 of this machine");
+    found->dtype = H5Tget_size(type.get()) == 4 ? float32 : float64;
+    found->type = Handle(H5Tcopy(type.get()), H5Tclose);  // a named one would keep the file open
+    writer::DatasetDefinition definition;
+    if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
+        !status.ok())
+        return status;
+    if (Status status = unflatten(settings->chunk, *found); !status.ok()) return status;
+    // Whatever else the parameters say, our Writer would not do.
+    const auto wanted = filter::to_cd_values(filter::settings_of(
+        found->dtype, found->chunk, settings->bound, settings->mode, settings->tables));
+    if (!wanted.ok() || *wanted != words)
+        return unfit("its filter's parameters are not those that Caesura's writer sets");
+    definition.codec.name = codec_of(settings->mode);
+    definition.bound = settings->bound;
+    definition.tables = settings->tables;
+    if (Status status = read_fill(creation.get(), found->type.get(), definition); !status.ok())
+        return status.with_context(found->path);
+    if (Status status = register_filter(); !status.ok()) return status;
+    found->definition = std::move(definition);
+    return found;
+}
+
+// ------------------------------------------------------------------ from one rank to all of them
+
+void FileBlocks::keep(const DatasetPtr& found) { by_token_[key_of(found->token)] = found; }
+
+/// A found dataset by its token; null if it has been deleted.
+Result<FileBlocks::DatasetPtr> FileBlocks::find_again(const std::string& key,
+                                                      const std::string& path) {
+    if (const auto found = by_token_.find(key); found != by_token_.end()) {
+        if (!open(*found->second).ok()) return DatasetPtr();
+        return found->second;
+    }
+    H5O_token_t token{};
+    key.copy(reinterpret_cast<char*>(&token), sizeof token);
+    auto native = NativeDataset::open(through_, token);
+    if (!native.ok()) return DatasetPtr();
+    auto found = describe_stored(native->under(), path);
+    if (!found.ok()) return found.status();
+    (*found)->token = token;
+    (*found)->native = std::move(*native);
+    keep(*found);
+    return found;
+}
+
+Status FileBlocks::put_waiting(Dataset& dataset) {
+    for (Piece& piece : dataset.pieces)
+        if (piece.dump == k_not_put)
+            if (Status status = put(dataset, piece); !status.ok())
+                return status.with_context(dataset.path);
+    return {};
+}
+
+Status FileBlocks::unite(const NativeObject& through) {
+    through_ = through;
+    writer::Packer packer;
+    for (const auto& [key, dataset] : by_token_)
+        if (dataset->definition && !dataset->pieces.empty()) {
+            packer.put(key);
+            packer.put(dataset->path);
+        }
+    auto all = place_.communicator->allgatherv(packer.bytes());
+    if (!all.ok()) return all.status();
+    std::map<std::string, std::string> paths;  // by token: in one order everywhere
+    for (const Communicator::Bytes& part : *all)
+        for (writer::Unpacker unpacker(part); unpacker.more();) {
+            std::string key = unpacker.get_string();
+            paths.emplace(std::move(key), unpacker.get_string());
+        }
+    if (paths.empty()) return {};
+    if (Status status = start(); !status.ok()) return status;
+    return define_found(paths);
+}
+
+Status FileBlocks::define_found(const std::map<std::string, std::string>& paths) {
+    Status first;
+    std::vector<DatasetPtr> found;
+    std::vector<std::uint8_t> mine;
+    for (const auto& [key, path] : paths) {
+        auto one = find_again(key, path);
+        if (!one.ok() && first.ok()) first = one.status().with_context(path);
+        found.push_back(one.ok() ? *one : nullptr);
+        mine.push_back(found.back() != nullptr ? 1 : 0);
+    }
+    const std::size_t n = mine.size();
+    std::vector<std::uint8_t> all(n * static_cast<std::size_t>(place_.communicator->size()));
+    if (Status status = place_.communicator->allgather(std::as_bytes(std::span(mine)),
+                                                       std::as_writable_bytes(std::span(all)));
+        !status.ok())
+        return status;
+    auto path = paths.begin();
+    for (std::size_t i = 0; i < n; ++i, ++path) {
+        bool everywhere = true;
+        for (std::size_t at = i; at < all.size(); at += n) everywhere &= all[at] != 0;
+        if (!everywhere) {  // deleted since, and its values with it
+            if (found[i] != nullptr) found[i]->pieces.clear();
+            continue;
+        }
+        Dataset& dataset = *found[i];
+        dataset.path = path->second;
+        Status status = define(dataset, *dataset.definition);
+        if (status.ok()) {
+            dataset.definition.reset();
+            note_field(found[i]);
+            report_dataset(place_.config, place_.file.path(), dataset.path, true,
+                           "blocks of " + to_string(dataset.chunk) + ", as it was made");
+            status = put_waiting(dataset);
+        }
+        if (first.ok()) first = std::move(status);
+    }
+    for (Copy& copy : copies_)
+        if (copy.dump == k_not_put) copy.dump = writer_->next_dump();
+    return first;
+}
+
+Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
+    dataset.dims = dims;
+    if (!dataset.definition) return writer_->resize(dataset.field, dims);
+    dataset.definition->extendable = true;
+    return {};
+}
+
+}  // namespace caesura::vol

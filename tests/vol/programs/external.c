@@ -1,0 +1,88 @@
+/* Goal: external links: from file to file to file, into files that are open, to read and to write
+ * and to make things there; and links that lead nowhere. */
+#include "check.h"
+
+enum { k_rows = 64, k_width = 64 };
+
+static void make_target(const char* name, const char* next) {
+    hid_t file = create_file(name);
+    hid_t group = OK(H5Gcreate2(file, "there", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    put_int(group, "answer", 42);
+    hsize_t dims[2] = {k_rows, k_width};
+    hid_t dataset = make_dataset(group, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, k_rows, k_width, 1.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    if (next != NULL)
+        OK(H5Lcreate_external(next, "/there", file, "next", H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Gclose(group));
+    OK(H5Fclose(file));
+}
+
+static void check_field(hid_t file, const char* name, double base) {
+    hid_t dataset = OK(H5Dopen2(file, name, H5P_DEFAULT));
+    check_connector(dataset);
+    check_rows(dataset, k_rows, k_width, base);
+    OK(H5Dclose(dataset));
+}
+
+static void write_through(hid_t file) {
+    hid_t dataset = OK(H5Dopen2(file, "link/field", H5P_DEFAULT));
+    write_rows(dataset, k_rows, k_width, 2.0, H5FD_MPIO_COLLECTIVE);
+    check_rows(dataset, k_rows, k_width, 2.0);
+    OK(H5Dclose(dataset));
+    hsize_t dims[2] = {k_rows, k_width};
+    dataset = make_dataset(file, "link/made", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, k_rows, k_width, 3.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    hid_t group = OK(H5Gopen2(file, "link", H5P_DEFAULT));
+    put_int(group, "made", 7);
+    OK(H5Gclose(group));
+    check_field(file, "link/made", 3.0);
+}
+
+static void nowhere(hid_t file) {
+    OK(H5Lcreate_external("absent.h5", "/", file, "no_file", H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Lcreate_external("external_near.h5", "/absent", file, "no_object", H5P_DEFAULT,
+                          H5P_DEFAULT));
+    FAILS(H5Gopen2(file, "no_file", H5P_DEFAULT));
+    FAILS(H5Gopen2(file, "no_object", H5P_DEFAULT));
+    CHECK(OK(H5Lexists(file, "no_file", H5P_DEFAULT)) == 1);
+    CHECK(OK(H5Oexists_by_name(file, "no_file", H5P_DEFAULT)) == 0);
+}
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    make_target("external_far", NULL);
+    make_target("external_near", "external_far.h5");
+    hid_t file = create_file("external");
+    OK(H5Lcreate_external("external_near.h5", "/there", file, "link", H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Lcreate_external("external_near.h5", "/next", file, "chain", H5P_DEFAULT, H5P_DEFAULT));
+    check_field(file, "link/field", 1.0);
+    check_field(file, "chain/field", 1.0);
+    CHECK(OK(H5Lexists(file, "link/field", H5P_DEFAULT)) == 1);
+    hid_t attribute = OK(H5Aopen_by_name(file, "link", "answer", H5P_DEFAULT, H5P_DEFAULT));
+    int answer = 0;
+    OK(H5Aread(attribute, H5T_NATIVE_INT, &answer));
+    CHECK(answer == 42);
+    OK(H5Aclose(attribute));
+    write_through(file);
+    nowhere(file);
+    OK(H5Fclose(file));
+    file = open_file("external_near", H5F_ACC_RDONLY);
+    check_field(file, "there/field", 2.0);
+    check_field(file, "there/made", 3.0);
+    hid_t group = OK(H5Gopen2(file, "there", H5P_DEFAULT));
+    CHECK(get_int(group, "made") == 7);
+    OK(H5Gclose(group));
+    OK(H5Fclose(file));
+    file = open_file("external", H5F_ACC_RDWR); /* while the target is open for itself */
+    hid_t near_file = open_file("external_near", H5F_ACC_RDWR);
+    hid_t dataset = OK(H5Dopen2(near_file, "there/field", H5P_DEFAULT));
+    write_rows(dataset, k_rows, k_width, 4.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    check_field(file, "link/field", 4.0);
+    OK(H5Fclose(near_file));
+    check_field(file, "link/field", 4.0);
+    OK(H5Fclose(file));
+    return finish();
+}
