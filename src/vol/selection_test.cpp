@@ -25,10 +25,11 @@ std::vector<std::uint64_t> gathered(hid_t space, const Shape& dims) {
     std::vector<std::uint64_t> all(dims.count()), selected;
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     selected.resize(static_cast<std::size_t>(H5Sget_select_npoints(space)));
-    if (!selected.empty())
+    if (!selected.empty()) {
         EXPECT_GE(H5Dgather(space, all.data(), H5T_NATIVE_UINT64, selected.size() * 8,
                             selected.data(), nullptr, nullptr),
                   0);
+    }
     return selected;
 }
 

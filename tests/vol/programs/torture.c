@@ -225,7 +225,7 @@ static void forget(File* file) {
     file->file = H5I_INVALID_HID;
 }
 
-static void check_file(File* file) {
+static void compare_file(File* file) {
     CHECK(get_int(file->file, "attributes_0") == 0);
     for (int i = 0; i < file->attributes; ++i) {
         char name[32];
@@ -262,7 +262,7 @@ static void open_some_file(File* file) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
     file->file = open_file(file->name, H5F_ACC_RDWR);
-    check_file(file);
+    compare_file(file);
 }
 
 static void step(File* file) {
@@ -301,7 +301,7 @@ int main(int argc, char** argv) {
         if (file->file >= 0) close_file(file);
         if (file->name[0] == 0) continue;
         file->file = open_file(file->name, H5F_ACC_RDONLY);
-        check_file(file);
+        compare_file(file);
         OK(H5Fclose(file->file));
         forget(file);
     }
