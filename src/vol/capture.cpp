@@ -97,6 +97,8 @@ Status qualifies(const Config& config, const DatasetFacts& facts) {
                         facts.value_bytes));
     if (facts.layout != H5D_CONTIGUOUS && facts.layout != H5D_CHUNKED)
         return unfit("neither contiguous nor chunked");
+    if (facts.layout == H5D_CONTIGUOUS && facts.extendible)
+        return unfit("contiguous, and may be extended, which HDF5 refuses");
     if (facts.external) return unfit("its data lie in other files");
     if (facts.rank < 1 || facts.rank > k_max_rank)
         return unfit(fmt::format("{} axes; 1 to {} are possible", facts.rank, k_max_rank));
@@ -118,6 +120,7 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     facts.rank = std::max(0, H5Sget_simple_extent_ndims(space));
     std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
     if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());
+    facts.extendible = now != most;
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     facts.count = count < 0 ? 0 : static_cast<std::uint64_t>(count);
     facts.layout = H5Pget_layout(creation);

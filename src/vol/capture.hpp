@@ -45,6 +45,7 @@ struct DatasetFacts {
     H5D_layout_t layout = H5D_CONTIGUOUS;
     int filters = 0;
     bool external = false;
+    bool extendible = false;
 };
 
 /// What the configuration says for one dataset, all rules that match taken together.
