@@ -91,7 +91,8 @@ class Promise {
         const double own_s =
             now.application_s + before_[end].intervals_s - before_[handled].intervals_s;
         // With y compressed: link_s - y saved_s = own_s + y each_s.
-        const double y = std::clamp((link_s - own_s) / (saved_s + each_s_), 0.0, n);
+        const double trade_s = saved_s + each_s_;  // 0: nothing is won, and nothing paid
+        const double y = trade_s > 0.0 ? std::clamp((link_s - own_s) / trade_s, 0.0, n) : 0.0;
         return std::max(link_s - y * saved_s, own_s + y * each_s_);
     }
 

@@ -10,18 +10,12 @@
 namespace caesura::plan {
 namespace {
 
-CheckpointProfile paper_like(std::mt19937_64& random, std::size_t n, double bytes_per_s) {
-    CheckpointProfile profile;
-    profile.checkpoint_bytes = 2'000'000;
-    profile.cache_bytes = 128'000'000;
-    profile.header_bytes = 1000;
-    profile.link_bytes_per_s = 25e9;
-    for (double bytes = 0.5e6; bytes < 300e6; bytes *= 2.0)
-        profile.compress_curve.push_back({bytes, (bytes + 60e6) / 550e9});
+/// Its intervals and sizes vary by a tenth.
+CheckpointProfile varied(std::mt19937_64& random, CheckpointProfile profile) {
     std::uniform_real_distribution<double> varies(0.9, 1.1);
-    for (std::size_t i = 0; i < n; ++i) {
-        profile.intervals_s.push_back(2e6 / bytes_per_s * varies(random));
-        profile.compressed_bytes.push_back(static_cast<std::uint64_t>(2e5 * varies(random)));
+    for (std::size_t i = 0; i < profile.intervals_s.size(); ++i) {
+        profile.intervals_s[i] *= varies(random);
+        profile.compressed_bytes[i] = static_cast<std::uint64_t>(2e5 * varies(random));
     }
     return profile;
 }
@@ -32,7 +26,7 @@ nlohmann::json speed() {
         for (const double rate : {17e9, 40e9, 100e9, 400e9})
             for (const std::size_t states : {std::size_t{0}, std::size_t{64}}) {
                 std::mt19937_64 random(1);
-                const CheckpointProfile profile = paper_like(random, n, rate);
+                const CheckpointProfile profile = varied(random, paper_like(n, rate));
                 const std::clock_t begin = std::clock();
                 const auto plan = together(profile, {}, states);
                 const double plan_s = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;

@@ -91,6 +91,20 @@ inline void all_words(std::size_t n, bool overtaking, bool held,
     if (held) all_words(n, overtaking, false, use, word + 'X');
 }
 
+/// 2 MB checkpoints, 25 GB/s, a curve that flattens as S2's Figure 2 does.
+inline CheckpointProfile paper_like(std::size_t n, double generated_bytes_per_s) {
+    CheckpointProfile profile;
+    profile.checkpoint_bytes = 2'000'000;
+    profile.cache_bytes = 128'000'000;
+    profile.header_bytes = 1000;
+    profile.link_bytes_per_s = 25e9;
+    for (double bytes = 0.5e6; bytes < 300e6; bytes *= 2.0)
+        profile.compress_curve.push_back({bytes, (bytes + 60e6) / 550e9});
+    profile.intervals_s.assign(n, 2e6 / generated_bytes_per_s);
+    profile.compressed_bytes.assign(n, 200'000);
+    return profile;
+}
+
 /// A run in which every resource may be the scarce one.
 inline CheckpointProfile random_profile(std::mt19937_64& random, std::size_t n) {
     const auto uniform = [&](double from, double to) {

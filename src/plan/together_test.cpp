@@ -9,20 +9,6 @@ namespace {
 
 constexpr unsigned k_seed = 20231;
 
-/// 2 MB checkpoints, 25 GB/s, a curve that flattens as S2's Figure 2 does.
-CheckpointProfile paper_like(std::size_t n, double generated_bytes_per_s) {
-    CheckpointProfile profile;
-    profile.checkpoint_bytes = 2'000'000;
-    profile.cache_bytes = 128'000'000;
-    profile.header_bytes = 1000;
-    profile.link_bytes_per_s = 25e9;
-    for (double bytes = 0.5e6; bytes < 300e6; bytes *= 2.0)
-        profile.compress_curve.push_back({bytes, (bytes + 60e6) / 550e9});
-    profile.intervals_s.assign(n, 2e6 / generated_bytes_per_s);
-    profile.compressed_bytes.assign(n, 200'000);
-    return profile;
-}
-
 double best_of_all_words(const CheckpointProfile& profile, const TogetherStart& start = {}) {
     SlowPlayer player(profile);
     double best_s = std::numeric_limits<double>::infinity();
@@ -124,6 +110,13 @@ TEST(Together, a_cache_with_room_for_one_checkpoint_leaves_only_raw) {
     profile.cache_bytes = 3'000'000;
     EXPECT_EQ(together(profile)->word, "UUUUU");
     EXPECT_EQ(compress_each(profile)->word, "UUUUU");
+}
+
+TEST(Together, compressing_that_costs_and_wins_nothing_leaves_the_time_of_sending_raw) {
+    CheckpointProfile profile = paper_like(60, 100e9);
+    profile.compress_curve = {{1e6, 0.0}};
+    profile.compressed_bytes.assign(60, profile.checkpoint_bytes);
+    EXPECT_NEAR(together(profile)->flush_end_s, send_all_raw(profile)->flush_end_s, 1e-12);
 }
 
 TEST(Together, nothing_to_do_takes_no_time) {

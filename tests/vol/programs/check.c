@@ -172,6 +172,18 @@ void check_rows(hid_t dataset, hsize_t rows, hsize_t width, double base) {
     free(values);
 }
 
+void write_box(hid_t dataset, int rank, const hsize_t* offset, const hsize_t* extent,
+               const double* values) {
+    hid_t memory = OK(H5Screate_simple(rank, extent, NULL));
+    hid_t space = OK(H5Dget_space(dataset));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
+    OK(H5Pclose(list));
+    OK(H5Sclose(space));
+    OK(H5Sclose(memory));
+}
+
 void write_file(MPI_Comm comm, const char* name, hsize_t rows, double base) {
     int rank;
     int ranks;
@@ -188,14 +200,7 @@ void write_file(MPI_Comm comm, const char* name, hsize_t rows, double base) {
     hid_t dataset = make_dataset(file, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
     double* values = malloc(sizeof(double) * (size_t)(extent[0] * 64));
     for (hsize_t i = 0; i < extent[0] * 64; ++i) values[i] = base + field(offset[0] * 64 + i, 64);
-    hid_t memory = OK(H5Screate_simple(2, extent, NULL));
-    hid_t space = OK(H5Dget_space(dataset));
-    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
-    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
-    OK(H5Pclose(list));
-    OK(H5Sclose(space));
-    OK(H5Sclose(memory));
+    write_box(dataset, 2, offset, extent, values);
     free(values);
     OK(H5Dclose(dataset));
     OK(H5Fclose(file));

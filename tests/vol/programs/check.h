@@ -73,6 +73,9 @@ hid_t make_dataset(hid_t place, const char* name, hid_t type, int rank, const hs
 hid_t chunked(int rank, const hsize_t* chunk);
 /* Writes this rank's rows of a [rows, width] double dataset: base + field(). */
 void write_rows(hid_t dataset, hsize_t rows, hsize_t width, double base, H5FD_mpio_xfer_t how);
+/* Writes the values of a box, dense, collectively. */
+void write_box(hid_t dataset, int rank, const hsize_t* offset, const hsize_t* extent,
+               const double* values);
 /* Reads all of it on every rank and checks each value. */
 void check_rows(hid_t dataset, hsize_t rows, hsize_t width, double base);
 /* A file with one dataset "field" [rows, 64] of base + field(), written by all of `comm` and

@@ -47,14 +47,7 @@ static void write_noise(hid_t dataset) {
         state ^= state << 17;
         values[i] = (double)state;
     }
-    hid_t memory = OK(H5Screate_simple(2, extent, NULL));
-    hid_t space = OK(H5Dget_space(dataset));
-    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
-    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
-    OK(H5Pclose(list));
-    OK(H5Sclose(space));
-    OK(H5Sclose(memory));
+    write_box(dataset, 2, offset, extent, values);
     free(values);
 }
 

@@ -23,14 +23,7 @@ static void write_pencils(hid_t dataset, double base) {
         for (hsize_t y = begin; y < begin + count; ++y)
             for (hsize_t x = 0; x < k_side; ++x)
                 values[i++] = base + field((z * k_side + y) * k_side + x, k_side);
-    hid_t memory = OK(H5Screate_simple(3, extent, NULL));
-    hid_t space = OK(H5Dget_space(dataset));
-    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
-    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, list, values));
-    OK(H5Pclose(list));
-    OK(H5Sclose(space));
-    OK(H5Sclose(memory));
+    write_box(dataset, 3, offset, extent, values);
     free(values);
 }
 
