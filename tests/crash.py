@@ -32,6 +32,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -152,21 +153,8 @@ class Run:
         env.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
         env.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
         env.setdefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
-        with (self.place / "output.txt").open("wb") as output:
-            process = subprocess.Popen(
-                [self.options.mpirun, "-n", str(self.options.ranks), *program],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            self.wait_for_the_moment(process)
-        finally:
-            kill_session(process.pid)
-            process.wait()
-            bury_orphans()
+        command = [self.options.mpirun, "-n", str(self.options.ranks), *program]
+        run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
 
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die (or has ended by itself, which closing ones may)."""
@@ -340,6 +328,27 @@ def processes_of(session: int) -> list[int]:
         if int(after_name[3]) == session and after_name[0] not in "ZX":
             found.append(int(stat.parent.name))
     return found
+
+
+def run_and_kill(
+    command: list, env: dict, output: Path, wait_for_the_moment: Callable[[subprocess.Popen], None]
+) -> None:
+    """Start it in a session of its own; when the moment has come, kill all of it at once."""
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        wait_for_the_moment(process)
+    finally:
+        kill_session(process.pid)
+        process.wait()
+        bury_orphans()
 
 
 def kill_session(session: int) -> None:

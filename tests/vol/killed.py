@@ -38,7 +38,7 @@ import caesura
 import h5py
 import hdf5plugin
 import numpy as np
-from crash import PR_SET_CHILD_SUBREAPER, bury_orphans, digest, kill_session
+from crash import PR_SET_CHILD_SUBREAPER, digest, run_and_kill
 
 ROWS, COLUMNS = 96, 64
 DATASETS = {"wide": np.float64, "parts": np.float32, "counts": np.int32}
@@ -130,21 +130,8 @@ class Run:
         # What a killed launcher leaves behind goes away with the run's directory.
         env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
         env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
-        with (self.place / "output.txt").open("wb") as output:
-            process = subprocess.Popen(
-                [options.mpirun, "-n", str(options.ranks), *exports, options.program, self.place],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            self.wait_for_the_moment(process)
-        finally:
-            kill_session(process.pid)
-            process.wait()
-            bury_orphans()
+        command = [options.mpirun, "-n", str(options.ranks), *exports, options.program, self.place]
+        run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
 
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die."""
