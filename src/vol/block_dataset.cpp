@@ -176,29 +176,6 @@ Status find_blocks(Object& opened) {
     return {};
 }
 
-Result<Shape> before_resizing(const Object& object, const hsize_t* size) {
-    const FileBlocks::Dataset& dataset = *object.dataset->block;
-    const NativeObject through{object.under, H5I_DATASET};
-    if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
-        return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
-    if (dataset.flattened)
-        return Status{StatusCode::unsupported,
-                      dataset.path + ": the extent of an array of boxes is fixed"};
-    Extents wanted{};
-    std::copy_n(size, dataset.rank, wanted.begin());
-    const Shape dims = kept_axes(dataset.axes, wanted);
-    std::uint64_t count = 1;
-    for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
-    if (count != dims.count())
-        return Status{StatusCode::unsupported,
-                      dataset.path + ": an axis of extent 1 that cannot grow cannot shrink either"};
-    bool shrinks = false;
-    for (int axis = 0; axis < dims.rank(); ++axis) shrinks |= dims[axis] < dataset.dims[axis];
-    const Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
-    if (!status.ok()) return status;
-    return dims;
-}
-
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                     hid_t transfer, const void* memory) {
     FileBlocks::Dataset& dataset = *object.dataset->block;

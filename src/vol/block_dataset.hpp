@@ -24,11 +24,19 @@ inline FileBlocks::Dataset* block_of(const Object& object) {
     return object.dataset == nullptr ? nullptr : object.dataset->block.get();
 }
 
+/// A change of extents that has begun.
+struct Resizing {
+    Shape dims;
+    std::vector<FileBlocks::KeptPart> kept;  ///< what this rank is to put again
+    bool cuts = false;                       ///< some rank has such
+};
 /// Before H5Dset_extent: what was written under the old dims is on its way, and with smaller ones
 /// committed. Collective. @param size  as many as the dataset has axes.
-/// @return  the dims for FileBlocks::resize. Errors: invalid_argument (the application made it
-/// contiguous), unsupported (an axis that blocks leave out), those of the collective.
-Result<Shape> before_resizing(const Object& object, const hsize_t* size);
+/// Errors: invalid_argument (the application made it contiguous), unsupported (an axis that blocks
+/// leave out), those of the collective.
+Result<Resizing> before_resizing(const Object& object, const hsize_t* size);
+/// After it. Collective. What chunks keep that were cut is committed as it was before.
+Status after_resizing(const Object& object, Resizing resizing);
 
 /// One dataset's part of H5Dwrite and H5Dread.
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,

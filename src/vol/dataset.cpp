@@ -269,11 +269,11 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
         const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
         if (dataset == nullptr || dataset->block == nullptr) return file->filling(call);
-        const auto dims = before_resizing(object_of(object), args->args.set_extent.size);
-        if (!dims.ok()) return fail(dims.status());
+        auto resizing = before_resizing(object_of(object), args->args.set_extent.size);
+        if (!resizing.ok()) return fail(resizing.status());
         const herr_t changed = file->filling(call);
         if (changed < 0) return changed;
-        return done(file->blocks_or_null()->resize(*dataset->block, *dims));
+        return done(after_resizing(object_of(object), std::move(*resizing)));
     });
 }
 

@@ -68,7 +68,7 @@ Status FileBlocks::start() {
         {place_.file, *this, place_.image.next_dump()}, place_.communicator, std::move(options),
         place_.experience,
         [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {
-            return previous(field, part, values);
+            return read_stored(*by_field_[field.index], part, values);
         });
     if (!writer.ok()) return writer.status();
     writer_ = std::move(*writer);
@@ -86,6 +86,7 @@ Status FileBlocks::define(Dataset& made, writer::DatasetDefinition definition) {
     definition.dtype = made.dtype;
     definition.dims = made.dims;
     definition.chunk = made.chunk;
+    made.lossy = definition.bound.kind != ErrorBound::Kind::lossless;
     auto field = writer_->define(definition);
     if (!field.ok()) return field.status();
     made.field = *field;
@@ -143,16 +144,17 @@ void FileBlocks::forget_types() {
 
 Status FileBlocks::put(const Dataset& dataset, Piece& piece) {
     piece.dump = writer_->next_dump();
-    return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow);
+    return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow,
+                        piece.loss);
 }
 
-Status FileBlocks::put(Dataset& dataset, const Box& box, const std::byte* values) {
-    Piece piece{box, k_not_put, values};
+// Puts it, or lets it wait until the Writer knows the dataset.
+Status FileBlocks::add(Dataset& dataset, Piece piece) {
     if (!dataset.definition) {
         if (Status status = put(dataset, piece); !status.ok()) return status;
     }
+    waiting_bytes_ += piece.box.extent.count() * size_of(dataset.dtype);
     dataset.pieces.push_back(std::move(piece));
-    waiting_bytes_ += box.extent.count() * size_of(dataset.dtype);
     return {};
 }
 
@@ -176,7 +178,8 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
     copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(*values)});
     const std::byte* const first = copies_.back().buffer.data();
     for (const SelectedBox& one : boxes.boxes)
-        if (Status status = put(dataset, one.box, first + one.at * value_bytes); !status.ok())
+        if (Status status = add(dataset, {one.box, k_not_put, first + one.at * value_bytes});
+            !status.ok())
             return status.with_context(dataset.path);
     return {};
 }
@@ -222,8 +225,9 @@ Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected&
         .with_context(dataset.path);
 }
 
-Result<bool> FileBlocks::previous(Field field, const Box& part, std::span<std::byte> values) {
-    Dataset& dataset = *by_field_[field.index];
+// A part of one chunk, from the tree. @return  false: it has no such chunk.
+Result<bool> FileBlocks::read_stored(Dataset& dataset, const Box& part,
+                                     std::span<std::byte> values) {
     if (Status status = open(dataset); !status.ok()) return status;
     const auto offset = native_offset(dataset, part.offset);
     auto there = dataset.native.has_chunk(offset.data());

@@ -51,6 +51,7 @@ class FileBlocks final : public writer::Tree {
         Box box;
         std::uint64_t dump = k_not_put;
         const std::byte* values = nullptr;  ///< in one of the copies
+        writer::Loss loss = writer::Loss::within_bound;
     };
     struct Dataset {
         std::string path;
@@ -68,12 +69,17 @@ class FileBlocks final : public writer::Tree {
         H5O_token_t token{};
         NativeDataset native;
         std::vector<Piece> pieces;             ///< oldest first
+        bool lossy = false;                    ///< what is stored may differ from what is read
         bool commit_writes = false;            ///< collective ones, when they return
         bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
         /// What the Writer is to be told of a dataset that was found in the file.
         std::optional<writer::DatasetDefinition> definition;
     };
     using DatasetPtr = std::shared_ptr<Dataset>;
+    struct KeptPart {
+        Box box;
+        base::Buffer values;  ///< dense, C order
+    };
 
     struct Place {
         std::shared_ptr<Communicator> communicator;
@@ -110,6 +116,13 @@ class FileBlocks final : public writer::Tree {
     /// The dataset has other dims by now. What was put before has been handed over; if they are
     /// smaller, all is committed.
     Status resize(Dataset& dataset, const Shape& dims);
+    /// Before the dims become smaller: what chunks keep through which the new dims cut, of a lossy
+    /// dataset. The library stores such chunks once more, through the filter; see put_back(). Each
+    /// chunk is read by one rank. All is committed. Errors: io.
+    Result<std::vector<KeptPart>> read_cut_chunks(Dataset& dataset, const NativeObject& through,
+                                                  const Shape& dims);
+    /// After resize(): as they were read, to be stored exactly at the next hand-over.
+    Status put_back(Dataset& dataset, std::vector<KeptPart> kept);
 
     Status write(Dataset& dataset, const NativeObject& through, Selected& selected,
                  const void* memory, hid_t memory_type, hid_t transfer);
@@ -150,13 +163,13 @@ class FileBlocks final : public writer::Tree {
     Status open(Dataset& dataset);
     void note_field(const DatasetPtr& dataset);
     Status put(const Dataset& dataset, Piece& piece);
-    Status put(Dataset& dataset, const Box& box, const std::byte* values);
+    Status add(Dataset& dataset, Piece piece);
     static std::string key_of(const H5O_token_t& token);
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
-    Result<bool> previous(Field field, const Box& part, std::span<std::byte> values);
+    Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);
     void forget_committed();
 
     /// What was put, lent to the Writer.

@@ -141,6 +141,7 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
         return unfit("its filter's parameters are not those that Caesura's writer sets");
     definition.codec.name = codec_of(settings->mode);
     definition.bound = settings->bound;
+    found->lossy = settings->bound.kind != ErrorBound::Kind::lossless;
     definition.tables = settings->tables;
     if (Status status = read_fill(creation.get(), found->type.get(), definition); !status.ok())
         return status.with_context(found->path);
@@ -240,13 +241,6 @@ Status FileBlocks::define_found(const std::map<std::string, std::string>& paths)
     for (Copy& copy : copies_)
         if (copy.dump == k_not_put) copy.dump = writer_->next_dump();
     return first;
-}
-
-Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
-    dataset.dims = dims;
-    if (!dataset.definition) return writer_->resize(dataset.field, dims);
-    dataset.definition->extendable = true;
-    return {};
 }
 
 }  // namespace caesura::vol

@@ -236,8 +236,11 @@ Status Writer::Impl::make_jobs(Assembly& assembly) {
             job.codec = dumped.codec.get();
             job.absolute_bound =
                 dumped.bound.kind == ErrorBound::Kind::absolute ? dumped.bound.value : 0.0;
-            for (const writer::LayoutPiece& piece : chunk.pieces)
+            for (const writer::LayoutPiece& piece : chunk.pieces) {
                 job.pieces.push_back(locate(assembly, dumped.field, piece));
+                job.exactly |= must_be_exact(dumped.field, piece);
+            }
+            if (job.exactly) job.absolute_bound = 0.0;
             assembly.job_fields.push_back(dumped.field);
             if (field.dataset)
                 if (Status status = add_background(dumped.field, chunk, job); !status.ok())
@@ -245,6 +248,12 @@ Status Writer::Impl::make_jobs(Assembly& assembly) {
         }
     }
     return {};
+}
+
+// This rank's own puts say it: another rank does not see how a piece was put.
+bool Writer::Impl::must_be_exact(std::uint32_t field, const writer::LayoutPiece& piece) const {
+    const writer::RankBox& source = fields[field].layout->boxes[piece.box];
+    return source.rank == rank && open_dump->put_of(field, source.put).exactly;
 }
 
 run::Piece Writer::Impl::locate(const Assembly& assembly, std::uint32_t field,

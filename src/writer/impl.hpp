@@ -36,6 +36,7 @@ struct Put {
     Box box;
     const std::byte* data = nullptr;
     run::Snapshot* snapshot = nullptr;
+    bool exactly = false;                                  ///< Loss::spent
     double min = std::numeric_limits<double>::infinity();  ///< of the finite values
     double max = -std::numeric_limits<double>::infinity();
 };
@@ -200,7 +201,8 @@ struct Writer::Impl {
     void enter(Lane lane);
     void leave(Lane lane, double begin_s);
     void begin_dump(const writer::DumpTime& time);
-    Status put(Field field, const Box& box, const void* data, DType dtype, Ownership own);
+    Status put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
+               writer::Loss loss = writer::Loss::within_bound);
     Status check_put(Field field, const Box& box, const void* data, DType dtype) const;
     Status reserve_memory(std::uint64_t bytes);
     void expect_snapshots();
@@ -229,6 +231,7 @@ struct Writer::Impl {
     Status move_pieces(Assembly& assembly);
     Status keep_pieces(Assembly& assembly, const std::vector<Communicator::Bytes>& received);
     Status make_jobs(Assembly& assembly);
+    bool must_be_exact(std::uint32_t field, const writer::LayoutPiece& piece) const;
     run::Piece locate(const Assembly& assembly, std::uint32_t field,
                       const writer::LayoutPiece& piece) const;
     void describe(Assembly& assembly);

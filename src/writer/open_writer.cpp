@@ -112,8 +112,9 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
     return {};
 }
 
-Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own) {
-    return impl_->put(field, box, data, dtype, own);
+Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
+                       Loss loss) {
+    return impl_->put(field, box, data, dtype, own, loss);
 }
 
 bool OpenWriter::pending() const { return impl_->open_dump && !impl_->open_dump->puts.empty(); }

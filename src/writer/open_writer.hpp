@@ -68,6 +68,12 @@ struct DatasetDefinition {
 using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, const Box& part,
                                               std::span<std::byte> values)>;
 
+/// What the codec may make of values that are put.
+enum class Loss : std::uint8_t {
+    within_bound,  ///< as the bound allows
+    spent          ///< nothing: they have been through the codec before
+};
+
 class OpenWriter {
   public:
     /// Collective. @param options  what has to do with the file itself or with openPMD is passed
@@ -98,8 +104,10 @@ class OpenWriter {
     Status resize(Field field, const Shape& dims);
 
     /// As Dump::put_bytes. An error concerns this put alone: what others have put is written.
+    /// Loss::spent: blocks that the box touches are stored exactly, if no other rank puts anything
+    /// into them in the same dump.
     Status put(Field field, const Box& box, const void* data, DType dtype,
-               Ownership own = Ownership::copy);
+               Ownership own = Ownership::copy, Loss loss = Loss::within_bound);
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.

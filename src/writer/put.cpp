@@ -105,8 +105,8 @@ void Writer::Impl::expect_no_snapshots() {
     budget.release(std::exchange(expected_bytes, 0));
 }
 
-Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dtype,
-                         Ownership own) {
+Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
+                         writer::Loss loss) {
     const double begin_s = now_s();
     const auto refuse = [&](Status status) {
         // What an application's write says to it concerns nobody else.
@@ -122,6 +122,7 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
     writer::Put put{field.index, box, static_cast<const std::byte*>(data)};
     run::Snapshot& snapshot = open_dump->snapshots.emplace_back();
     put.snapshot = &snapshot;
+    put.exactly = loss == writer::Loss::spent;
     if (own == Ownership::copy) {
         if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
         snapshot.budget = &budget;

@@ -82,6 +82,51 @@ static void shrinks(hid_t file) {
     OK(H5Dclose(dataset));
 }
 
+static void read_all(hid_t dataset, double* values) {
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, list, values));
+    OK(H5Pclose(list));
+}
+
+/* Cuts through chunks along both axes, twice: what is kept reads as before, to the last bit, so
+ * that a bound is spent once only. */
+static void keeps(hid_t file, const char* name, int flushed) {
+    hsize_t dims[2] = {100, k_width}, most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, chunk[2] = {24, 28};
+    static double before[100 * k_width], after[100 * k_width];
+    hid_t space = OK(H5Screate_simple(2, dims, most));
+    hid_t creation = chunked(2, chunk);
+    hid_t dataset =
+        OK(H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    OK(H5Pclose(creation));
+    OK(H5Sclose(space));
+    write_rows(dataset, 100, k_width, 1.0, H5FD_MPIO_COLLECTIVE);
+    if (flushed) OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    read_all(dataset, before);
+    for (int cut = 1; cut <= 2; ++cut) {
+        hsize_t cut_dims[2] = {100 - (hsize_t)cut * 30, k_width - (hsize_t)cut * 13};
+        OK(H5Dset_extent(dataset, cut_dims));
+        read_all(dataset, after);
+        for (hsize_t row = 0; row < cut_dims[0]; ++row)
+            CHECK(memcmp(after + row * cut_dims[1], before + row * k_width,
+                         cut_dims[1] * sizeof(double)) == 0);
+    }
+    for (uint64_t i = 0; i < 100 * k_width; ++i) CHECK(near(before[i], 1.0 + field(i, k_width)));
+    OK(H5Dclose(dataset));
+}
+
+/* The same of a dataset that lay in the file before. */
+static void keeps_later(hid_t file, const char* name) {
+    static double before[40 * 38], after[40 * 38];
+    hid_t dataset = OK(H5Dopen2(file, name, H5P_DEFAULT));
+    hsize_t dims[2] = {20, 33};
+    read_all(dataset, before);
+    OK(H5Dset_extent(dataset, dims));
+    read_all(dataset, after);
+    for (hsize_t row = 0; row < dims[0]; ++row)
+        CHECK(memcmp(after + row * dims[1], before + row * 38, dims[1] * sizeof(double)) == 0);
+    OK(H5Dclose(dataset));
+}
+
 static void refusals(hid_t file) {
     hsize_t dims[2] = {64, 64}, larger[2] = {65, 64};
     hid_t dataset = make_dataset(file, "fixed", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
@@ -100,6 +145,8 @@ int main(int argc, char** argv) {
     grows(file, "doubles", H5T_IEEE_F64LE, 0);
     grows(file, "floats", H5T_IEEE_F32LE, 1e-6);
     shrinks(file);
+    keeps(file, "kept", 0);
+    keeps(file, "kept_after_flush", 1);
     refusals(file);
     OK(H5Fclose(file));
     file = open_file("extent", H5F_ACC_RDWR); /* and goes on growing later */
@@ -107,6 +154,7 @@ int main(int argc, char** argv) {
     append(dataset, k_steps);
     check_rows(dataset, (k_steps + 1) * k_step, k_width, 0.0);
     OK(H5Dclose(dataset));
+    keeps_later(file, "kept");
     OK(H5Fclose(file));
     return finish();
 }

@@ -1,0 +1,115 @@
+// H5Dset_extent of data that are blocks.
+//
+// Where smaller dims cut through a chunk, the library reads it, sets what is cut off to the fill
+// value, and stores it again through our filter: with a bound, what the chunk keeps would be moved
+// a second time. So it is read before, and put again as it was.
+#include "vol/agree.hpp"
+#include "vol/block_dataset.hpp"
+#include "writer/chunk_grid.hpp"
+
+namespace caesura::vol {
+namespace {
+
+/// The dims of the array that blocks see. Errors: as before_resizing().
+Result<Shape> new_dims(const FileBlocks::Dataset& dataset, const hsize_t* size) {
+    if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
+        return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
+    if (dataset.flattened)
+        return Status{StatusCode::unsupported,
+                      dataset.path + ": the extent of an array of boxes is fixed"};
+    Shape dims = Shape::filled(static_cast<int>(dataset.axes.size()), 0);
+    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
+        dims[static_cast<int>(i)] = size[dataset.axes[i]];
+    std::uint64_t count = 1;
+    for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
+    if (count != dims.count())
+        return Status{StatusCode::unsupported,
+                      dataset.path + ": an axis of extent 1 that cannot grow cannot shrink either"};
+    return dims;
+}
+
+/// What stays of the chunks that smaller dims cut. The same on all ranks.
+std::vector<Box> cut_chunks(const FileBlocks::Dataset& dataset, const Shape& dims) {
+    std::vector<Box> cut;
+    const writer::ChunkGrid grid(dataset.dims, dataset.chunk);
+    const Box whole{Shape::filled(dims.rank(), 0), dataset.dims};
+    grid.for_chunks(whole, [&](std::uint64_t, const Box& box) {
+        const Shape before = grid.inside(box);
+        Box kept{box.offset, before};
+        for (int axis = 0; axis < dims.rank(); ++axis)
+            kept.extent[axis] = dims[axis] <= box.offset[axis]
+                                    ? 0
+                                    : std::min(before[axis], dims[axis] - box.offset[axis]);
+        if (kept.extent != before && kept.extent.count() > 0) cut.push_back(kept);
+    });
+    return cut;
+}
+
+}  // namespace
+
+Result<std::vector<FileBlocks::KeptPart>> FileBlocks::read_cut_chunks(Dataset& dataset,
+                                                                      const NativeObject& through,
+                                                                      const Shape& dims) {
+    through_ = through;
+    std::vector<KeptPart> kept;
+    const auto ranks = static_cast<std::size_t>(place_.communicator->size());
+    const auto rank = static_cast<std::size_t>(place_.communicator->rank());
+    const std::vector<Box> cut = cut_chunks(dataset, dims);
+    for (std::size_t i = rank; i < cut.size(); i += ranks) {
+        auto values = pool_.take(cut[i].extent.count() * size_of(dataset.dtype));
+        if (!values.ok()) return values.status().with_context(dataset.path);
+        const auto there = read_stored(dataset, cut[i], values->bytes());
+        if (!there.ok()) return there.status();
+        if (*there) kept.push_back({cut[i], std::move(*values)});
+    }
+    return kept;
+}
+
+Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
+    dataset.dims = dims;
+    if (!dataset.definition) return writer_->resize(dataset.field, dims);
+    dataset.definition->extendable = true;
+    return {};
+}
+
+Status FileBlocks::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
+    for (KeptPart& part : kept) {
+        copies_.push_back(
+            {dataset.definition ? k_not_put : writer_->next_dump(), std::move(part.values)});
+        Piece piece{part.box, k_not_put, copies_.back().buffer.data(), writer::Loss::spent};
+        if (Status status = add(dataset, std::move(piece)); !status.ok())
+            return status.with_context(dataset.path);
+    }
+    return {};
+}
+
+Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
+    FileBlocks::Dataset& dataset = *object.dataset->block;
+    const NativeObject through{object.under, H5I_DATASET};
+    auto dims = new_dims(dataset, size);
+    if (!dims.ok()) return dims.status();
+    Resizing resizing{*dims, {}};
+    bool shrinks = false;
+    for (int axis = 0; axis < dims->rank(); ++axis) shrinks |= (*dims)[axis] < dataset.dims[axis];
+    if (Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
+        !status.ok())
+        return status;
+    resizing.cuts = shrinks && dataset.lossy && !cut_chunks(dataset, *dims).empty();
+    if (!resizing.cuts) return resizing;
+    auto kept = object.file->blocks_or_null()->read_cut_chunks(dataset, through, *dims);
+    if (Status all = agree(object.file->communicator(), kept.status()); !all.ok()) return all;
+    resizing.kept = std::move(*kept);
+    return resizing;
+}
+
+Status after_resizing(const Object& object, Resizing resizing) {
+    FileBlocks& blocks = *object.file->blocks_or_null();
+    FileBlocks::Dataset& dataset = *object.dataset->block;
+    if (Status status = blocks.resize(dataset, resizing.dims); !status.ok()) return status;
+    if (!resizing.cuts) return {};
+    const Status put = blocks.put_back(dataset, std::move(resizing.kept));
+    const Status settled = object.file->settle({object.under, H5I_DATASET});
+    return put.ok() ? settled : put;
+}
+
+}  // namespace caesura::vol
