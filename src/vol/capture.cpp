@@ -61,6 +61,8 @@ Opener opener_of_new_file(hid_t access, hid_t creation) {
 
 Opener opener_of_old_file(hid_t access, unsigned flags) {
     if (std::string why = nothing_captured(); !why.empty()) return {nullptr, {}, std::move(why)};
+    if (NothingCaptured::now())
+        return opener_of(access, "an external link of a file that is not captured leads to it");
     if ((flags & H5F_ACC_RDWR) == 0) return opener_of(access, "opened for reading only");
     return opener_of(access, H5Pget_driver(access) == H5FD_MPIO ? "" : "opened by one process");
 }

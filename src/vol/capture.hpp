@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "vol/config.hpp"
 #include "vol/ranks.hpp"
@@ -29,6 +30,19 @@ struct Opener {
 Opener opener_of_new_file(hid_t access, hid_t creation);
 /// Of a file to be opened: captured if opened for writing through MPI-IO.
 Opener opener_of_old_file(hid_t access, unsigned flags);
+/// While one with `on` lives, files that are opened are not captured. The library's lock guards it.
+class NothingCaptured {
+  public:
+    explicit NothingCaptured(bool on) : before_(std::exchange(now_, on)) {}
+    ~NothingCaptured() { now_ = before_; }
+    NothingCaptured(const NothingCaptured&) = delete;
+    NothingCaptured& operator=(const NothingCaptured&) = delete;
+    static bool now() { return now_; }
+
+  private:
+    inline static bool now_ = false;
+    const bool before_;
+};
 /// Of a file that is not to be opened.
 Opener opener_of_no_file(hid_t access);
 

@@ -9,6 +9,7 @@
 #include <H5PLextern.h>
 
 #include "vol/callbacks.hpp"
+#include "vol/errors.hpp"
 #include "vol/external_link.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
@@ -46,6 +47,7 @@ herr_t initialize(hid_t) {
 /// Something can be pending only where the application gives the connector up while HDF5 goes on.
 herr_t terminate() {
     return guarded([] {
+        const KeepErrors keep;  // a configuration that was refused ends here, with its reason
         pending_files::complete_all();
         pending_files::show_errors();
         const herr_t status = done(write_reports());

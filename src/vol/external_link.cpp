@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
 
 namespace caesura::vol {
@@ -78,6 +79,27 @@ std::vector<std::string> candidates_of(const Link& link, const std::string& pare
     return out;
 }
 
+/// A target that is captured and open is used once more, whoever has the link: what lies in the
+/// file system is not what it holds.
+Handle access_of(const CapturedFile& open) {
+    Handle list(H5Pcopy(open.access()), H5Pclose);
+    if (!list.ok() || H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
+    return list;
+}
+
+/// To leave such a target is a commit of all its ranks: one that comes from a file of its own can
+/// not be let in.
+Status may_enter(const Parent& parent, const CapturedFile& open) {
+    if (!open.shared() || parent.captured != nullptr) return {};
+    const Handle list(H5Fget_access_plist(parent.file.get()), H5Pclose);
+    if (H5Pget_driver(list.get()) == H5FD_MPIO) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{}: an external link leads to {}, which {} ranks have open together; "
+                        "follow it from a file that they have opened through MPI-IO, or close "
+                        "that one before",
+                        parent.name, open.name(), open.ranks())};
+}
+
 /// How the target is opened: as the link's access list says, else as its parent was. The close
 /// degree is the library's for such files.
 Handle access_for(const Parent& parent, hid_t access) {
@@ -87,8 +109,6 @@ Handle access_for(const Parent& parent, hid_t access) {
                                                  : H5Fget_access_plist(parent.file.get()),
                       H5Pclose);
     if (!list.ok() || H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
-    if (parent.captured == nullptr && H5Pset_vol(list.get(), native_connector(), nullptr) < 0)
-        return {};
     return list;
 }
 
@@ -115,9 +135,18 @@ herr_t choose_flags(const Link& link, const Parent& parent, hid_t group, hid_t a
     return 0;
 }
 
-hid_t open_object(hid_t file, const Link& link, hid_t access) {
+Handle open_quietly(const std::string& path, unsigned flags, hid_t list) {
+    const store::QuietErrors quiet;
+    return {H5Fopen(path.c_str(), flags, list), H5Fclose};
+}
+
+Result<hid_t> open_object(hid_t file, const Link& link, hid_t access) {
     const hid_t object = H5Oopen(file, link.object, access);
-    if (object >= 0) CapturedFile::note_crossing();
+    if (object < 0)
+        return store::hdf5_error(
+            StatusCode::invalid_argument,
+            fmt::format("an external link leads to {} in {}", link.object, link.file));
+    CapturedFile::note_crossing();
     return object;
 }
 
@@ -131,29 +160,37 @@ hid_t known_file(const Parent& parent, const std::vector<std::string>& candidate
     return H5I_INVALID_HID;
 }
 
-hid_t follow(const Link& link, hid_t group, hid_t access) {
+/// The error is pushed by the caller: handles that close here clear the stack.
+Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
     const Parent parent = parent_of(group);
     const std::vector<std::string> candidates = candidates_of(link, parent.name, access);
     if (const hid_t known = known_file(parent, candidates); known >= 0)
         return open_object(known, link, access);
     const Handle list = access_for(parent, access);
     unsigned flags = 0;
-    if (!list.ok() || choose_flags(link, parent, group, access, list.get(), flags) < 0) return -1;
+    if (!list.ok() || choose_flags(link, parent, group, access, list.get(), flags) < 0)
+        return store::hdf5_error(StatusCode::internal, parent.name + ": following a link");
     for (const std::string& path : candidates) {
-        const store::QuietErrors quiet;
-        Handle file(H5Fopen(path.c_str(), flags, list.get()), H5Fclose);
+        const auto open = CapturedFile::find(path);
+        if (open != nullptr)
+            if (Status status = may_enter(parent, *open); !status.ok()) return status;
+        // What a file that is not captured leads to is held by HDF5 alone, which could not commit
+        // it. The connector stays in the list: HDF5 takes all files of one name for the first's.
+        const NothingCaptured natively(parent.captured == nullptr);
+        Handle file = open != nullptr ? open_quietly(path, flags, access_of(*open).get())
+                                      : open_quietly(path, flags, list.get());
         if (!file.ok()) continue;
         H5O_info2_t info{};
         const bool captured = H5Oget_info3(file.get(), &info, H5O_INFO_BASIC) >= 0 &&
                               CapturedFile::find(info.fileno) != nullptr;
-        const hid_t object = open_object(file.get(), link, access);
-        if (object >= 0 && captured && parent.captured != nullptr)
+        const auto object = open_object(file.get(), link, access);
+        if (object.ok() && captured && parent.captured != nullptr)
             parent.captured->linked[path] = file.release();
         return object;
     }
-    return fail<hid_t>({StatusCode::io, fmt::format("{}: an external link leads to {} in {}, and "
-                                                    "no file of that name can be opened",
-                                                    parent.name, link.object, link.file)});
+    return Status{StatusCode::io, fmt::format("{}: an external link leads to {} in {}, and no file "
+                                              "of that name can be opened",
+                                              parent.name, link.object, link.file)};
 }
 
 /// Links that lead to links are counted: the library's own count does not go from file to file.
@@ -177,7 +214,8 @@ hid_t traverse(const char*, hid_t group, const void* value, std::size_t bytes, h
         if (Depth::now > most)
             return fail<hid_t>({StatusCode::invalid_argument,
                                 fmt::format("more than {} links lead to each other", most)});
-        return follow(link, group, access);
+        const auto object = follow(link, group, access);
+        return object.ok() ? *object : fail<hid_t>(object.status());
     });
 }
 

@@ -56,21 +56,20 @@ void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open
     return adopt(std::move(again), under);
 }
 
-/// What is pending goes first.
-Status before_open(const Opener& opener, const std::string& name) {
+/// What is pending goes first. An error of the caller is one on all ranks.
+Status before_open(const Opener& opener, const std::string& name, Status mine = {}) {
     return pending_files::before_open({opener.communicator.get(), opener.ranks},
-                                      CapturedFile::key_of(name));
+                                      CapturedFile::key_of(name), std::move(mine));
 }
 
 void* open_file(const FileCall& call, void** request_slot) {
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
-    auto config = load_config(info->config_path);
-    if (!config.ok()) return fail<void*>(config.status());
+    const auto config = config_of(*info);
     if (auto open = CapturedFile::find(call.name)) return open_again(call, open);
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation)
                                    : opener_of_old_file(call.access, call.flags);
-    if (const Status status = before_open(opener, call.name); !status.ok())
+    if (const Status status = before_open(opener, call.name, config.status()); !status.ok())
         return fail<void*>(status);
     if (opener.captured()) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "vol/callbacks.hpp"
-#include "vol/config.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -20,8 +19,7 @@ void* copy(const void* info) {
 }
 
 herr_t compare(int* order, const void* a, const void* b) {
-    *order =
-        static_cast<const Info*>(a)->config_path.compare(static_cast<const Info*>(b)->config_path);
+    *order = static_cast<const Info*>(a)->text.compare(static_cast<const Info*>(b)->text);
     return 0;
 }
 
@@ -33,38 +31,34 @@ herr_t destroy(void* info) {
 /// The library frees the text with free().
 herr_t to_text(const void* info, char** text) {
     return guarded([&]() -> herr_t {
-        const std::string& path = static_cast<const Info*>(info)->config_path;
-        const std::string plain = path.empty() ? "" : std::string(k_config) + path;
-        *text = strdup(plain.c_str());
+        *text = strdup(static_cast<const Info*>(info)->text.c_str());
         if (*text == nullptr) throw std::bad_alloc();
         return 0;
     });
 }
 
-/// A name that cannot be right must not be passed over: HDF5 then refuses to start, and says why.
+/// Whatever is wrong is said when a file is created or opened. Said here it would stop HDF5 from
+/// starting, once: a program that ignores the result of its first call then goes on without us.
 herr_t from_text(const char* text, void** info) {
     return guarded([&]() -> herr_t {
-        auto parsed = parse_info(text == nullptr ? "" : text);
-        if (!parsed.ok()) return fail(parsed.status());
-        if (auto config = load_config(parsed->config_path); !config.ok())
-            return fail(config.status());
-        *info = new Info(std::move(*parsed));
+        *info = new Info{text == nullptr ? "" : text};
         return 0;
     });
 }
 
 }  // namespace
 
-Result<Info> parse_info(std::string_view text) {
+Result<std::shared_ptr<const Config>> config_of(const Info& info) {
+    std::string_view text = info.text;
     const std::size_t first = text.find_first_not_of(k_blanks);
-    if (first == std::string_view::npos) return Info{};
+    if (first == std::string_view::npos) return load_config("");
     text = text.substr(first, text.find_last_not_of(k_blanks) - first + 1);
     if (!text.starts_with(k_config) || text.size() == k_config.size())
         return Status{StatusCode::invalid_argument,
                       fmt::format("HDF5_VOL_CONNECTOR: '{}' behind the connector's name is not "
                                   "config=PATH",
                                   text)};
-    return Info{std::string(text.substr(k_config.size()))};
+    return load_config(std::string(text.substr(k_config.size())));
 }
 
 Result<Info> info_of(hid_t access) {

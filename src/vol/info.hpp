@@ -4,19 +4,21 @@
 
 #include <hdf5.h>
 
+#include <memory>
 #include <string>
 
+#include "vol/config.hpp"
 #include "vol/errors.hpp"
 
 namespace caesura::vol {
 
 /// Below is the native connector, always.
 struct Info {
-    std::string config_path;  ///< empty: the built-in configuration
+    std::string text;  ///< as it was given; "config=PATH", or nothing: the built-in configuration
 };
 
-/// "config=PATH", or nothing but blanks. Errors: invalid_argument, naming what it is not.
-Result<Info> parse_info(std::string_view text);
+/// What `info` asks for. Errors: invalid_argument, naming what it is not; those of load_config.
+Result<std::shared_ptr<const Config>> config_of(const Info& info);
 
 /// What a file access list says to us; the default if nothing.
 Result<Info> info_of(hid_t access);

@@ -129,8 +129,9 @@ bool holds(const std::string& key) {
                        [&](const FilePtr& file) { return file->key() == key; });
 }
 
-Status before_open(const Callers& callers, const std::string& key) {
-    Status mine = complete_same(callers.ranks, key);
+Status before_open(const Callers& callers, const std::string& key, Status mine) {
+    Status same = complete_same(callers.ranks, key);
+    if (mine.ok()) mine = std::move(same);
     if (callers.communicator != nullptr)
         if (const auto files = files_of(callers.ranks); !files.empty())  // on all callers
             if (Status status = complete_some(callers, files, 0); !status.ok()) return status;

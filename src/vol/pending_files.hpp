@@ -43,8 +43,9 @@ bool holds(const std::string& key);
 
 /// Before a file is created, opened or deleted. Collective over the callers.
 /// Errors, on all callers: unsupported (the file is pending, and not all its ranks are here), and
-/// that of a file that could not be completed: this one, or one of congruent ranks.
-Status before_open(const Callers& callers, const std::string& key);
+/// that of a file that could not be completed: this one, or one of congruent ranks; or `mine`, of
+/// the lowest caller that has one.
+Status before_open(const Callers& callers, const std::string& key, Status mine);
 /// Before a file is flushed or closed. Collective over the callers.
 /// @param bytes  that the caller's file would add to what is pending here.
 /// Errors: those of the communicator; those of files are kept for before_open().

@@ -1,5 +1,5 @@
 /* Goal: external links: from file to file to file, into files that are open, to read and to write
- * and to make things there; and links that lead nowhere. */
+ * and to make things there; links that lead nowhere; and links of files that one process opened. */
 #include "check.h"
 
 enum { k_rows = 64, k_width = 64 };
@@ -44,10 +44,69 @@ static void nowhere(hid_t file) {
     OK(H5Lcreate_external("absent.h5", "/", file, "no_file", H5P_DEFAULT, H5P_DEFAULT));
     OK(H5Lcreate_external("external_near.h5", "/absent", file, "no_object", H5P_DEFAULT,
                           H5P_DEFAULT));
-    FAILS(H5Gopen2(file, "no_file", H5P_DEFAULT));
+    if (captured())
+        FAILS_SAYING(H5Gopen2(file, "no_file", H5P_DEFAULT), "no file of that name");
+    else
+        FAILS(H5Gopen2(file, "no_file", H5P_DEFAULT));
     FAILS(H5Gopen2(file, "no_object", H5P_DEFAULT));
     CHECK(OK(H5Lexists(file, "no_file", H5P_DEFAULT)) == 1);
     CHECK(OK(H5Oexists_by_name(file, "no_file", H5P_DEFAULT)) == 0);
+}
+
+/* One process, ordinary driver: made so a file is captured, opened so it is not. */
+static hid_t open_alone(const char* name) {
+    return OK(H5Fopen(path_of(name), H5F_ACC_RDWR, H5P_DEFAULT));
+}
+
+/* link1 leads to link2 in the other file, that to link3 in this one, and so on. */
+static void back_and_forth(void) {
+    const char *names[2] = {"external_ping", "external_pong"}, *links[] = {"a", "b", "c", "d"};
+    const char* files[2] = {"external_ping.h5", "external_pong.h5"};
+    for (int i = 0; i < 2; ++i)
+        OK(H5Fclose(OK(H5Fcreate(path_of(names[i]), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT))));
+    for (int i = 0; i < 2; ++i) {
+        hid_t file = open_alone(names[i]);
+        for (int j = i; j < 3; j += 2)
+            OK(H5Lcreate_external(files[1 - i], links[j + 1], file, links[j], H5P_DEFAULT,
+                                  H5P_DEFAULT));
+        if (i == 1) OK(H5Gclose(OK(H5Gcreate2(file, "d", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
+        OK(H5Fclose(file));
+    }
+    for (int i = 0; i < 2; ++i) {
+        hid_t file = open_alone(names[i]);
+        hid_t end = OK(H5Gopen2(file, links[i], H5P_DEFAULT));
+        check_connector(end);
+        put_int(end, links[i], i);
+        OK(H5Gclose(end));
+        OK(H5Fclose(file));
+    }
+    hid_t file = open_alone(names[1]), end = OK(H5Gopen2(file, "d", H5P_DEFAULT));
+    CHECK(get_int(end, "a") == 0 && get_int(end, "b") == 1);
+    OK(H5Gclose(end));
+    OK(H5Fclose(file));
+}
+
+/* Into a file that is open and whose image has what lies in no file system yet. */
+static void into_open(void) {
+    OK(H5Fclose(OK(H5Fcreate(path_of("external_alone"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT))));
+    hid_t target = OK(H5Fcreate(path_of("external_open"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t file = open_alone("external_alone");
+    OK(H5Lcreate_external("external_open.h5", "/later", file, "link", H5P_DEFAULT, H5P_DEFAULT));
+    FAILS(H5Gopen2(file, "link", H5P_DEFAULT));
+    OK(H5Gclose(OK(H5Gcreate2(target, "later", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
+    hid_t group = OK(H5Gopen2(file, "link", H5P_DEFAULT));
+    put_int(group, "through", 3);
+    OK(H5Gclose(group));
+    group = OK(H5Gopen2(target, "later", H5P_DEFAULT));
+    CHECK(get_int(group, "through") == 3);
+    OK(H5Gclose(group));
+    if (captured() && g_ranks > 1) { /* whose commit would wait for the others */
+        OK(H5Lcreate_external("external.h5", "/", file, "others", H5P_DEFAULT, H5P_DEFAULT));
+        FAILS_SAYING(H5Gopen2(file, "others", H5P_DEFAULT), "have open together");
+        OK(H5Ldelete(file, "others", H5P_DEFAULT));
+    }
+    OK(H5Fclose(file));
+    OK(H5Fclose(target));
 }
 
 int main(int argc, char** argv) {
@@ -83,6 +142,11 @@ int main(int argc, char** argv) {
     check_field(file, "link/field", 4.0);
     OK(H5Fclose(near_file));
     check_field(file, "link/field", 4.0);
+    if (g_rank == 0) {
+        back_and_forth();
+        into_open();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
     OK(H5Fclose(file));
     return finish();
 }
