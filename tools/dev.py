@@ -399,6 +399,13 @@ def bench_vol(_: list[str]) -> int:
     return code
 
 
+def bench_together(_: list[str]) -> int:
+    """S2's figures by the model of many small checkpoints on a GPU: bench/together."""
+    build(target="caesura_python")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "together", "figures.py"))]
+    return run_open("together", command, log="together", env=environment())
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
@@ -408,6 +415,7 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "peers": bench_peers,
     "running": bench_running,
     "vol": bench_vol,
+    "together": bench_together,
 }
 TAKE_ARGUMENTS = ("codec", "peers", "running")
 

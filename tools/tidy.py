@@ -50,6 +50,7 @@ PUBLIC_ROOM = {
     "host.hpp": "base",
     "times.hpp": "predict",
     "together.hpp": "plan",
+    "horizon.hpp": "plan",
     "who.hpp": "plan",
 }
 # Tests that hold private parts of two rooms against each other: of run and simulate, and of writer

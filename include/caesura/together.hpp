@@ -89,6 +89,17 @@ Result<TogetherPlan> together(const CheckpointProfile& profile, const TogetherSt
 Result<TogetherPlan> play(const CheckpointProfile& profile, std::string_view word,
                           const TogetherStart& start = {});
 
+/// A profile as a small JSON file: what the first member of an ensemble was like, for the others.
+///
+/// `caesura together` reads it too. Members: "format" "caesura-checkpoints", "version" 1, and those
+/// of CheckpointProfile; compress_curve as [bytes, seconds] pairs.
+/// @return  Errors of parsing: corrupt (no JSON, missing or wrong members, naming the first;
+/// numbers
+///          that together() refuses), unsupported (another format or version). Never throws.
+inline constexpr int k_checkpoint_profile_version = 1;
+std::string to_json(const CheckpointProfile& profile);
+Result<CheckpointProfile> parse_checkpoint_profile(std::string_view json);
+
 /// U for every checkpoint; and C for every one, U where compressing does not fit the cache.
 Result<TogetherPlan> send_all_raw(const CheckpointProfile& profile);
 Result<TogetherPlan> compress_each(const CheckpointProfile& profile);

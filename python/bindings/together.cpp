@@ -1,6 +1,4 @@
 // Plans for many small checkpoints: plain numbers in and out.
-#include "caesura/together.hpp"
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -9,6 +7,7 @@
 #include <chrono>
 
 #include "bindings.hpp"
+#include "caesura/horizon.hpp"
 
 namespace caesura::python {
 namespace {
@@ -65,6 +64,15 @@ void bind_together(nb::module_& module) {
             return plan_of(plan::play(profile, word));
         },
         nb::arg("profile"), nb::arg("word"));
+    module.def(
+        "play_planner",
+        [](const plan::CheckpointProfile& profile, const plan::CheckpointProfile& expected) {
+            plan::HorizonPlanner planner = value_or_raise(plan::HorizonPlanner::create(expected));
+            return std::pair{plan_of(plan::play_planner(profile, planner)), planner.plans()};
+        },
+        nb::arg("profile"), nb::arg("expected"));
+    module.def("checkpoint_profile_json",
+               [](const plan::CheckpointProfile& profile) { return plan::to_json(profile); });
     module.def("send_all_raw", [](const plan::CheckpointProfile& profile) {
         return plan_of(plan::send_all_raw(profile));
     });

@@ -4,8 +4,9 @@ A profile is JSON, or a Profile:
     {"checkpoint_bytes": 2000000, "intervals_s": [5e-05, ...], "compressed_bytes": [200000, ...],
      "compress_curve": [[bytes, seconds], ...], "link_bytes_per_s": 25e9,
      "cache_bytes": 128000000, "header_bytes": 1000}
-header_bytes may be left out. The model behind the times, and what the letters of a plan mean, is in
-caesura/together.hpp and docs/together.md.
+header_bytes may be left out. Files that keep a profile say "format" and "version" too. The model
+behind the times, and what the letters of a plan mean, is in caesura/together.hpp and
+docs/together.md.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from caesura import _core
 
 _KEYS = ("checkpoint_bytes", "intervals_s", "compressed_bytes", "compress_curve",
          "link_bytes_per_s", "cache_bytes", "header_bytes")  # fmt: skip
+_FORMAT, _VERSION = "caesura-checkpoints", 1
 _WHOLE = ("checkpoint_bytes", "cache_bytes", "header_bytes")
 
 
@@ -55,6 +57,22 @@ class Profile:
             header_bytes,
         )  # fmt: skip
         self.checkpoints = len(intervals_s)
+        self._machine = (compress_curve, link_bytes_per_s, cache_bytes, header_bytes)
+        self._checkpoint_bytes = checkpoint_bytes
+
+    def to_json(self) -> str:
+        """What parse() reads: to be kept for the other members of an ensemble."""
+        return _core.checkpoint_profile_json(self._profile)
+
+    def machine(self) -> Profile:
+        """The same machine and size of a checkpoint, nothing known of intervals and results."""
+        return Profile(self._checkpoint_bytes, [], [], *self._machine)
+
+    def play_planner(self, expected: Profile) -> tuple[Plan, int]:
+        """What planning while checkpoints come makes of this run, and how often it planned a whole
+        run. `expected`: another member of the ensemble, or machine() if nothing is known."""
+        made, plans = _core.play_planner(self._profile, expected._profile)
+        return Plan(*made), plans
 
     def plan(self, states: int = 0) -> Plan:
         """The word that has everything at the host soonest. `states` bounds what is looked at; 0
@@ -83,6 +101,10 @@ def parse(text: str, source: str) -> Profile:
         raise ProfileError(f"{source} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise ProfileError(f"{source}: the profile must be an object")
+    if document.pop("format", _FORMAT) != _FORMAT:
+        raise ProfileError(f'{source}: "format" is not {_FORMAT!r}')
+    if (version := document.pop("version", _VERSION)) != _VERSION:
+        raise ProfileError(f"{source} is of version {version}; this build reads {_VERSION}")
     for key in document:
         if key not in _KEYS:
             raise ProfileError(f"{source}: the key {key!r} is not known; use {', '.join(_KEYS)}")

@@ -75,3 +75,25 @@ def test_people_get_the_plan_in_words():
 def test_what_is_wrong_with_a_profile_is_said_in_a_sentence(document, what):
     answer = run(document, "--json", code=3)
     assert what in json.loads(answer.stdout)["error"]
+
+
+def test_a_kept_profile_is_read_back_and_one_of_another_version_is_refused():
+    kept = Profile(**PROFILE).to_json()
+    assert json.loads(run(kept, "--json").stdout) | {"plan_us": 0} == json.loads(
+        run(PROFILE, "--json").stdout
+    ) | {"plan_us": 0}
+    newer = json.loads(kept) | {"version": 2}
+    assert "version 2" in run(newer, code=3).stderr
+
+
+def test_planning_while_checkpoints_come_needs_no_profile_and_plans_once_with_the_right_one():
+    long = {"intervals_s": [20e-6] * 100, "compressed_bytes": [200_000] * 100}
+    profile = Profile(**(PROFILE | long))
+    known, plans = profile.play_planner(profile)
+    assert plans == 1
+    assert known.word == profile.plan().word
+    unknown, _ = profile.play_planner(profile.machine())
+    assert unknown.flush_end_s >= known.flush_end_s
+    assert unknown.flush_end_s <= 1.02 * min(
+        profile.send_all_raw().flush_end_s, profile.compress_each().flush_end_s
+    )

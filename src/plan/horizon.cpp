@@ -1,0 +1,234 @@
+#include "caesura/horizon.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/one_step.hpp"
+
+namespace caesura::plan {
+namespace {
+
+// How much the newest value counts; an application's pace changes seldom, and then for long.
+constexpr double k_newest = 0.3;
+// A plan is replaced where application or link are off by more than this share of its length, or
+// sizes by more than this share of themselves.
+constexpr double k_tolerance = 0.1;
+// Of a run of which nothing is known the first checkpoint for which the link is too slow is
+// compressed, to learn its size, and one more after so many that were sent raw. It counts as too
+// slow where it needs a tenth more than the interval: less is not worth a look.
+constexpr std::size_t k_look_again = 64;
+constexpr double k_slower = 1.1;
+
+Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
+
+void move_towards(double& value, double newest) { value += k_newest * (newest - value); }
+
+}  // namespace
+
+Result<HorizonPlanner> HorizonPlanner::create(CheckpointProfile expected) {
+    if (Status status = validate(expected, {}); !status.ok()) return status;
+    return HorizonPlanner(std::move(expected));
+}
+
+// --------------------------------------------------------------------------------- what is
+// expected
+
+bool HorizonPlanner::has_room(double held_bytes) const {
+    return 2.0 * (held_bytes + static_cast<double>(expected_.checkpoint_bytes)) +
+               static_cast<double>(expected_.header_bytes) <=
+           static_cast<double>(expected_.cache_bytes);
+}
+
+double HorizonPlanner::expected_interval_s(std::size_t checkpoint) const {
+    if (checkpoint >= expected_.intervals_s.size()) return interval_s_;
+    return expected_.intervals_s[checkpoint] * interval_scale_;
+}
+
+double HorizonPlanner::expected_bytes(std::size_t checkpoint) const {
+    if (checkpoint >= expected_.compressed_bytes.size())
+        return share_ * static_cast<double>(expected_.checkpoint_bytes);
+    return static_cast<double>(expected_.compressed_bytes[checkpoint]) * size_scale_;
+}
+
+double HorizonPlanner::expected_of_held(std::uint64_t held_bytes) const {
+    const std::size_t held = std::min<std::size_t>(held_bytes / expected_.checkpoint_bytes, made_);
+    double bytes = 0.0;
+    for (std::size_t i = made_ - held; i < made_; ++i) bytes += expected_bytes(i);
+    return bytes;
+}
+
+void HorizonPlanner::learn_interval(double interval_s) {
+    if (made_ == 0) interval_s_ = interval_s;
+    move_towards(interval_s_, interval_s);
+    if (has_run() && expected_.intervals_s[made_] > 0.0)
+        move_towards(interval_scale_, interval_s / expected_.intervals_s[made_]);
+}
+
+void HorizonPlanner::compressed(std::uint64_t raw_bytes, std::uint64_t compressed_bytes,
+                                double seconds) {
+    if (raw_bytes == 0 || !std::isfinite(seconds) || seconds < 0.0) return;
+    const auto raw = static_cast<double>(raw_bytes), small = static_cast<double>(compressed_bytes);
+    const std::size_t together =
+        std::min<std::size_t>(made_, raw_bytes / expected_.checkpoint_bytes);
+    double foreseen = 0.0;
+    for (std::size_t i = made_ - together; i < std::min(made_, expected_.compressed_bytes.size());
+         ++i)
+        foreseen += static_cast<double>(expected_.compressed_bytes[i]);
+    if (foreseen > 0.0) move_towards(size_scale_, small / foreseen);
+    share_ = small / raw;
+    learned_ = true;
+    since_ = 0;
+    const double curve_s = compress_s(expected_.compress_curve, raw);
+    if (curve_s > 0.0) move_towards(compress_scale_, seconds / curve_s);
+}
+
+CheckpointProfile HorizonPlanner::expected_from(std::size_t checkpoint, std::size_t count) const {
+    CheckpointProfile profile;
+    profile.checkpoint_bytes = expected_.checkpoint_bytes;
+    profile.link_bytes_per_s = expected_.link_bytes_per_s;
+    profile.cache_bytes = expected_.cache_bytes;
+    profile.header_bytes = expected_.header_bytes;
+    for (const CompressPoint& point : expected_.compress_curve)
+        profile.compress_curve.push_back({point.bytes, point.seconds * compress_scale_});
+    for (std::size_t i = checkpoint; i < checkpoint + count; ++i) {
+        // The first one has just been made.
+        profile.intervals_s.push_back(i == checkpoint ? 0.0 : expected_interval_s(i));
+        profile.compressed_bytes.push_back(static_cast<std::uint64_t>(expected_bytes(i)));
+    }
+    return profile;
+}
+
+TogetherStart HorizonPlanner::start_of(const HorizonNow& now) const {
+    TogetherStart start;
+    start.held_bytes = now.held_bytes;
+    start.held_compressed_bytes = static_cast<std::uint64_t>(expected_of_held(now.held_bytes));
+    for (const QueuedBuffer& buffer : now.queued)
+        if (buffer.end_s > now.now_s)
+            start.queued.push_back({buffer.end_s - now.now_s, buffer.bytes});
+    return start;
+}
+
+// -----------------------------------------------------------------------------------------
+// deciding
+
+Result<char> HorizonPlanner::next(const HorizonNow& now) {
+    if (!std::isfinite(now.now_s) || !std::isfinite(now.interval_s) || now.interval_s < 0.0)
+        return bad(fmt::format("checkpoint {} is made at {} s after an interval of {} s", made_,
+                               now.now_s, now.interval_s));
+    const bool holds = now.held_bytes > 0;
+    const bool room = has_room(static_cast<double>(now.held_bytes));
+    if (holds && !room)
+        return bad(
+            fmt::format("{} bytes are held, which cannot be compressed in a cache of {} "
+                        "together with checkpoint {}",
+                        now.held_bytes, expected_.cache_bytes, made_));
+    learn_interval(now.interval_s);
+    const double link_s =
+        now.queued.empty() ? now.now_s : std::max(now.now_s, now.queued.back().end_s);
+    char letter = 'U';
+    if (!room) {
+        letter = 'U';  // not even one can be compressed
+    } else if (has_run()) {
+        if (!follows(now, link_s))
+            if (Status status = plan(now, link_s); !status.ok()) return status;
+        letter = word_[followed_++];
+    } else if (!holds && is_to_be_looked_at(now, link_s)) {
+        letter = 'C';
+    } else if (learned_ || !expected_.intervals_s.empty()) {
+        letter = one_step(now, link_s);
+    }
+    ++made_;
+    since_ += letter == 'U';
+    return letter;
+}
+
+bool HorizonPlanner::is_to_be_looked_at(const HorizonNow& now, double link_s) const {
+    if (learned_ && since_ < k_look_again) return false;
+    if (!learned_ && !expected_.intervals_s.empty()) return false;
+    const double raw_s =
+        static_cast<double>(expected_.checkpoint_bytes) / expected_.link_bytes_per_s;
+    return raw_s > k_slower * interval_s_ || link_s - now.now_s > raw_s;
+}
+
+char HorizonPlanner::one_step(const HorizonNow& now, double link_s) {
+    if (now.held_bytes == 0) {
+        holds_since_s_ = now.now_s;
+        busy_then_s_ = link_s - now.now_s;
+    }
+    const auto most = static_cast<std::size_t>(static_cast<double>(expected_.cache_bytes) / 2.0 /
+                                               static_cast<double>(expected_.checkpoint_bytes));
+    return cheapest_step(expected_from(made_, most + 1), start_of(now), interval_s_,
+                         {now.now_s - holds_since_s_, busy_then_s_});
+}
+
+// ------------------------------------------------------------------------------- following a plan
+
+bool HorizonPlanner::follows(const HorizonNow& now, double link_s) const {
+    if (followed_ >= word_.size()) return false;
+    const bool holds = followed_ > 0 && word_[followed_ - 1] == 'A';
+    if (holds != (now.held_bytes > 0)) return false;
+    if (std::abs(size_scale_ - planned_scale_) > k_tolerance * planned_scale_) return false;
+    const Expected& foreseen = foreseen_[followed_];
+    const double application_off = now.now_s - begin_s_ - foreseen.application_s;
+    const double link_off = link_s - begin_s_ - std::max(foreseen.link_s, foreseen.application_s);
+    return std::max(std::abs(application_off), std::abs(link_off)) <= k_tolerance * length_s_;
+}
+
+Status HorizonPlanner::plan(const HorizonNow& now, double link_s) {
+    CheckpointProfile profile = expected_from(made_, expected_.intervals_s.size() - made_);
+    TogetherStart start = start_of(now);
+    // What is held can be compressed together with this one, whatever it shrinks to (the result
+    // takes the place of the raw bytes): it is not to look as if it could not.
+    if (now.held_bytes > 0) {
+        const std::uint64_t spare = profile.cache_bytes - profile.header_bytes -
+                                    2 * (now.held_bytes + profile.checkpoint_bytes);
+        auto& first = profile.compressed_bytes.front();
+        first = std::min(first, spare);
+        start.held_compressed_bytes = std::min(start.held_compressed_bytes, spare - first);
+    }
+    Result<TogetherPlan> made = together(profile, start);
+    if (!made.ok()) return made.status();
+    ++plans_;
+    word_ = std::move(made->word);
+    followed_ = 0;
+    begin_s_ = now.now_s;
+    length_s_ = std::max(made->flush_end_s, link_s - now.now_s);
+    planned_scale_ = size_scale_;
+    foresee(profile, start);
+    return {};
+}
+
+void HorizonPlanner::foresee(const CheckpointProfile& profile, const TogetherStart& start) {
+    TogetherModel model(profile);
+    Moment at = model.begin(start);
+    double raw = static_cast<double>(start.held_bytes);
+    double small = static_cast<double>(start.held_compressed_bytes);
+    foreseen_.clear();
+    for (std::size_t i = 0; i < word_.size(); ++i) {
+        foreseen_.push_back({at.application_s + profile.intervals_s[i], at.link_s});
+        model.arrive(at, i, raw);
+        raw += model.checkpoint_bytes();
+        small += model.compressed_bytes(i);
+        if (word_[i] == 'U') model.queue(at, model.checkpoint_bytes());
+        if (word_[i] == 'C' || word_[i] == 'X') model.compress(at, raw, small);
+        if (word_[i] != 'A') raw = small = 0.0;
+    }
+}
+
+// ------------------------------------------------------------------------------------------ the
+// end
+
+char HorizonPlanner::finish(const HorizonNow& now) const {
+    const auto held = static_cast<double>(now.held_bytes);
+    const double link_s = now.queued.empty() ? now.now_s : now.queued.back().end_s;
+    const double compressed_at_s =
+        now.now_s + compress_scale_ * compress_s(expected_.compress_curve, held);
+    const double together_s = std::max(link_s, compressed_at_s) +
+                              expected_of_held(now.held_bytes) / expected_.link_bytes_per_s;
+    const double raw_s = std::max(link_s, now.now_s) + held / expected_.link_bytes_per_s;
+    return together_s < raw_s ? 'X' : 'U';
+}
+
+}  // namespace caesura::plan
