@@ -33,6 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "store": {"base"},
     "run": {"base", "codec", "block", "plan"},
     "device": {"base", "codec"},
+    "checkpoint": {"base", "plan", "device"},
     "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
     "vol": {"base", "store", "writer", "filter"},
     "transit": {"base", "writer", "device"},

@@ -1,0 +1,111 @@
+// A device that holds an application's data, and a link from it to the host: what the executor of
+// checkpoint plans needs from a GPU, and nothing else.
+//
+// Two queues: work (copies inside the device, compressions) in the order in which it is given, and
+// the link, one transfer after the other. A transfer begins when the work given before it is done.
+//
+// EmulatedDevice is one in host memory. It really copies and compresses, with our own lossless
+// codec, and its clock is virtual: every step takes the time that a model says. So the same
+// executor and the same tests run where there is no GPU, and nothing sleeps. Times that it measures
+// are emulated.
+//
+// Invariants:
+//  - Memory of the device is touched through these calls only.
+//  - Nothing here throws, prints or waits in real time.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+#include "caesura/base.hpp"
+
+namespace caesura::device {
+
+/// A transfer that was given to the link: done when it and all before it are.
+using Transfer = std::uint64_t;
+
+/// Errors of all calls, beside those named: io (the device refuses), internal (a bug of ours).
+/// Calls: one thread at a time.
+class Device {
+  public:
+    virtual ~Device() = default;
+    /// Seconds of a clock that never goes back.
+    virtual double now_s() const = 0;
+
+    /// Errors: no_space.
+    virtual Result<std::byte*> allocate(std::uint64_t bytes) = 0;
+    /// Free it once the work given so far is done. Errors: invalid_argument (not allocated here, or
+    /// a transfer still reads it).
+    virtual Status release(std::byte* memory) = 0;
+
+    /// Inside the device. Errors: invalid_argument (memory of the target not allocated here).
+    virtual Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
+    /// Compress pieces one after the other into a parcel (device/parcel.hpp); waits until it is
+    /// done.
+    /// @param parcel  at least parcel_bytes() large, in the device.
+    /// @return how many bytes it has.
+    virtual Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
+                                           std::span<std::byte> parcel) = 0;
+    /// The most bytes that so many pieces, together of so many bytes, can come to.
+    virtual std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const = 0;
+
+    /// Give a transfer to the link.
+    /// @param host  filled when it is done; must live until then.
+    /// @param from  as many bytes of the device; kept until then.
+    virtual Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) = 0;
+    virtual Result<bool> is_done(Transfer transfer) = 0;
+    virtual Status wait(Transfer transfer) = 0;
+};
+
+/// What an emulated device's times are made of.
+struct EmulatedMachine {
+    std::uint64_t memory_bytes = 0;
+    double link_bytes_per_s = 0.0;
+    double copy_bytes_per_s = 0.0;  ///< inside the device
+    /// Seconds to compress so many bytes at once.
+    std::function<double(double bytes)> compress_s;
+};
+
+class EmulatedDevice : public Device {
+  public:
+    /// @return  Errors: invalid_argument (speeds that are not positive and finite, no compress_s).
+    static Result<EmulatedDevice> create(EmulatedMachine machine);
+
+    double now_s() const override { return now_s_; }
+    Result<std::byte*> allocate(std::uint64_t bytes) override;
+    Status release(std::byte* memory) override;
+    Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
+    Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
+                                   std::span<std::byte> parcel) override;
+    std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override;
+    Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) override;
+    Result<bool> is_done(Transfer transfer) override;
+    Status wait(Transfer transfer) override;
+
+    /// The application's own kernels: time goes by.
+    void work(double seconds) { pass(seconds); }
+    /// What is allocated now, and in how many pieces.
+    std::uint64_t allocated_bytes() const { return allocated_bytes_; }
+    std::size_t allocations() const { return memory_.size(); }
+
+  private:
+    struct OnLink {
+        Transfer transfer = 0;
+        double end_s = 0.0;
+        std::span<std::byte> host;
+        const std::byte* from = nullptr;
+    };
+    explicit EmulatedDevice(EmulatedMachine machine) : machine_(std::move(machine)) {}
+    void pass(double seconds);
+    bool is_inside(const std::byte* memory, std::uint64_t bytes) const;
+
+    EmulatedMachine machine_;
+    double now_s_ = 0.0, link_free_s_ = 0.0;
+    std::unordered_map<std::byte*, std::vector<std::byte>> memory_;
+    std::uint64_t allocated_bytes_ = 0;
+    std::deque<OnLink> on_link_;  ///< data arrive with the end of a transfer, not before
+    Transfer given_ = 0, done_ = 0;
+};
+
+}  // namespace caesura::device

@@ -1,0 +1,27 @@
+// Pieces that were compressed together: a table of their frames' sizes, then the frames.
+//
+//     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
+//
+// A frame is one of our codec's (caesura/codec.hpp) with a checksum of its own, so that a piece is
+// had without the others, and what was damaged is known.
+//
+// Invariants: pure; unpacking is safe on any bytes.
+#pragma once
+
+#include "caesura/base.hpp"
+
+namespace caesura::device {
+
+/// The most bytes that pieces of together `bytes` can come to.
+std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes);
+
+/// Losslessly. Errors: invalid_argument (too little room, an empty piece), no_space (memory).
+/// @return how many bytes the parcel has.
+Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
+                           std::span<std::byte> parcel);
+
+/// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no
+/// such piece, or one of other bytes than `piece` has room for).
+Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece);
+
+}  // namespace caesura::device
