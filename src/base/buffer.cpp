@@ -31,13 +31,6 @@ std::size_t capacity_for(std::size_t bytes) {
     return (std::max<std::size_t>(bytes, 1) + k_page_bytes - 1) / k_page_bytes * k_page_bytes;
 }
 
-// Null where the kernel refuses.
-std::byte* map(std::size_t capacity) {
-    void* const mapped =
-        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
-}
-
 std::size_t capacity_of_free(const std::byte* data) {
     std::size_t capacity = 0;
     std::memcpy(&capacity, data, sizeof capacity);
@@ -98,10 +91,34 @@ void Buffer::reset() {
 
 BufferPool::~BufferPool() { trim(); }
 
+// Null where the kernel refuses.
+std::byte* BufferPool::map(std::size_t capacity) {
+    void* const mapped =
+        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    mapped_bytes_.fetch_add(capacity, std::memory_order_relaxed);
+    return static_cast<std::byte*>(mapped);
+}
+
+void BufferPool::unmap(std::byte* data, std::size_t capacity) {
+    ::munmap(data, capacity);
+    mapped_bytes_.fetch_sub(capacity, std::memory_order_relaxed);
+}
+
 void BufferPool::trim() {
     for (auto& slot : slots_)
         if (std::byte* data = slot.exchange(nullptr, std::memory_order_acq_rel))
-            ::munmap(data, capacity_of_free(data));
+            unmap(data, capacity_of_free(data));
+}
+
+// What is free and did not fit goes, so that a pool that is full of old sizes takes up new ones.
+void BufferPool::make_room(std::size_t capacity) {
+    for (auto& slot : slots_) {
+        const std::uint64_t mapped = mapped_bytes();
+        if (mapped <= most_bytes_ && capacity <= most_bytes_ - mapped) return;
+        if (std::byte* data = slot.exchange(nullptr, std::memory_order_acq_rel))
+            unmap(data, capacity_of_free(data));
+    }
 }
 
 void BufferPool::expect(std::size_t bytes) {
@@ -129,7 +146,7 @@ bool BufferPool::prepare() {
     if (!data) return false;
     for (std::size_t at = 0; at < capacity; at += k_page_bytes) {
         if (!expecting_.load(std::memory_order_acquire)) {
-            ::munmap(data, capacity);
+            unmap(data, capacity);
             return false;
         }
         data[at] = std::byte{0};
@@ -153,8 +170,9 @@ Result<Buffer> BufferPool::take(std::size_t bytes, Pages pages) {
             buffer.capacity_ = free_capacity;
             return buffer;
         }
-        give(data, free_capacity);
+        if (!put_by(data, free_capacity)) unmap(data, free_capacity);
     }
+    make_room(capacity);
     buffer.data_ = map(capacity);
     if (!buffer.data_)
         return Status{StatusCode::no_space,
@@ -164,15 +182,18 @@ Result<Buffer> BufferPool::take(std::size_t bytes, Pages pages) {
     return buffer;
 }
 
-void BufferPool::give(std::byte* data, std::size_t capacity) {
-    if (capacity >= k_least_kept_bytes) {
-        std::memcpy(data, &capacity, sizeof capacity);
-        for (auto& slot : slots_) {
-            std::byte* expected = nullptr;
-            if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return;
-        }
+bool BufferPool::put_by(std::byte* data, std::size_t capacity) {
+    std::memcpy(data, &capacity, sizeof capacity);
+    for (auto& slot : slots_) {
+        std::byte* expected = nullptr;
+        if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return true;
     }
-    ::munmap(data, capacity);
+    return false;
+}
+
+void BufferPool::give(std::byte* data, std::size_t capacity) {
+    const bool worth = capacity >= k_least_kept_bytes && mapped_bytes() <= most_bytes_;
+    if (!worth || !put_by(data, capacity)) unmap(data, capacity);
 }
 
 }  // namespace caesura::base

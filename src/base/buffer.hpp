@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -81,6 +82,9 @@ enum class Pages : std::uint8_t {
 class BufferPool {
   public:
     BufferPool() = default;
+    /// @param most_bytes  free buffers are kept as long as they and those in use have no more; that
+    /// many may be in use whatever this says.
+    explicit BufferPool(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
     ~BufferPool();
@@ -97,15 +101,23 @@ class BufferPool {
     void expect_nothing();
     /// Free buffers go back to the kernel.
     void trim();
+    /// Free and in use.
+    std::uint64_t mapped_bytes() const { return mapped_bytes_.load(std::memory_order_relaxed); }
 
   private:
     friend class Buffer;
     void give(std::byte* data, std::size_t capacity);
+    bool put_by(std::byte* data, std::size_t capacity);
+    std::byte* map(std::size_t capacity);
+    void unmap(std::byte* data, std::size_t capacity);
+    void make_room(std::size_t capacity);
     static constexpr std::size_t k_slots = 64;
     // A slot holds the mapping's address; the first bytes of a free mapping hold its capacity.
     std::array<std::atomic<std::byte*>, k_slots> slots_{};
     std::array<std::atomic<std::size_t>, k_slots> expected_{};  // bytes; 0: none
     std::atomic<bool> expecting_{false};
+    const std::uint64_t most_bytes_ = std::numeric_limits<std::uint64_t>::max();
+    std::atomic<std::uint64_t> mapped_bytes_{0};
 };
 
 }  // namespace caesura::base

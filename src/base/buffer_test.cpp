@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -105,6 +106,35 @@ TEST(BufferPool, expects_nothing_any_more_when_it_is_told_to) {
     EXPECT_TRUE(pool.prepare());
     pool.trim();
     EXPECT_EQ(pages_there(*pool.take(1u << 20)), 0u) << "what was prepared went back";
+}
+
+// Goal: a pool that is used for long by somebody whose sizes change (files of a refined mesh)
+// neither grows nor stays full of sizes that nobody wants any more.
+TEST(BufferPool, keeps_what_it_may_and_gives_old_sizes_up_for_new_ones) {
+    constexpr std::size_t k_old = 2u << 20, k_new = 3u << 20;
+    BufferPool pool(8u << 20);
+    const auto use = [&](std::size_t bytes, int count) {
+        std::vector<Buffer> buffers;
+        for (int i = 0; i < count; ++i) buffers.push_back(std::move(*pool.take(bytes, Pages::now)));
+    };
+    use(k_old, 4);
+    EXPECT_EQ(pool.mapped_bytes(), 8u << 20);
+    use(k_old, 6);  // more than it may keep, and all are there
+    EXPECT_EQ(pool.mapped_bytes(), 8u << 20);
+    use(k_new, 2);
+    EXPECT_LE(pool.mapped_bytes(), 8u << 20);
+    std::vector<const std::byte*> before;
+    for (int round = 0; round < 2; ++round) {
+        auto first = pool.take(k_new), second = pool.take(k_new);
+        const std::vector<const std::byte*> now{first->data(), second->data()};
+        if (round > 0) {
+            EXPECT_EQ(std::count(before.begin(), before.end(), now[0]), 1);
+            EXPECT_EQ(std::count(before.begin(), before.end(), now[1]), 1);
+        }
+        before = now;
+    }
+    pool.trim();
+    EXPECT_EQ(pool.mapped_bytes(), 0u);
 }
 
 // Goal: no buffer is ever owned twice, from several threads. Each owner writes its mark over the

@@ -9,6 +9,7 @@
 #include "vol/agree.hpp"
 #include "vol/file_blocks.hpp"
 #include "vol/library_state.hpp"
+#include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 #include "vol/shutdown.hpp"
 
@@ -23,13 +24,16 @@ namespace {
 /// Where the configuration has no memory_bytes: what waits on a rank for the next collective.
 constexpr std::uint64_t k_waiting_bytes = 256u << 20;
 
-/// What is learned of an application goes from file to file of the same ranks. Never destroyed:
-/// lanes may end after our statics.
-std::shared_ptr<writer::Experience> experience_of(const Ranks& members) {
+/// What is learned of an application goes from file to file of the same ranks, and so do the pages
+/// that hold copies of its data. Never destroyed: lanes may end after our statics.
+std::shared_ptr<writer::Experience> experience_of(const Ranks& members, const Config& config) {
     static auto& known = *new std::map<Ranks, std::shared_ptr<writer::Experience>>;
-    if (members.empty()) return nullptr;
+    const auto make = [&] {
+        return std::make_shared<writer::Experience>(pending_files::most_bytes(config));
+    };
+    if (members.empty()) return make();
     auto& experience = known[members];
-    if (experience == nullptr) experience = std::make_shared<writer::Experience>();
+    if (experience == nullptr) experience = make();
     return experience;
 }
 
@@ -69,7 +73,7 @@ Status CapturedFile::write_raw() {
 FileBlocks& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = FileBlocks::make(
-            {communicator_, *shared_file_, *image_, config_, experience_of(members_)});
+            {communicator_, *shared_file_, *image_, config_, experience_of(members_, *config_)});
     return *blocks_;
 }
 
@@ -144,13 +148,19 @@ Status CapturedFile::check_alike(const Status& mine) {
 Status CapturedFile::commit(const NativeObject& through, bool last, Status mine) {
     if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
     if (!failed_.ok()) return failed_;
+    const auto have = have_blocks(through, mine);
+    if (!have.ok()) return failed_ = have.status();
+    return commit_with(*have, through, last, mine);
+}
+
+/// @param blocks  as have_blocks() has just said: asking is collective.
+Status CapturedFile::commit_with(bool blocks, const NativeObject& through, bool last, Status mine) {
+    if (!failed_.ok()) return failed_;
     const bool durable = config_->durability == Durability::durable;
     // 1. Every rank's own bytes; only then may metadata that name them be seen.
     if (mine.ok()) mine = write_raw();
     if (mine.ok() && durable) mine = shared_file_->file().sync();
-    auto have = have_blocks(through, mine);
-    if (!have.ok()) return failed_ = have.status();
-    if (*have) return commit_blocks(through, last, mine);
+    if (blocks) return commit_blocks(through, last, mine);
     if (blocks_ != nullptr) blocks_->release();  // found, and not written to
     if (Status all = check_alike(mine); !all.ok()) return all;
     // 2. The same image on all ranks, of which one rank's goes to the file.
@@ -272,7 +282,7 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
             off = all.ok() && *begun;
         }
     }
-    if (all.ok() && !off) all = commit(through, last, mine);
+    if (all.ok() && !off) all = commit_with(have, through, last, mine);
     given_up_ = !all.ok();
     if (!all.ok()) return all;
     if (!off) return Ended::complete;

@@ -181,6 +181,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status write_raw();
     Status check_alike(const Status& mine);
     Result<bool> have_blocks(const NativeObject& through, Status& mine);
+    Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
     void forget_name();
     Result<bool> put_off(bool alone, bool& last);

@@ -86,7 +86,7 @@ class FileBlocks final : public writer::Tree {
         store::SharedFile& file;
         store::LiveImage& image;
         std::shared_ptr<const Config> config;
-        std::shared_ptr<writer::Experience> experience;  ///< may be null
+        std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
     };
     static std::unique_ptr<FileBlocks> make(const Place& place);
     ~FileBlocks() override;
@@ -159,7 +159,7 @@ class FileBlocks final : public writer::Tree {
     Status flushed() override { return place_.image.committed(); }
 
   private:
-    explicit FileBlocks(const Place& place) : place_(place) {}
+    explicit FileBlocks(const Place& place) : place_(place), pool_(place_.experience->pool) {}
     Status open(Dataset& dataset);
     void note_field(const DatasetPtr& dataset);
     Status put(const Dataset& dataset, Piece& piece);
@@ -179,7 +179,7 @@ class FileBlocks final : public writer::Tree {
     };
 
     Place place_;
-    base::BufferPool pool_;
+    base::BufferPool& pool_;
     std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, Dataset*> by_key_;

@@ -24,7 +24,7 @@ Status convert(std::byte* values, std::uint64_t count, hid_t from, hid_t into, h
 Result<base::Buffer> gather(base::BufferPool& pool, const void* memory, hid_t memory_type,
                             hid_t space, std::uint64_t count, hid_t type, hid_t transfer) {
     const std::size_t memory_bytes = H5Tget_size(memory_type), bytes = H5Tget_size(type);
-    auto values = pool.take(count * std::max(memory_bytes, bytes));
+    auto values = pool.take(count * std::max(memory_bytes, bytes), base::Pages::now);
     if (!values.ok()) return values.status();
     if (has_transform(transfer)) {
         if (Status status = transform_in(memory, memory_type, space, count, type, transfer,

@@ -58,9 +58,8 @@ std::uint32_t too_many(const std::vector<FilePtr>& files, std::uint64_t coming) 
     for (const FilePtr& file : files) bytes += file->pending_bytes();
     std::uint32_t go = 0;
     while (go < files.size()) {
-        const std::uint64_t limit = files[go]->config()->memory_bytes;
         const std::size_t left = files.size() - go;
-        if (left < k_most_files && bytes <= (limit > 0 ? limit : k_most_bytes)) break;
+        if (left < k_most_files && bytes <= most_bytes(*files[go]->config())) break;
         bytes -= files[go++]->pending_bytes();
     }
     return go;
@@ -121,6 +120,10 @@ Status take_failure(const Ranks& callers, const std::string& key) {
 }
 
 }  // namespace
+
+std::uint64_t most_bytes(const Config& config) {
+    return config.memory_bytes > 0 ? config.memory_bytes : k_most_bytes;
+}
 
 void add(FilePtr file) { lists().files.push_back(std::move(file)); }
 

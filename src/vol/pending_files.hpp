@@ -27,8 +27,12 @@
 namespace caesura::vol {
 
 class CapturedFile;
+struct Config;
 
 namespace pending_files {
+
+/// Of raw data that may be pending on a rank.
+std::uint64_t most_bytes(const Config& config);
 
 /// Who makes a call together.
 struct Callers {

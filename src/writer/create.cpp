@@ -97,7 +97,8 @@ Writer::Impl::Impl(std::string file_path, std::shared_ptr<Communicator> group, W
       options(std::move(opts)),
       rank(comm->rank()),
       size(comm->size()),
-      budget(budget_bytes) {}
+      budget(budget_bytes),
+      pool(experience->pool) {}
 
 Writer::Impl::~Impl() {
     if (executor && experience->listener.reports_to(*executor)) experience->listener.end();

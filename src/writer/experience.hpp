@@ -11,9 +11,11 @@
 //    of any Writer that shares the Experience.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 
+#include "base/buffer.hpp"
 #include "caesura/predict.hpp"
 #include "caesura/writer.hpp"
 #include "run/observation.hpp"
@@ -29,6 +31,10 @@ struct FieldModels {
 };
 
 struct Experience {
+    /// @param most_bytes  of the pool.
+    explicit Experience(std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max())
+        : pool(most_bytes) {}
+
     /// What is known of a field. A path that is new, as that of each step's group is, starts from
     /// the newest that differs from it in numbers only ("/step_12/rho", "/step_13/rho").
     /// @param chunk  rank 0 if it is not fixed; models of other chunks say nothing about these.
@@ -45,6 +51,9 @@ struct Experience {
     bool calibration_read = false;
     std::optional<predict::Profile> profile;  ///< measured on this class of machines
     predict::WriteModel write_model;
+    /// Of snapshots and blocks of all these Writers: the next one finds pages that have been
+    /// touched.
+    base::BufferPool pool;
 
   private:
     std::map<std::string, FieldModels> fields_;

@@ -292,7 +292,7 @@ struct Writer::Impl {
 
     // Memory outlives the executor, whose jobs hold buffers.
     base::MemoryBudget budget;
-    base::BufferPool pool;
+    base::BufferPool& pool;                       // the Experience's
     std::unique_ptr<store::SharedFile> own_file;  // unless it is somebody else's
     store::SharedFile* file = nullptr;
     std::unique_ptr<writer::Tree> own_tree;  // likewise

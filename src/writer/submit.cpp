@@ -202,7 +202,7 @@ void Writer::Impl::submit(Assembly& assembly, std::uint64_t address) {
     if (options.planning) outcomes.submitted(next_dump);
     ++next_dump;
     ++totals.dumps;
-    if (next_dump == 1) pool.trim();  // what was prepared for it and is not needed
+    if (own_tree && next_dump == 1) pool.trim();  // what was prepared and is not needed
     if (Status status = executor->submit(std::move(assembly.task)); !status.ok()) {
         in_flight.back().task = nullptr;
         executor->report(std::move(status));
