@@ -81,19 +81,52 @@ bool keep_attributes_in_header(hid_t creation) {
     return H5Pset_attr_phase_change(creation, k_most, k_least) >= 0;
 }
 
+/// The library's own default lists live as long as the library.
+Handle keep(hid_t creation) {
+    if (creation != H5P_DATASET_CREATE_DEFAULT) return {H5Pcopy(creation), H5Pclose};
+    return {creation, [](hid_t) { return herr_t{0}; }};
+}
+
+/// One more identifier's worth of a list that others use too.
+Handle share(const Handle& list) {
+    if (!list.ok() || H5Iinc_ref(list.get()) < 0) return {};
+    return {list.get(), H5Pclose};
+}
+
+/// As parallel HDF5 does: allocated at once, by all ranks alike, whoever writes later.
+bool allocate_at_once(hid_t creation) {
+    return H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
+}
+
+/// Of a dataset that is stored as it is, made with the library's default list.
+Handle default_creation(CapturedFile& file) {
+    Handle& list = file.default_lists.creation;
+    if (!list.ok()) {
+        list = Handle(H5Pcopy(H5P_DATASET_CREATE_DEFAULT), H5Pclose);
+        if (!list.ok() || !keep_attributes_in_header(list.get()) || !allocate_at_once(list.get()))
+            list.reset();
+    }
+    return share(list);
+}
+
 }  // namespace
 
-Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dataset) {
-    Handle copy(H5Pcopy(access), H5Pclose);
-    if (!copy.ok() || H5Pget_chunk_cache(copy.get(), &dataset.cache_slots, &dataset.cache_bytes,
-                                         &dataset.cache_preemption) < 0)
+Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) {
+    if (H5Pget_chunk_cache(access, &dataset.cache_slots, &dataset.cache_bytes,
+                           &dataset.cache_preemption) < 0)
         return {};
+    const bool default_list = access == H5P_DATASET_ACCESS_DEFAULT;
+    if (default_list && file.default_lists.access.ok()) return share(file.default_lists.access);
+    Handle copy(H5Pcopy(access), H5Pclose);
     // Without filters, a chunk in a cache would be written whole, with bytes of other ranks. One
     // process has its cache; the file's access list has lost it, so that it is set here.
     const std::size_t bytes = file.shared() ? 0 : dataset.cache_bytes;
-    if (H5Pset_chunk_cache(copy.get(), dataset.cache_slots, bytes, dataset.cache_preemption) < 0)
+    if (!copy.ok() ||
+        H5Pset_chunk_cache(copy.get(), dataset.cache_slots, bytes, dataset.cache_preemption) < 0)
         return {};
-    return copy;
+    if (!default_list) return copy;
+    file.default_lists.access = std::move(copy);
+    return share(file.default_lists.access);
 }
 
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
@@ -103,13 +136,16 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     PreparedDataset prepared;
     prepared.dataset = std::make_shared<CapturedDataset>();
     CapturedDataset& dataset = *prepared.dataset;
-    dataset.creation = Handle(H5Pcopy(creation), H5Pclose);
-    prepared.creation = Handle(H5Pcopy(creation), H5Pclose);
+    dataset.creation = keep(creation);
     prepared.access = image_access(file, access, dataset);
-    if (!prepared.creation.ok() || !keep_attributes_in_header(prepared.creation.get()))
-        return store::hdf5_error(StatusCode::internal, "the creation list of a dataset");
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
     const Status block = qualifies(*file.config(), facts);
+    const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
+    const bool shares_list = !block.ok() && creation == H5P_DATASET_CREATE_DEFAULT;
+    prepared.creation = shares_list ? default_creation(file) : Handle(H5Pcopy(creation), H5Pclose);
+    if (!prepared.creation.ok() ||
+        (!shares_list && !keep_attributes_in_header(prepared.creation.get())))
+        return store::hdf5_error(StatusCode::internal, "the creation list of a dataset");
     if (block.ok()) {
         auto box = flattened_box(at, location, name, facts);
         if (!box.ok()) return box.status();
@@ -119,14 +155,12 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
                        "blocks of " + to_string(prepared.dataset->block->chunk));
         return prepared;
     }
-    const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
     const bool drops_filters = file.shared() && facts.filters > 0;
     bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
     // Several processes cannot each keep a part of a filtered chunk.
     if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
-    // As parallel HDF5 does: allocated at once, by all ranks alike, whoever writes later.
-    if (plain && !facts.external && (drops_filters || facts.filters == 0))
-        ok = ok && H5Pset_alloc_time(prepared.creation.get(), H5D_ALLOC_TIME_EARLY) >= 0;
+    if (!shares_list && plain && !facts.external && (drops_filters || facts.filters == 0))
+        ok = ok && allocate_at_once(prepared.creation.get());
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation);
     report_dataset(file.config(), file.name(), facts.path, false,

@@ -29,7 +29,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
                                         const char* name, hid_t type, hid_t space, hid_t creation,
                                         hid_t access);
 /// The access list for the image; fills in the application's chunk cache. Invalid on failure.
-store::Handle image_access(const CapturedFile& file, hid_t access, CapturedDataset& dataset);
+store::Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset);
 /// After a dataset that exists was opened.
 void inspect_dataset(Object& opened);
 /// The same for one that was opened without an access list of its own.

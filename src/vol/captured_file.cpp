@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <map>
 
 #include "store/in_flight.hpp"
@@ -95,7 +96,21 @@ Result<bool> CapturedFile::have_blocks(const NativeObject& through, Status& mine
 
 Status CapturedFile::drain() {
     if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
+    written_together_.clear();
     return agree(*communicator_, write_raw());
+}
+
+Status CapturedFile::before_writing_together(std::span<const H5O_token_t> datasets) {
+    const auto key_of = [](const H5O_token_t& token) {
+        return std::string(reinterpret_cast<const char*>(&token), sizeof token);
+    };
+    const bool again = std::any_of(datasets.begin(), datasets.end(), [&](const auto& token) {
+        return written_together_.contains(key_of(token));
+    });
+    if (again)
+        if (Status status = drain(); !status.ok()) return status;
+    for (const H5O_token_t& token : datasets) written_together_.insert(key_of(token));
+    return {};
 }
 
 Status CapturedFile::settle(const NativeObject& through) {

@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "caesura/store.hpp"
 #include "store/hdf5_handle.hpp"
@@ -125,6 +126,11 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     void note_blocks_stored() { may_hold_blocks_ = true; }
     /// All ranks' raw data are in the file when it returns, and every rank reads them.
     Status drain();
+    /// All ranks are about to write to these datasets (token_of) together. If another collective
+    /// write to one of them came since the last drain(), that one's data are in the file on all
+    /// ranks when this returns: the later write wins, whichever ranks wrote. Communicates only
+    /// then: most datasets are written once.
+    Status before_writing_together(std::span<const H5O_token_t> datasets);
     /// drain(), and everything that became blocks is committed.
     /// @param through  any object of the file.
     Status settle(const NativeObject& through);
@@ -166,6 +172,12 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// Commit a pending file and close it natively. Errors: those of lanes and commit; the file
     /// stays as of the commit before, with the mark of a file that is being written.
     Status complete();
+    /// Lists for datasets that are made with the library's defaults, which is most of them: made
+    /// once, as copying a list costs about as much as making a small dataset.
+    struct DefaultLists {
+        store::Handle creation, access;
+    };
+    DefaultLists default_lists;
     /// The library's own context of a call goes on using the list that the call below was given
     /// until the application's call ends: the list lives until the next one takes its place.
     void keep_transfer(store::Handle list) { transfer_ = std::move(list); }
@@ -204,6 +216,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
+    /// Tokens of what was written collectively since the last drain(); the same on all ranks.
+    std::set<std::string> written_together_;
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
     std::uint64_t regions_end_ = 0;  ///< end of what lay in the file when it was opened
     Status failed_;                  ///< of a commit

@@ -107,13 +107,27 @@ Status write_all_blocks(const Transfer<const void*>& call, hid_t transfer, bool 
     return first;
 }
 
+/// Before a collective write of data that do not become blocks.
+Status keep_order(const Transfer<const void*>& call) {
+    for (const Object* const one : files_of(call)) {
+        std::vector<H5O_token_t> written;
+        for (std::size_t i = 0; i < call.count; ++i) {
+            const Object& dataset = call.object(i);
+            if (dataset.file != one->file || block_of(dataset) != nullptr) continue;
+            const auto token = token_of(through(dataset));
+            if (!token.ok()) return token.status();
+            written.push_back(*token);
+        }
+        if (Status status = one->file->before_writing_together(written); !status.ok())
+            return status;
+    }
+    return {};
+}
+
 /// After a write: no more memory than is allowed.
 Status relieve(const Transfer<const void*>& call, bool collective) {
     for (const Object* const one : files_of(call)) {
-        // What a collective write has written is there for all ranks when it returns anywhere.
-        if (Status status = collective ? one->file->drain() : one->file->write_through();
-            !status.ok())
-            return status;
+        if (Status status = one->file->write_through(); !status.ok()) return status;
         bool at_once = false;
         std::uint64_t bytes = 0;  // that all ranks together may have written: the same everywhere
         for (std::size_t i = 0; i < call.count; ++i)
@@ -141,6 +155,8 @@ herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
         for (std::size_t i = 0; i < count; ++i)
             if (const Status status = may_write(call.object(i), memory_types[i]); !status.ok())
                 return fail(status);
+        if (list.was_collective)
+            if (const Status status = keep_order(call); !status.ok()) return fail(status);
         const Status blocks = write_all_blocks(call, transfer, list.was_collective);
         NativeTransfer native(call);
         herr_t written = 0;

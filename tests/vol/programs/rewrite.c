@@ -1,4 +1,5 @@
-/* Goal: data written again: whole, in part of a chunk, across flushes and across reopening. */
+/* Goal: data written again: whole, in part of a chunk, across flushes and across reopening; by the
+ * ranks in turn, without a barrier of the program's own. */
 #include "check.h"
 
 enum { k_rows = 96, k_width = 64 };
@@ -78,6 +79,32 @@ static void run(const char* name, hid_t creation) {
     OK(H5Fclose(file));
 }
 
+/* Whole numbers, which are stored as they are: in each collective write another rank has all rows,
+ * and the last one wins. Every third write goes through the dataset opened anew. */
+static void take_turns(void) {
+    enum { k_turns = 60, k_values = 4096 };
+    hid_t file = create_file("rewrite_in_turn");
+    hsize_t dims[1] = {k_values};
+    hid_t dataset = make_dataset(file, "number", H5T_STD_I32LE, 1, dims, H5P_DEFAULT);
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    int values[k_values];
+    for (int turn = 0; turn < k_turns; ++turn) {
+        for (int i = 0; i < k_values; ++i) values[i] = turn;
+        hid_t space = OK(H5Dget_space(dataset));
+        if (turn % g_ranks != g_rank) OK(H5Sselect_none(space));
+        OK(H5Dwrite(dataset, H5T_NATIVE_INT, space, space, list, values));
+        OK(H5Sclose(space));
+        if (turn % 3 > 0) continue;
+        OK(H5Dclose(dataset));
+        dataset = OK(H5Dopen2(file, "number", H5P_DEFAULT));
+    }
+    OK(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, list, values));
+    for (int i = 0; i < k_values; ++i) CHECK(values[i] == k_turns - 1);
+    OK(H5Pclose(list));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hsize_t chunk[2] = {16, 32};
@@ -87,5 +114,6 @@ int main(int argc, char** argv) {
     OK(H5Pset_deflate(creation, 1));
     run("rewrite_deflated", creation);
     OK(H5Pclose(creation));
+    take_turns();
     return finish();
 }
