@@ -49,6 +49,32 @@ def words(x: float, y: float, text: str, class_: str = "", anchor: str | None = 
     return tag("text", escape(text), x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
+def mini_app(section: dict, y: float) -> str:
+    """What was run with the cosmology mini-app, as its runs' sections say it, and what of it is
+    emulated."""
+    scenario = section["scenario"]
+    text = (
+        f"cosmology mini-app, {scenario['ranks']} ranks, {scenario['grid']}³; file system "
+        f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated; medians and range "
+        f"of {section['repeats']} repeats"
+    )
+    return words(20, y, text, "soft")
+
+
+def range_bar(left: float, y: float, scale: float, row: dict, class_: str, note: str = "") -> str:
+    """A bar of row["overhead"] with the range of its repeats, and its number behind both."""
+    length = max(1.0, row["overhead"] * scale)
+    low, high = (left + max(0.0, row[k]) * scale for k in ("overhead_low", "overhead_high"))
+    text = f"{100 * row['overhead']:.1f} %{note}"
+    return "".join(
+        (
+            tag("rect", x=left, y=y + 2, width=length, height=14, class_=f"mark {class_}"),
+            line(low, y + 9, high, y + 9, "range"),
+            words(max(high, left + length) + 8, y + 13, text, "tick"),
+        )
+    )
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
     """A straight line."""
     return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=class_)

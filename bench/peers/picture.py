@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
 
-from svg import document, line, tag, words
+from svg import document, line, range_bar, tag, words
 
 NAMES = {
     "h5py": "h5py",
@@ -48,15 +48,8 @@ def picture(results: dict) -> str:
         for row in (r for r in rows if r["bandwidth_mb_s"] == bandwidth):
             ours = row["mode"].startswith("caesura")
             class_ = "ours" if ours else "other"
-            length = max(1.0, row["overhead"] * scale)
             parts.append(words(LEFT - 10, y + 13, NAMES[row["mode"]], f"{class_} name", "end"))
-            parts.append(
-                tag("rect", x=LEFT, y=y + 2, width=length, height=ROW - 8, class_=f"mark {class_}")
-            )
-            low, high = (LEFT + max(0.0, row[k]) * scale for k in ("overhead_low", "overhead_high"))
-            parts.append(line(low, y + 9, high, y + 9, "range"))
-            text = f"{100 * row['overhead']:.1f} %"
-            parts.append(words(max(high, LEFT + length) + 8, y + 13, text, "tick"))
+            parts.append(range_bar(LEFT, y, scale, row, class_))
             y += ROW
         y += 16
     parts.append(line(LEFT, TOP, LEFT, y - 12, "frame"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
 
-from svg import Axis, document, line, mark, polyline, spread_out, tag, words
+from svg import Axis, document, line, mark, mini_app, polyline, range_bar, spread_out, tag, words
 
 NAMES = {
     "sync": ("HDF5, collective", "other", "square"),
@@ -27,17 +27,9 @@ TITLES = {
 def picture(name: str, section: dict) -> str:
     """One figure; the file system and the device are emulated and the picture says so."""
     title, axis = TITLES[name]
-    scenario = section["scenario"]
     head = [
         words(20, 30, title, "heading"),
-        words(
-            20,
-            50,
-            f"cosmology mini-app, {scenario['ranks']} ranks, {scenario['grid']}³; file system "
-            f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated; medians and range "
-            f"of {section['repeats']} repeats",
-            "soft",
-        ),
+        mini_app(section, 50),
         words(20, 67, f"S0, figure {name}: {section['paper_says']}", "soft"),
     ]
     body, height = (_bars if name in ("9", "10") else _lines)(section["rows"], axis)
@@ -96,14 +88,9 @@ def _bars(rows: list[dict], _title: str) -> tuple[list[str], float]:
             parts.append(words(20, y + 12, group, "panel"))
             y += 20
         label, class_, _ = NAMES[row["mode"]]
-        length = max(1.0, row["overhead"] * scale)
         parts.append(words(left - 10, y + 13, label, f"{class_} name", "end"))
-        parts.append(tag("rect", x=left, y=y + 2, width=length, height=14, class_=f"mark {class_}"))
-        low, high = (left + max(0.0, row[k]) * scale for k in ("overhead_low", "overhead_high"))
-        parts.append(line(low, y + 9, high, y + 9, "range"))
-        text = f"{100 * row['overhead']:.1f} %"
-        if row.get("actual_off_planned") is not None:
-            text += f"   (iterations {100 * row['actual_off_planned']:.1f} % off the plan)"
-        parts.append(words(max(high, left + length) + 8, y + 13, text, "tick"))
+        off = row.get("actual_off_planned")
+        note = "" if off is None else f"   (iterations {100 * off:.1f} % off the plan)"
+        parts.append(range_bar(left, y, scale, row, class_, note))
         y += 22
     return parts, y + 14

@@ -7,7 +7,7 @@ each durability and natively.
 The application is plain parallel h5py: it computes, writes a file of its fields, computes again.
 Each mode is a run of its own; runs of all modes take turns. Printed: medians over all dumps but the
 first of a run, of the slowest rank, and the smallest and largest of them. The file system is this
-machine's own, and no bandwidth is emulated. JSON in out/bench/vol_closing.json.
+machine's own, and no bandwidth is emulated. Results go to out/bench/vol.json.
 """
 
 from __future__ import annotations
@@ -22,8 +22,12 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-OUT = Path(os.environ.get("CAESURA_OUT", ROOT / "out")) / "bench"
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from plain import MPI, connector_variables  # noqa: E402
+
 MODES = ("native", "complete", "durable", "close")
 
 
@@ -66,17 +70,14 @@ def run(options: argparse.Namespace, mode: str, where: Path) -> list[list[float]
     where.mkdir()
     config = where / "run.toml"
     config.write_text(f'bound = 1e-3\ndurability = "{mode}"\nreport = "{where}/report.json"\n')
-    variables = {
-        "HDF5_PLUGIN_PATH": f"{options.build}/vol:{options.build}/filter",
-        "HDF5_VOL_CONNECTOR": f"caesura config={config}",
-        "CAESURA_VOL_CAPTURE": "1",
-    }
-    exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
-    command = ["mpirun", "-n", str(options.ranks), *(exports if mode != "native" else [])]
+    command = ["mpirun", "-n", str(options.ranks), "env", "-u", "HDF5_VOL_CONNECTOR"]
+    command += connector_variables(options.build, config) if mode != "native" else []
     command += [str(options.python), __file__, "--application", "--out", str(where)]
     for name in ("cells", "fields", "dumps", "compute_s"):
         command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
+    )
     if answer.returncode != 0:
         sys.exit(f"{mode}: {answer.stderr[-2000:]}")
     if mode != "native":
@@ -106,6 +107,7 @@ def main() -> None:
         return application(options)
     sys.path.insert(0, str(ROOT / "tools"))
     import parallel_python
+    from results import save  # not of the application's interpreter
 
     options.python = parallel_python.there()
     if options.python is None:
@@ -124,9 +126,8 @@ def main() -> None:
             median = statistics.median(values)
             columns.append(f"{median:.3f} ({min(values):.3f}-{max(values):.3f})")
         print(f"{mode:10} {columns[0]:>22} {columns[1]:>22}")
-    OUT.mkdir(parents=True, exist_ok=True)
     settings = {name: getattr(options, name) for name in ("cells", "fields", "ranks", "compute_s")}
-    (OUT / "vol_closing.json").write_text(json.dumps({"settings": settings, "seconds": seconds}))
+    print(save("closing", {"settings": settings, "seconds": seconds}))
     return None
 
 

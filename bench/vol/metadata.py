@@ -21,18 +21,11 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
 from caesura.demo.runner import find_build, find_programs  # noqa: E402
-from plain import configuration, connector_variables, differences, program  # noqa: E402
+from plain import MPI, configuration, connector_variables, differences, program  # noqa: E402
 from results import OUT, save  # noqa: E402
 
 MODES = ("native", "native_collective", "connector")
 TIMES = ("create_s", "write_s", "close_s", "total_s")
-MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-}
 
 
 class Bench:

@@ -30,7 +30,7 @@ from caesura.demo.runner import Programs, Run, Runner, find_build, find_programs
 from caesura.demo.scenario import Scenario  # noqa: E402
 from plain import PLAIN, configuration, connector_variables, differences, program  # noqa: E402
 from results import OUT, save  # noqa: E402
-from svg import document, line, tag, words  # noqa: E402
+from svg import document, mini_app, range_bar, tag, words  # noqa: E402
 
 MODES = ("caesura", "connector", "native")
 NAMES = {
@@ -137,29 +137,16 @@ def verdict(rows: list[dict]) -> dict:
 
 def picture(section: dict) -> str:
     """A bar a mode."""
-    scenario = section["scenario"]
     parts = [
         words(20, 30, "What output adds to computing alone, for an application of HDF5", "heading"),
-        words(
-            20,
-            50,
-            f"cosmology mini-app, {scenario['ranks']} ranks, {scenario['grid']}³; file system "
-            f"({scenario['bandwidth'] / 1e6:.0f} MB/s) and device time emulated; medians and range "
-            f"of {section['repeats']} repeats",
-            "soft",
-        ),
+        mini_app(section, 50),
     ]
     left, y = 190.0, 72.0
     scale = 440 / max(0.05, *(row["overhead_high"] for row in section["rows"]))
     for row in section["rows"]:
         label, class_ = NAMES[row["mode"]]
-        length = max(1.0, row["overhead"] * scale)
         parts.append(words(left - 10, y + 13, label, f"{class_} name", "end"))
-        parts.append(tag("rect", x=left, y=y + 2, width=length, height=14, class_=f"mark {class_}"))
-        low, high = (left + max(0.0, row[k]) * scale for k in ("overhead_low", "overhead_high"))
-        parts.append(line(low, y + 9, high, y + 9, "range"))
-        text = f"{100 * row['overhead']:.1f} %"
-        parts.append(words(max(high, left + length) + 8, y + 13, text, "tick"))
+        parts.append(range_bar(left, y, scale, row, class_))
         y += 24
     style = tag("style", ".range { stroke: var(--ink); stroke-width: 1.3; }")
     return document(760, y + 14, style, *parts)

@@ -12,6 +12,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+# What Open MPI needs as root, in a container, on few cores; the user's own goes first.
+MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
 # Modes of running a program of plain HDF5.
 PLAIN = ("native", "connector")
 
