@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -20,11 +19,8 @@ from pathlib import Path
 import hdf5
 import machine
 import parallel_python
+import sanitizers
 from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
-
-SANITIZERS = ("address", "thread")
-# With MPI and the VOL connector; only what runs under the connector is built in these.
-VOL_SANITIZERS = tuple(f"{name}-vol" for name in SANITIZERS)
 
 
 def build_dir(sanitize: str = "") -> Path:
@@ -59,15 +55,8 @@ def environment(sanitize: str = "") -> dict[str, str]:
         env.setdefault(name, value)
     if data := data_dir():
         env["CAESURA_DATA"] = str(data)
-    if sanitize == "address":
-        env.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=1:strict_string_checks=1")
-        env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
-    elif sanitize == "thread":
-        env.setdefault("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1")
-    elif sanitize == "address-vol":  # MPI and HDF5 are not instrumented, and MPI leaks
-        env.setdefault("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
-    elif sanitize == "thread-vol":
-        env.setdefault("TSAN_OPTIONS", "halt_on_error=1:ignore_noninstrumented_modules=1")
+    for name, value in sanitizers.environment(sanitize).items():
+        env.setdefault(name, value)
     if not sanitize:
         plugins = machine.ask_python("import hdf5plugin; print(hdf5plugin.PLUGINS_PATH)")
         earlier = [env["HDF5_PLUGIN_PATH"]] if env.get("HDF5_PLUGIN_PATH") else []
@@ -93,21 +82,10 @@ def setup() -> None:
 def cmake_arguments(sanitize: str) -> list[str]:
     """What distinguishes this build tree from a bare `cmake -S . -B build`."""
     arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
-    if sanitize in VOL_SANITIZERS:
-        return [
-            *arguments,
-            f"-DCAESURA_SANITIZE={sanitize.removesuffix('-vol')}",
-            "-DCAESURA_MPI=ON",
-            f"-DHDF5_VOL_ROOT={hdf5.ensure() or ''}",
-        ]
+    if sanitize in sanitizers.ROOMS:
+        return arguments + sanitizers.of_rooms(sanitize)
     if sanitize:
-        # MPI and CPython are not built with sanitizers: their reports would drown ours.
-        return [
-            *arguments,
-            f"-DCAESURA_SANITIZE={sanitize}",
-            "-DCAESURA_MPI=OFF",
-            "-DCAESURA_PYTHON=OFF",
-        ]
+        return arguments + sanitizers.of_vol(sanitize, hdf5.ensure(), build_dir() / "plugins")
     nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
     arguments += ["-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
     return [*arguments, f"-DHDF5_VOL_ROOT={hdf5.ensure() or ''}"]
@@ -156,6 +134,12 @@ def build(sanitize: str = "", target: str = "all") -> None:
 # ----------------------------------------------------------------------------------- the commands
 
 
+def build_under_connector(sanitize: str) -> None:
+    """What runs under the connector, and the filter with which stock tools read its files."""
+    build(target="h5caesura")
+    build(sanitize, sanitizers.VOL_TARGET)
+
+
 def tests_ask_for(variable: str) -> bool:
     """Whether a test names the variable that leads to an environment of its own."""
     return any(
@@ -169,7 +153,11 @@ def test(options: argparse.Namespace) -> int:
     """Build and run ctest; its own closing line is the last thing printed."""
     if os.environ.get("CI") and not options.sanitize:
         machine.ensure_cross_packages()
-    build(options.sanitize)
+    if options.sanitize in sanitizers.VOL:
+        build_under_connector(options.sanitize)
+        options.filter = options.filter or sanitizers.VOL_TESTS
+    else:
+        build(options.sanitize)
     if not options.sanitize and not options.filter and tests_ask_for("CAESURA_READERS_PYTHON"):
         machine.ensure_readers()
     if not options.sanitize and tests_ask_for("CAESURA_PARALLEL_PYTHON"):
@@ -190,19 +178,8 @@ def test(options: argparse.Namespace) -> int:
     ]
     if options.filter:
         command += ["-R", options.filter]
-    if options.sanitize == "thread" and can_fix_addresses():
-        command = [*fixed_addresses(), *command]
+    command = [*sanitizers.launcher(options.sanitize), *command]
     return run_open("tests", command, log=f"test-{tree.name}", env=environment(options.sanitize))
-
-
-def fixed_addresses() -> list[str]:
-    """GCC 12's thread sanitizer refuses the address layouts of newer kernels' randomisation."""
-    return ["setarch", platform.machine(), "-R"]
-
-
-def can_fix_addresses() -> bool:
-    """Containers may forbid personality(2); then the sanitizer takes its chances."""
-    return subprocess.run([*fixed_addresses(), "true"], capture_output=True).returncode == 0
 
 
 def source_files(suffixes: tuple[str, ...]) -> list[Path]:
@@ -449,10 +426,11 @@ def torture(options: argparse.Namespace) -> int:
     root = hdf5.ensure()
     if root is None:
         fail("There is no parallel HDF5 for the VOL connector.")
-    build()
     sanitize = f"{options.sanitize}-vol" if options.sanitize else ""
     if sanitize:
-        build(sanitize, "vol_programs")
+        build_under_connector(sanitize)
+    else:
+        build()
     tree, place = build_dir(sanitize), Path("tests", "vol")
     common = ["--runs", str(options.runs), "--connector", str(tree / "vol")]
     # Stock tools load it too, and they are not instrumented.
@@ -461,8 +439,7 @@ def torture(options: argparse.Namespace) -> int:
     def run(script: str, program: str, *more: str) -> int:
         command = [str(machine.VENV_PYTHON), str(place / f"{script}.py"), *common, *more]
         command += ["--program", str(tree / place / f"vol_{program}"), "--out", str(OUT / script)]
-        if options.sanitize == "thread" and can_fix_addresses():
-            command = [*fixed_addresses(), *command]
+        command = [*sanitizers.launcher(sanitize), *command]
         return run_open(script, command, log=script, env=environment(sanitize))
 
     delays, h5diff = tree / place / "libvol_delays.so", root / "bin" / "h5diff"
@@ -472,7 +449,7 @@ def torture(options: argparse.Namespace) -> int:
 
 def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
-    places = [build_dir(), *(build_dir(s) for s in SANITIZERS + VOL_SANITIZERS), OUT]
+    places = [build_dir(), *(build_dir(s) for s in sanitizers.EVERY), OUT]
     if options.all:
         places += [machine.VENV, machine.READERS, machine.BENCH]
     for place in places:
@@ -500,9 +477,9 @@ def parser() -> argparse.ArgumentParser:
 
     add("setup", only(setup), "install system packages and the Python environment")
     which = add("build", lambda o: build(o.sanitize) or 0, "set up and compile")
-    which.add_argument("--sanitize", choices=SANITIZERS, default="")
+    which.add_argument("--sanitize", choices=sanitizers.EVERY, default="")
     which = add("test", test, "build and run every test")
-    which.add_argument("--sanitize", choices=SANITIZERS, default="")
+    which.add_argument("--sanitize", choices=sanitizers.EVERY, default="")
     which.add_argument("--filter", metavar="REGEX", help="only tests whose name matches")
     add("lint", lint, "style rules, clang-format, ruff")
     add("format", format_sources, "rewrite the sources in the house style")
@@ -530,7 +507,7 @@ def parser() -> argparse.ArgumentParser:
         "arguments go to tests/vol/torture.py and killed.py",
     )
     which.add_argument("--runs", type=int, default=100)
-    which.add_argument("--sanitize", choices=SANITIZERS, default="")
+    which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")
     return top

@@ -1,0 +1,77 @@
+"""Build trees with sanitizers: how they are configured, and the environment in which they run.
+
+    address, thread           everything but MPI and Python, whose own reports would drown ours
+    address-vol, thread-vol   what runs under the VOL connector, with MPI and parallel HDF5
+
+Invariants:
+  - MPI and HDF5 are not instrumented: what they do to memory is not seen.
+  - A finding ends the process with a status of its own (66 of the thread sanitizer), which mpirun
+    hands on, so that the test fails. No finding is suppressed.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+ROOMS = ("address", "thread")
+VOL = tuple(f"{name}-vol" for name in ROOMS)
+EVERY = ROOMS + VOL
+# All that runs under the connector, and the tests of it.
+VOL_TARGET, VOL_TESTS = "vol_programs", "^vol[._]"
+
+
+def of_rooms(sanitize: str) -> list[str]:
+    """What CMake is told."""
+    return [f"-DCAESURA_SANITIZE={sanitize}", "-DCAESURA_MPI=OFF", "-DCAESURA_PYTHON=OFF"]
+
+
+def of_vol(sanitize: str, parallel_hdf5: Path | None, stock_filters: Path) -> list[str]:
+    """What CMake is told. Stock tools are not instrumented and load `stock_filters`."""
+    return [
+        f"-DCAESURA_SANITIZE={sanitize.removesuffix('-vol')}",
+        "-DCAESURA_MPI=ON",
+        f"-DHDF5_VOL_ROOT={parallel_hdf5 or ''}",
+        f"-DCAESURA_STOCK_FILTERS={stock_filters}",
+        # The codec's kernels for one instruction set: its own tests look at the others, and
+        # compiling them takes longer than all the rest.
+        "-DCMAKE_CXX_FLAGS=-DHWY_COMPILE_ONLY_STATIC",
+        # A third of the time that -O2 -g takes to compile, and its files are small.
+        "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-Og -g1 -DNDEBUG",
+    ]
+
+
+def environment(sanitize: str) -> dict[str, str]:
+    """The sanitizers' options, as variables."""
+    capture = {"CAESURA_VOL_CAPTURE": "1"}
+    return {
+        "": {},
+        "address": {
+            "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+        },
+        "thread": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
+        # MPI leaks. libvol_delays.so is preloaded, and so comes before the sanitizer's library.
+        "address-vol": capture
+        | {
+            "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
+            "UBSAN_OPTIONS": "print_stacktrace=1",
+        },
+        "thread-vol": capture
+        | {
+            "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:"
+            "ignore_noninstrumented_modules=1"
+        },
+    }[sanitize]
+
+
+def launcher(sanitize: str) -> list[str]:
+    """What a command is started with. GCC 12's thread sanitizer refuses the address layouts of
+    newer kernels' randomisation. Containers may forbid personality(2): then it takes its chances.
+    """
+    if not sanitize.startswith("thread"):
+        return []
+    command = ["setarch", platform.machine(), "-R"]
+    allowed = subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    return command if allowed else []
