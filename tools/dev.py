@@ -370,7 +370,10 @@ def bench_vol(_: list[str]) -> int:
     """Applications of plain HDF5, alone and under the VOL connector: bench/vol."""
     build()
     code = 0
-    for script in ("overhead", "metadata"):
+    scripts = ["overhead", "metadata"]
+    if parallel_python.there():
+        scripts.append("closing")
+    for script in scripts:
         command = [str(machine.VENV_PYTHON), str(Path("bench", "vol", f"{script}.py"))]
         code |= run_open(f"vol: {script}", command, log=f"vol-{script}", env=environment())
     return code

@@ -105,13 +105,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.application:
         return application(options)
-    sys.path.insert(0, str(ROOT / "tools"))
-    import parallel_python
     from results import save  # not of the application's interpreter
 
-    options.python = parallel_python.there()
-    if options.python is None:
-        sys.exit("there is no Python with parallel h5py: run tools/parallel_python.py")
+    options.python = os.environ.get("CAESURA_PARALLEL_PYTHON")
+    if not options.python:
+        sys.exit(
+            "CAESURA_PARALLEL_PYTHON names no Python with parallel h5py: run tools/dev.py bench vol"
+        )
     options.build = options.build.resolve()
     seconds: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
     with tempfile.TemporaryDirectory() as scratch:
