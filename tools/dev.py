@@ -370,10 +370,7 @@ def bench_vol(_: list[str]) -> int:
     """Applications of plain HDF5, alone and under the VOL connector: bench/vol."""
     build()
     code = 0
-    scripts = ["overhead", "metadata"]
-    if parallel_python.there():
-        scripts.append("closing")
-    for script in scripts:
+    for script in ("overhead", "metadata"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "vol", f"{script}.py"))]
         code |= run_open(f"vol: {script}", command, log=f"vol-{script}", env=environment())
     return code

@@ -109,9 +109,7 @@ def main() -> None:
 
     options.python = os.environ.get("CAESURA_PARALLEL_PYTHON")
     if not options.python:
-        sys.exit(
-            "CAESURA_PARALLEL_PYTHON names no Python with parallel h5py: run tools/dev.py bench vol"
-        )
+        sys.exit("CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")
     options.build = options.build.resolve()
     seconds: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
     with tempfile.TemporaryDirectory() as scratch:
