@@ -41,6 +41,9 @@ std::shared_ptr<writer::Experience> experience_of(const Ranks& members, const Co
 /// After MPI_Finalize nothing can be agreed on any more. HDF5 closes itself before (trap 4), from
 /// its own callback on MPI_COMM_SELF, and what is pending is completed before that.
 Status can_communicate(const Communicator& communicator, const std::string& name) {
+    if (is_forked())
+        return {StatusCode::cancelled,
+                fmt::format("{}: this process was forked after the file was opened", name)};
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized == 0 || communicator.size() == 1) return {};

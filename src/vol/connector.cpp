@@ -46,7 +46,8 @@ herr_t initialize(hid_t) {
 /// Our statics outlive the library, which may be opened again: no identifier may stay in them.
 /// Something can be pending only where the application gives the connector up while HDF5 goes on.
 herr_t terminate() {
-    return guarded([] {
+    return guarded([]() -> herr_t {
+        if (is_forked()) return 0;
         const KeepErrors keep;  // a configuration that was refused ends here, with its reason
         pending_files::complete_all();
         pending_files::show_errors();

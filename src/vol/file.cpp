@@ -8,6 +8,7 @@
 #include "vol/native_dataset.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
+#include "vol/shutdown.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -226,6 +227,7 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
     return guarded([&] {
         Object& closed = object_of(object);
         const std::shared_ptr<CapturedFile> file = closed.file;
+        if (file != nullptr && is_forked()) return 0;
         if (file == nullptr || !closed.is_use_of_file)
             return Closes<H5VLfile_close>::call(object, transfer, request_slot);
         if (file->uses() == 1 && file->is_mounted())

@@ -2,6 +2,7 @@
 
 #include <H5public.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -13,6 +14,7 @@ namespace {
 bool g_library_ends = false, g_told_by_library = false;
 bool g_mpi_ends = false, g_told_by_mpi = false;
 bool g_process_ends = false, g_told_by_process = false;
+pid_t g_process = 0;
 
 int at_finalize(MPI_Comm, int, void*, void*) {
     g_mpi_ends = true;
@@ -26,6 +28,7 @@ int at_finalize(MPI_Comm, int, void*, void*) {
 void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
+    if (is_forked()) return;
     if (g_process_ends && !g_mpi_ends)
         pending_files::give_up("the program ended without MPI_Finalize and without H5close");
     else
@@ -55,6 +58,11 @@ bool may_put_off() {
     return g_told_by_mpi && g_told_by_library && g_told_by_process;
 }
 
-void library_begins() { g_library_ends = false; }
+void library_begins() {
+    g_library_ends = false;
+    g_process = getpid();
+}
+
+bool is_forked() { return getpid() != g_process; }
 
 }  // namespace caesura::vol

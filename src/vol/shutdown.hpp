@@ -14,5 +14,8 @@ namespace caesura::vol {
 bool may_put_off();
 /// HDF5 has loaded the connector: it may have closed and been opened again.
 void library_begins();
+/// A child that was forked since has copies of our files, and neither lanes nor MPI: it leaves them
+/// to its parent. HDF5 closes them in its exit().
+bool is_forked();
 
 }  // namespace caesura::vol
