@@ -52,6 +52,7 @@ PUBLIC_ROOM = {
     "times.hpp": "predict",
     "together.hpp": "plan",
     "horizon.hpp": "plan",
+    "checkpointer.hpp": "checkpoint",
     "who.hpp": "plan",
 }
 # Tests that hold private parts of two rooms against each other: of run and simulate, and of writer

@@ -1,8 +1,9 @@
 // A device that holds an application's data, and a link from it to the host: what the executor of
 // checkpoint plans needs from a GPU, and nothing else.
 //
-// Two queues: work (copies inside the device, compressions) in the order in which it is given, and
-// the link, one transfer after the other. A transfer begins when the work given before it is done.
+// Three queues: work (copies inside the device, compressions) in the order in which it is given,
+// and the link's two directions, in each one transfer after the other. A transfer begins when the
+// work given before it is done; work does not wait for transfers: wait() for them first.
 //
 // EmulatedDevice is one in host memory. It really copies and compresses, with our own lossless
 // codec, and its clock is virtual: every step takes the time that a model says. So the same
@@ -22,7 +23,7 @@
 
 namespace caesura::device {
 
-/// A transfer that was given to the link: done when it and all before it are.
+/// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
 
 /// Errors of all calls, beside those named: io (the device refuses), internal (a bug of ours).
@@ -39,7 +40,8 @@ class Device {
     /// a transfer still reads it).
     virtual Status release(std::byte* memory) = 0;
 
-    /// Inside the device. Errors: invalid_argument (memory of the target not allocated here).
+    /// Inside the device. Errors: invalid_argument (neither side allocated here: one may be the
+    /// application's).
     virtual Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
     /// Compress pieces one after the other into a parcel (device/parcel.hpp); waits until it is
     /// done.
@@ -47,6 +49,12 @@ class Device {
     /// @return how many bytes it has.
     virtual Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
                                            std::span<std::byte> parcel) = 0;
+    /// One piece of a parcel that lies in the device; waits until it is done.
+    /// @param piece  of the device or the application, as large as the piece was.
+    /// Errors: corrupt, insufficient_data (the parcel is damaged); invalid_argument (no such
+    /// piece).
+    virtual Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
+                              std::span<std::byte> piece) = 0;
     /// The most bytes that so many pieces, together of so many bytes, can come to.
     virtual std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const = 0;
 
@@ -54,6 +62,8 @@ class Device {
     /// @param host  filled when it is done; must live until then.
     /// @param from  as many bytes of the device; kept until then.
     virtual Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) = 0;
+    /// The other way. The host's bytes must stay until it is done, the device's be kept.
+    virtual Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) = 0;
     virtual Result<bool> is_done(Transfer transfer) = 0;
     virtual Status wait(Transfer transfer) = 0;
 };
@@ -61,10 +71,12 @@ class Device {
 /// What an emulated device's times are made of.
 struct EmulatedMachine {
     std::uint64_t memory_bytes = 0;
-    double link_bytes_per_s = 0.0;
+    double link_bytes_per_s = 0.0;  ///< in each direction
     double copy_bytes_per_s = 0.0;  ///< inside the device
     /// Seconds to compress so many bytes at once.
     std::function<double(double bytes)> compress_s;
+    /// Likewise to decompress to so many; empty: as long as compressing them.
+    std::function<double(double bytes)> decompress_s;
 };
 
 class EmulatedDevice : public Device {
@@ -78,8 +90,11 @@ class EmulatedDevice : public Device {
     Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
     Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
                                    std::span<std::byte> parcel) override;
+    Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
+                      std::span<std::byte> piece) override;
     std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override;
     Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) override;
+    Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) override;
     Result<bool> is_done(Transfer transfer) override;
     Status wait(Transfer transfer) override;
 
@@ -93,19 +108,27 @@ class EmulatedDevice : public Device {
     struct OnLink {
         Transfer transfer = 0;
         double end_s = 0.0;
-        std::span<std::byte> host;
+        std::byte* to = nullptr;
         const std::byte* from = nullptr;
+        std::uint64_t bytes = 0;
+    };
+    /// One direction. Data arrive with the end of a transfer, not before.
+    struct Link {
+        double free_s = 0.0;
+        std::deque<OnLink> transfers;
+        std::uint64_t given = 0, done = 0;  ///< counted from 1
     };
     explicit EmulatedDevice(EmulatedMachine machine) : machine_(std::move(machine)) {}
     void pass(double seconds);
     bool is_inside(const std::byte* memory, std::uint64_t bytes) const;
+    Transfer give(std::size_t direction, std::byte* to, const std::byte* from, std::uint64_t bytes);
+    Result<Link*> link_of(Transfer transfer);
 
     EmulatedMachine machine_;
-    double now_s_ = 0.0, link_free_s_ = 0.0;
+    double now_s_ = 0.0;
     std::unordered_map<std::byte*, std::vector<std::byte>> memory_;
     std::uint64_t allocated_bytes_ = 0;
-    std::deque<OnLink> on_link_;  ///< data arrive with the end of a transfer, not before
-    Transfer given_ = 0, done_ = 0;
+    std::array<Link, 2> links_;  ///< to the host, to the device; a transfer is 2 n + direction
 };
 
 }  // namespace caesura::device

@@ -200,6 +200,7 @@ Status Executor::finish() {
             return sticky(status);
         if (Status status = arrive_oldest(); !status.ok()) return sticky(status);
     }
+    left_s_ = device_.now_s();
     return {};
 }
 

@@ -68,6 +68,8 @@ class Executor {
     /// compressed before it, or else after it, or else as expected.
     plan::CheckpointProfile recorded() const;
     const device::Pool& pool() const { return pool_; }
+    /// Between the calls above, when nothing is held or queued, somebody else may use what is free.
+    device::Pool& pool() { return pool_; }
 
   private:
     struct Queued {

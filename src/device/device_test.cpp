@@ -11,7 +11,7 @@ namespace {
 
 EmulatedDevice emulated(std::uint64_t memory_bytes = 1 << 20) {
     auto device = EmulatedDevice::create(
-        {memory_bytes, 1000.0, 1e6, [](double bytes) { return 0.5 + bytes / 1e5; }});
+        {memory_bytes, 1000.0, 1e6, [](double bytes) { return 0.5 + bytes / 1e5; }, {}});
     return *std::move(device);
 }
 
@@ -33,6 +33,21 @@ TEST(Emulated, data_arrive_when_the_model_says_and_not_before) {
     ASSERT_TRUE(device.wait(two).ok());
     EXPECT_DOUBLE_EQ(device.now_s(), 500.0 / 1e6 + 0.75);
     EXPECT_EQ(second[249], std::byte{7});
+}
+
+TEST(Emulated, the_two_directions_of_the_link_do_not_wait_for_each_other) {
+    EmulatedDevice device = emulated();
+    std::byte* const memory = *device.allocate(500);
+    std::byte* const other = *device.allocate(500);
+    std::vector<std::byte> out(500, std::byte{1});
+    const std::vector<std::byte> in(500, std::byte{7});
+    const Transfer leaves = *device.to_host(out, memory), comes = *device.to_device(other, in);
+    EXPECT_FALSE(device.release(other).ok());
+    ASSERT_TRUE(device.wait(comes).ok());
+    EXPECT_DOUBLE_EQ(device.now_s(), 0.5);
+    EXPECT_TRUE(*device.is_done(leaves));
+    EXPECT_EQ(other[499], std::byte{7});
+    EXPECT_EQ(out[0], std::byte{0});
 }
 
 TEST(Emulated, compressing_really_compresses_and_takes_what_the_curve_says) {
@@ -61,9 +76,10 @@ TEST(Emulated, mistakes_in_its_use_are_errors) {
     ASSERT_TRUE(device.wait(transfer).ok());
     EXPECT_TRUE(device.release(memory).ok());
     EXPECT_FALSE(device.release(memory).ok());
-    EXPECT_FALSE(device.wait(transfer + 1).ok());
+    EXPECT_FALSE(device.wait(transfer + 2).ok());
+    EXPECT_FALSE(device.to_device(host.data(), host).ok());
     EXPECT_FALSE(device.copy(host.data(), host.data(), 1).ok());
-    EXPECT_FALSE(EmulatedDevice::create({1, 0.0, 1.0, [](double) { return 0.0; }}).ok());
+    EXPECT_FALSE(EmulatedDevice::create({1, 0.0, 1.0, [](double) { return 0.0; }, {}}).ok());
     EXPECT_EQ(device.allocated_bytes(), 0u);
 }
 

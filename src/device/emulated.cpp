@@ -25,12 +25,13 @@ Result<EmulatedDevice> EmulatedDevice::create(EmulatedMachine machine) {
 
 void EmulatedDevice::pass(double seconds) {
     now_s_ += seconds;
-    while (!on_link_.empty() && on_link_.front().end_s <= now_s_) {
-        const OnLink& done = on_link_.front();
-        std::memcpy(done.host.data(), done.from, done.host.size());
-        done_ = done.transfer;
-        on_link_.pop_front();
-    }
+    for (Link& link : links_)
+        while (!link.transfers.empty() && link.transfers.front().end_s <= now_s_) {
+            const OnLink& done = link.transfers.front();
+            std::memcpy(done.to, done.from, done.bytes);
+            link.transfers.pop_front();
+            ++link.done;
+        }
 }
 
 bool EmulatedDevice::is_inside(const std::byte* memory, std::uint64_t bytes) const {
@@ -56,17 +57,20 @@ Status EmulatedDevice::release(std::byte* memory) {
     const auto found = memory_.find(memory);
     if (found == memory_.end()) return bad("memory that was not allocated in this device");
     const std::size_t bytes = found->second.size();
-    for (const OnLink& transfer : on_link_)
-        if (transfer.from >= memory && transfer.from < memory + bytes)
-            return bad(fmt::format("{} bytes are given back while transfer {} reads them", bytes,
-                                   transfer.transfer));
+    const auto is_here = [&](const std::byte* at) { return at >= memory && at < memory + bytes; };
+    for (const Link& link : links_)
+        for (const OnLink& transfer : link.transfers)
+            if (is_here(transfer.from) || is_here(transfer.to))
+                return bad(fmt::format("{} bytes are given back while transfer {} needs them",
+                                       bytes, transfer.transfer));
     allocated_bytes_ -= bytes;
     memory_.erase(found);
     return {};
 }
 
 Status EmulatedDevice::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
-    if (!is_inside(to, bytes)) return bad(fmt::format("a copy of {} bytes out of bounds", bytes));
+    if (!is_inside(to, bytes) && !is_inside(from, bytes))
+        return bad(fmt::format("a copy of {} bytes out of bounds", bytes));
     std::memcpy(to, from, bytes);
     pass(static_cast<double>(bytes) / machine_.copy_bytes_per_s);
     return {};
@@ -86,29 +90,54 @@ std::uint64_t EmulatedDevice::parcel_bytes(std::uint64_t pieces, std::uint64_t b
     return parcel_bytes_at_most(pieces, bytes);
 }
 
+Status EmulatedDevice::decompress(std::span<const std::byte> parcel, std::uint64_t index,
+                                  std::span<std::byte> piece) {
+    if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
+    Status status = unpack(parcel, index, piece);
+    const auto& seconds = machine_.decompress_s ? machine_.decompress_s : machine_.compress_s;
+    if (status.ok()) pass(seconds(static_cast<double>(piece.size())));
+    return status;
+}
+
+Transfer EmulatedDevice::give(std::size_t direction, std::byte* to, const std::byte* from,
+                              std::uint64_t bytes) {
+    Link& link = links_[direction];
+    link.free_s =
+        std::max(link.free_s, now_s_) + static_cast<double>(bytes) / machine_.link_bytes_per_s;
+    const Transfer transfer = 2 * ++link.given + direction;
+    link.transfers.push_back({transfer, link.free_s, to, from, bytes});
+    return transfer;
+}
+
 Result<Transfer> EmulatedDevice::to_host(std::span<std::byte> host, const std::byte* from) {
     if (!is_inside(from, host.size())) return bad("a transfer from outside the device");
-    link_free_s_ = std::max(link_free_s_, now_s_) +
-                   static_cast<double>(host.size()) / machine_.link_bytes_per_s;
-    on_link_.push_back({++given_, link_free_s_, host, from});
-    return given_;
+    return give(0, host.data(), from, host.size());
+}
+
+Result<Transfer> EmulatedDevice::to_device(std::byte* to, std::span<const std::byte> host) {
+    if (!is_inside(to, host.size())) return bad("a transfer to outside the device");
+    return give(1, to, host.data(), host.size());
+}
+
+Result<EmulatedDevice::Link*> EmulatedDevice::link_of(Transfer transfer) {
+    Link& link = links_[transfer % 2];
+    if (transfer < 2 || transfer / 2 > link.given)
+        return bad(fmt::format("no transfer {}", transfer));
+    return &link;
 }
 
 Result<bool> EmulatedDevice::is_done(Transfer transfer) {
-    if (transfer == 0 || transfer > given_) return bad(fmt::format("no transfer {}", transfer));
+    const Result<Link*> link = link_of(transfer);
+    if (!link.ok()) return link.status();
     pass(0.0);
-    return transfer <= done_;
+    return transfer / 2 <= (*link)->done;
 }
 
 Status EmulatedDevice::wait(Transfer transfer) {
-    if (transfer == 0 || transfer > given_) return bad(fmt::format("no transfer {}", transfer));
-    const auto found = std::find_if(on_link_.begin(), on_link_.end(), [&](const OnLink& on_link) {
-        return on_link.transfer == transfer;
-    });
-    if (found == on_link_.end()) return {};
-    const double end_s = found->end_s;
-    // Not by adding the difference, which may round to less.
-    now_s_ = std::max(now_s_, end_s);
+    const Result<Link*> link = link_of(transfer);
+    if (!link.ok()) return link.status();
+    for (const OnLink& on_link : (*link)->transfers)
+        if (on_link.transfer == transfer) now_s_ = std::max(now_s_, on_link.end_s);
     pass(0.0);
     return {};
 }

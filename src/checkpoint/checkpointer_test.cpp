@@ -1,0 +1,131 @@
+#include "caesura/checkpointer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "checkpoint/small_machine.hpp"
+
+namespace caesura {
+namespace {
+
+using checkpoint::device_of;
+using checkpoint::small_machine;
+using checkpoint::synthetic;
+
+constexpr unsigned k_seed = 63;
+
+/// An application that makes checkpoints and remembers what they were.
+struct Application {
+    Application(const plan::CheckpointProfile& expected, unsigned seed)
+        : random(seed), device(device_of(expected)), bytes(expected.checkpoint_bytes) {
+        auto created = Checkpointer::create(device, expected);
+        EXPECT_TRUE(created.ok()) << created.status().message();
+        if (created.ok()) checkpointer = *std::move(created);
+    }
+    void make(std::uint64_t id, double interval_s, double ratio) {
+        device.work(interval_s);
+        made[id] = synthetic(random, bytes, ratio);
+        const Status status = checkpointer->checkpoint(id, made[id].data());
+        ASSERT_TRUE(status.ok()) << status.message();
+    }
+    void expect_back(std::uint64_t id) {
+        std::vector<std::byte> data(bytes, std::byte{9});
+        const Status status = checkpointer->restore(id, data.data());
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(data, made[id]) << "checkpoint " << id;
+    }
+    std::mt19937_64 random;
+    device::EmulatedDevice device;
+    std::uint64_t bytes;
+    std::map<std::uint64_t, std::vector<std::byte>> made;
+    std::unique_ptr<Checkpointer> checkpointer;
+};
+
+TEST(Checkpointer, any_checkpoint_comes_back_in_any_order_within_the_cap) {
+    std::mt19937_64 random(k_seed);
+    const auto uniform = [&](double from, double to) {
+        return std::uniform_real_distribution<double>(from, to)(random);
+    };
+    for (unsigned round = 0; round < 30; ++round) {
+        SCOPED_TRACE("seed " + std::to_string(k_seed) + " round " + std::to_string(round));
+        plan::CheckpointProfile expected = small_machine(20'000 + random() % 500'000);
+        expected.header_bytes = 4096;
+        Application application(expected, round);
+        const double interval_s = uniform(1e-6, 1e-4), ratio = uniform(1.0, 20.0);
+        std::vector<std::uint64_t> ids;
+        for (std::uint64_t step = 0; step < 40; ++step) {
+            ids.push_back(1000 - 7 * step);  // any numbers
+            application.make(ids.back(), interval_s * uniform(0.5, 1.5), ratio);
+            if (random() % 10 == 0) application.expect_back(ids[random() % ids.size()]);
+        }
+        for (auto id = ids.rbegin(); id != ids.rend(); ++id) application.expect_back(*id);
+        std::shuffle(ids.begin(), ids.end(), random);
+        for (const std::uint64_t id : ids) application.expect_back(id);
+        EXPECT_LE(application.checkpointer->report().peak_cache_bytes, expected.cache_bytes);
+        application.checkpointer.reset();
+        EXPECT_EQ(application.device.allocations(), 0u);
+    }
+}
+
+TEST(Checkpointer, read_backwards_what_comes_next_is_there_or_on_its_way) {
+    for (const double ratio : {1.0, 16.0}) {
+        const plan::CheckpointProfile expected = small_machine();
+        Application application(expected, k_seed);
+        for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, ratio);
+        ASSERT_TRUE(application.checkpointer->flush().ok());
+        for (std::uint64_t id = 66; id-- > 0;) {
+            application.expect_back(id);
+            application.device.work(1e-3);  // the adjoint takes longer than the link
+        }
+        const CheckpointerReport report = application.checkpointer->report();
+        EXPECT_EQ(report.restores, 66u);
+        EXPECT_EQ(report.prefetched, 65u);  // all but the first
+        // Not waited for: carrying 65 of 66 checkpoints, 80 us each if raw.
+        const double copies_s = 66 * (20'000 / 5e9), first_s = 80e-6;
+        const double decompress_s = 66 * plan::compress_s(expected.compress_curve, 20'000);
+        EXPECT_LE(report.restore_s, 1.01 * (copies_s + first_s + decompress_s)) << report.word;
+    }
+}
+
+TEST(Checkpointer, read_forwards_it_learns_the_direction) {
+    Application application(small_machine(), k_seed + 1);
+    for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, 1.0);
+    for (std::uint64_t id = 0; id < 66; ++id) {
+        application.expect_back(id);
+        application.device.work(1e-3);
+    }
+    EXPECT_GE(application.checkpointer->report().prefetched, 64u);
+}
+
+TEST(Checkpointer, wrong_ids_are_named_and_change_nothing) {
+    Application application(small_machine(), k_seed + 2);
+    application.make(5, 1e-5, 4.0);
+    std::vector<std::byte> data(application.bytes);
+    const Status again = application.checkpointer->checkpoint(5, data.data());
+    EXPECT_EQ(again.code(), StatusCode::invalid_argument);
+    EXPECT_NE(again.message().find("checkpoint 5 exists"), std::string::npos);
+    const Status missing = application.checkpointer->restore(6, data.data());
+    EXPECT_EQ(missing.code(), StatusCode::invalid_argument);
+    EXPECT_NE(missing.message().find("checkpoint 6 was not made"), std::string::npos);
+    application.expect_back(5);
+    application.make(6, 1e-5, 4.0);
+    application.expect_back(6);
+    EXPECT_EQ(application.checkpointer->report().word.size(), 2u);
+}
+
+TEST(Checkpointer, what_one_run_recorded_is_what_the_next_one_expects) {
+    Application first(small_machine(), k_seed + 3);
+    for (std::uint64_t id = 0; id < 66; ++id) first.make(id, 20e-6, 16.0);
+    ASSERT_TRUE(first.checkpointer->flush().ok());
+    const plan::CheckpointProfile recorded = first.checkpointer->recorded();
+    Application second(recorded, k_seed + 4);
+    for (std::uint64_t id = 0; id < 66; ++id) second.make(id, 20e-6, 16.0);
+    ASSERT_TRUE(second.checkpointer->flush().ok());
+    EXPECT_LT(second.device.now_s(), first.device.now_s());
+    for (std::uint64_t id = 66; id-- > 0;) second.expect_back(id);
+}
+
+}  // namespace
+}  // namespace caesura
