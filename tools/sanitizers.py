@@ -44,7 +44,6 @@ def of_vol(sanitize: str, parallel_hdf5: Path | None, stock_filters: Path) -> li
 
 def environment(sanitize: str) -> dict[str, str]:
     """The sanitizers' options, as variables."""
-    capture = {"CAESURA_VOL_CAPTURE": "1"}
     return {
         "": {},
         "address": {
@@ -53,13 +52,11 @@ def environment(sanitize: str) -> dict[str, str]:
         },
         "thread": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
         # MPI leaks. libvol_delays.so is preloaded, and so comes before the sanitizer's library.
-        "address-vol": capture
-        | {
+        "address-vol": {
             "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         },
-        "thread-vol": capture
-        | {
+        "thread-vol": {
             "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:"
             "ignore_noninstrumented_modules=1"
         },

@@ -61,7 +61,6 @@ def connector_variables(build: Path, config: Path) -> list[str]:
     return [
         f"HDF5_PLUGIN_PATH={build / 'vol'}:{build / 'plugins'}",
         f"HDF5_VOL_CONNECTOR=caesura config={config}",
-        "CAESURA_VOL_CAPTURE=1",
     ]
 
 

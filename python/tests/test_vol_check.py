@@ -76,6 +76,13 @@ def test_each_dataset_is_told_what_becomes_of_it(tmp_path, native_file):
     assert "configuration" in by_path["/fields/left"]["why"]
 
 
+def test_a_configuration_that_hands_files_on_says_so_of_each_dataset(tmp_path, native_file):
+    config = tmp_path / "run.toml"
+    config.write_text("capture = false\n")
+    answer = check(native_file, "--config", config, code=0)
+    assert all("capture = false" in dataset["why"] for dataset in answer["datasets"])
+
+
 def test_a_configuration_or_file_that_cannot_be_read_is_named(tmp_path, native_file):
     config = tmp_path / "run.toml"
     config.write_text("treshold_bytes = 1\n")

@@ -186,10 +186,11 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
 }
 
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                   hid_t transfer, void* memory) {
+                   hid_t transfer, void* memory, bool together) {
     FileBlocks::Dataset& dataset = *object.dataset->block;
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
+    selected->together = together;
     return object.file->blocks_or_null()->read(dataset, {object.under, H5I_DATASET}, *selected,
                                                memory, memory_type, transfer);
 }

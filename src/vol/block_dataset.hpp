@@ -41,7 +41,8 @@ Status after_resizing(const Object& object, Resizing resizing);
 /// One dataset's part of H5Dwrite and H5Dread.
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                     hid_t transfer, const void* memory);
+/// @param together  all ranks read, and everything is committed.
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                   hid_t transfer, void* memory);
+                   hid_t transfer, void* memory, bool together);
 
 }  // namespace caesura::vol

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "caesura/mpi.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
@@ -18,15 +16,10 @@ bool inside_mpi() {
     return initialized != 0 && finalized == 0;
 }
 
-/// Capturing is asked for by name until every program of tests/vol passes with it.
-bool capture_is_on() {
-    const char* const value = std::getenv("CAESURA_VOL_CAPTURE");
-    return value != nullptr && std::string_view(value) == "1";
-}
-
 /// Who makes the call. HDF5 duplicates the communicator for whoever asks for it: that is the one we
 /// keep.
-Opener opener_of(hid_t access, std::string why_native) {
+Opener opener_of(hid_t access, std::string_view why) {
+    std::string why_native(why);
     MPI_Comm communicator = MPI_COMM_NULL;
     MPI_Info info = MPI_INFO_NULL;
     if (H5Pget_driver(access) != H5FD_MPIO)
@@ -39,18 +32,15 @@ Opener opener_of(hid_t access, std::string why_native) {
             std::move(why_native)};
 }
 
-/// Why nothing is captured at all.
-std::string nothing_captured() {
-    if (!capture_is_on()) return "CAESURA_VOL_CAPTURE is not 1";
-    return inside_mpi() ? "" : "not inside an MPI job";
-}
+constexpr std::string_view k_not_wanted = "the configuration has capture = false";
 
-Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(reason)}; }
+Status unfit(std::string_view reason) { return {StatusCode::unsupported, std::string(reason)}; }
 
 }  // namespace
 
-Opener opener_of_new_file(hid_t access, hid_t creation) {
-    if (std::string why = nothing_captured(); !why.empty()) return {nullptr, {}, std::move(why)};
+Opener opener_of_new_file(hid_t access, hid_t creation, bool captures) {
+    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
+    if (!captures) return opener_of(access, k_not_wanted);
     if (const Status status = store::LiveImage::supports(creation); !status.ok())
         return opener_of(access, status.message());
     const hid_t driver = H5Pget_driver(access);
@@ -59,8 +49,9 @@ Opener opener_of_new_file(hid_t access, hid_t creation) {
                      driver == H5FD_MPIO ? "" : "a file driver other than MPI-IO and POSIX");
 }
 
-Opener opener_of_old_file(hid_t access, unsigned flags) {
-    if (std::string why = nothing_captured(); !why.empty()) return {nullptr, {}, std::move(why)};
+Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
+    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
+    if (!captures) return opener_of(access, k_not_wanted);
     if (NothingCaptured::now())
         return opener_of(access, "an external link of a file that is not captured leads to it");
     if ((flags & H5F_ACC_RDWR) == 0) return opener_of(access, "opened for reading only");
@@ -68,8 +59,7 @@ Opener opener_of_old_file(hid_t access, unsigned flags) {
 }
 
 Opener opener_of_no_file(hid_t access) {
-    std::string why = nothing_captured();
-    if (!why.empty()) return {nullptr, {}, std::move(why)};
+    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
     return opener_of(access, "it is not opened");
 }
 
@@ -90,6 +80,7 @@ Settings settings_of(const Config& config, const std::string& path) {
 }
 
 Status qualifies(const Config& config, const DatasetFacts& facts) {
+    if (!config.capture) return unfit(k_not_wanted);
     if (!settings_of(config, facts.path).capture) return unfit("the configuration says so");
     if (facts.type_class != H5T_FLOAT) return unfit("not of floating point");
     if (!facts.ieee_native)

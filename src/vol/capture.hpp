@@ -23,13 +23,13 @@ struct Opener {
     bool captured() const { return why_native.empty(); }
 };
 
-/// Of a file to be created. MPI-IO files are captured, and files that one process of an MPI job
-/// creates with the ordinary driver (they may be reopened by all). Collective over the access
-/// list's communicator, which is duplicated (also for a file that is not captured: it may be
-/// pending).
-Opener opener_of_new_file(hid_t access, hid_t creation);
+/// Of a file to be created; `captures` is what the configuration says. MPI-IO files are captured,
+/// and files that one process of an MPI job creates with the ordinary driver (they may be reopened
+/// by all). Collective over the access list's communicator, which is duplicated (also for a file
+/// that is not captured: it may be pending).
+Opener opener_of_new_file(hid_t access, hid_t creation, bool captures);
 /// Of a file to be opened: captured if opened for writing through MPI-IO.
-Opener opener_of_old_file(hid_t access, unsigned flags);
+Opener opener_of_old_file(hid_t access, unsigned flags, bool captures);
 /// While one with `on` lives, files that are opened are not captured. The library's lock guards it.
 class NothingCaptured {
   public:
@@ -43,7 +43,7 @@ class NothingCaptured {
     inline static bool now_ = false;
     const bool before_;
 };
-/// Of a file that is not to be opened.
+/// Of a file that is not to be opened: it may be pending.
 Opener opener_of_no_file(hid_t access);
 
 /// What is known of a dataset when it is made.

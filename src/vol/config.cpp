@@ -15,11 +15,12 @@ namespace caesura::vol {
 namespace {
 
 constexpr std::array k_file_keys = {
-    std::string_view("codec"),           std::string_view("bound"),
-    std::string_view("bound_kind"),      std::string_view("chunk_bytes"),
-    std::string_view("threshold_bytes"), std::string_view("durability"),
-    std::string_view("memory_bytes"),    std::string_view("report"),
-    std::string_view("commit_writes"),   std::string_view("dataset")};
+    std::string_view("capture"),     std::string_view("codec"),
+    std::string_view("bound"),       std::string_view("bound_kind"),
+    std::string_view("chunk_bytes"), std::string_view("threshold_bytes"),
+    std::string_view("durability"),  std::string_view("memory_bytes"),
+    std::string_view("report"),      std::string_view("commit_writes"),
+    std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),  std::string_view("capture"),    std::string_view("codec"),
     std::string_view("bound"), std::string_view("bound_kind"), std::string_view("chunk_bytes"),
@@ -229,6 +230,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     config.path = path;
     Table table(parsed.table(), path, "");
     table.check_keys(k_file_keys);
+    put(config.capture, table.get<bool>("capture", "true or false"));
     put(config.codec, table.get<std::string>("codec", "a string"));
     put(config.bound, table.get_bound());
     put(config.chunk_bytes, table.get_bytes("chunk_bytes"));
@@ -269,11 +271,11 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
 
 std::string to_toml(const Config& config) {
     std::string out = fmt::format(
-        "codec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
+        "capture = {}\ncodec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
         "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\ncommit_writes = {}\n",
-        quoted(config.codec), bound_toml(config.bound), config.chunk_bytes, config.threshold_bytes,
-        config.memory_bytes, to_string(config.durability), quoted(config.report),
-        config.commit_writes);
+        config.capture, quoted(config.codec), bound_toml(config.bound), config.chunk_bytes,
+        config.threshold_bytes, config.memory_bytes, to_string(config.durability),
+        quoted(config.report), config.commit_writes);
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

@@ -37,7 +37,8 @@ struct Rule {
 };
 
 struct Config {
-    std::string path;  ///< of the file; empty: the defaults
+    std::string path;     ///< of the file; empty: the defaults
+    bool capture = true;  ///< false: every file is handed on to HDF5's native connector
     std::string codec = "caesura";
     ErrorBound bound = lossless();
     std::uint64_t chunk_bytes = 8u << 20;

@@ -29,6 +29,7 @@ TEST(VolConfig, nothing_said_is_the_default) {
 
 TEST(VolConfig, every_key_arrives) {
     const Config config = parsed(R"(
+capture = false
 codec = "caesura:strong"
 bound = 1e-3
 bound_kind = "relative"
@@ -50,6 +51,7 @@ chunk = [64, 32]
 box = [16, 8, 4]
 commit_writes = false
 )");
+    EXPECT_FALSE(config.capture);
     EXPECT_EQ(config.codec, "caesura:strong");
     EXPECT_EQ(config.bound, relative(1e-3));
     EXPECT_EQ(config.chunk_bytes, 4194304u);

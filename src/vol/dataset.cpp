@@ -71,8 +71,9 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     return fail(status);
         for (std::size_t i = 0; i < count; ++i) {
             if (block_of(call.object(i)) == nullptr) continue;
-            const Status status = read_blocks(call.object(i), memory_types[i], memory_spaces[i],
-                                              file_spaces[i], transfer, buffers[i]);
+            const Status status =
+                read_blocks(call.object(i), memory_types[i], memory_spaces[i], file_spaces[i],
+                            transfer, buffers[i], list.was_collective);
             if (!status.ok()) return fail(status);
         }
         NativeTransfer native(call);

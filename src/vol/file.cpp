@@ -68,8 +68,9 @@ void* open_file(const FileCall& call, void** request_slot) {
     if (!info.ok()) return fail<void*>(info.status());
     const auto config = config_of(*info);
     if (auto open = CapturedFile::find(call.name)) return open_again(call, open);
-    Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation)
-                                   : opener_of_old_file(call.access, call.flags);
+    const bool captures = !config.ok() || (*config)->capture;
+    Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
+                                   : opener_of_old_file(call.access, call.flags, captures);
     if (const Status status = before_open(opener, call.name, config.status()); !status.ok())
         return fail<void*>(status);
     if (opener.captured()) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "caesura/filter.hpp"
 #include "store/commit_parts.hpp"
 #include "vol/memory_values.hpp"
 
@@ -101,6 +103,7 @@ Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
     auto token = token_of(object);
     if (!token.ok()) return token.status();
     made->token = *token;
+    made->settled = Shape::filled(made->dims.rank(), 0);
     by_token_[key_of(*token)] = made;
     note_field(made);
     // Kept, so that the dataset is there when its blocks are placed even if it has been deleted.
@@ -184,6 +187,25 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
     return {};
 }
 
+// What this rank has not written itself it reads from the file, where others' values may be missing
+// still.
+Status FileBlocks::check_settled(const Dataset& dataset, const Selected& selected) const {
+    const bool all = !dataset.others_may_have_written && dataset.settled == dataset.dims;
+    if (all || selected.together || place_.communicator->size() == 1) return {};
+    std::vector<char> known(selected.count, 0);
+    const auto mark = [&](const Box& box) { mark_in_box(dataset.dims, selected.runs, box, known); };
+    if (!dataset.others_may_have_written && dataset.settled.count() > 0)
+        mark({Shape::filled(dataset.dims.rank(), 0), dataset.settled});
+    for (const Piece& piece : dataset.pieces) mark(piece.box);
+    if (std::memchr(known.data(), 0, known.size()) == nullptr) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{}: a rank reads by itself what others may have written since the last "
+                        "H5Fflush; read it collectively, or let all ranks call H5Fflush before, or "
+                        "write it collectively with commit_writes = true for the dataset in "
+                        "Caesura's configuration",
+                        dataset.path)};
+}
+
 Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected& selected,
                         void* memory, hid_t memory_type, hid_t transfer) {
     if (selected.count == 0) return {};
@@ -202,13 +224,7 @@ Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected&
                                 values->data(), value_bytes) == selected.count;
     }
     if (!covered) {
-        if (dataset.others_may_have_written && place_.communicator->size() > 1)
-            return {StatusCode::unsupported,
-                    fmt::format("{}: a rank reads by itself what others may have written since the "
-                                "last H5Fflush; read it collectively, or let all ranks call "
-                                "H5Fflush before, or set commit_writes = true for the dataset in "
-                                "Caesura's configuration",
-                                dataset.path)};
+        if (Status status = check_settled(dataset, selected); !status.ok()) return status;
         const hsize_t n = selected.count;
         const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
         // The library keeps the list it is given until the application's call ends.
@@ -301,8 +317,10 @@ Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
     changed_ = place_.image.metadata_memory_bytes() > 0;
     const Status status = writer_->flush(mine);
     waiting_bytes_ = 0;
-    if (status.ok()) forget_committed();
-    return status;
+    if (!status.ok()) return status;
+    forget_committed();
+    for (const auto& [token, dataset] : by_token_) dataset->settled = dataset->dims;
+    return {};
 }
 
 Status FileBlocks::begin_close(const NativeObject& through, const Status& mine) {
@@ -326,13 +344,14 @@ Status FileBlocks::place_chunk(const store::DatasetSpec& spec, const store::Chun
     Dataset& dataset = *by_key_.at(spec.path);
     if (Status status = open(dataset); !status.ok()) return status;
     const auto native = native_offset(dataset, store::chunk_begin(spec, record.chunk));
-    return place_.image
-        .place(record.address, record.bytes,
-               [&](const void* buffer, std::size_t bytes) {
-                   return dataset.native.write_chunk(native.data(), record.filter_mask, buffer,
-                                                     bytes);
-               })
-        .with_context(dataset.path);
+    const Status placed = place_.image.place(
+        record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
+            return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
+        });
+    if (!placed.ok()) return Status(placed).with_context(dataset.path);
+    if (!spec.pipeline.empty() && spec.pipeline[0].id != filter::k_filter_id)  // ours has mask 0
+        dataset.native.forget_last_mask(native.data());
+    return {};
 }
 
 Result<std::optional<store::CommitImage>> FileBlocks::build(

@@ -40,6 +40,7 @@ struct Selected {
     store::Handle memory, file;  ///< dataspaces of our own
     std::uint64_t count = 0;
     std::vector<Run> runs;  ///< of the file
+    bool together = false;  ///< read by all ranks, after everything was committed
 };
 
 class FileBlocks final : public writer::Tree {
@@ -72,6 +73,7 @@ class FileBlocks final : public writer::Tree {
         bool lossy = false;                    ///< what is stored may differ from what is read
         bool commit_writes = false;            ///< collective ones, when they return
         bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
+        Shape settled;  ///< the dims at the last flush(); beyond, others may have written
         /// What the Writer is to be told of a dataset that was found in the file.
         std::optional<writer::DatasetDefinition> definition;
     };
@@ -164,6 +166,7 @@ class FileBlocks final : public writer::Tree {
     void note_field(const DatasetPtr& dataset);
     Status put(const Dataset& dataset, Piece& piece);
     Status add(Dataset& dataset, Piece piece);
+    Status check_settled(const Dataset& dataset, const Selected& selected) const;
     static std::string key_of(const H5O_token_t& token);
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);

@@ -1,5 +1,8 @@
 #include "vol/native_dataset.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "store/hdf5_handle.hpp"
 #include "vol/errors.hpp"
 #include "vol/object.hpp"
@@ -106,6 +109,34 @@ herr_t NativeDataset::write_chunk(const hsize_t* offset, std::uint32_t mask, con
     args.chunk_write.size = static_cast<decltype(args.chunk_write.size)>(bytes);
     args.chunk_write.buf = buffer;
     return optional(under_, H5VL_NATIVE_DATASET_CHUNK_WRITE, args);
+}
+
+void NativeDataset::forget_last_mask(const hsize_t* offset) const {
+    const KeepErrors keep;
+    H5VL_dataset_get_args_t get{};
+    get.op_type = H5VL_DATASET_GET_SPACE;
+    if (H5VLdataset_get(under_, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return;
+    const store::Handle space(get.args.get_space.space_id, H5Sclose);
+    get.op_type = H5VL_DATASET_GET_DCPL;
+    if (H5VLdataset_get(under_, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return;
+    const store::Handle creation(get.args.get_dcpl.dcpl_id, H5Pclose);
+    std::array<hsize_t, H5S_MAX_RANK> most{}, chunk{}, other{};
+    const int rank = H5Sget_simple_extent_dims(space.get(), nullptr, most.data());
+    if (H5Pget_chunk(creation.get(), rank, chunk.data()) != rank) return;
+    // Along an axis that has or may get several: an index of fixed size knows no others. Where
+    // there is one chunk for good there is no such index, and any place will do.
+    std::size_t axis = 0;
+    for (int i = rank - 1; i >= 0; --i)
+        if (most[static_cast<std::size_t>(i)] > chunk[static_cast<std::size_t>(i)])
+            axis = static_cast<std::size_t>(i);
+    std::copy_n(offset, rank, other.begin());
+    other[axis] = offset[axis] > 0 ? offset[axis] - chunk[axis] : chunk[axis];
+    hsize_t bytes = 0;
+    H5VL_native_dataset_optional_args_t args{};
+    args.get_chunk_storage_size = {other.data(), &bytes};
+    optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args);  // there or not
 }
 
 Result<bool> NativeDataset::has_chunk(const hsize_t* offset) const {

@@ -67,6 +67,8 @@ Result<std::vector<FileBlocks::KeptPart>> FileBlocks::read_cut_chunks(Dataset& d
 
 Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
     dataset.dims = dims;
+    for (int axis = 0; axis < dims.rank(); ++axis)
+        dataset.settled[axis] = std::min(dataset.settled[axis], dims[axis]);
     if (!dataset.definition) return writer_->resize(dataset.field, dims);
     dataset.definition->extendable = true;
     return {};

@@ -194,22 +194,39 @@ void to_boxes(const Shape& dims, std::span<const Run> runs, const SelectedBoxes&
         });
 }
 
-std::uint64_t take_from_box(const Shape& dims, std::span<const Run> runs, const Box& box,
-                            const std::byte* values, std::byte* in_order, std::size_t value_bytes) {
-    const int last = dims.rank() - 1;
-    std::uint64_t taken = 0;
-    for (const Row& row : rows_of(dims[last], runs)) {
+namespace {
+
+// Call `visit(at, place, n)` for each stretch of n values that the runs and the box have in common:
+// the first one's number in the order of transfer, and its place inside the box.
+template <class Visit>
+void for_common(const Shape& dims, std::span<const Run> runs, const Box& box, Visit visit) {
+    for (const Row& row : rows_of(dims[dims.rank() - 1], runs)) {
         const auto common = intersect(box_of(dims, row), box);
         if (!common) continue;
-        const std::uint64_t n = common->extent[last];
-        Shape at = common->offset;
-        const std::uint64_t target = row.at + number_of(dims, at) - row.begin;
-        for (int axis = 0; axis < dims.rank(); ++axis) at[axis] -= box.offset[axis];
-        std::memcpy(in_order + target * value_bytes,
-                    values + number_of(box.extent, at) * value_bytes, n * value_bytes);
-        taken += n;
+        Shape place = common->offset;
+        const std::uint64_t at = row.at + number_of(dims, place) - row.begin;
+        for (int axis = 0; axis < dims.rank(); ++axis) place[axis] -= box.offset[axis];
+        visit(at, number_of(box.extent, place), common->extent[dims.rank() - 1]);
     }
+}
+
+}  // namespace
+
+std::uint64_t take_from_box(const Shape& dims, std::span<const Run> runs, const Box& box,
+                            const std::byte* values, std::byte* in_order, std::size_t value_bytes) {
+    std::uint64_t taken = 0;
+    for_common(dims, runs, box, [&](std::uint64_t at, std::uint64_t place, std::uint64_t n) {
+        std::memcpy(in_order + at * value_bytes, values + place * value_bytes, n * value_bytes);
+        taken += n;
+    });
     return taken;
+}
+
+void mark_in_box(const Shape& dims, std::span<const Run> runs, const Box& box,
+                 std::span<char> marks) {
+    for_common(dims, runs, box, [&](std::uint64_t at, std::uint64_t, std::uint64_t n) {
+        std::memset(marks.data() + at, 1, n);
+    });
 }
 
 }  // namespace caesura::vol

@@ -47,4 +47,8 @@ void to_boxes(const Shape& dims, std::span<const Run> runs, const SelectedBoxes&
 std::uint64_t take_from_box(const Shape& dims, std::span<const Run> runs, const Box& box,
                             const std::byte* values, std::byte* in_order, std::size_t value_bytes);
 
+/// Set the marks, one for each value in the order of transfer, of those that lie in the box to 1.
+void mark_in_box(const Shape& dims, std::span<const Run> runs, const Box& box,
+                 std::span<char> marks);
+
 }  // namespace caesura::vol

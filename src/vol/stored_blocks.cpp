@@ -147,6 +147,7 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
         return status.with_context(found->path);
     if (Status status = register_filter(); !status.ok()) return status;
     found->definition = std::move(definition);
+    found->settled = found->dims;
     return found;
 }
 

@@ -121,7 +121,6 @@ class Run:
             "HDF5_PLUGIN_PATH": plugins,
             "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
             "VOL_TEST_CONNECTOR": "caesura",
-            "CAESURA_VOL_CAPTURE": "1",
             "VOL_TEST_BOUND": repr(self.plan.bound),
             "VOL_TEST_CLOSE_EVERY": str(self.plan.close_every),
         }

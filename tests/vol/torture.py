@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from beside_native import compare, connector_variables, launch
+from beside_native import Expected, check_captured, compare, connector_variables, launch
 
 
 def configuration(seed: int) -> tuple[float, str]:
@@ -40,21 +40,24 @@ def run_once(options: argparse.Namespace, seed: int) -> str:
     """What became of one run: passed, or at what it failed."""
     bound, text = configuration(seed)
     native, ours = options.out / f"native-{seed}", options.out / f"ours-{seed}"
-    ours.with_suffix(".toml").write_text(text)
+    report = ours.with_suffix(".json")
+    ours.with_suffix(".toml").write_text(f'report = "{report}"\n{text}')
     drawn = {"VOL_TEST_SEED": str(seed), "VOL_TEST_STEPS": str(options.steps)}
     if not launch(options, options.ranks, native, drawn):
         return "natively"
     variables = connector_variables(options, ours, bound) | drawn
-    variables["CAESURA_VOL_CAPTURE"] = "1"
     if options.delays:
         variables |= {"LD_PRELOAD": options.delays, "VOL_TEST_DELAYS": str(seed)}
     if not launch(options, options.ranks, ours, variables):
         return "hang or loss"
     if not compare(options, native, ours, bound):
         return "difference"
+    if not check_captured(report, Expected(1, 1)):
+        return "nothing captured"
     for place in (native, ours):
         shutil.rmtree(place)
     ours.with_suffix(".toml").unlink()
+    report.unlink()
     return "passed"
 
 

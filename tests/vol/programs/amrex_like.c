@@ -141,8 +141,7 @@ static void check_level(hid_t file, const struct level* level, double shares) {
     double known_bytes = (double)H5Dget_storage_size(known);
     double unknown_bytes = (double)H5Dget_storage_size(unknown);
     /* Only files that are captured have blocks. */
-    if (getenv("CAESURA_VOL_CAPTURE") && getenv("VOL_TEST_BOUND") &&
-        atof(getenv("VOL_TEST_BOUND")) > 0) {
+    if (captured() && getenv("VOL_TEST_BOUND") && atof(getenv("VOL_TEST_BOUND")) > 0) {
         if (g_rank == 0)
             printf("%s: %.0f bytes, unrecognised %.0f\n", level->name, known_bytes, unknown_bytes);
         CHECK(known_bytes <= shares * unknown_bytes);

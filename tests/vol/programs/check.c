@@ -83,8 +83,7 @@ void check_connector(hid_t object) {
 }
 
 bool captured(void) {
-    const char* on = getenv("CAESURA_VOL_CAPTURE");
-    return getenv("VOL_TEST_CONNECTOR") != NULL && on != NULL && strcmp(on, "1") == 0;
+    return getenv("VOL_TEST_CONNECTOR") != NULL && getenv("VOL_TEST_HANDED_ON") == NULL;
 }
 
 hid_t create_file(const char* name) {

@@ -16,7 +16,6 @@ typedef struct {
     int axes;
     hsize_t dims[3], values;
     hsize_t cuts[k_most_ranks + 1]; /* rank r writes rows [cuts[r], cuts[r + 1]) */
-    bool sealed;                    /* not written any more */
     double* wanted;
 } Set;
 
@@ -83,7 +82,6 @@ static void make_set(File* file) {
     set->type = types[draw(4)];
     set->axes = 1 + (int)draw(3);
     set->values = 1;
-    set->sealed = false;
     hsize_t chunk[3];
     for (int axis = 0; axis < set->axes; ++axis) {
         set->dims[axis] = 1 + draw(longest[set->axes - 1]);
@@ -171,7 +169,6 @@ static void move_part(const Set* set, hid_t dataset, const Part* part, int write
 }
 
 static void write_set(File* file, Set* set) {
-    if (set->sealed) return;
     hid_t dataset = OK(H5Dopen2(file->file, set->name, H5P_DEFAULT));
     const int write = g_writes++;
     const bool collective = draw(3) > 0, read_own = draw(3) == 0;
@@ -216,7 +213,6 @@ static void delete_set(File* file) {
 static void close_file(File* file) {
     OK(H5Fclose(file->file));
     file->file = H5I_INVALID_HID;
-    for (int i = 0; i < file->n_sets; ++i) file->sets[i].sealed = true;
 }
 
 static void forget(File* file) {
