@@ -245,6 +245,55 @@ TEST_F(OpenWriterTest, values_stay_within_the_bound_however_often_their_blocks_a
     }
 }
 
+/// An application's file whose commits need more room for their journal on rank 0 than elsewhere,
+/// as where that rank's library has flushed more.
+class LongerJournal final : public Tree {
+  public:
+    LongerJournal(testing::ApplicationFile& file, int rank) : file_(file), rank_(rank) {}
+    bool records_on_all_ranks() const override { return true; }
+    std::uint64_t end() const override { return file_.end(); }
+    void regions_end(std::uint64_t end) override { file_.regions_end(end); }
+    bool changed() const override { return file_.changed(); }
+    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
+                                                    std::span<const store::ChunkRecord> records,
+                                                    std::uint64_t file_end, bool trim) override {
+        auto built = file_.build(dumps, records, file_end, trim);
+        if (rank_ == 0) regions_end(end() + 4096);
+        return built;
+    }
+    Status flushed() override { return file_.flushed(); }
+
+  private:
+    testing::ApplicationFile& file_;
+    int rank_;
+};
+
+// Goal: ranks whose commits end at different places go on behind the last of them, all at the same.
+TEST_F(OpenWriterTest, commits_that_end_elsewhere_on_a_rank_do_not_part_the_ranks) {
+    const DatasetDefinition dataset{.path = "/rho", .dims = {64}, .chunk = {16}};
+    const std::vector<float> values(32, 2.5f);
+    testing::run_application(2, [&](auto of_file, auto of_writer) {
+        const auto rank = static_cast<std::uint64_t>(of_writer->rank());
+        ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
+        LongerJournal tree(file, of_writer->rank());
+        WriterOptions options;
+        options.durable = false;
+        auto writer = OpenWriter::make({file.target().file, tree, 0}, std::move(of_writer), options,
+                                       nullptr, {});
+        require(writer.status());
+        const auto field = (*writer)->define(dataset);
+        require(field.status());
+        file.create_dataset(dataset, dataset.dims, (*writer)->pipeline(*field));
+        for (int dump = 0; dump < 3; ++dump) {
+            file.attribute("dump " + std::to_string(dump), dump);
+            require((*writer)->put(*field, {{32 * rank}, {32}}, values.data(), float32));
+            require((*writer)->flush());
+        }
+        require((*writer)->close());
+    });
+    EXPECT_EQ(testing::read_dataset(path_, "/rho").values, std::vector<double>(64, 2.5));
+}
+
 // Goal: what was lent is not free as soon as it is committed: a worker without CPU time may still
 // be reading it, because somebody else has computed the block.
 TEST_F(OpenWriterTest, borrowed_data_of_a_committed_dump_are_not_released_while_a_worker_reads) {

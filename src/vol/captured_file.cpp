@@ -143,16 +143,21 @@ Status CapturedFile::hand_over(const NativeObject& through) {
     return blocks_->hand_over(through, mine).with_context(name_);
 }
 
+Result<std::vector<std::uint64_t>> CapturedFile::image_ends() {
+    const std::uint64_t end = image_->end();
+    std::vector<std::uint64_t> ends(static_cast<std::size_t>(communicator_->size()));
+    Status status = communicator_->allgather(std::as_bytes(std::span(&end, 1)),
+                                             std::as_writable_bytes(std::span(ends)));
+    if (!status.ok()) return status;
+    return ends;
+}
+
 Status CapturedFile::check_alike(const Status& mine) {
     if (!shared()) return mine;
-    std::uint64_t end = image_->end();
-    const Status all = agree(*communicator_, mine);
-    if (!all.ok()) return all;
-    std::vector<std::uint64_t> ends(static_cast<std::size_t>(communicator_->size()));
-    if (Status status = communicator_->allgather(std::as_bytes(std::span(&end, 1)),
-                                                 std::as_writable_bytes(std::span(ends)));
-        !status.ok())
-        return status;
+    if (Status all = agree(*communicator_, mine); !all.ok()) return all;
+    const auto found = image_ends();
+    if (!found.ok()) return found.status();
+    const std::vector<std::uint64_t>& ends = *found;
     for (std::size_t rank = 0; rank < ends.size(); ++rank)
         if (ends[rank] != ends[0])
             return {StatusCode::invalid_argument,
@@ -160,6 +165,14 @@ Status CapturedFile::check_alike(const Status& mine) {
                                 "{}): what changes groups, attributes, types or the size of "
                                 "datasets must be called by all ranks",
                                 name_, rank, ends[rank], ends[0])};
+    return {};
+}
+
+/// After a commit: the ranks' journals may differ in size, see Writer::Impl::agree_on_tree_end().
+Status CapturedFile::share_end() {
+    const auto ends = image_ends();
+    if (!ends.ok()) return ends.status();
+    image_->move_end(*std::max_element(ends->begin(), ends->end()));
     return {};
 }
 
@@ -187,6 +200,7 @@ Status CapturedFile::commit_with(bool blocks, const NativeObject& through, bool 
     if (mine.ok() && communicator_->rank() == 0) mine = image->flush(*shared_file_, durable);
     Status all = agree(*communicator_, mine.with_context(name_));
     if (all.ok()) all = agree(*communicator_, image_->committed());
+    if (all.ok() && shared()) all = share_end();
     if (!all.ok()) failed_ = all;
     return all;
 }

@@ -191,7 +191,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<void*> open_image(const FileCall& call);
     Status write_fill();
     Status write_raw();
+    Result<std::vector<std::uint64_t>> image_ends();
     Status check_alike(const Status& mine);
+    Status share_end();
     Result<bool> have_blocks(const NativeObject& through, Status& mine);
     Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);

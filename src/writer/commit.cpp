@@ -113,6 +113,20 @@ void Writer::Impl::commit(std::uint64_t end, bool trim) {
     flush_expected = true;
     if (!builds()) return;
     if (Status built = build(end, trim); !built.ok()) executor->report(built);
+    if (tree->records_on_all_ranks()) agree_on_tree_end();
+}
+
+// Images of the same tree are not the same to the byte: the library of a rank that has read in
+// between may flush a block once more. So the journal may fit into its slot on one rank and need
+// room behind the file on another, and what comes next must begin behind it on all.
+void Writer::Impl::agree_on_tree_end() {
+    const std::uint64_t mine = tree->end();
+    std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
+    const Status status =
+        comm->allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    if (status.ok()) return tree->regions_end(*std::max_element(all.begin(), all.end()));
+    comm_failed = true;
+    failed = status;
 }
 
 Status Writer::Impl::build(std::uint64_t end, bool trim) {

@@ -267,6 +267,7 @@ struct Writer::Impl {
     void place_overflow(const std::vector<writer::Hello>& all, std::uint64_t& file_end);
     Status gather_records(std::uint64_t durable_dumps);
     void commit(std::uint64_t end, bool trim);
+    void agree_on_tree_end();
     Status build(std::uint64_t end, bool trim);
 
     // ---- close.cpp
