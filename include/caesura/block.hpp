@@ -61,6 +61,13 @@ class BlockCodec {
   public:
     virtual ~BlockCodec() = default;
     virtual std::span<const FilterSpec> pipeline() const = 0;
+    /// For whoever makes the dataset through H5Dcreate, which calls the filters' set_local: what to
+    /// give each filter of pipeline() so that its cd_values come out.
+    virtual std::vector<std::vector<unsigned>> creation_values() const {
+        std::vector<std::vector<unsigned>> values;
+        for (const FilterSpec& filter : pipeline()) values.push_back(filter.cd_values);
+        return values;
+    }
     /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
     /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
     /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread
@@ -87,6 +94,12 @@ class BlockCodec {
     virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                           std::span<std::byte> chunk) const = 0;
 };
+
+/// The filter of codec "caesura" for a dataset that is made before the range of its values is
+/// known, to which its bound is relative: it says what is asked for, and every frame the bound it
+/// keeps. Errors: invalid_argument (another codec, the bound), as make_block_codec().
+Result<FilterSpec> filter_before_range(const CodecSpec& spec, DType dtype, const Shape& chunk,
+                                       const ErrorBound& bound, const TableSet& tables);
 
 /// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
 /// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the

@@ -193,3 +193,15 @@ std::optional<caesura::Mode> caesura::caesura_mode(const CodecSpec& spec) {
     const auto mode = block::mode_of(spec);
     return mode.ok() ? std::optional(*mode) : std::nullopt;
 }
+
+caesura::Result<caesura::FilterSpec> caesura::filter_before_range(const CodecSpec& spec,
+                                                                  DType dtype, const Shape& chunk,
+                                                                  const ErrorBound& bound,
+                                                                  const TableSet& tables) {
+    if (!block::is_caesura(spec))
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\" must know the bound", spec.name));
+    auto codec = block::make_caesura_codec(spec, dtype, chunk, bound, {tables});
+    if (!codec.ok()) return codec.status();
+    return (*codec)->pipeline()[0];
+}

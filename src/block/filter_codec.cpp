@@ -87,6 +87,12 @@ class FilterCodec final : public BlockCodec {
 
     std::span<const FilterSpec> pipeline() const override { return pipeline_; }
 
+    std::vector<std::vector<unsigned>> creation_values() const override {
+        auto values = BlockCodec::creation_values();
+        values[0] = parts_.user;  // Zstd, the other one, has no set_local
+        return values;
+    }
+
     bool reentrant() const override {
         for (const Stage& stage : parts_.stages) {
             if (!stage.reentrant) return false;

@@ -60,8 +60,7 @@ bool flatten(const Settings& settings, const Shape& box, const Shape& most_dims,
     return true;
 }
 
-herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made,
-                    std::span<const FilterSpec> pipeline) {
+herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made, const FileBlocks& blocks) {
     Extents chunk{};
     chunk.fill(1);
     if (made.flattened)
@@ -73,10 +72,12 @@ herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made,
         H5Pset_chunk(creation, made.rank, chunk.data()) < 0 ||
         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) < 0)
         return -1;
-    for (const FilterSpec& filter : pipeline)
-        if (H5Pset_filter(creation, static_cast<H5Z_filter_t>(filter.id),
-                          filter.optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY,
-                          filter.cd_values.size(), filter.cd_values.data()) < 0)
+    const auto pipeline = blocks.pipeline(made);
+    const auto& values = blocks.creation_values(made);
+    for (std::size_t i = 0; i < pipeline.size(); ++i)
+        if (H5Pset_filter(creation, static_cast<H5Z_filter_t>(pipeline[i].id),
+                          pipeline[i].optional ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY,
+                          values[i].size(), values[i].data()) < 0)
             return -1;
     return 0;
 }
@@ -97,7 +98,7 @@ Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
         values.resize(std::min(n, values.size()));
         if (id != static_cast<H5Z_filter_t>(wanted[i].id) || values != wanted[i].cd_values)
             return {StatusCode::unsupported,
-                    fmt::format("{}: filter {} changes its parameters when a dataset is made, so "
+                    fmt::format("{}: filter {} makes other parameters of this dataset's chunk, so "
                                 "that blocks could not be read; use codec caesura",
                                 made.dataset->block->path, wanted[i].id)};
     }
@@ -149,7 +150,7 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape
         return status.with_context(made->path);
     if (Status status = (*blocks)->define(*made, std::move(definition)); !status.ok())
         return status;
-    if (set_pipeline(prepared.creation.get(), *made, (*blocks)->pipeline(*made)) < 0)
+    if (set_pipeline(prepared.creation.get(), *made, **blocks) < 0)
         return refused(facts.path, "creation list of blocks");
     prepared.dataset->block = std::move(made);
     return {};

@@ -99,6 +99,11 @@ std::span<const FilterSpec> FileBlocks::pipeline(const Dataset& dataset) const {
     return writer_->pipeline(dataset.field);
 }
 
+const std::vector<std::vector<unsigned>>& FileBlocks::creation_values(
+    const Dataset& dataset) const {
+    return writer_->creation_values(dataset.field);
+}
+
 Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
     auto token = token_of(object);
     if (!token.ok()) return token.status();

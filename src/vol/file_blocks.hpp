@@ -101,6 +101,7 @@ class FileBlocks final : public writer::Tree {
     /// Errors: those of OpenWriter::define.
     Status define(Dataset& made, writer::DatasetDefinition definition);
     std::span<const FilterSpec> pipeline(const Dataset& dataset) const;
+    const std::vector<std::vector<unsigned>>& creation_values(const Dataset& dataset) const;
     /// OpenWriter::fitting_chunk.
     Shape fitting_chunk(const std::string& path, const Shape& dims) const {
         return writer_->fitting_chunk(path, dims);

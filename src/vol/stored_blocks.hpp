@@ -12,8 +12,7 @@ inline constexpr std::size_t k_most_parameters = 256;
 /// This process reads blocks too. A filter plugin that is found has the same class.
 Status register_filter();
 
-/// What blocks of it are to be written with. The bound is the one in its filter's parameters: a
-/// dataset made with a bound relative to its values says there that it is lossless.
+/// What blocks of it are to be written with. The bound is the one in its filter's parameters.
 ///
 /// @param under  the native connector's dataset, open.
 /// @return  with `definition`. Errors: unsupported (not stored as our Writer would: the reason),

@@ -8,25 +8,33 @@
 
 namespace caesura {
 
-// Our own frames say what bound they keep; a pipeline that says "lossless" is right for whoever may
-// write more through the filter. Other codecs must do with one that no range of values changes.
+// Our own frames say what bound they keep; the pipeline says what was asked for, so that whoever
+// writes more, through the filter or after opening the file again, knows it. Other codecs must do
+// with a pipeline that no range of values changes.
 Status Writer::Impl::fix_pipeline(writer::FieldState& field) const {
-    const auto made = [&](const ErrorBound& bound) -> Result<std::vector<FilterSpec>> {
-        auto codec =
-            make_block_codec(field.codec, field.dtype, field.dataset->chunk, bound, {field.tables});
-        if (!codec.ok()) return codec.status().with_context("dataset " + field.name);
-        const auto pipeline = (*codec)->pipeline();
-        return std::vector<FilterSpec>(pipeline.begin(), pipeline.end());
+    const auto made = [&](const ErrorBound& bound) {
+        return make_block_codec(field.codec, field.dtype, field.dataset->chunk, bound,
+                                {field.tables});
     };
     const bool ranged = writer::needs_range(field.bound);
-    auto pipeline = made(ranged ? lossless() : field.bound);
-    if (!pipeline.ok()) return pipeline.status();
-    field.dataset->pipeline = std::move(*pipeline);
-    if (!ranged || caesura_mode(field.codec)) return {};
+    auto codec = made(ranged ? lossless() : field.bound);
+    if (!codec.ok()) return codec.status().with_context("dataset " + field.name);
+    const auto pipeline = (*codec)->pipeline();
+    field.dataset->pipeline = {pipeline.begin(), pipeline.end()};
+    field.dataset->creation_values = (*codec)->creation_values();
+    if (!ranged) return {};
+    if (caesura_mode(field.codec)) {
+        auto asked = filter_before_range(field.codec, field.dtype, field.dataset->chunk,
+                                         field.bound, field.tables);
+        if (!asked.ok()) return asked.status().with_context("dataset " + field.name);
+        field.dataset->creation_values = {asked->cd_values};
+        field.dataset->pipeline = {std::move(*asked)};
+        return {};
+    }
     for (const ErrorBound& other : {absolute(0.5), absolute(1.0)}) {
         auto different = made(other);
-        if (!different.ok()) return different.status();
-        if (*different != field.dataset->pipeline)
+        if (!different.ok()) return different.status().with_context("dataset " + field.name);
+        if (!std::ranges::equal((*different)->pipeline(), field.dataset->pipeline))
             return {StatusCode::unsupported,
                     fmt::format("dataset {}: codec {} must know the bound when the dataset is "
                                 "created, before any value is there; give an absolute bound, or "

@@ -102,7 +102,8 @@ struct FieldState {
         Shape chunk;
         bool extendable = false;
         std::array<std::byte, 8> fill{};
-        std::vector<FilterSpec> pipeline = {};  ///< as the dataset was created
+        std::vector<FilterSpec> pipeline = {};                    ///< as the dataset was created
+        std::vector<std::vector<unsigned>> creation_values = {};  ///< BlockCodec's
         std::shared_ptr<const BlockCodec> codec = {};
         ErrorBound codec_bound = {};
         std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes

@@ -90,6 +90,10 @@ std::span<const FilterSpec> OpenWriter::pipeline(Field field) const {
     return impl_->fields[field.index].dataset->pipeline;
 }
 
+const std::vector<std::vector<unsigned>>& OpenWriter::creation_values(Field field) const {
+    return impl_->fields[field.index].dataset->creation_values;
+}
+
 Status OpenWriter::resize(Field field, const Shape& dims) {
     if (field.index >= impl_->fields.size())
         return {StatusCode::invalid_argument, fmt::format("no dataset {}", field.index)};

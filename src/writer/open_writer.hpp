@@ -95,8 +95,10 @@ class OpenWriter {
     /// and of these dims was last written, in this file or another of the Experience. The same on
     /// all ranks. Rank 0: nothing is known.
     Shape fitting_chunk(const std::string& path, const Shape& dims) const;
-    /// The filter pipeline that the dataset must be created with; valid until the next define().
+    /// The filter pipeline that the dataset must have; valid until the next define().
     std::span<const FilterSpec> pipeline(Field field) const;
+    /// What H5Dcreate is to be given for each of its filters: BlockCodec::creation_values.
+    const std::vector<std::vector<unsigned>>& creation_values(Field field) const;
     /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).
     /// Blocks that lie beyond smaller dims are the caller's to remove; none may be in a dump that
     /// is not committed. Blocks at the edges are stored whole from now on. Errors:

@@ -54,11 +54,28 @@ chunk = [64, 64]
 [[dataset]]
 path = "rounded"
 codec = "round+zstd"
+[[dataset]]
+path = "sz3"
+codec = "sz3"
+[[dataset]]
+path = "zfp"
+codec = "zfp"
+"""
+# For reopen.c; of values that have a range of about 3.
+RELATIVE = """
+[[dataset]]
+path = "relative"
+bound = 1e-4
+bound_kind = "relative"
+[[dataset]]
+path = "psnr"
+bound = 80
+bound_kind = "psnr"
 """
 NEED_PLUGINS = ("codecs",)  # of others, in HDF5_PLUGIN_PATH
 CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
-    "lossy": (1e-3, "bound = 1e-3" + COMMON),
+    "lossy": (1e-3, "bound = 1e-3" + COMMON + RELATIVE),
     "handed_on": (0.0, "capture = false" + COMMON),
 }
 

@@ -9,6 +9,32 @@ static void name_of(int round, char* name) {
     name[2] = 0;
 }
 
+/* A bound that is relative to the values, which the configuration of the tests has for these names:
+ * what is written after the file was opened again takes as little space as before. */
+static void keeps_bound(void) {
+    static const char* const names[] = {"relative", "psnr"};
+    hsize_t dims[2] = {64, 64}, before[2];
+    hid_t file = create_file("bounds");
+    for (int i = 0; i < 2; ++i) {
+        hid_t dataset = make_dataset(file, names[i], H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+        write_rows(dataset, 64, 64, 1.0, H5FD_MPIO_COLLECTIVE);
+        OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+        before[i] = H5Dget_storage_size(dataset);
+        OK(H5Dclose(dataset));
+    }
+    OK(H5Fclose(file));
+    file = open_file("bounds", H5F_ACC_RDWR);
+    for (int i = 0; i < 2; ++i) {
+        hid_t dataset = OK(H5Dopen2(file, names[i], H5P_DEFAULT));
+        write_rows(dataset, 64, 64, 2.0, H5FD_MPIO_COLLECTIVE);
+        OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+        CHECK(2 * H5Dget_storage_size(dataset) <= 3 * before[i]);
+        check_rows(dataset, 64, 64, 2.0);
+        OK(H5Dclose(dataset));
+    }
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("reopen");
@@ -46,5 +72,6 @@ int main(int argc, char** argv) {
     write_rows(dataset, 64, 64, 9.0, H5FD_MPIO_COLLECTIVE);
     OK(H5Dclose(dataset));
     OK(H5Fclose(file));
+    keeps_bound();
     return finish();
 }
