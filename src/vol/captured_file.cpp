@@ -104,15 +104,12 @@ Status CapturedFile::drain() {
 }
 
 Status CapturedFile::before_writing_together(std::span<const H5O_token_t> datasets) {
-    const auto key_of = [](const H5O_token_t& token) {
-        return std::string(reinterpret_cast<const char*>(&token), sizeof token);
-    };
     const bool again = std::any_of(datasets.begin(), datasets.end(), [&](const auto& token) {
-        return written_together_.contains(key_of(token));
+        return written_together_.contains(key_of_token(token));
     });
     if (again)
         if (Status status = drain(); !status.ok()) return status;
-    for (const H5O_token_t& token : datasets) written_together_.insert(key_of(token));
+    for (const H5O_token_t& token : datasets) written_together_.insert(key_of_token(token));
     return {};
 }
 

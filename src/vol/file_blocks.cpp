@@ -53,10 +53,6 @@ Status no_memory(const FileBlocks::Dataset& dataset) {
 
 FileBlocks::~FileBlocks() = default;
 
-std::string FileBlocks::key_of(const H5O_token_t& token) {
-    return {reinterpret_cast<const char*>(&token), sizeof token};
-}
-
 std::unique_ptr<FileBlocks> FileBlocks::make(const Place& place) {
     return std::unique_ptr<FileBlocks>(new FileBlocks(place));
 }
@@ -109,7 +105,7 @@ Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
     if (!token.ok()) return token.status();
     made->token = *token;
     made->settled = Shape::filled(made->dims.rank(), 0);
-    by_token_[key_of(*token)] = made;
+    by_token_[key_of_token(*token)] = made;
     note_field(made);
     // Kept, so that the dataset is there when its blocks are placed even if it has been deleted.
     through_ = object;
@@ -126,7 +122,7 @@ FileBlocks::DatasetPtr FileBlocks::find(const NativeObject& object) const {
     if (by_token_.empty() || object.kind != H5I_DATASET) return nullptr;
     const auto token = token_of(object);
     if (!token.ok()) return nullptr;
-    const auto found = by_token_.find(key_of(*token));
+    const auto found = by_token_.find(key_of_token(*token));
     return found == by_token_.end() ? nullptr : found->second;
 }
 

@@ -168,7 +168,6 @@ class FileBlocks final : public writer::Tree {
     Status put(const Dataset& dataset, Piece& piece);
     Status add(Dataset& dataset, Piece piece);
     Status check_settled(const Dataset& dataset, const Selected& selected) const;
-    static std::string key_of(const H5O_token_t& token);
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);

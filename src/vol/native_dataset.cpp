@@ -48,6 +48,10 @@ Result<H5O_token_t> token_of(const NativeObject& object) {
     return info->token;
 }
 
+std::string key_of_token(const H5O_token_t& token) {
+    return {reinterpret_cast<const char*>(&token), sizeof token};
+}
+
 Result<unsigned long> file_number_of(const NativeObject& object) {
     auto info = info_of(object);
     if (!info.ok()) return info.status();

@@ -16,6 +16,8 @@ struct NativeObject {
 
 /// Where an object's header lies; equal on all ranks. Errors: internal.
 Result<H5O_token_t> token_of(const NativeObject& object);
+/// For maps, and to be sent: its bytes.
+std::string key_of_token(const H5O_token_t& token);
 
 /// HDF5's number of the open file that an object lies in; not the same on all ranks. Errors:
 /// internal.

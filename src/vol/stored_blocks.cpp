@@ -153,7 +153,7 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
 
 // ------------------------------------------------------------------ from one rank to all of them
 
-void FileBlocks::keep(const DatasetPtr& found) { by_token_[key_of(found->token)] = found; }
+void FileBlocks::keep(const DatasetPtr& found) { by_token_[key_of_token(found->token)] = found; }
 
 /// A found dataset by its token; null if it has been deleted.
 Result<FileBlocks::DatasetPtr> FileBlocks::find_again(const std::string& key,
