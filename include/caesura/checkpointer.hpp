@@ -5,14 +5,14 @@
 //     for (n backwards ...) { (*checkpointer)->restore(n, state); adjoint(); }
 //
 // Checkpoints go to the host as HorizonPlanner says, raw, compressed, or several together,
-// losslessly, and stay in its memory. restore() brings back what holds the checkpoint; while the
-// application uses it, what holds the next one in the order that restores seem to have (backwards,
-// say) is on its way.
+// losslessly or within an absolute bound, and stay in its memory. restore() brings back what holds
+// the checkpoint; while the application uses it, what holds the next one in the order that restores
+// seem to have (backwards, say) is on its way.
 //
 // Invariants:
 //  - What Caesura has of the device's memory is at most cache_bytes, at every moment.
-//  - A restored checkpoint has the bytes of the one that was made: compressed ones carry a
-//  checksum.
+//  - A restored checkpoint has the bytes of the one that was made; with a bound each finite value
+//    lies within it, and one that was sent raw has its bytes. Compressed ones carry a checksum.
 #pragma once
 
 #include "caesura/device.hpp"
@@ -31,16 +31,22 @@ struct CheckpointerReport {
     std::uint64_t peak_cache_bytes = 0;
 };
 
+struct CheckpointerOptions {
+    /// What a checkpoint is. Without a shape it is bytes, of values as large as dtype's, lossless.
+    device::Content content;
+};
+
 /// Calls: one thread at a time.
 class Checkpointer {
   public:
     /// @param device    must outlive it.
     /// @param expected  as HorizonPlanner wants it: the machine and, where known, another run.
     /// @return  Errors: invalid_argument (numbers that cannot be; header_bytes less than a table of
-    /// as
-    ///          many checkpoints as fit the cache takes).
+    ///          as many checkpoints as fit the cache takes; a shape of other bytes than a
+    ///          checkpoint has), unsupported (a bound that is neither lossless nor absolute).
     static Result<std::unique_ptr<Checkpointer>> create(device::Device& device,
-                                                        plan::CheckpointProfile expected);
+                                                        plan::CheckpointProfile expected,
+                                                        const CheckpointerOptions& options = {});
     virtual ~Checkpointer() = default;
 
     /// Make one. Waits while the cache is full.

@@ -5,7 +5,7 @@
 // and the link's two directions, in each one transfer after the other. A transfer begins when the
 // work given before it is done; work does not wait for transfers: wait() for them first.
 //
-// EmulatedDevice is one in host memory. It really copies and compresses, with our own lossless
+// EmulatedDevice is one in host memory. It really copies and compresses, with our own
 // codec, and its clock is virtual: every step takes the time that a model says. So the same
 // executor and the same tests run where there is no GPU, and nothing sleeps. Times that it measures
 // are emulated.
@@ -19,9 +19,19 @@
 #include <functional>
 #include <unordered_map>
 
-#include "caesura/base.hpp"
+#include "caesura/codec.hpp"
 
 namespace caesura::device {
+
+/// What the bytes of a piece are, and how far they may come back from what they were.
+struct Content {
+    DType dtype = float32;
+    Shape shape;       ///< of each piece; rank 0: bytes of no known meaning, which stay lossless
+    ErrorBound bound;  ///< lossless or absolute
+};
+/// Can pieces of so many bytes be that? Errors: invalid_argument, unsupported (a bound of another
+/// kind), naming the value.
+Status validate(const Content& content, std::uint64_t piece_bytes);
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
@@ -45,10 +55,12 @@ class Device {
     virtual Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) = 0;
     /// Compress pieces one after the other into a parcel (device/parcel.hpp); waits until it is
     /// done.
-    /// @param parcel  at least parcel_bytes() large, in the device.
-    /// @return how many bytes it has.
+    /// @param content  of every piece; its bound holds for every finite value, all else comes back
+    ///                 bit for bit.
+    /// @param parcel   at least parcel_bytes() large, in the device.
+    /// @return how many bytes it has. Errors: those of validate(content).
     virtual Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
-                                           std::span<std::byte> parcel) = 0;
+                                           const Content& content, std::span<std::byte> parcel) = 0;
     /// One piece of a parcel that lies in the device; waits until it is done.
     /// @param piece  of the device or the application, as large as the piece was.
     /// Errors: corrupt, insufficient_data (the parcel is damaged); invalid_argument (no such
@@ -89,7 +101,7 @@ class EmulatedDevice : public Device {
     Status release(std::byte* memory) override;
     Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
     Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
-                                   std::span<std::byte> parcel) override;
+                                   const Content& content, std::span<std::byte> parcel) override;
     Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
                       std::span<std::byte> piece) override;
     std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override;

@@ -19,12 +19,13 @@ class Impl : public Checkpointer {
         : device_(device), checkpoint_bytes_(checkpoint_bytes) {}
     ~Impl() override { (void)leave_cache(); }
 
-    Status begin(plan::CheckpointProfile expected) {
+    Status begin(plan::CheckpointProfile expected, const CheckpointerOptions& options) {
+        const auto arrival = [this](Arrived&& parcel) {
+            arrive(std::move(parcel));
+            return Status{};
+        };
         auto executor =
-            Executor::create(device_, std::move(expected), {}, [this](Arrived&& parcel) {
-                arrive(std::move(parcel));
-                return Status{};
-            });
+            Executor::create(device_, std::move(expected), {}, arrival, options.content);
         if (executor.ok()) executor_ = *std::move(executor);
         return executor.status();
     }
@@ -157,9 +158,10 @@ class Impl : public Checkpointer {
 }  // namespace
 
 Result<std::unique_ptr<Checkpointer>> Checkpointer::create(device::Device& device,
-                                                           plan::CheckpointProfile expected) {
+                                                           plan::CheckpointProfile expected,
+                                                           const CheckpointerOptions& options) {
     auto made = std::make_unique<Impl>(device, expected.checkpoint_bytes);
-    if (Status status = made->begin(std::move(expected)); !status.ok()) return status;
+    if (Status status = made->begin(std::move(expected), options); !status.ok()) return status;
     return std::unique_ptr<Checkpointer>(std::move(made));
 }
 

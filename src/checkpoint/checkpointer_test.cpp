@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "checkpoint/small_machine.hpp"
@@ -18,15 +19,19 @@ constexpr unsigned k_seed = 63;
 
 /// An application that makes checkpoints and remembers what they were.
 struct Application {
-    Application(const plan::CheckpointProfile& expected, unsigned seed)
+    Application(const plan::CheckpointProfile& expected, unsigned seed,
+                const CheckpointerOptions& options = {})
         : random(seed), device(device_of(expected)), bytes(expected.checkpoint_bytes) {
-        auto created = Checkpointer::create(device, expected);
+        auto created = Checkpointer::create(device, expected, options);
         EXPECT_TRUE(created.ok()) << created.status().message();
         if (created.ok()) checkpointer = *std::move(created);
     }
     void make(std::uint64_t id, double interval_s, double ratio) {
+        make(id, interval_s, synthetic(random, bytes, ratio));
+    }
+    void make(std::uint64_t id, double interval_s, std::vector<std::byte> data) {
         device.work(interval_s);
-        made[id] = synthetic(random, bytes, ratio);
+        made[id] = std::move(data);
         const Status status = checkpointer->checkpoint(id, made[id].data());
         ASSERT_TRUE(status.ok()) << status.message();
     }
@@ -113,6 +118,76 @@ TEST(Checkpointer, wrong_ids_are_named_and_change_nothing) {
     application.make(6, 1e-5, 4.0);
     application.expect_back(6);
     EXPECT_EQ(application.checkpointer->report().word.size(), 2u);
+}
+
+/// A wave that has travelled for `step` steps.
+std::vector<std::byte> wave(std::uint64_t step, const Shape& shape) {
+    std::vector<float> values;
+    for (std::uint64_t y = 0; y < shape[0]; ++y)
+        for (std::uint64_t x = 0; x < shape[1]; ++x)
+            values.push_back(static_cast<float>(
+                std::sin(0.11 * static_cast<double>(x) - 0.2 * static_cast<double>(step)) *
+                std::cos(0.07 * static_cast<double>(y) + 0.01 * static_cast<double>(x % 7))));
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+double largest_error(std::span<const std::byte> a, std::span<const std::byte> b) {
+    double largest = 0.0;
+    for (std::size_t at = 0; at < a.size(); at += 4) {
+        float x = 0, y = 0;
+        std::memcpy(&x, a.data() + at, 4);
+        std::memcpy(&y, b.data() + at, 4);
+        const double error = std::abs(static_cast<double>(x) - static_cast<double>(y));
+        if (!(error <= largest)) largest = error;  // also what is no number
+    }
+    return largest;
+}
+
+TEST(Checkpointer, with_a_bound_every_value_keeps_it_and_the_plan_knows_what_it_wins) {
+    const Shape shape{50, 100};  // small_machine()'s 20,000 bytes
+    std::map<double, CheckpointerReport> reports;
+    for (const double bound : {0.0, 1e-4, 1e-2}) {
+        CheckpointerOptions options;
+        options.content = {float32, shape, bound > 0.0 ? absolute(bound) : lossless()};
+        Application application(small_machine(), k_seed, options);
+        Checkpointer& checkpointer = *application.checkpointer;
+        for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 20e-6, wave(id, shape));
+        double largest = 0.0;
+        std::vector<std::byte> back(application.bytes);
+        for (std::uint64_t id = 66; id-- > 0;) {
+            ASSERT_TRUE(checkpointer.restore(id, back.data()).ok());
+            largest = std::max(largest, largest_error(application.made[id], back));
+        }
+        EXPECT_LE(largest, bound);
+        EXPECT_EQ(largest > 0.0, bound > 0.0);  // something was compressed with it
+        reports[bound] = checkpointer.report();
+
+        // The next member plans with the sizes that this one came to, and is quicker for it.
+        const plan::CheckpointProfile recorded = checkpointer.recorded();
+        const double share = static_cast<double>(recorded.compressed_bytes[40]) / 20'000.0;
+        if (bound > 0.0) {
+            EXPECT_LT(share, 0.5);
+        }
+        Application next(recorded, k_seed, options);
+        for (std::uint64_t id = 0; id < 66; ++id) next.make(id, 20e-6, wave(id, shape));
+        ASSERT_TRUE(next.checkpointer->flush().ok());
+        EXPECT_LE(next.device.now_s(), 1.05 * plan::together(recorded)->flush_end_s) << bound;
+    }
+    EXPECT_LT(reports[1e-4].host_bytes, reports[0.0].host_bytes);
+    EXPECT_LT(reports[1e-2].host_bytes, reports[1e-4].host_bytes);
+}
+
+TEST(Checkpointer, contents_that_cannot_be_are_refused_when_it_is_made) {
+    const plan::CheckpointProfile expected = small_machine();
+    device::EmulatedDevice device = device_of(expected);
+    CheckpointerOptions options;
+    options.content = {float32, Shape{50, 101}, absolute(1e-3)};
+    EXPECT_EQ(Checkpointer::create(device, expected, options).status().code(),
+              StatusCode::invalid_argument);
+    options.content = {float32, Shape{50, 100}, relative(1e-3)};
+    EXPECT_EQ(Checkpointer::create(device, expected, options).status().code(),
+              StatusCode::unsupported);
 }
 
 TEST(Checkpointer, what_one_run_recorded_is_what_the_next_one_expects) {

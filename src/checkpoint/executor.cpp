@@ -9,18 +9,22 @@ namespace caesura::checkpoint {
 using device::Transfer;
 
 Executor::Executor(device::Device& device, plan::HorizonPlanner planner,
-                   plan::CheckpointProfile expected, std::string word, Arrival arrival)
+                   plan::CheckpointProfile expected, std::string word, Arrival arrival,
+                   device::Content content)
     : device_(device),
       planner_(std::move(planner)),
       expected_(std::move(expected)),
       word_(std::move(word)),
       arrival_(std::move(arrival)),
+      content_(content),
       pool_(device, expected_.cache_bytes),
       left_s_(device.now_s()) {}
 
 Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
                                                    plan::CheckpointProfile expected,
-                                                   std::string word, Arrival arrival) {
+                                                   std::string word, Arrival arrival,
+                                                   device::Content content) {
+    if (Status status = validate(content, expected.checkpoint_bytes); !status.ok()) return status;
     Result<plan::HorizonPlanner> planner = plan::HorizonPlanner::create(expected);
     if (!planner.ok()) return planner.status();
     const std::uint64_t fitting = expected.cache_bytes / 2 / expected.checkpoint_bytes;
@@ -33,7 +37,7 @@ Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
                         "{}",
                         expected.header_bytes, fitting, header_bytes)};
     return std::unique_ptr<Executor>(new Executor(device, *std::move(planner), std::move(expected),
-                                                  std::move(word), std::move(arrival)));
+                                                  std::move(word), std::move(arrival), content));
 }
 
 Executor::~Executor() {
@@ -135,7 +139,7 @@ Status Executor::compress_held() {
         arrived.ids.push_back(held.id);
     }
     const double begin_s = device_.now_s();
-    const Result<std::uint64_t> bytes = device_.compress(pieces, {*temporary, room});
+    const Result<std::uint64_t> bytes = device_.compress(pieces, content_, {*temporary, room});
     if (!bytes.ok()) return bytes.status();
     planner_.compressed(held_bytes(), *bytes, device_.now_s() - begin_s);
     const double share = static_cast<double>(*bytes) / static_cast<double>(held_bytes());

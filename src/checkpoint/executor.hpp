@@ -44,12 +44,13 @@ class Executor {
 
     /// @param expected  as HorizonPlanner wants it; cache_bytes is the pool's cap.
     /// @param word      followed instead of planning, as far as it goes; may be empty.
-    /// @return  Errors: as HorizonPlanner::create; invalid_argument (header_bytes less than a
-    /// parcel
-    ///          of as many as fit the cache adds).
+    /// @param content   of a checkpoint, for the compressor.
+    /// @return  Errors: as HorizonPlanner::create and validate(content); invalid_argument
+    ///          (header_bytes less than a parcel of as many as fit the cache adds).
     static Result<std::unique_ptr<Executor>> create(device::Device& device,
                                                     plan::CheckpointProfile expected,
-                                                    std::string word, Arrival arrival);
+                                                    std::string word, Arrival arrival,
+                                                    device::Content content = {});
     /// Waits for what the link still reads.
     ~Executor();
     Executor(const Executor&) = delete;
@@ -79,7 +80,7 @@ class Executor {
         Arrived arrived;
     };
     Executor(device::Device& device, plan::HorizonPlanner planner, plan::CheckpointProfile expected,
-             std::string word, Arrival arrival);
+             std::string word, Arrival arrival, device::Content content);
     Status sticky(Status status);
     Status make(std::uint64_t id, const std::byte* data);
     Result<char> decide(double interval_s);
@@ -97,6 +98,7 @@ class Executor {
     plan::CheckpointProfile expected_;
     std::string word_;
     Arrival arrival_;
+    device::Content content_;
     device::Pool pool_;
     Status error_;
     struct Held {

@@ -107,7 +107,7 @@ TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
                 std::vector<std::byte> parcel(device::parcel_bytes_at_most(1, 20'000));
                 const std::vector<std::span<const std::byte>> piece = {data.back()};
                 profile.intervals_s.push_back(20'000 / rate + copy_s);
-                profile.compressed_bytes.push_back(*device::pack(piece, parcel));
+                profile.compressed_bytes.push_back(*device::pack(piece, {}, parcel));
             }
             const auto plan = plan::together(profile);
             ASSERT_TRUE(plan.ok()) << plan.status().message();

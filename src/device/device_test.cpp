@@ -56,7 +56,7 @@ TEST(Emulated, compressing_really_compresses_and_takes_what_the_curve_says) {
     const std::vector<std::span<const std::byte>> pieces = {zeros, zeros};
     const std::uint64_t room = device.parcel_bytes(2, 8000);
     std::byte* const memory = *device.allocate(room);
-    const auto bytes = device.compress(pieces, {memory, room});
+    const auto bytes = device.compress(pieces, {}, {memory, room});
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     EXPECT_LT(*bytes, 400u);
     EXPECT_DOUBLE_EQ(device.now_s(), 0.5 + 8000 / 1e5);

@@ -77,9 +77,10 @@ Status EmulatedDevice::copy(std::byte* to, const std::byte* from, std::uint64_t 
 }
 
 Result<std::uint64_t> EmulatedDevice::compress(std::span<const std::span<const std::byte>> pieces,
+                                               const Content& content,
                                                std::span<std::byte> parcel) {
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
-    Result<std::uint64_t> bytes = pack(pieces, parcel);
+    Result<std::uint64_t> bytes = pack(pieces, content, parcel);
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
     if (bytes.ok()) pass(machine_.compress_s(static_cast<double>(raw_bytes)));

@@ -10,7 +10,6 @@ namespace caesura::device {
 namespace {
 
 constexpr std::uint64_t k_number_bytes = 8;
-constexpr std::size_t k_value_bytes = 4;  // GPU fields are float32; others compress a bit less
 
 void write_number(std::byte* at, std::uint64_t number) {
     for (std::uint64_t i = 0; i < k_number_bytes; ++i)
@@ -26,12 +25,30 @@ std::uint64_t read_number(const std::byte* at) {
 
 }  // namespace
 
+Status validate(const Content& content, std::uint64_t piece_bytes) {
+    const ErrorBound::Kind kind = content.bound.kind;
+    if (kind != ErrorBound::Kind::lossless && kind != ErrorBound::Kind::absolute)
+        return {StatusCode::unsupported,
+                "a bound of this kind; checkpoints are lossless or have an absolute bound"};
+    if (Status status = caesura::validate(content.bound); !status.ok()) return status;
+    if (content.shape.rank() == 0) {
+        if (kind == ErrorBound::Kind::lossless) return {};
+        return {StatusCode::invalid_argument,
+                "a bound, and no shape: say what the values of a checkpoint are"};
+    }
+    const std::uint64_t bytes = content.shape.count() * size_of(content.dtype);
+    if (bytes == piece_bytes) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("{} values of {} are {} bytes, and a checkpoint has {}",
+                        to_string(content.shape), to_string(content.dtype), bytes, piece_bytes)};
+}
+
 std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes) {
     return k_number_bytes + pieces * (k_number_bytes + k_frame_overhead_bytes) + bytes;
 }
 
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
-                           std::span<std::byte> parcel) {
+                           const Content& content, std::span<std::byte> parcel) {
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
     if (parcel.size() < parcel_bytes_at_most(pieces.size(), raw_bytes))
@@ -41,8 +58,13 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
     write_number(parcel.data(), pieces.size());
     std::uint64_t at = k_number_bytes * (1 + pieces.size());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (Status status = validate(content, pieces[i].size()); !status.ok())
+            return status.with_context(fmt::format("piece {}", i));
         const auto room = parcel.subspan(at, pieces[i].size() + k_frame_overhead_bytes);
-        const Result<std::size_t> frame = compress_bytes_into(room, pieces[i], k_value_bytes);
+        const Result<std::size_t> frame =
+            content.bound.kind == ErrorBound::Kind::lossless
+                ? compress_bytes_into(room, pieces[i], size_of(content.dtype))
+                : compress_into(room, pieces[i], content.dtype, content.shape, content.bound);
         if (!frame.ok()) return frame.status().with_context(fmt::format("piece {}", i));
         write_number(parcel.data() + k_number_bytes * (1 + i), *frame);
         at += *frame;

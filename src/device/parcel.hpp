@@ -8,17 +8,18 @@
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once
 
-#include "caesura/base.hpp"
+#include "caesura/device.hpp"
 
 namespace caesura::device {
 
 /// The most bytes that pieces of together `bytes` can come to.
 std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes);
 
-/// Losslessly. Errors: invalid_argument (too little room, an empty piece), no_space (memory).
+/// Errors: invalid_argument (too little room, an empty piece), no_space (memory), those of
+/// validate(content).
 /// @return how many bytes the parcel has.
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
-                           std::span<std::byte> parcel);
+                           const Content& content, std::span<std::byte> parcel);
 
 /// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no
 /// such piece, or one of other bytes than `piece` has room for).
