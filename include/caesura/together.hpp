@@ -62,11 +62,20 @@ struct TogetherStart {
     std::vector<QueuedBuffer> queued;  ///< ascending end_s
 };
 
+/// What is to be soonest. The other one settles between words that are equal in this.
+enum class Goal {
+    /// All at the host: for who waits for it, be it a dump, a reader, or the end of a job. It is
+    /// what S2's algorithm returns, and with what the application works taken off its throughput.
+    at_host,
+    /// The application has handled the last checkpoint and goes on, whatever the link still has to
+    /// carry: for who has other work to do then, and the cache to spare.
+    application_done,
+};
+
 /// Seconds to compress so many bytes at once. The curve is as CheckpointProfile wants it.
 double compress_s(std::span<const CompressPoint> curve, double bytes);
 
-/// The word that has everything at the host soonest; of several that which stops the application
-/// least.
+/// The word that reaches the goal soonest; never later than all raw, nor than each compressed.
 ///
 /// @param states  states kept for each number of handled checkpoints: where more are not dominated,
 ///                those that promise most are kept, and the plan is not exact. 0: 256 for up to 20
@@ -81,7 +90,7 @@ double compress_s(std::span<const CompressPoint> curve, double bytes);
 /// other dominates. Dominance assumes nothing of sizes or of the curve: who is nowhere later, and
 /// at no moment has less of the cache free, can do whatever the other does, no later.
 Result<TogetherPlan> together(const CheckpointProfile& profile, const TogetherStart& start = {},
-                              std::size_t states = 0);
+                              std::size_t states = 0, Goal goal = Goal::at_host);
 
 /// What a word comes to in the model. Errors: as together(); invalid_argument also for a word that
 /// is not legal (other letters, another length, U or C while something is held, an A at the end,

@@ -45,19 +45,20 @@ void bind_together(nb::module_& module) {
                nb::arg("link_bytes_per_s"), nb::arg("cache_bytes"), nb::arg("header_bytes"));
     module.def(
         "together",
-        [](const plan::CheckpointProfile& profile, std::size_t states) {
+        [](const plan::CheckpointProfile& profile, std::size_t states, bool application_done) {
+            const auto goal = application_done ? plan::Goal::application_done : plan::Goal::at_host;
             double plan_s = 0.0;
             auto made = [&] {
                 nb::gil_scoped_release free;  // seconds, for ten thousand checkpoints
                 const auto begin = std::chrono::steady_clock::now();
-                auto result = plan::together(profile, {}, states);
+                auto result = plan::together(profile, {}, states, goal);
                 plan_s =
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
                 return result;
             }();
             return std::pair{plan_of(std::move(made)), plan_s};
         },
-        nb::arg("profile"), nb::arg("states"));
+        nb::arg("profile"), nb::arg("states"), nb::arg("application_done"));
     module.def(
         "play_together",
         [](const plan::CheckpointProfile& profile, const std::string& word) {

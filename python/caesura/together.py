@@ -20,6 +20,7 @@ from caesura import _core
 _KEYS = ("checkpoint_bytes", "intervals_s", "compressed_bytes", "compress_curve",
          "link_bytes_per_s", "cache_bytes", "header_bytes")  # fmt: skip
 _FORMAT, _VERSION = "caesura-checkpoints", 1
+GOALS = ("host", "application")
 _WHOLE = ("checkpoint_bytes", "cache_bytes", "header_bytes")
 
 
@@ -74,10 +75,14 @@ class Profile:
         made, plans = _core.play_planner(self._profile, expected._profile)
         return Plan(*made), plans
 
-    def plan(self, states: int = 0) -> Plan:
-        """The word that has everything at the host soonest. `states` bounds what is looked at; 0
-        is exact for up to 20 checkpoints and quick for more. Other threads run meanwhile."""
-        made, plan_s = _core.together(self._profile, states)
+    def plan(self, states: int = 0, goal: str = "host") -> Plan:
+        """The word with which everything is at the host soonest or, with the goal "application",
+        with which the application goes on soonest after its last checkpoint. `states` bounds what
+        is looked at; 0 is exact for up to 20 checkpoints and quick for more. Other threads run
+        meanwhile."""
+        if goal not in GOALS:
+            raise ValueError(f"the goal is {goal!r}; use {' or '.join(GOALS)}")
+        made, plan_s = _core.together(self._profile, states, goal == "application")
         return Plan(*made, plan_s)
 
     def play(self, word: str) -> Plan:

@@ -50,6 +50,17 @@ def test_the_plan_is_the_best_of_all_words_and_beats_the_simple_ones():
     assert result["application_end_s"] <= result["flush_end_s"]
 
 
+def test_the_application_may_be_what_is_to_be_done_soonest():
+    profile = {**PROFILE, "intervals_s": [1e-6] * 7}
+    host = json.loads(run(profile, "--json").stdout)
+    application = json.loads(run(profile, "--json", "--goal", "application").stdout)
+    assert application["plan"] == "UUUUUUU"  # the cache takes them all
+    assert application["application_end_s"] < host["application_end_s"]
+    assert application["flush_end_s"] > host["flush_end_s"]
+    with pytest.raises(ValueError, match="'end'; use host or application"):
+        Profile(**profile).plan(goal="end")
+
+
 def test_people_get_the_plan_in_words():
     shown = run(PROFILE).stdout
     assert "together" in shown and "no better one exists" in shown

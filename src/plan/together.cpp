@@ -22,8 +22,14 @@ struct State {
     Moment at;
     std::int32_t before = -1;    ///< the state before the last step, of all that were kept
     std::uint32_t together = 0;  ///< checkpoints of the last step; 0: one, sent raw
-    double promise_s = 0.0;      ///< roughly the flush end that may come of it
+    double promise_s = 0.0;      ///< roughly how late the goal may then be reached
 };
+
+/// The smaller the better.
+std::pair<double, double> lateness_s(Goal goal, double link_s, double application_s) {
+    if (goal == Goal::application_done) return {application_s, link_s};
+    return {link_s, application_s};
+}
 
 /// The states for one number of handled checkpoints that no other dominates; where there are more
 /// than may be kept, those that promise most.
@@ -59,14 +65,17 @@ class Frontier {
 };
 
 /// What may come of a state: of the checkpoints that come next as many are compressed, at the best
-/// speed there is, as makes application and link end together.
+/// speed there is, as makes application and link end together; or, where the application need not
+/// wait for the link, as leaves it a full cache.
 ///
 /// Looked at are only a few times as many as fit the cache together: what is queued now must be
 /// carried while these are made, and no compression long after them makes up for a full cache.
 class Promise {
   public:
-    Promise(const CheckpointProfile& profile, const TogetherModel& model)
+    Promise(const CheckpointProfile& profile, const TogetherModel& model, Goal goal)
         : model_(model),
+          goal_(goal),
+          cache_s_(static_cast<double>(profile.cache_bytes) / profile.link_bytes_per_s),
           raw_s_(model.checkpoint_bytes() / profile.link_bytes_per_s),
           link_(profile.link_bytes_per_s),
           before_(1) {
@@ -83,17 +92,19 @@ class Promise {
     }
     double of(const Moment& now, std::size_t handled) const {
         const std::size_t end = std::min(handled + window_, before_.size() - 1);
-        if (end == handled) return now.link_s;
+        if (end == handled) return lateness_s(goal_, now.link_s, now.application_s).first;
         const double n = static_cast<double>(end - handled);
         const double small_s = (before_[end].small - before_[handled].small) / n / link_;
         const double saved_s = std::max(raw_s_ - small_s, 0.0);
         const double link_s = now.link_s + n * raw_s_;
         const double own_s =
             now.application_s + before_[end].intervals_s - before_[handled].intervals_s;
-        // With y compressed: link_s - y saved_s = own_s + y each_s.
+        const double left_s = goal_ == Goal::at_host ? 0.0 : cache_s_;
+        // With y compressed: link_s - y saved_s = own_s + y each_s + left_s.
         const double trade_s = saved_s + each_s_;  // 0: nothing is won, and nothing paid
-        const double y = trade_s > 0.0 ? std::clamp((link_s - own_s) / trade_s, 0.0, n) : 0.0;
-        return std::max(link_s - y * saved_s, own_s + y * each_s_);
+        const double late_s = link_s - own_s - left_s;
+        const double y = trade_s > 0.0 ? std::clamp(late_s / trade_s, 0.0, n) : 0.0;
+        return std::max(link_s - y * saved_s - left_s, own_s + y * each_s_);
     }
 
   private:
@@ -101,7 +112,8 @@ class Promise {
         double intervals_s = 0.0, small = 0.0;
     };
     const TogetherModel& model_;
-    double raw_s_, link_;
+    Goal goal_;
+    double cache_s_, raw_s_, link_;
     std::vector<Sums> before_;  ///< [n + 1] of all checkpoints before one
     double each_s_ = std::numeric_limits<double>::infinity();
     std::size_t window_ = 0;
@@ -109,9 +121,11 @@ class Promise {
 
 class Planner {
   public:
-    Planner(const CheckpointProfile& profile, const TogetherStart& start, std::size_t states)
+    Planner(const CheckpointProfile& profile, const TogetherStart& start, std::size_t states,
+            Goal goal)
         : model_(profile),
-          promise_(profile, model_),
+          promise_(profile, model_, goal),
+          goal_(goal),
           start_(start),
           n_(profile.intervals_s.size()),
           most_states_(states > 0    ? states
@@ -137,9 +151,9 @@ class Planner {
                           fmt::format("{} bytes are held, which cannot be compressed in a cache of "
                                       "this size together with the next checkpoint",
                                       start_.held_bytes)};
-        const State& best = *std::min_element(last.begin(), last.end(), [](auto& a, auto& b) {
-            return std::tie(a.at.link_s, a.at.application_s) <
-                   std::tie(b.at.link_s, b.at.application_s);
+        const State& best = *std::min_element(last.begin(), last.end(), [&](auto& a, auto& b) {
+            return lateness_s(goal_, a.at.link_s, a.at.application_s) <
+                   lateness_s(goal_, b.at.link_s, b.at.application_s);
         });
         return TogetherPlan{word_of(best), best.at.link_s, best.at.application_s, exact_};
     }
@@ -192,12 +206,25 @@ class Planner {
 
     TogetherModel model_;
     Promise promise_;
+    Goal goal_;
     const TogetherStart& start_;
     std::size_t n_, most_states_;
     std::vector<Frontier> frontiers_;
     std::vector<State> kept_;  ///< in the order in which their steps were tried
     bool exact_ = true;
 };
+
+std::string all_raw(const CheckpointProfile& profile) {
+    return std::string(profile.intervals_s.size(), 'U');
+}
+
+std::string each(const CheckpointProfile& profile) {
+    const TogetherModel model(profile);
+    std::string word;
+    for (std::size_t i = 0; i < profile.intervals_s.size(); ++i)
+        word += model.fits(model.checkpoint_bytes(), model.compressed_bytes(i)) ? 'C' : 'U';
+    return word;
+}
 
 Status illegal(std::size_t i, std::string_view word, std::string_view why) {
     return {StatusCode::invalid_argument,
@@ -219,9 +246,20 @@ double compress_s(std::span<const CompressPoint> curve, double bytes) {
 }
 
 Result<TogetherPlan> together(const CheckpointProfile& profile, const TogetherStart& start,
-                              std::size_t states) {
+                              std::size_t states, Goal goal) {
     if (Status status = validate(profile, start); !status.ok()) return status;
-    return Planner(profile, start, states).plan();
+    Result<TogetherPlan> made = Planner(profile, start, states, goal).plan();
+    if (!made.ok() || made->exact) return made;
+    // What has been passed over may have been a simple word.
+    for (const std::string& word : {all_raw(profile), each(profile)}) {
+        const Result<TogetherPlan> simple = play(profile, word, start);
+        if (simple.ok() && lateness_s(goal, simple->flush_end_s, simple->application_end_s) <
+                               lateness_s(goal, made->flush_end_s, made->application_end_s)) {
+            made = *simple;
+            made->exact = false;
+        }
+    }
+    return made;
 }
 
 Result<TogetherPlan> play(const CheckpointProfile& profile, std::string_view word,
@@ -258,16 +296,12 @@ Result<TogetherPlan> play(const CheckpointProfile& profile, std::string_view wor
 }
 
 Result<TogetherPlan> send_all_raw(const CheckpointProfile& profile) {
-    return play(profile, std::string(profile.intervals_s.size(), 'U'));
+    return play(profile, all_raw(profile));
 }
 
 Result<TogetherPlan> compress_each(const CheckpointProfile& profile) {
     if (Status status = validate(profile, {}); !status.ok()) return status;
-    const TogetherModel model(profile);
-    std::string word;
-    for (std::size_t i = 0; i < profile.intervals_s.size(); ++i)
-        word += model.fits(model.checkpoint_bytes(), model.compressed_bytes(i)) ? 'C' : 'U';
-    return play(profile, word);
+    return play(profile, each(profile));
 }
 
 }  // namespace caesura::plan

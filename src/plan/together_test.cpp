@@ -9,13 +9,15 @@ namespace {
 
 constexpr unsigned k_seed = 20231;
 
-double best_of_all_words(const CheckpointProfile& profile, const TogetherStart& start = {}) {
+double best_of_all_words(const CheckpointProfile& profile, const TogetherStart& start = {},
+                         Goal goal = Goal::at_host) {
     SlowPlayer player(profile);
     double best_s = std::numeric_limits<double>::infinity();
     all_words(profile.intervals_s.size(), false, start.held_bytes > 0,
               [&](const std::string& word) {
                   if (const auto played = player.play(word, start))
-                      best_s = std::min(best_s, played->flush_end_s);
+                      best_s = std::min(best_s, goal == Goal::at_host ? played->flush_end_s
+                                                                      : played->application_end_s);
               });
     return best_s;
 }
@@ -41,6 +43,22 @@ TEST(Together, finds_the_best_of_all_legal_words_of_ten_letters) {
         EXPECT_DOUBLE_EQ(plan->flush_end_s, best_of_all_words(profile))
             << "seed " << k_seed + 1 << ", round " << round << ", " << plan->word;
     }
+}
+
+TEST(Together, finds_the_word_with_which_the_application_goes_on_soonest) {
+    std::mt19937_64 random(k_seed + 4);
+    int sooner = 0;
+    for (int round = 0; round < 300; ++round) {
+        const CheckpointProfile profile = random_profile(random, 1 + random() % 8);
+        const auto plan = together(profile, {}, 4096, Goal::application_done);
+        ASSERT_TRUE(plan.ok()) << plan.status().message();
+        EXPECT_TRUE(plan->exact);
+        EXPECT_DOUBLE_EQ(plan->application_end_s,
+                         best_of_all_words(profile, {}, Goal::application_done))
+            << "seed " << k_seed + 4 << ", round " << round << ", " << plan->word;
+        sooner += plan->application_end_s < together(profile)->application_end_s;
+    }
+    EXPECT_GT(sooner, 100);
 }
 
 TEST(Together, goes_on_from_what_is_held_and_queued) {
@@ -95,6 +113,24 @@ TEST(Together, a_long_plan_is_what_its_word_comes_to_and_beats_both_simple_ones)
         EXPECT_DOUBLE_EQ(played->flush_end_s, plan->flush_end_s);
         EXPECT_LE(plan->flush_end_s, send_all_raw(profile)->flush_end_s) << rate;
         EXPECT_LE(plan->flush_end_s, compress_each(profile)->flush_end_s) << rate;
+    }
+}
+
+TEST(Together, no_simple_word_is_better_in_what_is_asked_for_however_little_is_looked_at) {
+    std::mt19937_64 random(k_seed + 5);
+    for (int round = 0; round < 300; ++round) {
+        const CheckpointProfile profile = random_profile(random, 30 + random() % 60);
+        for (const Goal goal : {Goal::at_host, Goal::application_done}) {
+            SCOPED_TRACE("seed " + std::to_string(k_seed + 5) + " round " + std::to_string(round));
+            const auto plan = together(profile, {}, 1 + random() % 4, goal);
+            ASSERT_TRUE(plan.ok());
+            for (const auto& simple : {send_all_raw(profile), compress_each(profile)}) {
+                if (goal == Goal::at_host)
+                    EXPECT_LE(plan->flush_end_s, simple->flush_end_s);
+                else
+                    EXPECT_LE(plan->application_end_s, simple->application_end_s);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import sys
 from pathlib import Path
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from caesura.together import Plan
 
 
+class Goal(enum.StrEnum):
+    """Of plans; the values are those of caesura.together.GOALS."""
+
+    HOST = "host"
+    APPLICATION = "application"
+
+
 def together(
     profile: Annotated[
         Path, typer.Argument(help="A run's profile as JSON; - is standard input.", dir_okay=False)
@@ -29,10 +37,17 @@ def together(
             "checkpoints, quick for more.",
         ),
     ] = 0,
+    goal: Annotated[
+        Goal,
+        typer.Option(
+            help="What is to be soonest: host, the last byte is there; application, it goes on "
+            "after its last checkpoint, whatever is still to be carried."
+        ),
+    ] = Goal.HOST,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
     """Plan which checkpoints are sent raw (U), compressed (C), held (A), and compressed with those
-    held (X), so that the last one reaches the host soonest.
+    held (X), so that the last one reaches the host soonest, or the application goes on soonest.
 
     A profile is {"checkpoint_bytes", "intervals_s": [...], "compressed_bytes": [...],
     "compress_curve": [[bytes, seconds]...], "link_bytes_per_s", "cache_bytes", "header_bytes"}.
@@ -46,7 +61,7 @@ def together(
         stdin = str(profile) == "-"
         text = sys.stdin.read() if stdin else profile.read_text(encoding="utf-8")
         run = parse(text, "standard input" if stdin else str(profile))
-        plan, raw, each = run.plan(states), run.send_all_raw(), run.compress_each()
+        plan, raw, each = run.plan(states, goal.value), run.send_all_raw(), run.compress_each()
     if as_json:
         print_json(
             {
@@ -60,10 +75,13 @@ def together(
             }
         )
         return
-    _show(plan, raw, each)
+    _show(plan, raw, each, goal)
 
 
-def _show(plan: Plan, raw: Plan, each: Plan) -> None:
+def _show(plan: Plan, raw: Plan, each: Plan, goal: Goal) -> None:
+    def goal_s(made: Plan) -> float:
+        return made.flush_end_s if goal is Goal.HOST else made.application_end_s
+
     out.print(runs(plan.word) or "no checkpoints", soft_wrap=True)
     kind = "no better one exists" if plan.exact else "found, not proven"
     out.print(f"made in {duration_text(plan.plan_s)}; {kind}", style="dim")
@@ -71,7 +89,7 @@ def _show(plan: Plan, raw: Plan, each: Plan) -> None:
     for name in ("", "all at the host", "application done", "to the plan"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for name, made in (("this plan", plan), ("all raw", raw), ("each compressed", each)):
-        ratio = f"{made.flush_end_s / plan.flush_end_s:.2f}" if plan.flush_end_s > 0 else ""
+        ratio = f"{goal_s(made) / goal_s(plan):.2f}" if goal_s(plan) > 0 else ""
         table.add_row(
             name, duration_text(made.flush_end_s), duration_text(made.application_end_s), ratio
         )
