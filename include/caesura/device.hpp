@@ -5,8 +5,8 @@
 // and the link's two directions, in each one transfer after the other. A transfer begins when the
 // work given before it is done; work does not wait for transfers: wait() for them first.
 //
-// EmulatedDevice is one in host memory. It really copies and compresses, with our own
-// codec, and its clock is virtual: every step takes the time that a model says. So the same
+// EmulatedDevice is one in host memory. It really copies and compresses, with our own codec or in
+// packed frames, and its clock is virtual: every step takes the time that a model says. So the same
 // executor and the same tests run where there is no GPU, and nothing sleeps. Times that it measures
 // are emulated.
 //
@@ -32,6 +32,12 @@ struct Content {
 /// Can pieces of so many bytes be that? Errors: invalid_argument, unsupported (a bound of another
 /// kind), naming the value.
 Status validate(const Content& content, std::uint64_t piece_bytes);
+
+/// Who compresses.
+enum class Coder : std::uint8_t {
+    codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
+    packed = 1,  ///< packed frames (device/packed.hpp): on host and GPU, the same bytes
+};
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
@@ -89,6 +95,7 @@ struct EmulatedMachine {
     std::function<double(double bytes)> compress_s;
     /// Likewise to decompress to so many; empty: as long as compressing them.
     std::function<double(double bytes)> decompress_s;
+    Coder coder = Coder::codec;
 };
 
 class EmulatedDevice : public Device {

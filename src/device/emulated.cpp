@@ -80,7 +80,7 @@ Result<std::uint64_t> EmulatedDevice::compress(std::span<const std::span<const s
                                                const Content& content,
                                                std::span<std::byte> parcel) {
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
-    Result<std::uint64_t> bytes = pack(pieces, content, parcel);
+    Result<std::uint64_t> bytes = pack(pieces, content, parcel, machine_.coder);
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
     if (bytes.ok()) pass(machine_.compress_s(static_cast<double>(raw_bytes)));
@@ -88,7 +88,7 @@ Result<std::uint64_t> EmulatedDevice::compress(std::span<const std::span<const s
 }
 
 std::uint64_t EmulatedDevice::parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const {
-    return parcel_bytes_at_most(pieces, bytes);
+    return parcel_bytes_at_most(pieces, bytes, machine_.coder);
 }
 
 Status EmulatedDevice::decompress(std::span<const std::byte> parcel, std::uint64_t index,

@@ -4,7 +4,8 @@
 
 #include <cstring>
 
-#include "caesura/codec.hpp"
+#include "device/codec_frames.hpp"
+#include "device/packed.hpp"
 
 namespace caesura::device {
 namespace {
@@ -43,15 +44,18 @@ Status validate(const Content& content, std::uint64_t piece_bytes) {
                         to_string(content.shape), to_string(content.dtype), bytes, piece_bytes)};
 }
 
-std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes) {
-    return k_number_bytes + pieces * (k_number_bytes + k_frame_overhead_bytes) + bytes;
+std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes, Coder coder) {
+    const std::uint64_t table_bytes = k_number_bytes * (1 + pieces);
+    if (coder == Coder::codec) return table_bytes + pieces * k_frame_overhead_bytes + bytes;
+    // Every piece may begin a chunk and fill up 8 bytes more than their sum would.
+    return table_bytes + packed_bytes_at_most(bytes) + pieces * packed_bytes_at_most(8);
 }
 
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
-                           const Content& content, std::span<std::byte> parcel) {
+                           const Content& content, std::span<std::byte> parcel, Coder coder) {
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
-    if (parcel.size() < parcel_bytes_at_most(pieces.size(), raw_bytes))
+    if (parcel.size() < parcel_bytes_at_most(pieces.size(), raw_bytes, coder))
         return Status{StatusCode::invalid_argument,
                       fmt::format("a parcel of {} bytes is too small for {} pieces of together {}",
                                   parcel.size(), pieces.size(), raw_bytes)};
@@ -60,11 +64,11 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (Status status = validate(content, pieces[i].size()); !status.ok())
             return status.with_context(fmt::format("piece {}", i));
-        const auto room = parcel.subspan(at, pieces[i].size() + k_frame_overhead_bytes);
-        const Result<std::size_t> frame =
-            content.bound.kind == ErrorBound::Kind::lossless
-                ? compress_bytes_into(room, pieces[i], size_of(content.dtype))
-                : compress_into(room, pieces[i], content.dtype, content.shape, content.bound);
+        const Result<std::uint64_t> frame =
+            coder == Coder::codec
+                ? compress_frame(pieces[i], content,
+                                 parcel.subspan(at, pieces[i].size() + k_frame_overhead_bytes))
+                : pack_frame(pieces[i], content.dtype, content.bound, parcel.subspan(at));
         if (!frame.ok()) return frame.status().with_context(fmt::format("piece {}", i));
         write_number(parcel.data() + k_number_bytes * (1 + i), *frame);
         at += *frame;
@@ -72,34 +76,39 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
     return at;
 }
 
-Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece) {
-    if (parcel.size() < k_number_bytes)
-        return {StatusCode::insufficient_data, "a parcel of less than 8 bytes"};
-    const std::uint64_t pieces = read_number(parcel.data());
-    const std::uint64_t room = parcel.size() / k_number_bytes - 1;
-    if (pieces > room)
-        return {StatusCode::corrupt,
-                fmt::format("a parcel of {} bytes says it has {} pieces", parcel.size(), pieces)};
+Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
+                         std::uint64_t index) {
+    if (begin.size() < k_number_bytes || parcel_bytes < begin.size())
+        return Status{StatusCode::insufficient_data, "a parcel of less than 8 bytes"};
+    const std::uint64_t pieces = read_number(begin.data());
+    if (pieces > parcel_bytes / k_number_bytes - 1)
+        return Status{StatusCode::corrupt, fmt::format("a parcel of {} bytes says it has {} pieces",
+                                                       parcel_bytes, pieces)};
     if (index >= pieces)
-        return {StatusCode::invalid_argument,
-                fmt::format("piece {} of a parcel of {}", index, pieces)};
-    std::uint64_t at = k_number_bytes * (1 + pieces), bytes = 0;
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("piece {} of a parcel of {}", index, pieces)};
+    if (begin.size() / k_number_bytes < index + 2)
+        return Status{StatusCode::insufficient_data,
+                      fmt::format("{} bytes of a parcel's table", begin.size())};
+    Place place{k_number_bytes * (1 + pieces), 0};
     for (std::uint64_t i = 0; i <= index; ++i) {
-        at += bytes;
-        bytes = read_number(parcel.data() + k_number_bytes * (1 + i));
-        if (bytes > parcel.size() - at)
-            return {StatusCode::insufficient_data,
-                    fmt::format("piece {} is said to end {} bytes beyond the parcel", i,
-                                bytes - (parcel.size() - at))};
+        place.offset += place.bytes;
+        place.bytes = read_number(begin.data() + k_number_bytes * (1 + i));
+        if (place.bytes > parcel_bytes - place.offset)
+            return Status{StatusCode::insufficient_data,
+                          fmt::format("piece {} is said to end {} bytes beyond the parcel", i,
+                                      place.bytes - (parcel_bytes - place.offset))};
     }
-    const auto frame = parcel.subspan(at, bytes);
-    const Result<FrameInfo> info = read_frame_info(frame);
-    if (!info.ok()) return info.status().with_context(fmt::format("piece {}", index));
-    if (info->raw_bytes != piece.size())
-        return {StatusCode::invalid_argument,
-                fmt::format("piece {} has {} bytes, there is room for {}", index, info->raw_bytes,
-                            piece.size())};
-    return decompress(frame, piece).with_context(fmt::format("piece {}", index));
+    return place;
+}
+
+Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece) {
+    const Result<Place> place = find_frame(parcel, parcel.size(), index);
+    if (!place.ok()) return place.status();
+    const auto frame = parcel.subspan(place->offset, place->bytes);
+    const Status status =
+        is_packed_frame(frame) ? unpack_frame(frame, piece) : decompress_frame(frame, piece);
+    return status.ok() ? status : status.with_context(fmt::format("piece {}", index));
 }
 
 }  // namespace caesura::device

@@ -2,8 +2,9 @@
 //
 //     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
 //
-// A frame is one of our codec's (caesura/codec.hpp) with a checksum of its own, so that a piece is
-// had without the others, and what was damaged is known.
+// A frame is one of our codec's (caesura/codec.hpp) or a packed one (packed.hpp); it says which. It
+// has a checksum of its own, so that a piece is had without the others, and what was damaged is
+// known.
 //
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once
@@ -13,13 +14,27 @@
 namespace caesura::device {
 
 /// The most bytes that pieces of together `bytes` can come to.
-std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes);
+std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes,
+                                   Coder coder = Coder::codec);
 
 /// Errors: invalid_argument (too little room, an empty piece), no_space (memory), those of
 /// validate(content).
 /// @return how many bytes the parcel has.
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
-                           const Content& content, std::span<std::byte> parcel);
+                           const Content& content, std::span<std::byte> parcel,
+                           Coder coder = Coder::codec);
+
+/// The table of a parcel, from its first bytes: where its frames lie.
+///
+/// @param begin         of the parcel; at least its first 8 bytes, and 8 more for each piece up to
+///                      `index`.
+/// @param parcel_bytes  of all of it.
+/// @return offset and bytes of the frame. Errors: as unpack().
+struct Place {
+    std::uint64_t offset = 0, bytes = 0;
+};
+Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
+                         std::uint64_t index);
 
 /// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no
 /// such piece, or one of other bytes than `piece` has room for).

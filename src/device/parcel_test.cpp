@@ -22,7 +22,8 @@ std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t n) {
 
 TEST(Parcel, every_piece_comes_back_alone_whatever_they_are) {
     std::mt19937_64 random(k_seed);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 100; ++round) {
+        const Coder coder = round % 2 == 0 ? Coder::codec : Coder::packed;
         std::vector<std::vector<std::byte>> raw;
         std::uint64_t bytes = 0;
         for (std::size_t i = 0, n = 1 + random() % 8; i < n; ++i) {
@@ -30,8 +31,8 @@ TEST(Parcel, every_piece_comes_back_alone_whatever_they_are) {
             bytes += raw.back().size();
         }
         const std::vector<std::span<const std::byte>> pieces(raw.begin(), raw.end());
-        std::vector<std::byte> parcel(parcel_bytes_at_most(pieces.size(), bytes));
-        const auto packed = pack(pieces, {}, parcel);
+        std::vector<std::byte> parcel(parcel_bytes_at_most(pieces.size(), bytes, coder));
+        const auto packed = pack(pieces, {}, parcel, coder);
         ASSERT_TRUE(packed.ok()) << packed.status().message() << " seed " << k_seed;
         parcel.resize(*packed);
         for (std::size_t i = pieces.size(); i-- > 0;) {
@@ -71,7 +72,7 @@ void expect_within(const std::vector<T>& made, const std::vector<T>& back, doubl
 }
 
 template <class T>
-void pack_with_a_bound(DType dtype, unsigned seed) {
+void pack_with_a_bound(DType dtype, unsigned seed, Coder coder) {
     std::mt19937_64 random(seed);
     for (const double bound : {1e-1, 1e-3, 1e-5})
         for (const Shape& shape :
@@ -81,8 +82,8 @@ void pack_with_a_bound(DType dtype, unsigned seed) {
             const std::vector<T> second = wave<T>(random, shape.count());
             const std::vector<std::span<const std::byte>> pieces = {
                 std::as_bytes(std::span(first)), std::as_bytes(std::span(second))};
-            std::vector<std::byte> parcel(parcel_bytes_at_most(2, 2 * pieces[0].size()));
-            const auto bytes = pack(pieces, {dtype, shape, absolute(bound)}, parcel);
+            std::vector<std::byte> parcel(parcel_bytes_at_most(2, 2 * pieces[0].size(), coder));
+            const auto bytes = pack(pieces, {dtype, shape, absolute(bound)}, parcel, coder);
             ASSERT_TRUE(bytes.ok()) << bytes.status().message();
             EXPECT_LT(*bytes, 2 * pieces[0].size());
             parcel.resize(*bytes);
@@ -95,8 +96,10 @@ void pack_with_a_bound(DType dtype, unsigned seed) {
 }
 
 TEST(Parcel, with_a_bound_every_finite_value_lies_within_it_and_all_else_is_as_it_was) {
-    pack_with_a_bound<float>(float32, k_seed + 2);
-    pack_with_a_bound<double>(float64, k_seed + 3);
+    for (const Coder coder : {Coder::codec, Coder::packed}) {
+        pack_with_a_bound<float>(float32, k_seed + 2, coder);
+        pack_with_a_bound<double>(float64, k_seed + 3, coder);
+    }
 }
 
 TEST(Parcel, contents_that_cannot_be_are_refused_by_name) {
