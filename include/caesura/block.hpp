@@ -17,14 +17,15 @@ namespace caesura {
 
 /// Which compressor a field wants.
 struct CodecSpec {
-    /// "caesura"         ours, of the best predictor for each block; "caesura:fast",
-    ///                   "caesura:strong" and "caesura:planes" fix the Mode of codec.hpp
-    /// "none"
-    /// "sz3", "zfp"      lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
-    /// reversible "zstd", "blosc2"  lossless, whatever the bound (which they keep) "round+zstd",
-    /// "round+blosc2"  values rounded to the largest power of two that the bound
-    ///                   allows, then lossless: several times the speed of sz3, smaller ratios
-    /// "filter:<number>" any other HDF5 filter plugin; needs cd_values
+    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong"
+    ///    and "caesura:planes" fix the Mode of codec.hpp
+    ///  - "none"
+    ///  - "sz3", "zfp": lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
+    ///  reversible
+    ///  - "zstd", "blosc2": lossless, whatever the bound (which they keep)
+    ///  - "round+zstd", "round+blosc2": values rounded to the largest power of two that the bound
+    ///    allows, then lossless: several times the speed of sz3, smaller ratios
+    ///  - "filter:<number>": any other HDF5 filter plugin; needs cd_values
     std::string name = "caesura";
     /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
     /// the bound (known filters only). The result is held to the bound all the same.
@@ -56,6 +57,11 @@ struct SharedTables {
 /// The mode that codec "caesura" is asked for; nullopt: another codec (or a mode that is none).
 /// Whoever has a mode uses SharedTables.
 std::optional<Mode> caesura_mode(const CodecSpec& spec);
+
+/// Is there a codec of this name? Calls no HDF5; whether its plugin is installed only
+/// make_block_codec() finds out. Errors: invalid_argument (none; names the choices), unsupported
+/// (a filter that is built into HDF5).
+Status validate_codec(const CodecSpec& spec);
 
 class BlockCodec {
   public:

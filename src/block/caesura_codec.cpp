@@ -168,6 +168,8 @@ bool is_caesura(const CodecSpec& spec) {
            (spec.name.starts_with(k_name) && spec.name[k_name.size()] == ':');
 }
 
+Status validate_mode(const CodecSpec& spec) { return mode_of(spec).status(); }
+
 Result<std::unique_ptr<BlockCodec>> make_caesura_codec(const CodecSpec& spec, DType dtype,
                                                        const Shape& chunk, const ErrorBound& bound,
                                                        const SharedTables& tables) {

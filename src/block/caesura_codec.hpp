@@ -9,6 +9,8 @@ namespace caesura::block {
 
 /// Does the name ask for our codec? ("caesura", or "caesura:" and a mode, right or wrong)
 bool is_caesura(const CodecSpec& spec);
+/// @param spec  is_caesura(spec). Errors: invalid_argument (a mode that is none).
+Status validate_mode(const CodecSpec& spec);
 
 /// @param spec   is_caesura(spec).
 /// @param bound  absolute, lossless or pointwise_relative, validated.

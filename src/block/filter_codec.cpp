@@ -312,11 +312,9 @@ Result<std::vector<unsigned>> user_cd_values(const CodecSpec& spec, const Filter
 
 Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DType dtype,
                                                       const Shape& chunk, const ErrorBound& bound) {
-    constexpr std::string_view k_round = "round+";
-    const bool round = spec.name.starts_with(k_round);
-    Result<FilterTraits> traits =
-        find_traits(std::string_view(spec.name).substr(round ? k_round.size() : 0));
-    if (!traits.ok()) return traits.status();
+    const Result<FilterChoice> choice = choose_filter(spec.name);
+    if (!choice.ok()) return choice.status();
+    Result<FilterTraits> traits = choice->traits;
     const bool lossless_bound = bound.kind == ErrorBound::Kind::lossless;
     // Zstd does what is asked where the filter cannot: SZ3 has no lossless mode, and leaves blocks
     // below 20 values as they are; ZFP refuses a chunk of one value.
@@ -336,14 +334,13 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     }
     FilterCodec::Parts parts;
     parts.exact = traits->lossless && stays_lossless(*traits, spec.cd_values);
-    if (round && !parts.exact) {
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("codec \"{}\": only a lossless codec can follow \"round+\": zstd, "
-                        "or blosc2 without cd_values of yours",
-                        spec.name));
+    if (choice->round && !parts.exact) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\": cd_values of yours may make it lossy, and nothing "
+                                  "lossy can follow \"round+\"",
+                                  spec.name));
     }
-    if (round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
+    if (choice->round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
     parts.verify = spec.verify.value_or(true) && !parts.exact;
     parts.traits = *traits;
     parts.user = std::move(*user);

@@ -130,8 +130,21 @@ Result<FilterTraits> find_traits(std::string_view codec_name) {
     }
     return Status(StatusCode::invalid_argument,
                   fmt::format("codec \"{}\" is unknown; choose caesura, none, sz3, zfp, zstd, "
-                              "blosc2 or filter:<HDF5 filter number>",
+                              "blosc2, round+zstd, round+blosc2 or filter:<HDF5 filter number>",
                               codec_name));
+}
+
+Result<FilterChoice> choose_filter(std::string_view codec_name) {
+    constexpr std::string_view k_round = "round+";
+    const bool round = codec_name.starts_with(k_round);
+    Result<FilterTraits> traits = find_traits(codec_name.substr(round ? k_round.size() : 0));
+    if (!traits.ok()) return traits.status();
+    if (round && !traits->lossless)
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\": only a lossless codec can follow \"round+\": zstd "
+                                  "or blosc2",
+                                  codec_name));
+    return FilterChoice{std::move(*traits), round};
 }
 
 bool may_encode(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,

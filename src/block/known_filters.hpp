@@ -40,6 +40,16 @@ struct FilterTraits {
 /// "sz3" ... or "filter:<number>". Errors: invalid_argument (no such name, names the choices).
 Result<FilterTraits> find_traits(std::string_view codec_name);
 
+/// What the name of a codec made of filters asks for.
+struct FilterChoice {
+    FilterTraits traits;
+    bool round = false;  ///< "round+": values are rounded to a grid before
+};
+
+/// "sz3" ... "round+zstd" or "filter:<number>". Errors: those of find_traits(), invalid_argument
+/// ("round+" before what is not lossless).
+Result<FilterChoice> choose_filter(std::string_view codec_name);
+
 /// May the filter be given a block with such values? A block it may not have goes lossless.
 ///  - ZFP loses NaN and infinities, and finite values near them (except in its reversible mode).
 ///  - SZ3 turns quotients (x - prediction) / bound into an int unchecked. A NaN, or a quotient that

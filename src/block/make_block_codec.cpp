@@ -7,6 +7,7 @@
 
 #include "block/caesura_codec.hpp"
 #include "block/filter_codec.hpp"
+#include "block/known_filters.hpp"
 
 namespace caesura {
 namespace {
@@ -52,7 +53,14 @@ Status check_bound_kind(const CodecSpec& spec, const ErrorBound& bound) {
     return {};
 }
 
+constexpr std::string_view k_none = "none";
+
 }  // namespace
+
+Status validate_codec(const CodecSpec& spec) {
+    if (block::is_caesura(spec)) return block::validate_mode(spec);
+    return spec.name == k_none ? Status{} : block::choose_filter(spec.name).status();
+}
 
 Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
                                                      const Shape& chunk, const ErrorBound& bound,
@@ -63,7 +71,7 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
     if (block::is_caesura(spec)) {
         return block::make_caesura_codec(spec, dtype, chunk, bound, tables);
     }
-    if (spec.name == "none") {
+    if (spec.name == k_none) {
         if (!spec.cd_values.empty()) {
             return Status(StatusCode::invalid_argument, "codec \"none\" takes no cd_values");
         }

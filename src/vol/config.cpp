@@ -79,6 +79,7 @@ class Table {
         return std::nullopt;
     }
     std::optional<ErrorBound> get_bound();
+    std::optional<std::string> get_codec();
     Shape get_extents(std::string_view key);
     void bad(const toml::node& node, std::string_view reason) {
         if (status.ok())
@@ -151,6 +152,14 @@ std::optional<ErrorBound> Table::get_bound() {
     return bound;
 }
 
+std::optional<std::string> Table::get_codec() {
+    auto name = get<std::string>("codec", "a string");
+    if (!name) return name;
+    if (const Status checked = validate_codec({*name}); !checked.ok())
+        bad(*table_.get("codec"), checked.message());
+    return name;
+}
+
 template <class T>
 void put(T& target, std::optional<T> value) {
     if (value) target = std::move(*value);
@@ -175,7 +184,7 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     Rule rule;
     put(rule.path, table.get<std::string>("path", "a string"));
     rule.capture = table.get<bool>("capture", "true or false");
-    rule.codec = table.get<std::string>("codec", "a string");
+    rule.codec = table.get_codec();
     rule.bound = table.get_bound();
     rule.chunk_bytes = table.get_bytes("chunk_bytes");
     rule.chunk = table.get_extents("chunk");
@@ -231,7 +240,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     Table table(parsed.table(), path, "");
     table.check_keys(k_file_keys);
     put(config.capture, table.get<bool>("capture", "true or false"));
-    put(config.codec, table.get<std::string>("codec", "a string"));
+    put(config.codec, table.get_codec());
     put(config.bound, table.get_bound());
     put(config.chunk_bytes, table.get_bytes("chunk_bytes"));
     put(config.threshold_bytes, table.get_bytes("threshold_bytes"));

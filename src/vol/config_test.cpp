@@ -77,9 +77,9 @@ TEST(VolConfig, each_durability_has_a_name_of_its_own) {
 TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
     Config config;
     config.path = "run.toml";
-    config.codec = "quote \" and \\ backslash";
+    config.codec = "caesura:fast";
     config.bound = psnr(60.25);
-    config.report = "a\tb";
+    config.report = "a\tb \" and \\ c";
     config.commit_writes = true;
     config.rules = {{"/a/**", true, "none", lossless(), 7, {1, 2, 3}, {4, 5}, true},
                     {"?x", {}, {}, absolute(0.1), {}, {}, {6, 7, 8}, {}}};
@@ -98,6 +98,9 @@ TEST(VolConfig, an_unknown_key_names_its_line_and_the_nearest) {
 TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
     const std::pair<const char*, const char*> cases[] = {
         {"codec = 3", "'codec' must be a string"},
+        {"codec = \"sz4\"", "\"sz4\" is unknown; choose caesura, none, sz3"},
+        {"codec = \"caesura:quick\"", "one of auto, fast, strong and planes"},
+        {"\n[[dataset]]\npath = \"a\"\ncodec = \"round+sz3\"", "line 4: codec \"round+sz3\""},
         {"chunk_bytes = -1", "bytes are 0 or more"},
         {"chunk_bytes = 1.5", "'chunk_bytes' must be a number of bytes"},
         {"bound = \"small\"", "'bound' must be a number"},
