@@ -250,7 +250,7 @@ def main() -> int:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     begin_s = time.monotonic()
     failed, noted, due, found = 0, Counter(), 0, 0
-    for seed in range(options.seed, options.seed + options.runs):
+    for done, seed in enumerate(range(options.seed, options.seed + options.runs), 1):
         run = run_once(options, seed)
         failed += bool(run.faults)
         noted.update(run.notes)
@@ -258,6 +258,8 @@ def main() -> int:
         found += run.found
         for fault in run.faults:
             print(f"seed {seed}: {fault}", flush=True)
+        if done % 10 == 0:
+            print(f"{done} of {options.runs} kills, {time.monotonic() - begin_s:.0f} s", flush=True)
     took_s = time.monotonic() - begin_s
     notes = "".join(f"; {n} {what}" for what, n in sorted(noted.items()))
     print(

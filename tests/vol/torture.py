@@ -79,11 +79,13 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     outcomes: Counter[str] = Counter()
     begin_s = time.monotonic()
-    for seed in range(options.seed, options.seed + options.runs):
+    for done, seed in enumerate(range(options.seed, options.seed + options.runs), 1):
         outcome = run_once(options, seed)
         outcomes[outcome] += 1
         if outcome != "passed":
             print(f"seed {seed}: {outcome}", flush=True)
+        if done % 10 == 0:
+            print(f"{done} of {options.runs} runs, {time.monotonic() - begin_s:.0f} s", flush=True)
     took_s = time.monotonic() - begin_s
     told = ", ".join(f"{name} {n}" for name, n in sorted(outcomes.items()))
     print(f"{options.runs} runs on {options.ranks} ranks in {took_s:.0f} s: {told}")
