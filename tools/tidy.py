@@ -34,6 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "run": {"base", "codec", "block", "plan"},
     "device": {"base", "codec"},
     "checkpoint": {"base", "plan", "device"},
+    "spill": {"base", "codec", "filter", "store", "device", "checkpoint"},
     "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
     "vol": {"base", "store", "writer", "filter"},
     "transit": {"base", "writer", "device"},
@@ -53,6 +54,8 @@ PUBLIC_ROOM = {
     "together.hpp": "plan",
     "horizon.hpp": "plan",
     "checkpointer.hpp": "checkpoint",
+    "checkpoint_store.hpp": "checkpoint",
+    "checkpoint_file.hpp": "spill",
     "who.hpp": "plan",
 }
 # Tests that hold private parts of two rooms against each other: of run and simulate, and of writer

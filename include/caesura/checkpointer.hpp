@@ -5,7 +5,9 @@
 //     for (n backwards ...) { (*checkpointer)->restore(n, state); adjoint(); }
 //
 // Checkpoints go to the host as HorizonPlanner says, raw, compressed, or several together,
-// losslessly or within an absolute bound, and stay in its memory. restore() brings back what holds
+// losslessly or within an absolute bound, and stay in its memory; those for which a budget has no
+// room go to a file in the background (caesura/checkpoint_file.hpp), from which a later process
+// restores them too. restore() brings back what holds
 // the checkpoint; while the application uses it, what holds the next one in the order that restores
 // seem to have (backwards, say) is on its way.
 //
@@ -15,7 +17,9 @@
 //    lies within it, and one that was sent raw has its bytes. Compressed ones carry a checksum.
 #pragma once
 
-#include "caesura/device.hpp"
+#include <limits>
+
+#include "caesura/checkpoint_store.hpp"
 #include "caesura/horizon.hpp"
 
 namespace caesura {
@@ -29,11 +33,32 @@ struct CheckpointerReport {
     std::uint64_t host_bytes = 0;  ///< what they take at the host
     std::uint64_t restores = 0, prefetched = 0;  ///< of them found in the device, or on the way
     std::uint64_t peak_cache_bytes = 0;
+    // Of the host's memory and the store.
+    std::uint64_t peak_host_bytes = 0;        ///< after a call; with what was on the link
+    std::uint64_t written_bytes = 0;          ///< to the store
+    std::uint64_t reads = 0, read_ahead = 0;  ///< from it; before they were asked for
+    double store_wait_s = 0.0;  ///< of real time, in checkpoint(), restore() and save()
+    /// Empty, or why the store could not write at the last attempt. Nothing is lost by it: the
+    /// checkpoints are in memory, and the call that needs the room says the same.
+    std::string trouble;
 };
 
 struct CheckpointerOptions {
     /// What a checkpoint is. Without a shape it is bytes, of values as large as dtype's, lossless.
     device::Content content;
+    /// Where those go for which the host has no room: a CheckpointFile. Null: all stay in memory.
+    /// What is in it already can be restored, too.
+    std::shared_ptr<CheckpointStore> store;
+    /// Memory of the host for checkpoints, at least three times the cache: once for what is on the
+    /// link, once for what waits to be written, once for what is read back.
+    std::uint64_t host_bytes = std::numeric_limits<std::uint64_t>::max();
+    /// Write everything as soon as it has arrived, not only what there is no room for, so that
+    /// little is lost with the process.
+    bool write_all = false;
+    /// What was written is committed at most so often (of real time), in a call of this class: 1 to
+    /// 2 ms of HDF5 on the caller's thread. What was written and not committed is found by
+    /// CheckpointFile::open() as well, but not by stock readers.
+    double commit_every_s = 1.0;
 };
 
 /// Calls: one thread at a time.
@@ -43,25 +68,35 @@ class Checkpointer {
     /// @param expected  as HorizonPlanner wants it: the machine and, where known, another run.
     /// @return  Errors: invalid_argument (numbers that cannot be; header_bytes less than a table of
     ///          as many checkpoints as fit the cache takes; a shape of other bytes than a
-    ///          checkpoint has), unsupported (a bound that is neither lossless nor absolute).
+    ///          checkpoint has; host_bytes too small, or limited without a store; a store of other
+    ///          checkpoints), unsupported (a bound that is neither lossless nor absolute).
     static Result<std::unique_ptr<Checkpointer>> create(device::Device& device,
                                                         plan::CheckpointProfile expected,
                                                         const CheckpointerOptions& options = {});
+    /// What the store is writing is finished, and committed; errors of that are not told: save()
+    /// tells them. What was not to be written is lost.
     virtual ~Checkpointer() = default;
 
-    /// Make one. Waits while the cache is full.
-    /// @param id    not one that was made before.
+    /// Make one. Waits while the cache is full, and while the host's memory is.
+    /// @param id    not one that was made before, or is in the store.
     /// @param data  checkpoint_bytes of the device; the caller's again on return.
-    /// Errors: invalid_argument (such an id exists: nothing has happened); those of the device,
-    /// after which no more can be made but what is at the host can be restored.
+    /// Errors: invalid_argument (such an id exists), those of the store (no_space: a full disk):
+    /// nothing has happened, and it may be called again. Those of the device: no more can be made,
+    /// but what is at the host can be restored.
     virtual Status checkpoint(std::uint64_t id, const std::byte* data) = 0;
     /// Everything made so far reaches the host. Checkpoints may follow.
     virtual Status flush() = 0;
+    /// Everything made so far is in the store, and committed: it outlives the process. Memory keeps
+    /// what it had. Errors: invalid_argument (no store), those of flush() and of the store; nothing
+    /// is lost, and it may be called again.
+    virtual Status save() = 0;
     /// Bring one back, as often as wanted. The first one after a checkpoint() flushes.
     /// @param data  checkpoint_bytes of the device, filled on return.
     /// Errors: invalid_argument (no such checkpoint), corrupt (its checksum is wrong), those of the
-    /// device and of flush().
+    /// device, of the store and of flush().
     virtual Status restore(std::uint64_t id, std::byte* data) = 0;
+    /// All that can be restored, in the order in which they were made, those of the store first.
+    virtual std::vector<std::uint64_t> ids() const = 0;
 
     virtual CheckpointerReport report() const = 0;
     /// This run, to be given to the next one of the ensemble (plan::to_json keeps it).

@@ -5,21 +5,25 @@
 #include <algorithm>
 #include <map>
 
-#include "checkpoint/executor.hpp"
+#include "checkpoint/host_cache.hpp"
 
 namespace caesura {
 namespace {
 
 using checkpoint::Arrived;
 using checkpoint::Executor;
+using checkpoint::HostCache;
 
 class Impl : public Checkpointer {
   public:
     Impl(device::Device& device, std::uint64_t checkpoint_bytes)
         : device_(device), checkpoint_bytes_(checkpoint_bytes) {}
-    ~Impl() override { (void)leave_cache(); }
+    ~Impl() override {
+        if (executor_) (void)leave_cache();
+    }
 
     Status begin(plan::CheckpointProfile expected, const CheckpointerOptions& options) {
+        if (Status status = begin_host(expected, options); !status.ok()) return status;
         const auto arrival = [this](Arrived&& parcel) {
             arrive(std::move(parcel));
             return Status{};
@@ -29,13 +33,50 @@ class Impl : public Checkpointer {
         if (executor.ok()) executor_ = *std::move(executor);
         return executor.status();
     }
+    Status begin_host(const plan::CheckpointProfile& expected, const CheckpointerOptions& options) {
+        const std::uint64_t cache_bytes = expected.cache_bytes, host_bytes = options.host_bytes;
+        const bool limited = host_bytes < std::numeric_limits<std::uint64_t>::max();
+        if (limited && !options.store)
+            return {StatusCode::invalid_argument,
+                    fmt::format("host_bytes is {} and there is no store: give it one, or no limit",
+                                host_bytes)};
+        if (host_bytes / 3 < cache_bytes)
+            return {StatusCode::invalid_argument,
+                    fmt::format("host_bytes is {}; at least three times the cache's {} are needed",
+                                host_bytes, cache_bytes)};
+        if (!(options.commit_every_s >= 0.0))
+            return {StatusCode::invalid_argument,
+                    fmt::format("commit_every_s is {}", options.commit_every_s)};
+        if (options.store)
+            if (Status s = options.store->begin(checkpoint_bytes_, options.content); !s.ok())
+                return s;
+        // What is on the link or held is promised room, at most cache_bytes; half of the rest is
+        // for what is written already and may leave at once.
+        const std::uint64_t room_bytes = host_bytes - cache_bytes;
+        const std::uint64_t beyond_bytes = options.write_all ? 0 : (room_bytes - cache_bytes) / 2;
+        host_ = std::make_unique<HostCache>(checkpoint::HostCacheOptions{
+            options.store, room_bytes, cache_bytes, beyond_bytes, options.commit_every_s});
+        for (const CheckpointStore::Kept& kept : host_->begin()) {
+            places_[kept.id] = {made_.size(), 0};
+            made_.push_back(kept.id);
+        }
+        return {};
+    }
 
     Status checkpoint(std::uint64_t id, const std::byte* data) override {
         if (places_.count(id) > 0)
             return {StatusCode::invalid_argument, fmt::format("checkpoint {} exists already", id)};
         if (Status status = leave_cache(); !status.ok()) return status;
+        const std::uint64_t coming_bytes = executor_->pool().used_bytes() + checkpoint_bytes_;
+        if (Status status = host_->make_room(coming_bytes); !status.ok())
+            return status.with_context(fmt::format("checkpoint {}: no room at the host", id));
         Status status = executor_->checkpoint(id, data);
-        if (status.ok()) places_.insert({id, {}}), all_here_ = false;
+        if (status.ok()) {
+            places_.insert({id, {}});
+            made_.push_back(id);
+            all_here_ = false;
+        }
+        note_host_bytes();
         return status;
     }
     Status flush() override {
@@ -43,7 +84,14 @@ class Impl : public Checkpointer {
         Status status = executor_->finish();
         flush_s_ += device_.now_s() - begin_s;
         all_here_ = status.ok();
+        note_host_bytes();
+        host_->advance();
         return status;
+    }
+    Status save() override {
+        if (!all_here_)
+            if (Status status = flush(); !status.ok()) return status;
+        return host_->save();
     }
     Status restore(std::uint64_t id, std::byte* data) override {
         const auto found = places_.find(id);
@@ -57,21 +105,27 @@ class Impl : public Checkpointer {
         if (status.ok()) foresee(found->second.parcel);
         restore_s_ += device_.now_s() - begin_s;
         ++restores_;
+        note_host_bytes();
         return status.ok() ? status : status.with_context(fmt::format("checkpoint {}", id));
     }
     CheckpointerReport report() const override {
         const checkpoint::Executed& done = executor_->executed();
-        return {done.word,       done.stopped_s + flush_s_,
-                restore_s_,      done.raw_bytes,
-                done.link_bytes, restores_,
-                prefetched_,     executor_->pool().peak_bytes()};
+        const checkpoint::HostCacheReport host = host_->report();
+        return {done.word,        done.stopped_s + flush_s_,
+                restore_s_,       done.raw_bytes,
+                done.link_bytes,  restores_,
+                prefetched_,      executor_->pool().peak_bytes(),
+                peak_host_bytes_, host.written_bytes,
+                host.reads,       host.read_ahead,
+                host.waited_s,    host.trouble.message()};
     }
+    std::vector<std::uint64_t> ids() const override { return made_; }
     plan::CheckpointProfile recorded() const override { return executor_->recorded(); }
 
   private:
     static constexpr std::size_t k_nowhere = static_cast<std::size_t>(-1);
     struct Place {
-        std::size_t parcel = k_nowhere;  ///< in parcels_
+        std::size_t parcel = k_nowhere;  ///< in host_
         std::uint64_t index = 0;         ///< in the parcel
     };
     /// A parcel in the device, or on its way there.
@@ -83,8 +137,12 @@ class Impl : public Checkpointer {
 
     void arrive(Arrived&& parcel) {
         for (std::uint64_t i = 0; i < parcel.ids.size(); ++i)
-            places_[parcel.ids[i]] = {parcels_.size(), i};
-        parcels_.push_back(std::move(parcel));
+            places_[parcel.ids[i]] = {host_->parcels(), i};
+        (void)host_->add(std::move(parcel));
+    }
+    void note_host_bytes() {
+        peak_host_bytes_ =
+            std::max(peak_host_bytes_, host_->memory_bytes() + executor_->queued_bytes());
     }
 
     Status bring(const Place& place, std::byte* data) {
@@ -98,9 +156,9 @@ class Impl : public Checkpointer {
             near = std::prev(near_.end());
         }
         if (Status status = device_.wait(near->transfer); !status.ok()) return status;
-        const Arrived& parcel = parcels_[place.parcel];
-        if (!parcel.compressed) return device_.copy(data, near->memory, checkpoint_bytes_);
-        return device_.decompress({near->memory, parcel.bytes.size()}, place.index,
+        if (!host_->is_compressed(place.parcel))
+            return device_.copy(data, near->memory, checkpoint_bytes_);
+        return device_.decompress({near->memory, host_->bytes(place.parcel)}, place.index,
                                   {data, checkpoint_bytes_});
     }
     /// The parcel beside this one, on the side to which restores go, is on its way when it is
@@ -108,24 +166,33 @@ class Impl : public Checkpointer {
     void foresee(std::size_t parcel) {
         if (last_ != k_nowhere && last_ != parcel) backwards_ = parcel < last_;
         last_ = parcel;
-        const bool is_last = backwards_ ? parcel == 0 : parcel + 1 == parcels_.size();
+        const bool is_last = backwards_ ? parcel == 0 : parcel + 1 == host_->parcels();
         const std::size_t next = backwards_ ? parcel - 1 : parcel + 1;
-        if (is_last || find(next) != near_.end()) return;
-        (void)leave_cache(parcel);
+        if (is_last) return;
+        if (find(next) == near_.end()) (void)leave_cache(parcel);
+        host_->read_ahead(parcel, backwards_ ? -1 : 1);
+        if (find(next) != near_.end() || !host_->in_memory(next)) return;
         // Without it the next restore only takes longer.
-        if (parcels_[next].bytes.size() <= executor_->pool().free_bytes()) (void)fetch(next);
+        if (host_->bytes(next) <= executor_->pool().free_bytes()) (void)fetch(next);
     }
     Status fetch(std::size_t parcel) {
-        const auto& bytes = parcels_[parcel].bytes;
-        const Result<std::byte*> memory = executor_->pool().take(bytes.size());
+        const Result<std::byte*> memory = executor_->pool().take(host_->bytes(parcel));
         if (!memory.ok()) return memory.status();
-        const Result<device::Transfer> transfer = device_.to_device(*memory, bytes);
-        if (!transfer.ok()) {
-            (void)executor_->pool().give_back(*memory);
-            return transfer.status();
+        Status status;
+        const Result<std::span<const std::byte>> bytes = host_->pin(parcel);
+        if (bytes.ok()) {
+            const Result<device::Transfer> transfer = device_.to_device(*memory, *bytes);
+            if (transfer.ok()) {
+                near_.push_back({parcel, *memory, *transfer});
+                return {};
+            }
+            host_->unpin(parcel);
+            status = transfer.status();
+        } else {
+            status = bytes.status();
         }
-        near_.push_back({parcel, *memory, *transfer});
-        return {};
+        (void)executor_->pool().give_back(*memory);
+        return status;
     }
     std::vector<Near>::iterator find(std::size_t parcel) {
         return std::find_if(near_.begin(), near_.end(),
@@ -138,6 +205,7 @@ class Impl : public Checkpointer {
             if (Status status = device_.wait(near_[i].transfer); !status.ok()) return status;
             if (Status status = executor_->pool().give_back(near_[i].memory); !status.ok())
                 return status;
+            host_->unpin(near_[i].parcel);
             near_.erase(near_.begin() + static_cast<std::ptrdiff_t>(i));
         }
         return {};
@@ -146,8 +214,10 @@ class Impl : public Checkpointer {
     device::Device& device_;
     std::uint64_t checkpoint_bytes_;
     std::map<std::uint64_t, Place> places_;
-    std::vector<Arrived> parcels_;
+    std::vector<std::uint64_t> made_;  ///< ids in order
     std::vector<Near> near_;
+    std::uint64_t peak_host_bytes_ = 0;
+    std::unique_ptr<HostCache> host_;
     bool all_here_ = true, backwards_ = true;  // adjoint codes read backwards
     std::size_t last_ = k_nowhere;
     double flush_s_ = 0.0, restore_s_ = 0.0;

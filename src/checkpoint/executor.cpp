@@ -168,6 +168,7 @@ Status Executor::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived
               static_cast<double>(bytes) / expected_.link_bytes_per_s;
     queued.end_s = link_s_;
     executed_.link_bytes += bytes;
+    queued_bytes_ += bytes;
     queued_.push_back(std::move(queued));
     return {};
 }
@@ -177,6 +178,7 @@ Status Executor::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived
 Status Executor::arrive_oldest() {
     Queued queued = std::move(queued_.front());
     queued_.pop_front();
+    queued_bytes_ -= queued.arrived.bytes.size();
     if (Status status = pool_.give_back(queued.memory); !status.ok()) return status;
     return arrival_(std::move(queued.arrived));
 }

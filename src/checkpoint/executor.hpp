@@ -65,6 +65,8 @@ class Executor {
     Status poll();
 
     const Executed& executed() const { return executed_; }
+    /// On the link, or waiting for it: so many bytes of the host wait for them.
+    std::uint64_t queued_bytes() const { return queued_bytes_; }
     /// This run, for the next one of the ensemble. What was sent raw is taken to shrink as what was
     /// compressed before it, or else after it, or else as expected.
     plan::CheckpointProfile recorded() const;
@@ -108,8 +110,9 @@ class Executor {
     std::vector<Held> held_;
     std::deque<Queued> queued_;
     std::vector<plan::QueuedBuffer> seen_;  ///< queued_ as the planner wants it
-    double link_s_ = 0.0;                   ///< expected end of all that is queued
-    double left_s_ = 0.0;                   ///< when the application was last given back the device
+    std::uint64_t queued_bytes_ = 0;
+    double link_s_ = 0.0;    ///< expected end of all that is queued
+    double left_s_ = 0.0;    ///< when the application was last given back the device
     double copied_s_ = 0.0;  ///< the last copy into the cache; counts as its own time
     std::vector<double> intervals_s_;
     std::vector<double> shares_;  ///< [checkpoints made] compressed of raw; 0: sent raw

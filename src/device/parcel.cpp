@@ -59,8 +59,8 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
         return Status{StatusCode::invalid_argument,
                       fmt::format("a parcel of {} bytes is too small for {} pieces of together {}",
                                   parcel.size(), pieces.size(), raw_bytes)};
-    write_number(parcel.data(), pieces.size());
-    std::uint64_t at = k_number_bytes * (1 + pieces.size());
+    std::uint64_t at = parcel_table_bytes(pieces.size());
+    std::vector<std::uint64_t> frame_bytes;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         if (Status status = validate(content, pieces[i].size()); !status.ok())
             return status.with_context(fmt::format("piece {}", i));
@@ -70,9 +70,10 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
                                  parcel.subspan(at, pieces[i].size() + k_frame_overhead_bytes))
                 : pack_frame(pieces[i], content.dtype, content.bound, parcel.subspan(at));
         if (!frame.ok()) return frame.status().with_context(fmt::format("piece {}", i));
-        write_number(parcel.data() + k_number_bytes * (1 + i), *frame);
+        frame_bytes.push_back(*frame);
         at += *frame;
     }
+    write_table(frame_bytes, parcel.first(parcel_table_bytes(pieces.size())));
     return at;
 }
 
@@ -100,6 +101,28 @@ Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_
                                       place.bytes - (parcel_bytes - place.offset))};
     }
     return place;
+}
+
+Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::byte> parcel) {
+    const std::uint64_t pieces = parcel.size() < k_number_bytes ? 1 : read_number(parcel.data());
+    std::vector<std::span<const std::byte>> frames;
+    if (pieces == 0) return frames;
+    // If the last lies in the parcel, all do.
+    const Result<Place> last = find_frame(parcel, parcel.size(), pieces - 1);
+    if (!last.ok()) return last.status();
+    std::uint64_t at = parcel_table_bytes(pieces);
+    for (std::uint64_t i = 0; i < pieces; ++i) {
+        const std::uint64_t bytes = read_number(parcel.data() + k_number_bytes * (1 + i));
+        frames.push_back(parcel.subspan(at, bytes));
+        at += bytes;
+    }
+    return frames;
+}
+
+void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte> table) {
+    write_number(table.data(), frame_bytes.size());
+    for (std::size_t i = 0; i < frame_bytes.size(); ++i)
+        write_number(table.data() + k_number_bytes * (1 + i), frame_bytes[i]);
 }
 
 Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece) {

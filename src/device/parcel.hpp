@@ -36,6 +36,13 @@ struct Place {
 Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
                          std::uint64_t index);
 
+/// The frames of a parcel, in order. Errors: insufficient_data or corrupt (not a parcel).
+Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::byte> parcel);
+/// A parcel's table, for frames of so many bytes: they begin behind it.
+/// @param table  exactly parcel_table_bytes().
+void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte> table);
+constexpr std::uint64_t parcel_table_bytes(std::uint64_t pieces) { return 8 * (1 + pieces); }
+
 /// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no
 /// such piece, or one of other bytes than `piece` has room for).
 Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece);
