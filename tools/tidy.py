@@ -38,7 +38,7 @@ ROOMS: dict[str, set[str]] = {
     "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
     "vol": {"base", "store", "writer", "filter"},
     "transit": {"base", "writer", "device"},
-    "capi": {"base", "writer", "run"},
+    "capi": {"base", "writer", "run", "plan", "device", "checkpoint", "spill"},
     "pmpi": set(),
     "simulate": {"base", "plan"},
 }
@@ -54,6 +54,7 @@ PUBLIC_ROOM = {
     "together.hpp": "plan",
     "horizon.hpp": "plan",
     "checkpointer.hpp": "checkpoint",
+    "checkpointer.h": "capi",
     "checkpoint_store.hpp": "checkpoint",
     "checkpoint_file.hpp": "spill",
     "who.hpp": "plan",

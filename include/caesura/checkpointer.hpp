@@ -66,6 +66,7 @@ class Checkpointer {
   public:
     /// @param device    must outlive it.
     /// @param expected  as HorizonPlanner wants it: the machine and, where known, another run.
+    ///                  header_bytes 0: what the device needs.
     /// @return  Errors: invalid_argument (numbers that cannot be; header_bytes less than a table of
     ///          as many checkpoints as fit the cache takes; a shape of other bytes than a
     ///          checkpoint has; host_bytes too small, or limited without a store; a store of other

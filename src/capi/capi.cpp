@@ -1,11 +1,11 @@
 // The C API: translation of arguments and errors, nothing else. No exception leaves a function.
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "caesura/caesura.h"
 #include "caesura/writer.hpp"
 #include "capi/c_communicator.hpp"
+#include "capi/errors.hpp"
 
 struct caesura_writer {
     std::unique_ptr<caesura::Writer> writer;
@@ -19,29 +19,10 @@ namespace {
 
 using caesura::Status;
 using caesura::StatusCode;
-
-thread_local std::string last_error;
-
-caesura_code finish(const Status& status) {
-    if (!status.ok()) last_error = status.message();
-    return static_cast<caesura_code>(status.code());
-}
-
-Status invalid(std::string text) { return {StatusCode::invalid_argument, std::move(text)}; }
-
-template <class Body>
-caesura_code guarded(Body body) {
-    try {
-        return finish(body());
-    } catch (const std::bad_alloc&) {
-        last_error.clear();
-        return CAESURA_NO_SPACE;
-    } catch (const std::exception& error) {
-        return finish({StatusCode::internal, error.what()});
-    }
-}
-
-bool known(int dtype) { return dtype == CAESURA_FLOAT32 || dtype == CAESURA_FLOAT64; }
+using caesura::capi::finish;
+using caesura::capi::guarded;
+using caesura::capi::invalid;
+using caesura::capi::known;
 
 // Options may come from a caller compiled against an older, shorter struct.
 // A name that means nothing becomes a number that means nothing: the other ranks are on their way
@@ -83,12 +64,6 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
 }  // namespace
 
 extern "C" {
-
-const char* caesura_last_error(void) { return last_error.c_str(); }
-
-const char* caesura_code_name(int code) {
-    return caesura::to_string(static_cast<StatusCode>(code)).data();
-}
 
 caesura_code caesura_writer_create(const char* path, const caesura_communicator* communicator,
                                    const caesura_options* options, caesura_writer** writer) {

@@ -42,7 +42,8 @@ class Executor {
     /// Called from checkpoint(), finish() and poll(), in order. An error ends the run.
     using Arrival = std::function<Status(Arrived&&)>;
 
-    /// @param expected  as HorizonPlanner wants it; cache_bytes is the pool's cap.
+    /// @param expected  as HorizonPlanner wants it; cache_bytes is the pool's cap; header_bytes 0:
+    ///                  what the device's parcels take.
     /// @param word      followed instead of planning, as far as it goes; may be empty.
     /// @param content   of a checkpoint, for the compressor.
     /// @return  Errors: as HorizonPlanner::create and validate(content); invalid_argument
