@@ -84,6 +84,10 @@ class Device {
     virtual Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) = 0;
     virtual Result<bool> is_done(Transfer transfer) = 0;
     virtual Status wait(Transfer transfer) = 0;
+
+    /// What is allocated now, and in how many pieces.
+    virtual std::uint64_t allocated_bytes() const = 0;
+    virtual std::size_t allocations() const = 0;
 };
 
 /// What an emulated device's times are made of.
@@ -119,9 +123,8 @@ class EmulatedDevice : public Device {
 
     /// The application's own kernels: time goes by.
     void work(double seconds) { pass(seconds); }
-    /// What is allocated now, and in how many pieces.
-    std::uint64_t allocated_bytes() const { return allocated_bytes_; }
-    std::size_t allocations() const { return memory_.size(); }
+    std::uint64_t allocated_bytes() const override { return allocated_bytes_; }
+    std::size_t allocations() const override { return memory_.size(); }
 
   private:
     struct OnLink {

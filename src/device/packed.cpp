@@ -174,12 +174,13 @@ bool is_packed_frame(std::span<const std::byte> frame) {
     return magic == k_packed_magic;
 }
 
-Result<PackedHeader> read_packed_header(std::span<const std::byte> frame) {
+Result<PackedHeader> read_packed_header(std::span<const std::byte> begin,
+                                        std::uint64_t frame_bytes) {
     PackedHeader header;
-    if (frame.size() < sizeof header)
+    if (begin.size() < sizeof header)
         return Status{StatusCode::insufficient_data,
-                      fmt::format("a packed frame of {} bytes", frame.size())};
-    std::memcpy(&header, frame.data(), sizeof header);
+                      fmt::format("a packed frame of {} bytes", begin.size())};
+    std::memcpy(&header, begin.data(), sizeof header);
     if (header.magic != k_packed_magic) return Status{StatusCode::corrupt, "not a packed frame"};
     if (header.checksum != header_checksum(header))
         return Status{StatusCode::corrupt, "a packed frame's header is damaged"};
@@ -194,16 +195,16 @@ Result<PackedHeader> read_packed_header(std::span<const std::byte> frame) {
                                   header.value_bytes, header.tail_bytes)};
     const std::uint64_t chunks = chunks_of(header.raw_bytes, header.value_bytes);
     // Each is checked by itself, so that no sum of them overflows.
-    if (chunks > frame.size() / sizeof(PackedChunk) || header.body_words > frame.size() / 4 ||
-        packed_bytes(chunks, header.body_words) > frame.size())
+    if (chunks > frame_bytes / sizeof(PackedChunk) || header.body_words > frame_bytes / 4 ||
+        packed_bytes(chunks, header.body_words) > frame_bytes)
         return Status{StatusCode::insufficient_data,
                       fmt::format("{} bytes of a packed frame of {} chunks and {} words",
-                                  frame.size(), chunks, header.body_words)};
+                                  frame_bytes, chunks, header.body_words)};
     return header;
 }
 
 Status unpack_frame(std::span<const std::byte> frame, std::span<std::byte> raw) {
-    const Result<PackedHeader> header = read_packed_header(frame);
+    const Result<PackedHeader> header = read_packed_header(frame, frame.size());
     if (!header.ok()) return header.status();
     if (raw.size() != header->raw_bytes)
         return {StatusCode::invalid_argument,

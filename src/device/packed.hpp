@@ -37,8 +37,10 @@ Result<std::uint64_t> pack_frame(std::span<const std::byte> raw, DType dtype,
 /// Does it begin like one?
 bool is_packed_frame(std::span<const std::byte> frame);
 
-/// What a frame says of itself; its chunks are not looked at. Errors: as unpack_frame().
-Result<PackedHeader> read_packed_header(std::span<const std::byte> frame);
+/// What a frame of so many bytes says of itself; its chunks are not looked at. `begin`: at least
+/// its first 48. Errors: as unpack_frame().
+Result<PackedHeader> read_packed_header(std::span<const std::byte> begin,
+                                        std::uint64_t frame_bytes);
 
 /// @param raw  as many bytes as the header says.
 /// Errors: insufficient_data (ends early), corrupt (no such frame, or a checksum is wrong),

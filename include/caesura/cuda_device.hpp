@@ -1,0 +1,53 @@
+// A GPU of CUDA as a Device (caesura/device.hpp). Compiled and linked, not yet run on a GPU.
+//
+//     auto device = device::create_cuda_device({.stream = stream});   // the application's stream
+//     if (!device.ok()) ...                                           // says what is missing
+//
+// Needs no CUDA to be included. A library that was built without nvcc, or a machine without a
+// driver or a GPU, gives a Status; the driver is looked for when the function is called.
+//
+// What the device does:
+//  - Memory comes from a stream-ordered pool of its own (cudaMallocAsync); what is given back stays
+//    in the pool up to keep_bytes.
+//  - Work is given to the application's stream, so it follows the application's kernels there.
+//    now_s() waits until that stream is idle: what lies between two calls is the GPU's time. Data
+//    in other streams' hands must be ready before they are given to a call.
+//  - Transfers go through pinned buffers, by a thread for each direction; host memory that is
+//  pinned
+//    already is used as it is.
+//  - Compressing needs nothing but the parcel's room. What a GPU compressed in packed frames is
+//  read
+//    on the host too (device/parcel.hpp).
+//
+// Invariants: the caller's current CUDA device is the same after each call.
+#pragma once
+
+#include "caesura/device.hpp"
+
+namespace caesura::device {
+
+struct CudaOptions {
+    int ordinal = 0;         ///< which GPU, as cudaSetDevice() counts
+    void* stream = nullptr;  ///< cudaStream_t of the application on it; must outlive the device
+    Coder coder = Coder::packed;  ///< not codec
+    std::uint64_t keep_bytes = std::uint64_t{1} << 40;
+    std::uint64_t staging_bytes = 4 << 20;  ///< of one pinned buffer; there are 4 in each direction
+};
+
+/// @return  Errors: unsupported (built without CUDA; no driver, no such GPU, a coder that a GPU
+/// does not have), invalid_argument (numbers that cannot be), no_space (memory), io (CUDA's own).
+Result<std::unique_ptr<Device>> create_cuda_device(const CudaOptions& options = {});
+
+struct CudaInfo {
+    std::string name;  ///< as the driver says
+    std::uint64_t memory_bytes = 0;
+    int major = 0, minor = 0;  ///< compute capability
+};
+/// Errors: unsupported, as above.
+Result<CudaInfo> cuda_info(int ordinal = 0);
+
+/// The application's own work, for benchmarks and tests: keeps a stream of the current device busy
+/// for so long, without waiting. Errors: unsupported, io.
+Status cuda_busy(double seconds, void* stream);
+
+}  // namespace caesura::device

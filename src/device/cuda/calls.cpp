@@ -1,0 +1,28 @@
+#include "device/cuda/calls.hpp"
+
+#include <fmt/format.h>
+
+namespace caesura::device::cuda {
+
+Status status_of(cudaError_t code, std::string_view what) {
+    if (code == cudaSuccess) return {};
+    StatusCode kind = StatusCode::io;
+    if (code == cudaErrorMemoryAllocation) kind = StatusCode::no_space;
+    if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
+        code == cudaErrorInvalidDevice || code == cudaErrorNotSupported ||
+        code == cudaErrorStubLibrary)
+        kind = StatusCode::unsupported;
+    return {kind,
+            fmt::format("{}: {} ({})", what, cudaGetErrorString(code), cudaGetErrorName(code))};
+}
+
+Result<Pinned> Pinned::allocate(std::uint64_t bytes) {
+    Pinned pinned;
+    const cudaError_t code = cudaHostAlloc(&pinned.memory_, bytes, cudaHostAllocDefault);
+    if (code != cudaSuccess)
+        return status_of(code, fmt::format("{} bytes of pinned memory", bytes));
+    pinned.bytes_ = bytes;
+    return pinned;
+}
+
+}  // namespace caesura::device::cuda

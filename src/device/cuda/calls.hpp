@@ -1,0 +1,62 @@
+// Calls of CUDA's runtime as the rest of the room wants them: Status, the right device, owners.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "caesura/base.hpp"
+
+namespace caesura::device::cuda {
+
+/// `what` was to be done. Errors: no_space (memory), unsupported (no driver, no GPU), io.
+Status status_of(cudaError_t code, std::string_view what);
+
+/// The current device of the calling thread is this one while it lives.
+class OnDevice {
+  public:
+    explicit OnDevice(int ordinal) {
+        if (cudaGetDevice(&before_) != cudaSuccess) before_ = ordinal;
+        differs_ = before_ != ordinal;
+        if (differs_) (void)cudaSetDevice(ordinal);
+    }
+    ~OnDevice() {
+        if (differs_) (void)cudaSetDevice(before_);
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+  private:
+    int before_ = 0;
+    bool differs_ = false;
+};
+
+/// Memory of the host that the GPU can reach.
+class Pinned {
+  public:
+    Pinned() = default;
+    static Result<Pinned> allocate(std::uint64_t bytes);
+    ~Pinned() {
+        if (memory_ != nullptr) (void)cudaFreeHost(memory_);
+    }
+    Pinned(Pinned&& other) noexcept
+        : memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+    Pinned& operator=(Pinned&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    std::byte* data() const { return static_cast<std::byte*>(memory_); }
+    std::uint64_t size() const { return bytes_; }
+    std::span<std::byte> span() const { return {data(), bytes_}; }
+    template <class T>
+    T* as() const {
+        return static_cast<T*>(memory_);
+    }
+
+  private:
+    void* memory_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
+}  // namespace caesura::device::cuda

@@ -1,0 +1,39 @@
+// Parcels made and read by a GPU: tables, sizes and checks of the host around the kernels.
+//
+// Invariants: everything the GPU needs beside the pieces lies in the parcel's room; what the host
+// reads or writes lies in pinned memory.
+#pragma once
+
+#include "caesura/device.hpp"
+#include "device/cuda/calls.hpp"
+#include "device/cuda/pack_kernels.hpp"
+
+namespace caesura::device::cuda {
+
+/// Calls: with the stream's device current.
+class Packer {
+  public:
+    /// Errors: unsupported (a coder that a GPU does not have), no_space.
+    static Result<std::unique_ptr<Packer>> create(Coder coder, cudaStream_t stream);
+    std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const;
+    /// As Device has them.
+    Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
+                                   const Content& content, std::span<std::byte> parcel);
+    Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
+                      std::span<std::byte> piece);
+
+  private:
+    Packer(Coder coder, cudaStream_t stream) : coder_(coder), stream_(stream) {}
+    Status fill_job(std::span<const std::span<const std::byte>> pieces, const Content& content,
+                    std::span<std::byte> parcel, PackJob& job);
+    /// The first bytes of memory of the GPU, at the host.
+    Result<std::span<const std::byte>> look(const std::byte* memory, std::uint64_t bytes);
+    Status reserve(std::uint64_t bytes);
+    Status unpack_packed(std::span<const std::byte> frame, std::span<std::byte> piece);
+
+    Coder coder_;
+    cudaStream_t stream_;
+    Pinned pinned_;
+};
+
+}  // namespace caesura::device::cuda
