@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Figures 5 to 11 of S2 by the planner's own model, what the paper says beside what comes out.
+"""Figures 2 and 5 to 11 of S2 by the planner's model, what the paper says beside what comes out.
 
-  bench/together/figures.py        writes out/bench/together.json, prints tables
+  bench/together/figures.py        writes out/bench/together.json and together_*.svg, prints tables
 
 No GPU: times are those of the model of docs/together.md with the A100 of a100.json. The throughput
 of a run is its bytes over what it takes longer, until all are at the host, than the application
@@ -19,12 +19,27 @@ import sys
 import time
 from pathlib import Path
 
+import pictures
 import workloads as w
 from caesura.together import Plan, Profile
 
 OUT = Path("out", "bench")
 MB, GB = 1e6, 1e9
 WAYS = ("raw", "each", "planned", "ensemble", "unknown")
+
+
+# What S2's text says in numbers: how many times as fast as raw and as each its way is.
+PAPER = {
+    "figure 6": {"said": "above 2 Hz 3.2 to 8.3 times raw, 1.3 to 1.8 times each; at 2 Hz each is "
+                         "2.8 times slower than raw, and profiling costs a little",
+                 "raw": [3.2, 8.3], "each": [1.3, 1.8]},
+    "figure 8": {"said": "up to 4.1 times raw, 2.4 times each; at 64 MB 3 % slower than each",
+                 "raw": [4.1], "each": [2.4]},
+    "figure 9": {"said": "at least 2.27 times both", "raw": [2.27], "each": [2.27]},
+    "figure 10": {"said": "3.7 times both", "raw": [3.7], "each": [3.7]},
+    "figure 11": {"said": "at 8 GPUs 3.6 times raw and 4.9 times each; raw loses up to 57 %",
+                  "raw": [3.6], "each": [4.9]},
+}  # fmt: skip
 
 
 def ways(run: Profile, first: Profile) -> dict[str, Plan]:
@@ -84,6 +99,13 @@ def letters(word: str) -> dict[str, int]:
     return {"raw": word.count("U"), "alone": alone, "together": len(word) - word.count("U") - alone}
 
 
+def figure2() -> dict:
+    """The compressor's curve, as S2's words give it."""
+    sizes = [1e6 * 2**i for i in range(11)]
+    return {f"{size / MB:g} MB": {"bytes": size, "bytes_per_s": size / w.compress_s(size)}
+            for size in sizes}  # fmt: skip
+
+
 def figure5() -> dict:
     found = {}
     for hz in w.FREQUENCIES_HZ:
@@ -91,6 +113,8 @@ def figure5() -> dict:
         found[f"{hz} Hz"] = {
             "checkpoint_bytes": w.rtm_bytes(hz), "made_gb_per_s": [min(rates), max(rates)],
             "ratio": [1 / w.rtm_share(w.RTM_CHECKPOINTS - 1), 1 / w.rtm_share(0)],
+            "ratio_by_checkpoint": [1 / w.rtm_share(i) for i in range(w.RTM_CHECKPOINTS)],
+            "made_by_checkpoint": [rate * GB for rate in rates],
         }  # fmt: skip
     return found
 
@@ -113,7 +137,8 @@ def synthetic_rows(cases: dict[str, dict]) -> dict:
 
 def main() -> int:
     begin = time.process_time()
-    results: dict[str, dict] = {"figure 5": figure5(), "figure 6": figure6(), "figure 8": figure8()}
+    results: dict[str, dict] = {"figure 2": figure2(), "figure 5": figure5(),
+                                "figure 6": figure6(), "figure 8": figure8()}  # fmt: skip
     results["figure 9"] = synthetic_rows(
         {f"{r} GB/s": {"rate": r * GB, "ratio": 16} for r in (40, 100, 200, 300, 400)}
     )
@@ -125,27 +150,22 @@ def main() -> int:
     results["figure 11"] = synthetic_rows(
         {f"{n} GPUs": {"rate": 100 * GB, "ratio": 16, "link_share": s}
          for n, s in ((1, 1.0), (2, 1.0), (4, 1.0), (8, 0.5))})  # fmt: skip
-    paper = {
-        "figure 6": "above 2 Hz 3.2 to 8.3 times raw, 1.3 to 1.8 times each; at 2 Hz each is 2.8 "
-                    "times slower than raw, and profiling costs a little",
-        "figure 8": "up to 4.1 times raw, 2.4 times each; at 64 MB 3 % slower than each",
-        "figure 9": "at least 2.27 times both",
-        "figure 10": "3.7 times both",
-        "figure 11": "3.6 and 4.9 times none and each at 8 GPUs; none loses up to 57 %",
-    }  # fmt: skip
-    for name, said in paper.items():
-        table(name, results[name], said)
+    for name, paper in PAPER.items():
+        table(name, results[name], paper["said"])
     print("\n## figure 7: checkpoints sent raw, compressed alone, together (last shot)\n")
     for label, r in results["figure 6"].items():
         print(f"  {label}: planned {letters(r['words']['planned'])}, "
               f"unknown {letters(r['words']['unknown'])}")  # fmt: skip
-    rows = list(itertools.chain(*(results[name].items() for name in paper)))
+    rows = list(itertools.chain(*(results[name].items() for name in PAPER)))
     worst = max(rows, key=lambda item: item[1]["to_better_simple"]["unknown"])
     print(f"\nwithout a profile, to the better of raw and each, at worst "
           f"{worst[1]['to_better_simple']['unknown']:.3f} ({worst[0]})")  # fmt: skip
     results["seconds"] = {"all": time.process_time() - begin}
+    results["paper"] = PAPER
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "together.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    for name, svg in pictures.draw(results).items():
+        (OUT / f"together_{name}.svg").write_text(svg, encoding="utf-8")
     return 0
 
 
