@@ -378,7 +378,8 @@ def bench_vol(_: list[str]) -> int:
 
 def bench_together(_: list[str]) -> int:
     """S2's figures by the model of many small checkpoints on a GPU: bench/together."""
-    build(target="caesura_python")
+    for target in ("caesura_python", "together_synthetic"):
+        build(target=target)
     command = [str(machine.VENV_PYTHON), str(Path("bench", "together", "figures.py"))]
     return run_open("together", command, log="together", env=environment())
 

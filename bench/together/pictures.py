@@ -31,6 +31,7 @@ TITLES = {
 }
 STYLE = tag("style", ".said { stroke: var(--c); stroke-width: 1.5; stroke-dasharray: 5 4; } "
             ".band { fill: var(--c); fill-opacity: .14; } "
+            ".ring { fill: none; stroke: var(--c); stroke-width: 1.2; } "
             ".cell { stroke: var(--page); stroke-width: 1; }")  # fmt: skip
 LETTERS = {"U": ("sent raw", "other"), "C": ("compressed alone", "sz"),
            "AX": ("held and compressed together", "ours")}  # fmt: skip
@@ -93,6 +94,13 @@ def _lines(rows: dict, left: float, right: float, top: float, bottom: float) -> 
         parts += [mark(*at, shape, class_, f"{v:.0f} GB/s")
                   for at, v in zip(points, seen[way], strict=True)]  # fmt: skip
         parts.append(words(right + 10, place + 4, label, f"{class_} name"))
+        for x, row in zip(xs, rows.values(), strict=True):
+            done = row.get("executed", {"bytes_per_s": {}})["bytes_per_s"].get(way)
+            if done is not None:
+                parts.append(tag("circle", tag("title", f"executed: {done / GB:.0f} GB/s"), cx=x,
+                                 cy=y(done / GB), r=9, class_=f"ring {class_}"))  # fmt: skip
+    if "executed" in next(iter(rows.values())):
+        parts.append(words(right + 10, bottom + 18, "rings: executed, emulated device", "soft"))
     return parts
 
 
