@@ -31,6 +31,7 @@ std::unique_ptr<Communicator> make_communicator(nb::object comm);
 /// By its name in the library; ValueError naming the known ones.
 plan::Algorithm to_algorithm(const std::string& name);
 
+void bind_checkpointer(nb::module_& module);
 void bind_codec(nb::module_& module);
 void bind_errors(nb::module_& module);
 void bind_files(nb::module_& module);

@@ -2,6 +2,7 @@
 
     import caesura
     with caesura.Writer("run.h5", absolute=1e-3) as writer: ...   # write, on one process or many
+    with caesura.Checkpointer(device, shape, ...) as c: ...       # many checkpoints of a GPU
     file = caesura.open("run.h5")                                 # an h5py.File, filters registered
     data = caesura.codec.compress(array, 1e-3)                    # the codec by itself
     h5py_file.create_dataset("x", data=array, **caesura.filter_options(1e-3))   # or under h5py
@@ -22,7 +23,10 @@ from caesura.hdf5 import filter_options, plugin_path, register
 __version__ = "0.1.0"
 __all__ = [
     "Bound",
+    "Checkpointer",
+    "CheckpointerReport",
     "CorruptError",
+    "EmulatedDevice",
     "Field",
     "Writer",
     "WriterReport",
@@ -44,11 +48,15 @@ register()
 if TYPE_CHECKING:
     from caesura import codec, plan
     from caesura._core import CorruptError
+    from caesura.checkpointing import Checkpointer, CheckpointerReport, EmulatedDevice
     from caesura.reading import open, recover
     from caesura.writing import Field, Writer, WriterReport
 
 _HOMES = {
+    "Checkpointer": "caesura.checkpointing",
+    "CheckpointerReport": "caesura.checkpointing",
     "CorruptError": "caesura._core",
+    "EmulatedDevice": "caesura.checkpointing",
     "Field": "caesura.writing",
     "Writer": "caesura.writing",
     "WriterReport": "caesura.writing",
