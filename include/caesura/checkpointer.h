@@ -42,6 +42,13 @@ CAESURA_API caesura_code caesura_device_create_emulated(uint64_t memory_bytes,
                                                         double copy_bytes_per_s,
                                                         const caesura_compress_point* curve,
                                                         size_t points, caesura_device** device);
+/* A GPU of CUDA (caesura/cuda_device.hpp; compiled and linked, not yet run on a GPU): pointers
+ * given to it are that GPU's. ordinal: as cudaSetDevice() counts. stream: the application's
+ * cudaStream_t on it, which must outlive the device; NULL: the default one. CAESURA_UNSUPPORTED,
+ * and the message says which, where this library was built without CUDA, or driver or GPU are
+ * missing. */
+CAESURA_API caesura_code caesura_device_create_cuda(int ordinal, void* stream,
+                                                    caesura_device** device);
 /* Of an emulated device: the application computes for so long. */
 CAESURA_API caesura_code caesura_device_work(caesura_device* device, double seconds);
 /* Seconds of the device's clock; -1 for NULL. */

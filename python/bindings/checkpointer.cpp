@@ -15,6 +15,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "caesura/checkpoint_file.hpp"
+#include "caesura/cuda_device.hpp"
 
 namespace caesura::python {
 namespace {
@@ -49,6 +50,15 @@ std::shared_ptr<PyDevice> emulated_device(std::uint64_t memory_bytes, double lin
     auto handle = std::make_shared<PyDevice>();
     handle->emulated = device.get();
     handle->device = std::move(device);
+    return handle;
+}
+
+std::shared_ptr<PyDevice> cuda_device(int ordinal, std::uintptr_t stream) {
+    device::CudaOptions options;
+    options.ordinal = ordinal;
+    options.stream = reinterpret_cast<void*>(stream);
+    auto handle = std::make_shared<PyDevice>();
+    handle->device = value_or_raise(device::create_cuda_device(options));
     return handle;
 }
 
@@ -161,6 +171,7 @@ void bind_checkpointer(nb::module_& module) {
         .def("now_s", &PyDevice::now_s);
     module.def("emulated_device", &emulated_device, nb::arg("memory_bytes"),
                nb::arg("link_bytes_per_s"), nb::arg("copy_bytes_per_s"), nb::arg("compress_curve"));
+    module.def("cuda_device", &cuda_device, nb::arg("ordinal"), nb::arg("stream"));
     nb::class_<PyCheckpointer>(module, "Checkpointer")
         .def(nb::init<std::shared_ptr<PyDevice>, const plan::CheckpointProfile&, const std::string&,
                       const std::vector<std::uint64_t>&, const Bound&,

@@ -26,6 +26,7 @@ __all__ = [
     "Checkpointer",
     "CheckpointerReport",
     "CorruptError",
+    "CudaDevice",
     "EmulatedDevice",
     "Field",
     "Writer",
@@ -48,7 +49,12 @@ register()
 if TYPE_CHECKING:
     from caesura import codec, plan
     from caesura._core import CorruptError
-    from caesura.checkpointing import Checkpointer, CheckpointerReport, EmulatedDevice
+    from caesura.checkpointing import (
+        Checkpointer,
+        CheckpointerReport,
+        CudaDevice,
+        EmulatedDevice,
+    )
     from caesura.reading import open, recover
     from caesura.writing import Field, Writer, WriterReport
 
@@ -56,6 +62,7 @@ _HOMES = {
     "Checkpointer": "caesura.checkpointing",
     "CheckpointerReport": "caesura.checkpointing",
     "CorruptError": "caesura._core",
+    "CudaDevice": "caesura.checkpointing",
     "EmulatedDevice": "caesura.checkpointing",
     "Field": "caesura.writing",
     "Writer": "caesura.writing",

@@ -60,6 +60,24 @@ class EmulatedDevice:
         return self._core.now_s()
 
 
+class CudaDevice:
+    """A GPU of CUDA; compiled and linked, not yet run on a GPU. Its arrays are whatever has
+    __cuda_array_interface__ (cupy, numba, torch), or addresses."""
+
+    on_host = False
+
+    def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
+        """ordinal: as CUDA counts. stream: the address of the application's stream on it, which
+        must outlive the device; 0: the default one. RuntimeError saying what is missing: CUDA in
+        this build, the driver, the GPU."""
+        self._core = _core.cuda_device(ordinal, stream)
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of its clock; waits until the stream is idle."""
+        return self._core.now_s()
+
+
 @dataclass(frozen=True)
 class CheckpointerReport:
     """What a Checkpointer has done, in bytes, counts, and seconds of the device's clock."""
@@ -86,7 +104,7 @@ class Checkpointer:
 
     def __init__(
         self,
-        device: EmulatedDevice,
+        device: EmulatedDevice | CudaDevice,
         shape: Sequence[int],
         dtype: Any = np.float32,
         *,

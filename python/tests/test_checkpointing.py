@@ -173,6 +173,13 @@ def test_arrays_of_a_gpu_are_taken_by_their_interface_and_checked(monkeypatch):
                 address(wrong, writable=True)
 
 
+def test_a_gpu_is_there_or_it_is_said_what_is_missing():
+    try:
+        assert not caesura.CudaDevice().on_host
+    except RuntimeError as error:
+        assert len(str(error)) > 10
+
+
 def test_mistakes_are_named(tmp_path):
     gpu = device()
     with pytest.raises(ValueError, match="three times the cache"):

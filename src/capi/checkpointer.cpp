@@ -6,6 +6,7 @@
 
 #include "caesura/checkpoint_file.hpp"
 #include "caesura/checkpointer.hpp"
+#include "caesura/cuda_device.hpp"
 #include "capi/errors.hpp"
 
 struct caesura_device {
@@ -125,6 +126,22 @@ caesura_code caesura_device_create_emulated(uint64_t memory_bytes, double link_b
         auto handle = std::make_unique<caesura_device>();
         handle->emulated = emulated.get();
         handle->device = std::move(emulated);
+        *device = handle.release();
+        return {};
+    });
+}
+
+caesura_code caesura_device_create_cuda(int ordinal, void* stream, caesura_device** device) {
+    return guarded([&]() -> Status {
+        if (!device) return invalid("device is NULL");
+        *device = nullptr;
+        caesura::device::CudaOptions options;
+        options.ordinal = ordinal;
+        options.stream = stream;
+        auto made = caesura::device::create_cuda_device(options);
+        if (!made.ok()) return made.status();
+        auto handle = std::make_unique<caesura_device>();
+        handle->device = *std::move(made);
         *device = handle.release();
         return {};
     });

@@ -106,6 +106,19 @@ TEST(CCheckpointer, a_later_one_reopens_the_file_and_takes_over_the_profile) {
     std::filesystem::remove(path);
 }
 
+TEST(CCheckpointer, a_gpu_is_there_or_it_is_said_what_is_missing) {
+    caesura_device* gpu = nullptr;
+    const caesura_code code = caesura_device_create_cuda(0, nullptr, &gpu);
+    EXPECT_EQ(code == CAESURA_OK, gpu != nullptr);
+    if (code != CAESURA_OK) {
+        EXPECT_EQ(code, CAESURA_UNSUPPORTED);
+        EXPECT_GT(std::string(caesura_last_error()).size(), 10u);
+    } else {
+        EXPECT_EQ(caesura_device_work(gpu, 1.0), CAESURA_INVALID_ARGUMENT);
+    }
+    caesura_device_free(gpu);
+}
+
 TEST(CCheckpointer, errors_have_a_code_and_a_sentence) {
     const auto said = [](caesura_code code, caesura_code expected, const char* words) {
         EXPECT_EQ(code, expected);
