@@ -178,10 +178,11 @@ Status find_blocks(Object& opened) {
 }
 
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                    hid_t transfer, const void* memory) {
+                    hid_t transfer, const void* memory, bool together) {
     FileBlocks::Dataset& dataset = *object.dataset->block;
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
+    selected->together = together;
     return object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET}, *selected,
                                                 memory, memory_type, transfer);
 }

@@ -39,9 +39,9 @@ Result<Resizing> before_resizing(const Object& object, const hsize_t* size);
 Status after_resizing(const Object& object, Resizing resizing);
 
 /// One dataset's part of H5Dwrite and H5Dread.
+/// @param together  all ranks make the call; before a read everything has been committed.
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                    hid_t transfer, const void* memory);
-/// @param together  all ranks read, and everything is committed.
+                    hid_t transfer, const void* memory, bool together);
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                    hid_t transfer, void* memory, bool together);
 

@@ -101,8 +101,9 @@ Status write_all_blocks(const Transfer<const void*>& call, hid_t transfer, bool 
         FileBlocks::Dataset* const block = block_of(call.object(i));
         if (block == nullptr) continue;
         block->others_may_have_written |= collective;
+        block->writes_together += collective ? 1 : 0;  // on all ranks, whatever fails here
         Status status = write_blocks(call.object(i), call.memory_types[i], call.memory_spaces[i],
-                                     call.file_spaces[i], transfer, call.buffers[i]);
+                                     call.file_spaces[i], transfer, call.buffers[i], collective);
         if (first.ok()) first = std::move(status);
     }
     return first;

@@ -142,6 +142,8 @@ void FileBlocks::release() {
 void FileBlocks::forget_types() {
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr) dataset->type.reset();
+    // Those that were found and not written are known by their token alone.
+    for (const auto& [token, dataset] : by_token_) dataset->type.reset();
 }
 
 // ---------------------------------------------------------------------------- reads, writes
@@ -149,7 +151,7 @@ void FileBlocks::forget_types() {
 Status FileBlocks::put(const Dataset& dataset, Piece& piece) {
     piece.dump = writer_->next_dump();
     return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow,
-                        piece.loss);
+                        piece.loss, piece.turn);
 }
 
 // Puts it, or lets it wait until the Writer knows the dataset.
@@ -181,8 +183,11 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
     }
     copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(*values)});
     const std::byte* const first = copies_.back().buffer.data();
+    // What a rank writes by itself comes after the collective write before it.
+    const std::uint32_t turn = 2 * dataset.writes_together + (selected.together ? 0 : 1);
     for (const SelectedBox& one : boxes.boxes)
-        if (Status status = add(dataset, {one.box, k_not_put, first + one.at * value_bytes});
+        if (Status status = add(dataset, {one.box, k_not_put, first + one.at * value_bytes,
+                                          writer::Loss::within_bound, turn});
             !status.ok())
             return status.with_context(dataset.path);
     return {};
@@ -305,10 +310,16 @@ void FileBlocks::forget_committed() {
     });
 }
 
+/// What was put so far has been handed over.
+void FileBlocks::begin_turns() {
+    waiting_bytes_ = 0;
+    for (const auto& [token, dataset] : by_token_) dataset->writes_together = 0;
+}
+
 Status FileBlocks::hand_over(const NativeObject& through, const Status& mine) {
     through_ = through;
     const Status status = writer_->end(mine);
-    waiting_bytes_ = 0;
+    begin_turns();
     forget_committed();
     return status;
 }
@@ -317,7 +328,7 @@ Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
     through_ = through;
     changed_ = place_.image.metadata_memory_bytes() > 0;
     const Status status = writer_->flush(mine);
-    waiting_bytes_ = 0;
+    begin_turns();
     if (!status.ok()) return status;
     forget_committed();
     for (const auto& [token, dataset] : by_token_) dataset->settled = dataset->dims;

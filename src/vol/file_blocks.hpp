@@ -40,7 +40,7 @@ struct Selected {
     store::Handle memory, file;  ///< dataspaces of our own
     std::uint64_t count = 0;
     std::vector<Run> runs;  ///< of the file
-    bool together = false;  ///< read by all ranks, after everything was committed
+    bool together = false;  ///< by all ranks; a read after everything was committed
 };
 
 class FileBlocks final : public writer::Tree {
@@ -53,6 +53,7 @@ class FileBlocks final : public writer::Tree {
         std::uint64_t dump = k_not_put;
         const std::byte* values = nullptr;  ///< in one of the copies
         writer::Loss loss = writer::Loss::within_bound;
+        std::uint32_t turn = 0;
     };
     struct Dataset {
         std::string path;
@@ -73,6 +74,9 @@ class FileBlocks final : public writer::Tree {
         bool lossy = false;                    ///< what is stored may differ from what is read
         bool commit_writes = false;            ///< collective ones, when they return
         bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
+        /// Collective writes since the last hand-over, the same on all ranks: of two the later one
+        /// wins, whichever ranks wrote.
+        std::uint32_t writes_together = 0;
         Shape settled;  ///< the dims at the last flush(); beyond, others may have written
         /// What the Writer is to be told of a dataset that was found in the file.
         std::optional<writer::DatasetDefinition> definition;
@@ -173,6 +177,7 @@ class FileBlocks final : public writer::Tree {
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
     Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);
+    void begin_turns();
     void forget_committed();
 
     /// What was put, lent to the Writer.

@@ -31,11 +31,11 @@ ErrorBound resolve(const ErrorBound& asked, double range) {
 
 bool Writer::Impl::boxes_changed() const {
     for (std::uint32_t f = 0; f < fields.size(); ++f) {
-        std::vector<Box> before;
+        std::vector<writer::RankBox> before;
         if (fields[f].in_last_dump)
             for (const writer::RankBox& b : fields[f].layout->boxes)
-                if (b.rank == rank) before.push_back(b.box);
-        if (open_dump->boxes_of(f) != before) return true;
+                if (b.rank == rank) before.push_back(b);
+        if (open_dump->boxes_of(f, rank) != before) return true;
         if (!before.empty() && fields[f].layout->dims != fields[f].shape) return true;
     }
     return false;
@@ -59,7 +59,7 @@ Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
             low = std::min(low, open_dump->puts[i].min);
             high = std::max(high, open_dump->puts[i].max);
         }
-        packer.put(boxes_changed ? open_dump->boxes_of(f) : std::vector<Box>{});
+        packer.put(boxes_changed ? open_dump->boxes_of(f, rank) : std::vector<writer::RankBox>{});
         packer.put(low);
         packer.put(high);
     }
@@ -73,8 +73,8 @@ Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
     for (int r = 0; r < size; ++r) {
         writer::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
         for (std::uint32_t f = 0; f < fields.size(); ++f) {
-            std::uint32_t number = 0;
-            for (const Box& box : unpacker.get_list<Box>()) boxes[f].push_back({r, number++, box});
+            const auto of_rank = unpacker.get_list<writer::RankBox>();
+            boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
             ranges[f].min = std::min(ranges[f].min, unpacker.get<double>());
             ranges[f].max = std::max(ranges[f].max, unpacker.get<double>());
         }

@@ -36,6 +36,7 @@ struct Put {
     Box box;
     const std::byte* data = nullptr;
     run::Snapshot* snapshot = nullptr;
+    std::uint32_t turn = 0;                                ///< OpenWriter::put
     bool exactly = false;                                  ///< Loss::spent
     double min = std::numeric_limits<double>::infinity();  ///< of the finite values
     double max = -std::numeric_limits<double>::infinity();
@@ -62,9 +63,12 @@ struct OpenDump {
     const Put& put_of(std::uint32_t field, std::uint32_t k) const {
         return puts[of_field[field][k]];
     }
-    std::vector<Box> boxes_of(std::uint32_t field) const {
-        std::vector<Box> boxes;
-        for (const std::uint32_t i : puts_of(field)) boxes.push_back(puts[i].box);
+    /// What other ranks are told of this one's puts.
+    std::vector<RankBox> boxes_of(std::uint32_t field, int rank) const {
+        std::vector<RankBox> boxes;
+        for (const std::uint32_t i : puts_of(field))
+            boxes.push_back(
+                {rank, static_cast<std::uint32_t>(boxes.size()), puts[i].box, puts[i].turn});
         return boxes;
     }
 };
@@ -203,7 +207,7 @@ struct Writer::Impl {
     void leave(Lane lane, double begin_s);
     void begin_dump(const writer::DumpTime& time);
     Status put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
-               writer::Loss loss = writer::Loss::within_bound);
+               writer::Loss loss = writer::Loss::within_bound, std::uint32_t turn = 0);
     Status check_put(Field field, const Box& box, const void* data, DType dtype) const;
     Status reserve_memory(std::uint64_t bytes);
     void expect_snapshots();

@@ -18,6 +18,7 @@ struct RankBox {
     int rank = 0;
     std::uint32_t put = 0;  ///< its number among the puts of this rank and field
     Box box;
+    std::uint32_t turn = 0;  ///< sparse layouts: OpenWriter::put
     friend bool operator==(const RankBox&, const RankBox&) = default;
 };
 

@@ -117,8 +117,8 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
 }
 
 Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
-                       Loss loss) {
-    return impl_->put(field, box, data, dtype, own, loss);
+                       Loss loss, std::uint32_t turn) {
+    return impl_->put(field, box, data, dtype, own, loss, turn);
 }
 
 bool OpenWriter::pending() const { return impl_->open_dump && !impl_->open_dump->puts.empty(); }

@@ -12,8 +12,8 @@
 // | flush, close                | yes        | yes          | until all is committed         |
 //
 // Invariants:
-//  - Boxes need not tile a dataset. Where they overlap within one dump the lowest rank wins, of one
-//    rank's the later put; a later dump wins over an earlier one.
+//  - Boxes need not tile a dataset. Where they overlap within one dump the later turn wins, of one
+//    turn the lowest rank, of one rank's the later put; a later dump wins over an earlier one.
 //  - A block that is written again gets a new place, and its old bytes stay unused
 //    (WriterReport::superseded_bytes).
 //  - One thread, the application's, for all calls. Destructors never communicate.
@@ -108,8 +108,11 @@ class OpenWriter {
     /// As Dump::put_bytes. An error concerns this put alone: what others have put is written.
     /// Loss::spent: blocks that the box touches are stored exactly, if no other rank puts anything
     /// into them in the same dump.
+    /// @param turn  within the dump, ascending on each rank: for values that several ranks put one
+    ///              after the other. What has no order among the ranks has the same.
     Status put(Field field, const Box& box, const void* data, DType dtype,
-               Ownership own = Ownership::copy, Loss loss = Loss::within_bound);
+               Ownership own = Ownership::copy, Loss loss = Loss::within_bound,
+               std::uint32_t turn = 0);
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.

@@ -106,7 +106,7 @@ void Writer::Impl::expect_no_snapshots() {
 }
 
 Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
-                         writer::Loss loss) {
+                         writer::Loss loss, std::uint32_t turn) {
     const double begin_s = now_s();
     const auto refuse = [&](Status status) {
         // What an application's write says to it concerns nobody else.
@@ -123,6 +123,7 @@ Status Writer::Impl::put(Field field, const Box& box, const void* data, DType dt
     run::Snapshot& snapshot = open_dump->snapshots.emplace_back();
     put.snapshot = &snapshot;
     put.exactly = loss == writer::Loss::spent;
+    put.turn = turn;
     if (own == Ownership::copy) {
         if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
         snapshot.budget = &budget;

@@ -8,12 +8,14 @@
 namespace caesura::writer {
 namespace {
 
-// From boxes in ascending order of rank and put to the order of painting: the ranks in descending
-// order, the puts of each as they are. What lies under a box that covers everything is left out.
+// From boxes in ascending order of rank and put to the order of painting: turn by turn, the ranks
+// of each in descending order, the puts of each as they are. What lies under a box that covers
+// everything is left out.
 void order_by_painting(std::vector<LayoutPiece>& pieces, const Shape& inside,
                        const std::vector<RankBox>& boxes) {
     std::stable_sort(pieces.begin(), pieces.end(), [&](const LayoutPiece& a, const LayoutPiece& b) {
-        return boxes[a.box].rank > boxes[b.box].rank;
+        const RankBox &one = boxes[a.box], &other = boxes[b.box];
+        return one.turn != other.turn ? one.turn < other.turn : one.rank > other.rank;
     });
     const auto whole = std::find_if(pieces.rbegin(), pieces.rend(), [&](const LayoutPiece& piece) {
         return piece.part.extent == inside;

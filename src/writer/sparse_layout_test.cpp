@@ -41,7 +41,10 @@ struct RandomCase {
         ranks = 1 + static_cast<int>(random() % 4);
         for (int r = 0; r < ranks; ++r) {
             const auto n = static_cast<std::uint32_t>(random() % 5);
-            for (std::uint32_t put = 0; put < n; ++put) boxes.push_back({r, put, any_box()});
+            for (std::uint32_t put = 0, turn = 0; put < n; ++put) {
+                turn += static_cast<std::uint32_t>(random() % 2);
+                boxes.push_back({r, put, any_box(), turn});
+            }
         }
     }
     Box any_box() {
@@ -54,12 +57,14 @@ struct RandomCase {
         }
         return box;
     }
-    /// The reference: all ranks paint a plain array, the highest rank first.
+    /// The reference: all ranks paint a plain array in each turn, the highest rank first.
     Painted reference() const {
         Painted array(grid.dims.count(), 0);
-        for (int r = ranks; r-- > 0;)
-            for (std::uint32_t i = 0; i < boxes.size(); ++i)
-                if (boxes[i].rank == r) paint(array, grid.dims, boxes[i].box, i + 1);
+        for (std::uint32_t turn = 0; turn < 5; ++turn)
+            for (int r = ranks; r-- > 0;)
+                for (std::uint32_t i = 0; i < boxes.size(); ++i)
+                    if (boxes[i].rank == r && boxes[i].turn == turn)
+                        paint(array, grid.dims, boxes[i].box, i + 1);
         return array;
     }
 

@@ -68,6 +68,29 @@ static void many(void) {
     }
 }
 
+/* Of a file that is pending the application has nothing open: neither what it wrote nor what it
+ * has only read. */
+static void nothing_is_open(void) {
+    enum { k_width = 32 };
+    hsize_t dims[2] = {k_rows, k_width};
+    hid_t file = create_file("nothing_open");
+    for (int i = 0; i < 2; ++i) {
+        hid_t dataset =
+            make_dataset(file, i == 0 ? "read" : "written", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+        write_rows(dataset, k_rows, k_width, 1.0, H5FD_MPIO_COLLECTIVE);
+        OK(H5Dclose(dataset));
+    }
+    OK(H5Fclose(file));
+    file = open_file("nothing_open", H5F_ACC_RDWR);
+    hid_t read = OK(H5Dopen2(file, "read", H5P_DEFAULT));
+    hid_t written = OK(H5Dopen2(file, "written", H5P_DEFAULT));
+    write_rows(written, k_rows, k_width, 2.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(read));
+    OK(H5Dclose(written));
+    OK(H5Fclose(file));
+    CHECK(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL) == 0);
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     write_file(MPI_COMM_WORLD, "read", k_rows, 1.0);
@@ -85,5 +108,6 @@ int main(int argc, char** argv) {
     more_ranks_than_wrote();
     congruent();
     many();
+    nothing_is_open();
     return finish();
 }

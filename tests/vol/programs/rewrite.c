@@ -79,13 +79,14 @@ static void run(const char* name, hid_t creation) {
     OK(H5Fclose(file));
 }
 
-/* Whole numbers, which are stored as they are: in each collective write another rank has all rows,
- * and the last one wins. Every third write goes through the dataset opened anew. */
-static void take_turns(void) {
+/* In each collective write another rank has all rows, and the last write wins.
+ * Every third write goes through the dataset opened anew. Whole numbers are stored as they are,
+ * others become blocks. */
+static void take_turns(const char* name, hid_t type) {
     enum { k_turns = 60, k_values = 4096 };
-    hid_t file = create_file("rewrite_in_turn");
+    hid_t file = create_file(name);
     hsize_t dims[1] = {k_values};
-    hid_t dataset = make_dataset(file, "number", H5T_STD_I32LE, 1, dims, H5P_DEFAULT);
+    hid_t dataset = make_dataset(file, "number", type, 1, dims, H5P_DEFAULT);
     hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
     int values[k_values];
     for (int turn = 0; turn < k_turns; ++turn) {
@@ -114,6 +115,7 @@ int main(int argc, char** argv) {
     OK(H5Pset_deflate(creation, 1));
     run("rewrite_deflated", creation);
     OK(H5Pclose(creation));
-    take_turns();
+    take_turns("rewrite_in_turn", H5T_STD_I32LE);
+    take_turns("rewrite_blocks_in_turn", H5T_IEEE_F64LE);
     return finish();
 }
