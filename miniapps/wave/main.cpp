@@ -85,7 +85,8 @@ void print_summary(const Surveyed& surveyed, const wave::Options& options) {
                grid.nz, grid.ny, grid.nx, surveyed.first.steps, 1e3 * grid.step_s,
                wave::checkpoints(surveyed.first.steps, options.every),
                static_cast<double>(wave::checkpoint_bytes(grid)) / 1e6);
-    fmt::print("computed by the {}; times of an emulated GPU:\n", surveyed.machine);
+    fmt::print("computed by the {}; times {}:\n", surveyed.machine,
+               surveyed.emulated ? "of an emulated GPU" : "measured");
     fmt::print(
         "shot  raw  alone  together  of the raw bytes  GB/s  forward ms  kept ms  "
         "backward ms  restored ms  prefetched\n");

@@ -59,6 +59,12 @@ const std::map<std::string, Setter>& setters() {
         {"--image", [](auto& o, auto& v) { o.image = v.text; }},
         {"--velocity", [](auto& o, auto& v) { o.velocity = v.text; }},
         {"--json", [](auto& o, auto& v) { o.json = v.text; }},
+        {"--device",
+         [](auto& o, auto& v) {
+             if (v.text != "emulated" && v.text != "cuda")
+                 throw std::invalid_argument("--device is '" + v.text + "'; use emulated or cuda");
+             o.gpu = v.text == "cuda";
+         }},
     };
     return all;
 }
@@ -107,8 +113,7 @@ usage: wave [options]
   of what reflected is formed: the source's waves, computed forwards in a smooth earth, times the
   receivers' waves, computed backwards. On the way back the source's waves come from checkpoints,
   the last first, and are computed again between them. The first shot is the others' profile:
-  which checkpoints to send raw, compress, or compress together is planned from it. Waves are
-  computed by the host, in the virtual time of an emulated GPU.
+  which checkpoints to send raw, compress, or compress together is planned from it.
 
 what to compute
   --nz N --ny N --nx N  cells down and along (96, 64, 160)
@@ -118,15 +123,18 @@ what to compute
   --record S        how long the receivers listen (1.0); the step follows from the spacing
   --shots N         along x (4)
   --sponge N        cells of absorbing boundary on every side (16)
+  --device emulated waves are computed by the host, in the virtual time of an emulated GPU
+           cuda     waves and checkpoints are on a GPU, or fail (not yet run on one)
   --threads N       of the host (0: as many as it has); the image does not depend on it
 
 how to keep the waves
-  --every K         steps between checkpoints (18), which are two wavefields each
+  --every K         steps between checkpoints (6), which are two wavefields each
   --cache-mb MB     of the GPU's memory for checkpoints on their way (128)
   --bound X         absolute, of the wavefield, which is about 0.1 near the source (0: lossless)
   --profile FILE    read, where it exists, as what the first shot will be like; written after it
-  --link-gb-per-s G --cells-per-s C   of the emulated GPU (25, 3e10); compressing and copying take
-                    what bench/together/a100.json says
+  --link-gb-per-s G expected of the link (25)
+  --cells-per-s C   of the emulated GPU (3e10); its link is as expected, compressing and copying
+                    take what bench/together/a100.json says
 
 what to learn
   --image FILE      the stacked image, [nz, ny, nx] floats, as NumPy's .npy
@@ -137,7 +145,8 @@ what to learn
   --quiet           print nothing but errors
 
 example
-  wave --image image.npy --velocity velocity.npy && python miniapps/wave/picture.py image.npy
+  wave --image image.npy --velocity velocity.npy
+  miniapps/wave/picture.py image.npy velocity.npy image.svg
 )";
 }
 

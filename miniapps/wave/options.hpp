@@ -15,13 +15,14 @@ struct Options {
     int shots = 4;
     int sponge = 16;
     int threads = 0;  ///< 0: as many as the machine has
+    bool gpu = false;
     // How to keep the forward waves.
-    int every = 18;
+    int every = 6;
     std::uint64_t cache_bytes = 128'000'000;
     double bound = 0.0;  ///< absolute, of the wavefield; 0: lossless
     std::string profile;
-    double link_bytes_per_s = 25e9;  ///< of the emulated GPU; so the next
-    double cells_per_s = 30e9;
+    double link_bytes_per_s = 25e9;  ///< expected, and an emulated GPU's
+    double cells_per_s = 30e9;       ///< of an emulated GPU
     // What to learn.
     std::string image, velocity, json;
     bool check = false, quiet = false, help = false;

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "caesura/cuda_device.hpp"
 #include "earth.hpp"
 
 namespace wave {
@@ -38,16 +39,29 @@ CheckpointProfile machine_of(const Options& options, const Grid& grid) {
     return profile;
 }
 
-std::unique_ptr<caesura::device::EmulatedDevice> emulated_device(const CheckpointProfile& machine) {
-    caesura::device::EmulatedMachine emulated;
-    emulated.memory_bytes = machine.cache_bytes;
-    emulated.link_bytes_per_s = machine.link_bytes_per_s;
-    emulated.copy_bytes_per_s = k_copy_bytes_per_s;
-    emulated.compress_s = [curve = machine.compress_curve](double bytes) {
+/// Waves, checkpoints, and whose time goes by meanwhile.
+struct Devices {
+    std::unique_ptr<Machine> machine;
+    std::unique_ptr<caesura::device::Device> device;
+    caesura::device::EmulatedDevice* emulated = nullptr;  ///< device, or null
+};
+
+Devices open_devices(const Options& options, const CheckpointProfile& expected) {
+    if (options.gpu)  // both in the default stream
+        return {make_gpu_machine(), value_of(caesura::device::create_cuda_device()), nullptr};
+    caesura::device::EmulatedMachine model;
+    model.memory_bytes = expected.cache_bytes;
+    model.link_bytes_per_s = expected.link_bytes_per_s;
+    model.copy_bytes_per_s = k_copy_bytes_per_s;
+    model.compress_s = [curve = expected.compress_curve](double bytes) {
         return caesura::plan::compress_s(curve, bytes);
     };
-    return std::make_unique<caesura::device::EmulatedDevice>(
-        value_of(caesura::device::EmulatedDevice::create(std::move(emulated))));
+    auto emulated = std::make_unique<caesura::device::EmulatedDevice>(
+        value_of(caesura::device::EmulatedDevice::create(std::move(model))));
+    auto* const clock = emulated.get();
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    return {make_host_machine(options.threads > 0 ? options.threads : cores), std::move(emulated),
+            clock};
 }
 
 // ---------------------------------------------------------------------------------- the profile
@@ -109,18 +123,17 @@ class Survey {
         : options_(options),
           watch_(watch),
           grid_(grid_of(options)),
-          machine_(make_host_machine(options.threads > 0
-                                         ? options.threads
-                                         : static_cast<int>(std::thread::hardware_concurrency()))),
-          velocity_(earth_velocity(grid_)),
-          earth_(make_medium(*machine_, grid_, velocity_)),
-          smooth_(make_medium(*machine_, grid_, smooth_velocity(grid_, velocity_, k_smooth))),
           expected_(machine_of(options, grid_)),
-          device_(emulated_device(expected_)),
-          image_{machine_->make(grid_.cells()), machine_->make(grid_.cells()),
-                 machine_->make(grid_.cells())} {
+          devices_(open_devices(options, expected_)),
+          machine_(*devices_.machine),
+          device_(*devices_.device),
+          velocity_(earth_velocity(grid_)),
+          earth_(make_medium(machine_, grid_, velocity_)),
+          smooth_(make_medium(machine_, grid_, smooth_velocity(grid_, velocity_, k_smooth))),
+          image_{machine_.make(grid_.cells()), machine_.make(grid_.cells()),
+                 machine_.make(grid_.cells())} {
         const std::uint64_t together = expected_.cache_bytes / 2 / expected_.checkpoint_bytes + 1;
-        expected_.header_bytes = device_->parcel_bytes(together, 0);
+        expected_.header_bytes = device_.parcel_bytes(together, 0);
         expected_ = expected_first(options, expected_);
     }
 
@@ -130,13 +143,13 @@ class Survey {
             migrate(shot, with_checkpoints);
         }
         Surveyed made{
-            grid_, shot_of(options_, grid_, 0), velocity_, {}, {}, {}, reports_, machine_->name(),
+            grid_, shot_of(options_, grid_, 0), velocity_, {}, {}, {}, reports_, machine_.name(),
             true};
         for (const auto& [floats, to] : {std::pair{&image_.image, &made.image},
                                          std::pair{&image_.source_power, &made.source_power},
                                          std::pair{&image_.receiver_power, &made.receiver_power}}) {
             to->resize(grid_.cells());
-            machine_->download(*to, floats->get());
+            machine_.download(*to, floats->get());
         }
         return made;
     }
@@ -146,9 +159,9 @@ class Survey {
 
     void migrate(int number, bool with_checkpoints) {
         const Shot shot = shot_of(options_, grid_, number);
-        const Floats data = model_shot(*machine_, earth_, shot, {{}, watch_.passed});
+        const Floats data = model_shot(machine_, earth_, shot, {{}, watch_.passed});
         if (!with_checkpoints) {
-            migrate_shot(*machine_, smooth_, shot, data.get(), {}, image_, {{}, watch_.passed});
+            migrate_shot(machine_, smooth_, shot, data.get(), {}, image_, {{}, watch_.passed});
             return;
         }
         caesura::CheckpointerOptions kept;
@@ -158,23 +171,23 @@ class Survey {
              static_cast<std::uint64_t>(grid_.ny + 2 * k_reach),
              static_cast<std::uint64_t>(grid_.nx + 2 * k_reach)},
             options_.bound > 0.0 ? caesura::absolute(options_.bound) : caesura::lossless()};
-        const auto checkpointer =
-            value_of(caesura::Checkpointer::create(*device_, expected_, kept));
+        const auto checkpointer = value_of(caesura::Checkpointer::create(device_, expected_, kept));
         ShotReport report;
-        const double begin_s = device_->now_s();
+        const double begin_s = device_.now_s();
         double turned_s = begin_s;
-        migrate_shot(*machine_, smooth_, shot, data.get(), {checkpointer.get(), options_.every},
-                     image_,
-                     {[&](std::size_t cells) {
-                          device_->work(static_cast<double>(cells) / options_.cells_per_s);
-                      },
-                      [&](const char* pass, int step, int steps) {
-                          if (std::string_view(pass) == "forward") turned_s = device_->now_s();
-                          if (watch_.passed) watch_.passed(pass, step, steps);
-                      }});
+        migrate_shot(
+            machine_, smooth_, shot, data.get(), {checkpointer.get(), options_.every}, image_,
+            {[&](std::size_t cells) {
+                 if (devices_.emulated != nullptr)
+                     devices_.emulated->work(static_cast<double>(cells) / options_.cells_per_s);
+             },
+             [&](const char* pass, int step, int steps) {
+                 if (std::string_view(pass) == "forward") turned_s = device_.now_s();
+                 if (watch_.passed) watch_.passed(pass, step, steps);
+             }});
         report.checkpoints = checkpointer->report();
         report.forward_s = turned_s - begin_s;
-        report.backward_s = device_->now_s() - turned_s;
+        report.backward_s = device_.now_s() - turned_s;
         reports_.push_back(report);
         if (number == 0) expected_ = kept_profile(checkpointer->recorded(), options_.profile);
     }
@@ -182,11 +195,12 @@ class Survey {
     const Options& options_;
     const SurveyWatch& watch_;
     Grid grid_;
-    std::unique_ptr<Machine> machine_;
+    CheckpointProfile expected_;
+    Devices devices_;
+    Machine& machine_;
+    caesura::device::Device& device_;
     std::vector<float> velocity_;
     Medium earth_, smooth_;
-    CheckpointProfile expected_;
-    std::unique_ptr<caesura::device::EmulatedDevice> device_;
     Image image_;
     std::vector<ShotReport> reports_;
 };
