@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import bench_gpu
 import hdf5
 import machine
 import parallel_python
@@ -450,7 +451,7 @@ def torture(options: argparse.Namespace) -> int:
 
 def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
-    places = [build_dir(), *(build_dir(s) for s in sanitizers.EVERY), OUT]
+    places = [build_dir(), *(build_dir(s) for s in sanitizers.EVERY), bench_gpu.TREE, OUT]
     if options.all:
         places += [machine.VENV, machine.READERS, machine.BENCH]
     for place in places:
@@ -493,6 +494,11 @@ def parser() -> argparse.ArgumentParser:
         "bench/peers/peers.py or bench/running/figures.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
+    add(
+        "bench-gpu",
+        lambda _: bench_gpu.bench_gpu(),
+        "checkpoints on this machine's GPU: needs CMake and nvcc only; out/bench/together.json",
+    )
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
     which = add(
         "crash",

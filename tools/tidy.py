@@ -59,6 +59,7 @@ PUBLIC_ROOM = {
     "checkpoint_file.hpp": "spill",
     "who.hpp": "plan",
     "cuda_device.hpp": "device",
+    "device_calibration.hpp": "checkpoint",
 }
 # Tests that hold private parts of two rooms against each other: of run and simulate, and of writer
 # and store, in the place of the VOL connector.

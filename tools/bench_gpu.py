@@ -1,0 +1,75 @@
+"""`tools/dev.py bench-gpu`: checkpoints on this machine's GPU, measured.
+
+Needs CMake and nvcc, and nothing else: no package, no HDF5, no MPI, no network. Builds device_bench
+in build-gpu/, runs the checks of devices and S2's runs on the GPU, then the same on the emulated
+device, and writes both to out/bench/together.json. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+from stages import OUT, ROOT, cores, fail, run_stage
+
+TREE = ROOT / "build-gpu"
+EMULATED_SCALE = 100  # how much smaller the emulated runs are, so that the host is not busy long
+GB = 1e9
+
+
+def build() -> None:
+    """Configure and compile device_bench with CUDA, or say what is missing."""
+    places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"])
+    nvcc = os.environ.get("CUDACXX") or shutil.which("nvcc", path=places)
+    if nvcc is None or shutil.which("cmake") is None:
+        fail("bench-gpu needs cmake and nvcc on the PATH (or $CUDACXX).")
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    configure = ["cmake", "-S", str(ROOT), "-B", str(TREE), *generator]
+    configure += ["-DCAESURA_DEVICE_ONLY=ON", "-DCAESURA_CUDA=ON", f"-DCMAKE_CUDA_COMPILER={nvcc}"]
+    run_stage("configure build-gpu/", configure, log="configure-build-gpu")
+    jobs = os.environ.get("JOBS", str(cores()))
+    compile_ = ["cmake", "--build", str(TREE), "--target", "device_bench", "-j", jobs]
+    run_stage(f"compile in build-gpu/ ({jobs} jobs)", compile_, log="compile-build-gpu")
+
+
+def measure(*arguments: str) -> tuple[dict, int]:
+    """What device_bench printed, and its exit status; errors have gone to the terminal."""
+    command = [str(TREE / "src" / "checkpoint" / "device_bench"), *arguments]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    return (json.loads(answer.stdout) if answer.stdout.strip() else {}), answer.returncode
+
+
+def table(gpu: dict, emulated: dict) -> None:
+    """Throughput of every way on both devices, and how well the plan foresaw the time."""
+    ways = ("raw", "each", "planned", "ensemble", "unknown")
+    print("\n| GB/s, emulated in brackets | " + " | ".join(ways) + " | measured to plan |")
+    print("|---|" + "---|" * (len(ways) + 1))
+    for figure in ("figure 6", "figure 8", "figure 9", "figure 10"):
+        for label, row in gpu[figure].items():
+            beside = emulated[figure][label]
+            cells = [f"{row['bytes_per_s'][way] / GB:.0f} ({beside['bytes_per_s'][way] / GB:.0f})"
+                     for way in ways]  # fmt: skip
+            cells.append(f"{row['measured_to_plan']:.3f} ({beside['measured_to_plan']:.3f})")
+            print(f"| {figure}, {label} | " + " | ".join(cells) + " |")
+
+
+def bench_gpu() -> int:
+    """Build, run on the GPU and emulated, write both."""
+    build()
+    gpu, code = measure("cuda")
+    if not gpu:
+        fail("bench-gpu measured nothing: device_bench could not use a GPU (see above).")
+    emulated, emulated_code = measure("emulated", str(EMULATED_SCALE))
+    place = OUT / "bench" / "together.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps({**gpu, "emulated": emulated}, indent=1) + "\n", encoding="utf-8")
+    wrong = {name: said for name, said in gpu["checks"].items() if said != "ok"}
+    print(f"\n{gpu['device']}: {len(gpu['checks']) - len(wrong)} of {len(gpu['checks'])} checks "
+          f"passed, link {gpu['link_bytes_per_s'] / GB:.1f} GB/s")  # fmt: skip
+    for name, said in wrong.items():
+        print(f"  {name}: {said}")
+    table(gpu, emulated)
+    print(f"\n{place.relative_to(ROOT)}")
+    return code or emulated_code
