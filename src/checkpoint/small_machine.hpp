@@ -34,13 +34,15 @@ inline plan::CheckpointProfile small_machine(std::uint64_t cache_bytes = 1'280'0
 }
 
 inline device::EmulatedDevice device_of(const plan::CheckpointProfile& profile,
-                                        double copy_bytes_per_s = 5e9) {
+                                        double copy_bytes_per_s = 5e9,
+                                        device::Coder coder = device::Coder::codec) {
     return *device::EmulatedDevice::create(
         {profile.cache_bytes,
          profile.link_bytes_per_s,
          copy_bytes_per_s,
          [curve = profile.compress_curve](double bytes) { return plan::compress_s(curve, bytes); },
-         {}});
+         {},
+         coder});
 }
 
 }  // namespace caesura::checkpoint

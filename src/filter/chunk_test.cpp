@@ -8,6 +8,7 @@
 #include <random>
 
 #include "caesura/filter.hpp"
+#include "device/packed.hpp"
 
 namespace caesura::filter {
 namespace {
@@ -47,6 +48,34 @@ Settings with_chunk(Element element, std::vector<std::uint32_t> chunk, ErrorBoun
     settings.chunk = std::move(chunk);
     settings.bound = bound;
     return settings;
+}
+
+TEST(Chunk, what_a_gpu_packed_is_decoded_and_wrong_bytes_of_it_are_errors) {
+    for (const ErrorBound bound : {lossless(), absolute(0.01)}) {
+        const Settings settings = with_chunk(Element::float32, {60, 50}, bound);
+        const auto values = smooth<float>(3000, 5);
+        std::vector<std::byte> frame(device::packed_bytes_at_most(12'000));
+        const auto bytes =
+            device::pack_frame(std::as_bytes(std::span(values)), float32, bound, frame);
+        ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+        frame.resize(*bytes);
+        const auto chunk = decode(settings, frame);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+        EXPECT_LE(largest_error<float>(values, *chunk), bound.value);
+        // Of another dataset.
+        EXPECT_EQ(decode(with_chunk(Element::float32, {60, 51}, bound), frame).status().code(),
+                  StatusCode::corrupt);
+        EXPECT_EQ(decode(with_chunk(Element::float64, {30, 50}, bound), frame).status().code(),
+                  StatusCode::corrupt);
+        for (std::size_t n = 0; n < frame.size(); n += 7)
+            EXPECT_FALSE(decode(settings, std::span(frame).first(n)).ok()) << n;
+        for (std::size_t n = 0; n < frame.size(); n += 13) {
+            frame[n] ^= std::byte{0x20};
+            const auto damaged = decode(settings, frame);
+            EXPECT_TRUE(!damaged.ok() || *damaged == *chunk) << n;
+            frame[n] ^= std::byte{0x20};
+        }
+    }
 }
 
 TEST(Chunk, keeps_the_bound_for_any_number_of_axes) {

@@ -114,9 +114,11 @@ std::vector<float> stock_values(hid_t file, std::uint64_t id, int& filters) {
 
 TEST(CheckpointFile, a_stock_reader_sees_each_checkpoint_as_an_array_also_while_more_are_made) {
     ASSERT_GE(H5PLprepend(CAESURA_TEST_PLUGINS), 0);
-    for (const double bound : {0.0, 1e-3}) {
+    for (const auto& [bound, coder] :
+         {std::pair{0.0, device::Coder::codec}, std::pair{1e-3, device::Coder::codec},
+          std::pair{0.0, device::Coder::packed}, std::pair{1e-3, device::Coder::packed}}) {
         const TemporaryPath path("stock");
-        SpilledRun run(2, machine());
+        SpilledRun run(2, machine(), coder);
         CheckpointerOptions options;
         options.content = {float32, {100, 50}, bound > 0.0 ? absolute(bound) : lossless()};
         ASSERT_TRUE(run.begin(CheckpointFile::create(path.str(), not_durable()), options).ok());

@@ -31,8 +31,9 @@ inline std::vector<float> values_of(std::uint64_t id, unsigned seed) {
 /// Device, file and Checkpointer of one process.
 class SpilledRun {
   public:
-    explicit SpilledRun(unsigned seed, const plan::CheckpointProfile& expected)
-        : seed_(seed), expected_(expected), device_(checkpoint::device_of(expected)) {}
+    SpilledRun(unsigned seed, const plan::CheckpointProfile& expected,
+               device::Coder coder = device::Coder::codec)
+        : seed_(seed), expected_(expected), device_(checkpoint::device_of(expected, 5e9, coder)) {}
 
     Status begin(Result<std::shared_ptr<CheckpointFile>> file, CheckpointerOptions options = {}) {
         if (!file.ok()) return file.status();
