@@ -58,10 +58,7 @@ def environment(sanitize: str) -> dict[str, str]:
         },
         "thread-vol": {
             "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:"
-            "ignore_noninstrumented_modules=1",
-            # Natively, Open MPI 4.1.4 reads other values than were written in one of the programs
-            # (select_unions, 4 ranks) when the heap is this sanitizer's; with this, it does not.
-            "OMPI_MCA_fcoll": "two_phase",
+            "ignore_noninstrumented_modules=1"
         },
     }[sanitize]
 
