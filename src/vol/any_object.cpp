@@ -12,11 +12,10 @@ void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* k
         const Object& at = object_of(object);
         auto opened = object_near(at, H5I_BADID);
         const Request request(at, request_slot);
-        void* const under =
+        opened->under =
             H5VLobject_open(at.under, location, at.connector, kind, transfer, request_slot);
+        if (opened->under == nullptr) return nullptr;  // and nobody has said what it is
         opened->kind = *kind;
-        opened->under = under;
-        if (under == nullptr) return nullptr;
         CapturedFile::find_holder(*opened);
         if (*kind == H5I_DATASET && opened->file != nullptr) inspect_without_list(*opened);
         return opened.release();
