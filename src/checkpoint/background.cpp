@@ -1,8 +1,20 @@
 #include "checkpoint/background.hpp"
 
+#include <exception>
+#include <new>
 #include <system_error>
 
 namespace caesura::checkpoint {
+namespace {
+
+/// What a job throws is its error: out of a thread it would end the application.
+Status status_of(const Background::Job& job) try { return job(); } catch (const std::bad_alloc&) {
+    return {StatusCode::no_space, "out of memory in the background"};
+} catch (const std::exception& error) {
+    return {StatusCode::internal, std::string("in the background: ") + error.what()};
+}
+
+}  // namespace
 
 Background::~Background() {
     {
@@ -46,7 +58,7 @@ void Background::run() {
         Job job = std::move(jobs_.front());
         jobs_.pop_front();
         lock.unlock();
-        Status status = job();
+        Status status = status_of(job);
         job = nullptr;
         lock.lock();
         done_.push_back({++finished_, std::move(status)});

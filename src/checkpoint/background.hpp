@@ -1,7 +1,8 @@
 // One thread that does jobs in the order in which they are given.
 //
 // Invariants:
-//  - A job runs once, whatever became of those before it. The destructor waits for all.
+//  - A job runs once, whatever became of those before it. The destructor waits for all. What it
+//    throws is its error: no_space for memory, else internal.
 //  - Nothing of the giver's is touched but what the job itself touches.
 #pragma once
 

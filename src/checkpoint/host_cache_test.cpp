@@ -5,7 +5,9 @@
 
 #include <cstring>
 #include <map>
+#include <new>
 #include <random>
+#include <stdexcept>
 
 namespace caesura::checkpoint {
 namespace {
@@ -145,6 +147,21 @@ TEST(HostCache, what_cannot_be_read_ahead_is_read_when_it_is_asked_for) {
     cache.store->fail(0, 0, 2);
     cache.host.read_ahead(0, 1);
     cache.expect_all(50);
+}
+
+TEST(Background, what_a_job_throws_is_its_error_and_the_next_one_is_done) {
+    Background background;
+    ASSERT_TRUE(background.give([]() -> Status { throw std::bad_alloc(); }).ok());
+    ASSERT_TRUE(background.give([]() -> Status { throw std::length_error("too long"); }).ok());
+    const auto last = background.give([] { return Status{}; });
+    ASSERT_TRUE(last.ok());
+    background.wait(*last);
+    const std::vector<Background::Done> done = background.take_done();
+    ASSERT_EQ(done.size(), 3u);
+    EXPECT_EQ(done[0].status.code(), StatusCode::no_space);
+    EXPECT_EQ(done[1].status.code(), StatusCode::internal);
+    EXPECT_NE(done[1].status.message().find("too long"), std::string::npos);
+    EXPECT_TRUE(done[2].status.ok());
 }
 
 }  // namespace
