@@ -35,12 +35,15 @@ std::optional<std::uint64_t> id_of(std::string_view path) {
     return id;
 }
 
-bool is_version(const std::vector<store::Attribute>& root) {
-    return std::any_of(root.begin(), root.end(), [](const store::Attribute& attribute) {
-        if (attribute.name != k_version_name) return false;
+Status check_version(const store::FileInfo& info) {
+    for (const store::Attribute& attribute : info.root) {
+        if (attribute.name != k_version_name) continue;
         const auto* number = std::get_if<std::uint64_t>(&attribute.value);
-        return number != nullptr && *number == k_version;
-    });
+        if (number != nullptr && *number == k_version) return {};
+    }
+    return {StatusCode::unsupported,
+            fmt::format("{}: no file of checkpoints (its root has no attribute {} of value {})",
+                        info.path, k_version_name, k_version)};
 }
 
 class Impl final : public CheckpointFile {
@@ -102,10 +105,7 @@ class Impl final : public CheckpointFile {
 Status Impl::take_up(const store::FileInfo& info) {
     end_ = store::align_up(std::max(info.file_bytes, store::first_region_address()));
     if (info.datasets.empty()) return {};
-    if (!is_version(info.root))
-        return {StatusCode::unsupported,
-                fmt::format("{}: no file of checkpoints (its root has no attribute {} of value {})",
-                            info.path, k_version_name, k_version)};
+    if (Status status = check_version(info); !status.ok()) return status;
     std::vector<std::pair<std::uint64_t, Kept>> found;  // by address: as they were made
     for (const store::DatasetInfo& dataset : info.datasets) {
         const auto id = id_of(dataset.spec.path);
@@ -313,6 +313,11 @@ Result<std::shared_ptr<CheckpointFile>> CheckpointFile::create(
 Result<std::shared_ptr<CheckpointFile>> CheckpointFile::open(const std::string& path,
                                                              const CheckpointFileOptions& options) {
     base::FileSystem& file_system = file_system_of(options);
+    // Recovering another run's file would drop what that one could still have finished. What cannot
+    // be read like this, recover() has an error for.
+    if (const auto found = store::read_info(file_system, path);
+        found.ok() && !found->datasets.empty())
+        if (Status status = check_version(*found); !status.ok()) return status;
     const auto recovered = store::recover(file_system, path);
     if (!recovered.ok()) return recovered.status();
     const auto info = store::read_info(file_system, path);

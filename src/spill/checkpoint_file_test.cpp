@@ -283,6 +283,14 @@ TEST(CheckpointFile, a_file_of_other_things_is_refused_and_left_as_it_was) {
     }
     said(CheckpointFile::open(path.str()).status(), StatusCode::unsupported, "no file of checkpo");
     {
+        const store::SmallDump committed(0), written(1);
+        store::SmallRun killed(base::FileSystem::posix(), path.str(), 1, store::make_run_id());
+        ASSERT_TRUE(killed.dump_and_commit(committed).ok());
+        ASSERT_TRUE(killed.write_regions(written).ok());
+    }
+    said(CheckpointFile::open(path.str()).status(), StatusCode::unsupported, "no file of checkpo");
+    EXPECT_TRUE(store::read_info(path.str())->needs_recover) << "it was recovered";
+    {
         SpilledRun run(5, machine());
         ASSERT_TRUE(run.begin(CheckpointFile::create(path.str(), not_durable())).ok());
         ASSERT_TRUE(run.make(7).ok());
