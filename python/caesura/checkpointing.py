@@ -229,11 +229,11 @@ class Checkpointer:
         if self._device.on_host:
             if interface is not None:
                 raise ValueError("an array of a GPU, and an emulated device: copy it to numpy")
-            if writable and not isinstance(data, np.ndarray):
-                raise ValueError(f"out is a {type(data).__name__}; it must be a numpy array")
-            array = np.asarray(data)
-            interface = array.__array_interface__
-            if not array.flags.c_contiguous:
+            # Of a list, say, numpy would make an array that is gone before its address is used.
+            if not isinstance(data, np.ndarray):
+                raise ValueError(f"a {type(data).__name__} is no numpy array")
+            interface = data.__array_interface__
+            if not data.flags.c_contiguous:
                 raise ValueError("the array is not contiguous in C order; copy it first")
         elif interface is None:
             raise ValueError(f"a {type(data).__name__} is no array of a GPU")

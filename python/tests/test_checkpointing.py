@@ -205,6 +205,7 @@ def test_mistakes_are_named(tmp_path):
         (wave(0, np.float64), "float64"),
         (wave(0)[:, ::2], "not contiguous"),
         (wave(0)[:20], r"\(20, 100\)"),
+        (wave(0).tolist(), "a list is no numpy array"),
     ]:
         with pytest.raises(ValueError, match=words):
             checkpointer.checkpoint(0, wrong)
