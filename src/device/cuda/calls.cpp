@@ -6,6 +6,8 @@ namespace caesura::device::cuda {
 
 Status status_of(cudaError_t code, std::string_view what) {
     if (code == cudaSuccess) return {};
+    // It is told here. CUDA would keep it, and the next launch of a kernel be taken to have failed.
+    (void)cudaGetLastError();
     StatusCode kind = StatusCode::io;
     if (code == cudaErrorMemoryAllocation) kind = StatusCode::no_space;
     if (code == cudaErrorInsufficientDriver || code == cudaErrorNoDevice ||
