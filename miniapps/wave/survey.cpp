@@ -132,8 +132,6 @@ class Survey {
           smooth_(make_medium(machine_, grid_, smooth_velocity(grid_, velocity_, k_smooth))),
           image_{machine_.make(grid_.cells()), machine_.make(grid_.cells()),
                  machine_.make(grid_.cells())} {
-        const std::uint64_t together = expected_.cache_bytes / 2 / expected_.checkpoint_bytes + 1;
-        expected_.header_bytes = device_.parcel_bytes(together, 0);
         expected_ = expected_first(options, expected_);
     }
 
