@@ -75,6 +75,7 @@ CheckpointProfile machine_of(const Options& options, const json& machine) {
         profile.compress_curve.push_back(
             {bytes, machine.at("launch_s").get<double>() +
                         bytes / machine.at("bytes_per_s").get<double>()});
+    profile.copy_bytes_per_s = machine.at("copy_bytes_per_s").get<double>();
     return profile;
 }
 

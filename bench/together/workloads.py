@@ -39,7 +39,8 @@ def profile(
     """On S2's A100. The copy into the cache stops the application: it is in the interval."""
     copy_s = checkpoint_bytes / A100["copy_bytes_per_s"]
     return Profile(checkpoint_bytes, [s + copy_s for s in own_s], sizes, curve(),
-                   A100["link_bytes_per_s"] * link_share, cache_bytes, HEADER_BYTES)  # fmt: skip
+                   A100["link_bytes_per_s"] * link_share, cache_bytes, HEADER_BYTES,
+                   A100["copy_bytes_per_s"])  # fmt: skip
 
 
 def rtm_bytes(hz: int) -> int:

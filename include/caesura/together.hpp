@@ -7,7 +7,8 @@
 //  - U: it is queued for the link as it is. A: it is held. C: it is compressed, X: it and all that
 //    are held are compressed together. Compressing x bytes waits until a temporary buffer of
 //    x + header_bytes and a buffer of the compressed size are free as well, then stops the
-//    application for compress_s(x); then raw and temporary bytes are free, the rest is queued.
+//    application for compress_s(x) and for as long as copying the result takes; then raw and
+//    temporary bytes are free, the rest is queued.
 //  - The link carries one buffer after the other at link_bytes_per_s; a buffer's bytes are free
 //    when all of it has been carried.
 //  - The last checkpoint is not held.
@@ -40,6 +41,8 @@ struct CheckpointProfile {
     double link_bytes_per_s = 0.0;
     std::uint64_t cache_bytes = 0;
     std::uint64_t header_bytes = 0;  ///< of a temporary buffer, beside its input's size
+    /// Inside the GPU, of a result to a buffer of its own size. 0: it takes no time.
+    double copy_bytes_per_s = 0.0;
 };
 
 struct TogetherPlan {

@@ -33,6 +33,7 @@ CheckpointProfile machine_of(const Options& options, const Grid& grid) {
     profile.checkpoint_bytes = checkpoint_bytes(grid);
     profile.cache_bytes = options.cache_bytes;
     profile.link_bytes_per_s = options.link_bytes_per_s;
+    profile.copy_bytes_per_s = k_copy_bytes_per_s;
     for (const double bytes : {1e3, 1e10})
         profile.compress_curve.push_back(
             {bytes, k_compress_launch_s + bytes / k_compress_bytes_per_s});

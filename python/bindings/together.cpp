@@ -19,7 +19,7 @@ plan::CheckpointProfile profile_of(std::uint64_t checkpoint_bytes, std::vector<d
                                    std::vector<std::uint64_t> compressed_bytes,
                                    const std::vector<std::pair<double, double>>& curve,
                                    double link_bytes_per_s, std::uint64_t cache_bytes,
-                                   std::uint64_t header_bytes) {
+                                   std::uint64_t header_bytes, double copy_bytes_per_s) {
     plan::CheckpointProfile profile;
     profile.checkpoint_bytes = checkpoint_bytes;
     profile.intervals_s = std::move(intervals_s);
@@ -28,6 +28,7 @@ plan::CheckpointProfile profile_of(std::uint64_t checkpoint_bytes, std::vector<d
     profile.link_bytes_per_s = link_bytes_per_s;
     profile.cache_bytes = cache_bytes;
     profile.header_bytes = header_bytes;
+    profile.copy_bytes_per_s = copy_bytes_per_s;
     return profile;
 }
 
@@ -42,7 +43,8 @@ void bind_together(nb::module_& module) {
     nb::class_<plan::CheckpointProfile>(module, "CheckpointProfile");
     module.def("checkpoint_profile", &profile_of, nb::arg("checkpoint_bytes"),
                nb::arg("intervals_s"), nb::arg("compressed_bytes"), nb::arg("compress_curve"),
-               nb::arg("link_bytes_per_s"), nb::arg("cache_bytes"), nb::arg("header_bytes"));
+               nb::arg("link_bytes_per_s"), nb::arg("cache_bytes"), nb::arg("header_bytes"),
+               nb::arg("copy_bytes_per_s"));
     module.def(
         "together",
         [](const plan::CheckpointProfile& profile, std::size_t states, bool application_done) {

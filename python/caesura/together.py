@@ -3,8 +3,8 @@
 A profile is JSON, or a Profile:
     {"checkpoint_bytes": 2000000, "intervals_s": [5e-05, ...], "compressed_bytes": [200000, ...],
      "compress_curve": [[bytes, seconds], ...], "link_bytes_per_s": 25e9,
-     "cache_bytes": 128000000, "header_bytes": 1000}
-header_bytes may be left out. Files that keep a profile say "format" and "version" too. The model
+     "cache_bytes": 128000000, "header_bytes": 1000, "copy_bytes_per_s": 500e9}
+The last two may be left out. Files that keep a profile say "format" and "version" too. The model
 behind the times, and what the letters of a plan mean, is in caesura/together.hpp and
 docs/together.md.
 """
@@ -18,7 +18,8 @@ from typing import Any
 from caesura import _core
 
 _KEYS = ("checkpoint_bytes", "intervals_s", "compressed_bytes", "compress_curve",
-         "link_bytes_per_s", "cache_bytes", "header_bytes")  # fmt: skip
+         "link_bytes_per_s", "cache_bytes", "header_bytes", "copy_bytes_per_s")  # fmt: skip
+_OPTIONAL = ("header_bytes", "copy_bytes_per_s")
 _FORMAT, _VERSION = "caesura-checkpoints", 1
 GOALS = ("host", "application")
 _WHOLE = ("checkpoint_bytes", "cache_bytes", "header_bytes")
@@ -51,14 +52,16 @@ class Profile:
         link_bytes_per_s: float,
         cache_bytes: int,
         header_bytes: int = 0,
+        copy_bytes_per_s: float = 0.0,
     ) -> None:
         self._profile = _core.checkpoint_profile(
             checkpoint_bytes, list(intervals_s), list(compressed_bytes),
             [tuple(point) for point in compress_curve], link_bytes_per_s, cache_bytes,
-            header_bytes,
+            header_bytes, copy_bytes_per_s,
         )  # fmt: skip
         self.checkpoints = len(intervals_s)
-        self._machine = (compress_curve, link_bytes_per_s, cache_bytes, header_bytes)
+        self._machine = (compress_curve, link_bytes_per_s, cache_bytes, header_bytes,
+                         copy_bytes_per_s)  # fmt: skip
         self._checkpoint_bytes = checkpoint_bytes
 
     def to_json(self) -> str:
@@ -117,7 +120,7 @@ def parse(text: str, source: str) -> Profile:
     for key in _KEYS:
         if key in document:
             values[key] = _checked(source, key, document[key])
-        elif key != "header_bytes":
+        elif key not in _OPTIONAL:
             raise ProfileError(f"{source}: {key} is missing")
     try:
         profile = Profile(**values)

@@ -30,6 +30,7 @@ inline plan::CheckpointProfile small_machine(std::uint64_t cache_bytes = 1'280'0
     profile.link_bytes_per_s = 250e6;
     profile.cache_bytes = cache_bytes;
     profile.header_bytes = device::parcel_bytes_at_most(cache_bytes / 40'000, 0);
+    profile.copy_bytes_per_s = 5e9;
     return profile;
 }
 

@@ -55,6 +55,7 @@ class World {
         now_s_ += seconds;
         planner_.compressed(static_cast<std::uint64_t>(raw_), static_cast<std::uint64_t>(small_),
                             seconds);
+        if (actual_.copy_bytes_per_s > 0.0) now_s_ += small_ / actual_.copy_bytes_per_s;
         queue(small_);
         raw_ = 0.0;
     }

@@ -30,6 +30,7 @@ CheckpointProfile read(const json& from) {
     profile.cache_bytes = whole(from.at("cache_bytes"), "cache_bytes");
     profile.header_bytes =
         from.contains("header_bytes") ? whole(from.at("header_bytes"), "header_bytes") : 0;
+    profile.copy_bytes_per_s = from.value("copy_bytes_per_s", 0.0);
     from.at("link_bytes_per_s").get_to(profile.link_bytes_per_s);
     from.at("intervals_s").get_to(profile.intervals_s);
     for (const json& size : from.at("compressed_bytes"))
@@ -57,7 +58,8 @@ std::string to_json(const CheckpointProfile& profile) {
                            {"compress_curve", std::move(curve)},
                            {"link_bytes_per_s", profile.link_bytes_per_s},
                            {"cache_bytes", profile.cache_bytes},
-                           {"header_bytes", profile.header_bytes}};
+                           {"header_bytes", profile.header_bytes},
+                           {"copy_bytes_per_s", profile.copy_bytes_per_s}};
     return document.dump() + "\n";
 }
 

@@ -23,6 +23,7 @@ TEST(TogetherFile, every_number_is_read_back_exactly) {
         EXPECT_EQ(again->link_bytes_per_s, profile.link_bytes_per_s);
         EXPECT_EQ(again->cache_bytes, profile.cache_bytes);
         EXPECT_EQ(again->header_bytes, profile.header_bytes);
+        EXPECT_EQ(again->copy_bytes_per_s, profile.copy_bytes_per_s);
     }
 }
 

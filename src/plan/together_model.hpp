@@ -59,6 +59,8 @@ class TogetherModel {
     void compress(Moment& now, double raw_bytes, double compressed_bytes) {
         wait_for(now, 2.0 * raw_bytes + header_ + compressed_bytes);
         now.application_s += compress_s(profile_.compress_curve, raw_bytes);
+        if (profile_.copy_bytes_per_s > 0.0)
+            now.application_s += compressed_bytes / profile_.copy_bytes_per_s;
         queue(now, compressed_bytes);
     }
     void queue(Moment& now, double bytes) {

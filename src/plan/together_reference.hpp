@@ -69,6 +69,7 @@ class SlowPlayer {
         now_s = room(now_s, beside + raw + (raw + header) + small);
         if (now_s < 0.0) return false;
         now_s += compress_s(profile_.compress_curve, raw);
+        if (profile_.copy_bytes_per_s != 0.0) now_s += small / profile_.copy_bytes_per_s;
         send(now_s, small);
         return true;
     }
@@ -118,6 +119,7 @@ inline CheckpointProfile random_profile(std::mt19937_64& random, std::size_t n) 
     const double fixed_s = uniform(0.0, 1.0), speed = uniform(1000.0, 20000.0);
     for (const double bytes : {1000.0, 3000.0, 10000.0})
         profile.compress_curve.push_back({bytes, fixed_s + bytes / speed * uniform(0.7, 1.3)});
+    if (profile.cache_bytes % 2 == 0) profile.copy_bytes_per_s = 20.0 * profile.link_bytes_per_s;
     const double interval_s = uniform(0.0, 1.5), small = uniform(20.0, 900.0);
     for (std::size_t i = 0; i < n; ++i) {
         profile.intervals_s.push_back(interval_s * uniform(0.5, 1.5));

@@ -177,6 +177,7 @@ TEST(Together, numbers_that_cannot_be_are_named) {
     says([](auto& p) { p.compress_curve.clear(); }, "compress_curve is empty");
     says([](auto& p) { std::swap(p.compress_curve[0], p.compress_curve[1]); }, "compress_curve[1]");
     says([](auto& p) { p.link_bytes_per_s = 0.0; }, "link_bytes_per_s is 0");
+    says([](auto& p) { p.copy_bytes_per_s = -1.0; }, "copy_bytes_per_s is -1");
     says([](auto& p) { p.cache_bytes = 1; }, "a cache of 1 bytes");
 }
 

@@ -62,6 +62,9 @@ Status validate(const CheckpointProfile& profile, const TogetherStart& start) {
                                    intervals[i]));
     if (!std::isfinite(profile.link_bytes_per_s) || profile.link_bytes_per_s <= 0.0)
         return bad(fmt::format("link_bytes_per_s is {}", profile.link_bytes_per_s));
+    if (!is_time(profile.copy_bytes_per_s))
+        return bad(fmt::format("copy_bytes_per_s is {}; it must be finite and not negative",
+                               profile.copy_bytes_per_s));
     if (profile.cache_bytes < profile.checkpoint_bytes)
         return bad(fmt::format("a cache of {} bytes does not hold a checkpoint of {}",
                                profile.cache_bytes, profile.checkpoint_bytes));

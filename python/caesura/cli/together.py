@@ -50,7 +50,8 @@ def together(
     held (X), so that the last one reaches the host soonest, or the application goes on soonest.
 
     A profile is {"checkpoint_bytes", "intervals_s": [...], "compressed_bytes": [...],
-    "compress_curve": [[bytes, seconds]...], "link_bytes_per_s", "cache_bytes", "header_bytes"}.
+    "compress_curve": [[bytes, seconds]...], "link_bytes_per_s", "cache_bytes", "header_bytes",
+    "copy_bytes_per_s"}, the last two optional.
 
     Exit codes: 0; 2 usage; 3 the profile cannot be read.
     """
