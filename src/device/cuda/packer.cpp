@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/codec_frames.hpp"
 #include "device/packed.hpp"
 #include "device/parcel.hpp"
 
@@ -116,21 +117,41 @@ Status Packer::decompress(std::span<const std::byte> parcel, std::uint64_t index
     if (!begin.ok()) return begin.status();
     const Result<Place> place = find_frame(*begin, parcel.size(), index);
     if (!place.ok()) return place.status();
-    const Status status = unpack_packed(parcel.subspan(place->offset, place->bytes), piece);
+    const auto frame = parcel.subspan(place->offset, place->bytes);
+    const auto head =
+        look(frame.data(), std::min<std::uint64_t>(frame.size(), sizeof(PackedHeader)));
+    if (!head.ok()) return head.status();
+    // What lies where kernels cannot read it, in a parcel that was put together again, is the
+    // host's.
+    const bool aligned = is_aligned(frame.data(), 8) && is_aligned(piece.data(), 8);
+    const Status status = is_packed_frame(*head) && aligned ? unpack_packed(*head, frame, piece)
+                                                            : unpack_at_host(frame, piece);
     return status.ok() ? status : status.with_context(fmt::format("piece {}", index));
 }
 
-Status Packer::unpack_packed(std::span<const std::byte> frame, std::span<std::byte> piece) {
-    const auto begin =
-        look(frame.data(), std::min<std::uint64_t>(frame.size(), sizeof(PackedHeader)));
-    if (!begin.ok()) return begin.status();
-    const Result<PackedHeader> header = read_packed_header(*begin, frame.size());
+/// Frames of our codec too, which an emulated device or a file may have made.
+Status Packer::unpack_at_host(std::span<const std::byte> frame, std::span<std::byte> piece) {
+    std::vector<std::byte> at_host(frame.size()), raw(piece.size());
+    // Copies to and from ordinary memory are done when the stream is.
+    cudaError_t code = cudaMemcpyAsync(at_host.data(), frame.data(), frame.size(),
+                                       cudaMemcpyDeviceToHost, stream_);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    if (code != cudaSuccess) return status_of(code, "looking at a frame");
+    Status status =
+        is_packed_frame(at_host) ? unpack_frame(at_host, raw) : decompress_frame(at_host, raw);
+    if (!status.ok()) return status;
+    code = cudaMemcpyAsync(piece.data(), raw.data(), raw.size(), cudaMemcpyDefault, stream_);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    return status_of(code, "a piece decompressed on the host");
+}
+
+Status Packer::unpack_packed(std::span<const std::byte> head, std::span<const std::byte> frame,
+                             std::span<std::byte> piece) {
+    const Result<PackedHeader> header = read_packed_header(head, frame.size());
     if (!header.ok()) return header.status();
-    if (piece.size() != header->raw_bytes || !is_aligned(frame.data(), 8) ||
-        !is_aligned(piece.data(), header->value_bytes))
+    if (piece.size() != header->raw_bytes)
         return {StatusCode::invalid_argument,
-                fmt::format("{} bytes, there is room for {}; room aligned to {} is needed",
-                            header->raw_bytes, piece.size(), header->value_bytes)};
+                fmt::format("{} bytes, there is room for {}", header->raw_bytes, piece.size())};
     UnpackJob job;
     job.frame = reinterpret_cast<const unsigned char*>(frame.data());
     job.header = *header;

@@ -29,7 +29,9 @@ class Packer {
     /// The first bytes of memory of the GPU, at the host.
     Result<std::span<const std::byte>> look(const std::byte* memory, std::uint64_t bytes);
     Status reserve(std::uint64_t bytes);
-    Status unpack_packed(std::span<const std::byte> frame, std::span<std::byte> piece);
+    Status unpack_packed(std::span<const std::byte> head, std::span<const std::byte> frame,
+                         std::span<std::byte> piece);
+    Status unpack_at_host(std::span<const std::byte> frame, std::span<std::byte> piece);
 
     Coder coder_;
     cudaStream_t stream_;
