@@ -202,5 +202,56 @@ TEST(Checkpointer, what_one_run_recorded_is_what_the_next_one_expects) {
     for (std::uint64_t id = 66; id-- > 0;) second.expect_back(id);
 }
 
+/// Cannot compress any more after so many times.
+class FailingDevice final : public device::EmulatedDevice {
+  public:
+    explicit FailingDevice(EmulatedDevice device) : EmulatedDevice(std::move(device)) {}
+    Result<std::uint64_t> compress(std::span<const std::span<const std::byte>> pieces,
+                                   const device::Content& content,
+                                   std::span<std::byte> parcel) override {
+        if (compressions-- == 0) return Status{StatusCode::io, "the kernel failed"};
+        return EmulatedDevice::compress(pieces, content, parcel);
+    }
+    int compressions = 0;
+};
+
+TEST(Checkpointer, after_an_error_of_the_device_what_is_at_the_host_is_restored) {
+    plan::CheckpointProfile profile = checkpoint::small_machine(128'000);
+    profile.header_bytes = 0;
+    for (const int compressions : {4, 6, 9, 12}) {
+        FailingDevice device(checkpoint::device_of(profile));
+        device.compressions = compressions;
+        auto checkpointer = Checkpointer::create(device, profile);
+        ASSERT_TRUE(checkpointer.ok()) << checkpointer.status().message();
+        std::vector<float> state(profile.checkpoint_bytes / 4);
+        std::byte* const bytes = std::as_writable_bytes(std::span(state)).data();
+        const auto fill = [&](std::uint64_t id) {
+            std::mt19937 random(static_cast<unsigned>(id));
+            for (float& x : state)  // each third is noise, which does not shrink
+                x = id % 3 == 0 ? static_cast<float>(random()) : static_cast<float>(id);
+        };
+        std::uint64_t made = 0, restored = 0;
+        for (Status status; status.ok() && made < 500; made += status.ok() ? 1 : 0) {
+            fill(made);
+            device.work(1e-6);
+            status = (*checkpointer)->checkpoint(made, bytes);
+        }
+        ASSERT_LT(made, 500u);
+        for (std::uint64_t id = 0; id < made; ++id) {
+            const Status status = (*checkpointer)->restore(id, bytes);
+            if (!status.ok()) {  // it had not arrived
+                EXPECT_NE(status.message().find("the kernel failed"), std::string::npos)
+                    << status.message();
+                continue;
+            }
+            ++restored;
+            const std::vector<float> back = state;
+            fill(id);
+            EXPECT_EQ(back, state) << id;
+        }
+        EXPECT_GT(restored, 0u);
+    }
+}
+
 }  // namespace
 }  // namespace caesura

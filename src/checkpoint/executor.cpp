@@ -142,7 +142,10 @@ Status Executor::compress_held() {
     }
     const double begin_s = device_.now_s();
     const Result<std::uint64_t> bytes = device_.compress(pieces, content_, {*temporary, room});
-    if (!bytes.ok()) return bytes.status();
+    if (!bytes.ok()) {
+        (void)pool_.give_back(*temporary);  // the room is for what is restored from the host now
+        return bytes.status();
+    }
     planner_.compressed(held_bytes(), *bytes, device_.now_s() - begin_s);
     const double share = static_cast<double>(*bytes) / static_cast<double>(held_bytes());
     std::fill_n(shares_.rbegin(), held_.size(), share);
