@@ -158,7 +158,7 @@ def synthetic_rows(cases: dict[str, dict]) -> dict:
 def main() -> int:
     begin = time.process_time()
     results: dict = {"figure 2": figure2(), "figure 5": figure5(),
-                                "figure 6": figure6(), "figure 8": figure8()}  # fmt: skip
+                     "figure 6": figure6(), "figure 8": figure8()}  # fmt: skip
     results["figure 9"] = synthetic_rows(
         {f"{r} GB/s": {"rate": r * GB, "ratio": 16} for r in (40, 100, 200, 300, 400)}
     )
