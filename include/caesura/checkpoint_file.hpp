@@ -1,6 +1,7 @@
 // A standard HDF5 file as the place where checkpoints go for which the host has no room.
 //
-//     auto file = CheckpointFile::create("run.h5");         // a new run
+//     auto file = CheckpointFile::create("run.h5");         // a new run; empties an old file now
+//     auto store = CheckpointFile::create_at_begin("run.h5");   // or when its options are accepted
 //     auto file = CheckpointFile::open("run.h5");           // one that was killed, or goes on
 //     options.store = *std::move(file);
 //     auto checkpointer = Checkpointer::create(device, expected, options);
@@ -37,6 +38,11 @@ class CheckpointFile : public CheckpointStore {
     /// Empties a file that is there. Errors: io, no_space (path and reason; another process writes
     /// it).
     static Result<std::shared_ptr<CheckpointFile>> create(
+        const std::string& path, const CheckpointFileOptions& options = {});
+    /// The same, but nothing happens to a file that is there before begin() has accepted what goes
+    /// into it: a Checkpointer that is refused for its options leaves it as it was. Errors as those
+    /// of create() are begin()'s.
+    static std::shared_ptr<CheckpointStore> create_at_begin(
         const std::string& path, const CheckpointFileOptions& options = {});
     /// One that is there, to restore from and to go on with. Finishes first what a killed process
     /// has left. Errors: io (no such file; another process still writes it), corrupt (cut off,

@@ -89,8 +89,8 @@ typedef struct caesura_checkpointer_options {
             {0, 0, 0, 0}, CAESURA_LOSSLESS, 0.0, NULL, 0, 0, 1, 1.0                         \
     }
 
-/* device must outlive the checkpointer. A file at options->path is emptied.
- * *checkpointer is NULL on error. */
+/* device must outlive the checkpointer. A file at options->path is emptied, unless the options are
+ * refused: then it is as it was. *checkpointer is NULL on error. */
 CAESURA_API caesura_code caesura_checkpointer_create(caesura_device* device,
                                                      const caesura_checkpointer_options* options,
                                                      caesura_checkpointer** checkpointer);

@@ -114,12 +114,13 @@ class PyCheckpointer {
                                                CheckpointerOptions& options,
                                                const std::optional<std::string>& path, bool reopens,
                                                bool durable) {
-        if (path) {
-            const CheckpointFileOptions how{durable, nullptr};
-            auto file =
-                reopens ? CheckpointFile::open(*path, how) : CheckpointFile::create(*path, how);
+        const CheckpointFileOptions how{durable, nullptr};
+        if (path && reopens) {
+            auto file = CheckpointFile::open(*path, how);
             if (!file.ok()) return file.status();
             options.store = *std::move(file);
+        } else if (path) {
+            options.store = CheckpointFile::create_at_begin(*path, how);
         }
         return Checkpointer::create(*device_->device, expected, options);
     }

@@ -125,11 +125,11 @@ class Checkpointer:
         cache_bytes: what Caesura may have of the device's memory. link_bytes_per_s,
         compress_curve: of the machine. profile: another run's recorded(), in place of these three.
         bound: a number, lossless() or absolute(); float32 and float64 only.
-        path: the HDF5 file for what the host has no room for. mode: "w" empties it, "r+" goes on
-        with the file of an earlier process, killed or not. host_bytes: memory of the host for
-        checkpoints, at least three times the cache; None: no limit. write_all: everything is
-        written, as soon as it has arrived. durable=False: safe against the end of the process
-        only.
+        path: the HDF5 file for what the host has no room for. mode: "w" empties it, once the other
+        arguments are accepted; "r+" goes on with the file of an earlier process, killed or not.
+        host_bytes: memory of the host for checkpoints, at least three times the cache; None: no
+        limit. write_all: everything is written, as soon as it has arrived. durable=False: safe
+        against the end of the process only.
 
         ValueError naming the value, OSError (the file, or another process that writes it),
         caesura.CorruptError, RuntimeError (a bound of another kind; no file of checkpoints).

@@ -223,6 +223,17 @@ def test_mistakes_are_named(tmp_path):
         checkpointer.flush()
 
 
+@pytest.mark.parametrize("wrong", [{"host_bytes": 1000}, {"cache_bytes": 0}])
+def test_a_refused_call_leaves_an_older_file_as_it_was(tmp_path, wrong):
+    path = tmp_path / "run.h5"
+    with caesura.Checkpointer(device(), SHAPE, path=path, **MACHINE) as checkpointer:
+        checkpointer.checkpoint(7, wave(7))
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="_bytes"):
+        caesura.Checkpointer(device(), SHAPE, path=path, **{**MACHINE, **wrong})
+    assert path.read_bytes() == before
+
+
 def test_an_exception_inside_saves_nothing_and_gives_the_file_free(tmp_path):
     path = tmp_path / "run.h5"
     with (

@@ -81,10 +81,13 @@ Status make(caesura_device* device, const caesura_checkpointer_options* given, b
     if (all.path) {
         caesura::CheckpointFileOptions how;
         how.durable = all.durable != 0;
-        auto file = reopens ? caesura::CheckpointFile::open(all.path, how)
-                            : caesura::CheckpointFile::create(all.path, how);
-        if (!file.ok()) return file.status();
-        options.store = *std::move(file);
+        if (reopens) {
+            auto file = caesura::CheckpointFile::open(all.path, how);
+            if (!file.ok()) return file.status();
+            options.store = *std::move(file);
+        } else {
+            options.store = caesura::CheckpointFile::create_at_begin(all.path, how);
+        }
     }
     auto made = caesura::Checkpointer::create(*device->device, *std::move(profile), options);
     if (!made.ok()) return made.status();

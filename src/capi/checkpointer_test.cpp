@@ -106,6 +106,34 @@ TEST(CCheckpointer, a_later_one_reopens_the_file_and_takes_over_the_profile) {
     std::filesystem::remove(path);
 }
 
+TEST(CCheckpointer, a_refused_call_leaves_an_older_file_as_it_was) {
+    const std::string path = temporary("caesura_c_kept_");
+    caesura_device* const made_on = device();
+    caesura_checkpointer_options options = options_of(path);
+    caesura_checkpointer* checkpointer = nullptr;
+    ASSERT_EQ(caesura_checkpointer_create(made_on, &options, &checkpointer), CAESURA_OK)
+        << caesura_last_error();
+    ASSERT_EQ(caesura_checkpointer_checkpoint(checkpointer, 7, wave(7).data()), CAESURA_OK);
+    ASSERT_EQ(caesura_checkpointer_save(checkpointer), CAESURA_OK) << caesura_last_error();
+    caesura_checkpointer_free(checkpointer);
+    options.host_bytes = 3 * options.cache_bytes - 1;
+    EXPECT_EQ(caesura_checkpointer_create(made_on, &options, &checkpointer),
+              CAESURA_INVALID_ARGUMENT);
+    options.host_bytes = 0;
+    options.cache_bytes = 0;
+    EXPECT_EQ(caesura_checkpointer_create(made_on, &options, &checkpointer),
+              CAESURA_INVALID_ARGUMENT);
+    options = options_of(path);
+    ASSERT_EQ(caesura_checkpointer_reopen(made_on, &options, &checkpointer), CAESURA_OK)
+        << caesura_last_error();
+    std::vector<float> back(5000);
+    ASSERT_EQ(caesura_checkpointer_restore(checkpointer, 7, back.data()), CAESURA_OK);
+    EXPECT_EQ(back, wave(7));
+    caesura_checkpointer_free(checkpointer);
+    caesura_device_free(made_on);
+    std::filesystem::remove(path);
+}
+
 TEST(CCheckpointer, a_gpu_is_there_or_it_is_said_what_is_missing) {
     caesura_device* gpu = nullptr;
     const caesura_code code = caesura_device_create_cuda(0, nullptr, &gpu);

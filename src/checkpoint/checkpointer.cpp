@@ -22,19 +22,22 @@ class Impl : public Checkpointer {
         if (executor_) (void)leave_cache();
     }
 
+    /// The store comes last: it may empty a file, and what is refused must not have cost one.
     Status begin(plan::CheckpointProfile expected, const CheckpointerOptions& options) {
-        if (Status status = begin_host(expected, options); !status.ok()) return status;
+        const std::uint64_t cache_bytes = expected.cache_bytes;
+        if (Status status = check_host(cache_bytes, options); !status.ok()) return status;
         const auto arrival = [this](Arrived&& parcel) {
             arrive(std::move(parcel));
             return Status{};
         };
         auto executor =
             Executor::create(device_, std::move(expected), {}, arrival, options.content);
-        if (executor.ok()) executor_ = *std::move(executor);
-        return executor.status();
+        if (!executor.ok()) return executor.status();
+        executor_ = *std::move(executor);
+        return begin_host(cache_bytes, options);
     }
-    Status begin_host(const plan::CheckpointProfile& expected, const CheckpointerOptions& options) {
-        const std::uint64_t cache_bytes = expected.cache_bytes, host_bytes = options.host_bytes;
+    static Status check_host(std::uint64_t cache_bytes, const CheckpointerOptions& options) {
+        const std::uint64_t host_bytes = options.host_bytes;
         const bool limited = host_bytes < std::numeric_limits<std::uint64_t>::max();
         if (limited && !options.store)
             return {StatusCode::invalid_argument,
@@ -47,12 +50,15 @@ class Impl : public Checkpointer {
         if (!(options.commit_every_s >= 0.0))
             return {StatusCode::invalid_argument,
                     fmt::format("commit_every_s is {}", options.commit_every_s)};
+        return {};
+    }
+    Status begin_host(std::uint64_t cache_bytes, const CheckpointerOptions& options) {
         if (options.store)
             if (Status s = options.store->begin(checkpoint_bytes_, options.content); !s.ok())
                 return s;
         // What is on the link or held is promised room, at most cache_bytes; half of the rest is
         // for what is written already and may leave at once.
-        const std::uint64_t room_bytes = host_bytes - cache_bytes;
+        const std::uint64_t room_bytes = options.host_bytes - cache_bytes;
         const std::uint64_t beyond_bytes = options.write_all ? 0 : (room_bytes - cache_bytes) / 2;
         host_ = std::make_unique<HostCache>(checkpoint::HostCacheOptions{
             options.store, room_bytes, cache_bytes, beyond_bytes, options.commit_every_s});

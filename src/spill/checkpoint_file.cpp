@@ -128,27 +128,46 @@ Status Impl::take_up(const store::FileInfo& info) {
     return {};
 }
 
-Status Impl::begin(std::uint64_t checkpoint_bytes, const device::Content& content) {
+/// Also what a device's compressor makes of it must be a chunk.
+std::uint64_t most_stored_bytes(std::uint64_t checkpoint_bytes) {
+    std::uint64_t most = checkpoint_bytes;
+    for (const device::Coder coder : {device::Coder::codec, device::Coder::packed})
+        most = std::max(most, device::parcel_bytes_at_most(1, checkpoint_bytes, coder) -
+                                  device::parcel_table_bytes(1));
+    return most;
+}
+
+/// What its datasets are. Errors: as CheckpointStore::begin, but for what a file has already.
+Result<device::Content> content_of(std::uint64_t checkpoint_bytes, const device::Content& content) {
     if (Status status = validate(content, checkpoint_bytes); !status.ok()) return status;
     device::Content wanted = content;
     if (wanted.shape.rank() == 0) wanted.shape = {checkpoint_bytes / size_of(wanted.dtype)};
     if (wanted.shape.count() * size_of(wanted.dtype) != checkpoint_bytes)
-        return {StatusCode::invalid_argument,
-                fmt::format("a checkpoint of {} bytes is not of whole values of {}",
-                            checkpoint_bytes, to_string(wanted.dtype))};
-    if (checkpoint_bytes + k_frame_overhead_bytes > k_chunk_limit_bytes)
-        return {StatusCode::invalid_argument,
-                fmt::format("a checkpoint of {} bytes; those that go to a file are below 4 GiB",
-                            checkpoint_bytes)};
-    if (!kept_.empty() && (content_.dtype != wanted.dtype || content_.shape != wanted.shape))
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("a checkpoint of {} bytes is not of whole values of {}",
+                                  checkpoint_bytes, to_string(wanted.dtype))};
+    if (checkpoint_bytes > k_chunk_limit_bytes ||
+        most_stored_bytes(checkpoint_bytes) > k_chunk_limit_bytes)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("a checkpoint of {} bytes; those that go to a file are, with what "
+                        "a frame adds, below 4 GiB",
+                        checkpoint_bytes)};
+    return wanted;
+}
+
+Status Impl::begin(std::uint64_t checkpoint_bytes, const device::Content& content) {
+    const Result<device::Content> wanted = content_of(checkpoint_bytes, content);
+    if (!wanted.ok()) return wanted.status();
+    if (!kept_.empty() && (content_.dtype != wanted->dtype || content_.shape != wanted->shape))
         return {StatusCode::invalid_argument,
                 fmt::format("{}: its checkpoints are {} of {}, not {} of {}", file_.path(),
                             to_string(content_.shape), to_string(content_.dtype),
-                            to_string(wanted.shape), to_string(wanted.dtype))};
-    content_ = wanted;
-    const auto cd_values = filter::to_cd_values(
-        filter::settings_of(wanted.dtype, wanted.shape, wanted.bound, Mode::automatic, TableSet()));
+                            to_string(wanted->shape), to_string(wanted->dtype))};
+    const auto cd_values = filter::to_cd_values(filter::settings_of(
+        wanted->dtype, wanted->shape, wanted->bound, Mode::automatic, TableSet()));
     if (!cd_values.ok()) return cd_values.status();
+    content_ = *wanted;
     filter_ = {filter::k_filter_id, false, *cd_values, filter::k_filter_name};
     return {};
 }
@@ -296,6 +315,34 @@ Status Impl::read(std::span<const std::uint64_t> ids, bool compressed, std::span
     return {};
 }
 
+/// A file that is created by begin().
+class NewFile final : public CheckpointStore {
+  public:
+    NewFile(std::string path, const CheckpointFileOptions& options)
+        : path_(std::move(path)), options_(options) {}
+    Status begin(std::uint64_t checkpoint_bytes, const device::Content& content) override {
+        if (const auto wanted = content_of(checkpoint_bytes, content); !wanted.ok())
+            return wanted.status();
+        auto file = CheckpointFile::create(path_, options_);
+        if (!file.ok()) return file.status();
+        Status status = (*file)->begin(checkpoint_bytes, content);
+        if (status.ok()) file_ = *std::move(file);
+        return status;
+    }
+    std::vector<Kept> kept() const override { return file_->kept(); }
+    Result<Work> place(std::span<const Parcel> parcels) override { return file_->place(parcels); }
+    Result<Work> commit() override { return file_->commit(); }
+    Status read(std::span<const std::uint64_t> ids, bool compressed,
+                std::span<std::byte> bytes) override {
+        return file_->read(ids, compressed, bytes);
+    }
+
+  private:
+    std::string path_;
+    CheckpointFileOptions options_;
+    std::shared_ptr<CheckpointFile> file_;
+};
+
 base::FileSystem& file_system_of(const CheckpointFileOptions& options) {
     return options.file_system ? *options.file_system : base::FileSystem::posix();
 }
@@ -308,6 +355,11 @@ Result<std::shared_ptr<CheckpointFile>> CheckpointFile::create(
     if (!file.ok()) return file.status();
     return std::shared_ptr<CheckpointFile>(
         std::make_shared<Impl>(std::move(*file), options.durable));
+}
+
+std::shared_ptr<CheckpointStore> CheckpointFile::create_at_begin(
+    const std::string& path, const CheckpointFileOptions& options) {
+    return std::make_shared<NewFile>(path, options);
 }
 
 Result<std::shared_ptr<CheckpointFile>> CheckpointFile::open(const std::string& path,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "device/parcel.hpp"
 #include "spill/spilled_run.hpp"
 #include "store/faulty_file_system.hpp"
 #include "store/recording_file_system.hpp"
@@ -267,6 +268,68 @@ TEST(CheckpointFile, what_cannot_be_is_refused_by_name) {
     ASSERT_TRUE(run.make(7).ok());
     ASSERT_TRUE(run->save().ok());
     run.end();
+}
+
+TEST(CheckpointFile, a_run_that_is_refused_for_its_options_leaves_an_older_file_as_it_was) {
+    const TemporaryPath path("kept");
+    {
+        SpilledRun run(6, machine());
+        ASSERT_TRUE(run.begin(CheckpointFile::create(path.str(), not_durable())).ok());
+        ASSERT_TRUE(run.make(7).ok());
+        ASSERT_TRUE(run->save().ok());
+    }
+    const auto refused = [&](const plan::CheckpointProfile& expected, CheckpointerOptions options) {
+        device::EmulatedDevice device = checkpoint::device_of(machine());
+        options.store = CheckpointFile::create_at_begin(path.str(), not_durable());
+        EXPECT_FALSE(Checkpointer::create(device, expected, options).ok());
+        const auto there = CheckpointFile::open(path.str(), not_durable());
+        ASSERT_TRUE(there.ok()) << there.status().message();
+        EXPECT_EQ((*there)->committed(), 1u);
+    };
+    CheckpointerOptions options;
+    options.host_bytes = 3 * machine().cache_bytes - 1;
+    refused(machine(), options);
+    options = {};
+    options.commit_every_s = -1.0;
+    refused(machine(), options);
+    options = {};
+    options.content = {float32, {7}, lossless()};
+    refused(machine(), options);
+    options = {};
+    refused(machine(0), options);
+    plan::CheckpointProfile expected = machine();
+    expected.header_bytes = 1;
+    refused(expected, options);
+    expected = machine(std::uint64_t{1} << 40);
+    expected.checkpoint_bytes = 0xfffffffc;
+    refused(expected, options);
+    device::EmulatedDevice device = checkpoint::device_of(machine());
+    options.store = CheckpointFile::create_at_begin(path.str(), not_durable());
+    const auto accepted = Checkpointer::create(device, machine(), options);
+    ASSERT_TRUE(accepted.ok()) << accepted.status().message();
+    EXPECT_TRUE((*accepted)->ids().empty());
+}
+
+TEST(CheckpointFile, the_largest_checkpoint_is_a_chunk_whoever_compresses_it) {
+    const auto frame_bytes = [](std::uint64_t raw_bytes, device::Coder coder) {
+        return device::parcel_bytes_at_most(1, raw_bytes, coder) - device::parcel_table_bytes(1);
+    };
+    const auto fits = [&](std::uint64_t raw_bytes) {
+        return frame_bytes(raw_bytes, device::Coder::codec) <= 0xffffffff &&
+               frame_bytes(raw_bytes, device::Coder::packed) <= 0xffffffff;
+    };
+    const TemporaryPath path("largest");
+    const auto file = CheckpointFile::create(path.str(), not_durable());
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    const device::Content content;
+    std::uint64_t taken = 1, refused = std::uint64_t{1} << 30;  // values of 4 bytes
+    while (taken + 1 < refused) {
+        const std::uint64_t middle = (taken + refused) / 2;
+        ((*file)->begin(4 * middle, content).ok() ? taken : refused) = middle;
+    }
+    EXPECT_TRUE(fits(4 * taken)) << 4 * taken;
+    EXPECT_FALSE(fits(4 * refused)) << 4 * refused;
+    EXPECT_EQ((*file)->begin(std::uint64_t{1} << 62, content).code(), StatusCode::invalid_argument);
 }
 
 TEST(CheckpointFile, a_file_of_other_things_is_refused_and_left_as_it_was) {
