@@ -269,6 +269,9 @@ struct RecoverReport {
 /// Takes the exclusive lock: Errors: io if a writer still runs, corrupt (not a Caesura file).
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run = false);
+/// The same, and the file is this process's to go on with: the lock that recovery held is kept, as
+/// the shared one of a SharedFile, so that of two processes that try this one is refused.
+Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path);
 
 // -------------------------------------------------------------------------------- reading
 

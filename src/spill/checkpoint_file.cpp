@@ -370,14 +370,13 @@ Result<std::shared_ptr<CheckpointFile>> CheckpointFile::open(const std::string& 
     if (const auto found = store::read_info(file_system, path);
         found.ok() && !found->datasets.empty())
         if (Status status = check_version(*found); !status.ok()) return status;
-    const auto recovered = store::recover(file_system, path);
-    if (!recovered.ok()) return recovered.status();
+    auto file = store::recover_and_open(file_system, path);
+    if (!file.ok()) return file.status();
+    // Read while the file is ours: what another process did before that is seen.
     const auto info = store::read_info(file_system, path);
     if (!info.ok()) return info.status();
-    const auto run = store::SharedFile::run_of(file_system, path);
-    if (!run.ok()) return run.status();
-    auto file = store::SharedFile::open(file_system, path, *run);
-    if (!file.ok()) return file.status();
+    if (info->needs_recover)
+        return Status{StatusCode::io, fmt::format("{}: is in use by another process", path)};
     auto opened = std::make_shared<Impl>(std::move(*file), options.durable);
     if (Status status = opened->take_up(*info); !status.ok()) return status;
     return std::shared_ptr<CheckpointFile>(std::move(opened));

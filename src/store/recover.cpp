@@ -252,8 +252,11 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
 
 }  // namespace
 
-Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
-                              bool dry_run) try {
+namespace {
+
+/// With the exclusive lock. @return the file, and what was done.
+Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path,
+                                bool dry_run, RecoverReport& report) try {
     using Mode = base::FileSystem::Mode;
     auto opened = file_system.open(path, dry_run ? Mode::read : Mode::read_write);
     if (!opened.ok()) return opened.status();
@@ -262,11 +265,33 @@ Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& 
         return status.with_context("cannot recover while a writer or reader has the file open");
     auto run = read_file_header(*file, path);
     if (!run.ok()) return run.status();
-    return recover_locked(std::move(file), path, *run, dry_run);
+    auto recovered = recover_locked(file, path, *run, dry_run);
+    if (!recovered.ok()) return recovered.status();
+    report = *std::move(recovered);
+    return SharedFileAccess::make(path, *run, std::move(file));
 } catch (const std::bad_alloc&) {
     return Status{StatusCode::no_space, path + ": out of memory while recovering"};
 } catch (const std::exception& error) {
     return Status{StatusCode::internal, path + ": " + error.what()};
+}
+
+}  // namespace
+
+Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
+                              bool dry_run) {
+    RecoverReport report;
+    const auto file = recover_file(file_system, path, dry_run, report);
+    if (!file.ok()) return file.status();
+    return report;
+}
+
+Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path) {
+    RecoverReport report;
+    auto file = recover_file(file_system, path, false, report);
+    // Down to the shared lock on the same file: nobody can get the exclusive one between them.
+    if (file.ok())
+        if (Status status = file->file().lock(false); !status.ok()) return status;
+    return file;
 }
 
 }  // namespace caesura::store

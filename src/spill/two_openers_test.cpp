@@ -1,0 +1,118 @@
+// Goal: of two processes that open one file of checkpoints at the same time one gets it, whatever
+// the instant; what the one writes before the other opens it is seen and kept by the other.
+#include <functional>
+
+#include "base/file.hpp"
+#include "spill/spilled_run.hpp"
+#include "store/store_fixture.hpp"
+
+namespace caesura::spill {
+namespace {
+
+using store::TemporaryPath;
+
+/// The operating system's, where something else happens before the open or lock number `at`.
+class Interleaved final : public base::FileSystem {
+  public:
+    Interleaved(std::uint64_t at, std::function<void()> other)
+        : at_(at), other_(std::move(other)) {}
+    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
+        step();
+        auto inner = posix().open(path, mode);
+        if (!inner.ok()) return inner.status();
+        return std::unique_ptr<base::File>(std::make_unique<Steps>(*this, *std::move(inner)));
+    }
+    bool reached() const { return steps_ > at_; }
+
+  private:
+    class Steps final : public base::File {
+      public:
+        Steps(Interleaved& system, std::unique_ptr<base::File> inner)
+            : system_(system), inner_(std::move(inner)) {}
+        Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+            return inner_->write_at(offset, bytes);
+        }
+        Status write_at(std::uint64_t offset,
+                        std::span<const std::span<const std::byte>> buffers) override {
+            return inner_->write_at(offset, buffers);
+        }
+        Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+            return inner_->read_at(offset, bytes);
+        }
+        Status sync() override { return inner_->sync(); }
+        Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
+        Result<std::uint64_t> size() override { return inner_->size(); }
+        Status lock(bool exclusive) override {
+            system_.step();
+            return inner_->lock(exclusive);
+        }
+
+      private:
+        Interleaved& system_;
+        std::unique_ptr<base::File> inner_;
+    };
+    void step() {
+        if (steps_++ == at_) other_();
+    }
+    std::uint64_t at_, steps_ = 0;
+    std::function<void()> other_;
+};
+
+const CheckpointFileOptions k_fast = {false, nullptr};
+
+void make_and_save(SpilledRun& run, std::uint64_t id) {
+    ASSERT_TRUE(run.make(id).ok());
+    ASSERT_TRUE(run->save().ok());
+}
+
+void make_file(const std::string& path) {
+    SpilledRun run(1, checkpoint::small_machine(128'000));
+    ASSERT_TRUE(run.begin(CheckpointFile::create(path, k_fast)).ok());
+    make_and_save(run, 7);
+}
+
+TEST(TwoOpeners, one_of_them_gets_the_file) {
+    std::uint64_t at = 0;
+    for (bool reached = true; reached; ++at) {
+        SCOPED_TRACE(at);
+        const TemporaryPath path("openers");
+        make_file(path.str());
+        Result<std::shared_ptr<CheckpointFile>> second = Status();
+        Interleaved system(at, [&] { second = CheckpointFile::open(path.str(), k_fast); });
+        const auto first = CheckpointFile::open(path.str(), {false, &system});
+        reached = system.reached();
+        if (!reached) second = CheckpointFile::open(path.str(), k_fast);
+        EXPECT_NE(first.ok(), second.ok());
+        EXPECT_EQ((first.ok() ? second : first).status().code(), StatusCode::io);
+    }
+    EXPECT_GT(at, 4u);
+}
+
+TEST(TwoOpeners, what_one_has_written_before_the_other_gets_the_file_is_kept) {
+    bool reached = true;
+    for (std::uint64_t at = 0; reached; ++at) {
+        SCOPED_TRACE(at);
+        const TemporaryPath path("in_between");
+        make_file(path.str());
+        std::vector<std::uint64_t> ids = {7};
+        Interleaved system(at, [&] {
+            SpilledRun other(1, checkpoint::small_machine(128'000));
+            if (!other.begin(CheckpointFile::open(path.str(), k_fast)).ok()) return;
+            make_and_save(other, 8);
+            ids.push_back(8);
+        });
+        SpilledRun run(1, checkpoint::small_machine(128'000));
+        const Status begun = run.begin(CheckpointFile::open(path.str(), {false, &system}));
+        reached = system.reached();
+        ASSERT_TRUE(begun.ok()) << begun.message();
+        make_and_save(run, 9);
+        ids.push_back(9);
+        run.end();
+        ASSERT_TRUE(run.begin(CheckpointFile::open(path.str(), k_fast)).ok());
+        EXPECT_EQ(run->ids(), ids);
+        for (const std::uint64_t id : ids) EXPECT_EQ(run.wrong(id), "");
+    }
+}
+
+}  // namespace
+}  // namespace caesura::spill
