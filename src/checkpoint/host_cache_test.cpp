@@ -7,6 +7,7 @@
 #include <map>
 #include <new>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 namespace caesura::checkpoint {
@@ -41,7 +42,7 @@ class MemoryStore final : public CheckpointStore {
     }
     Status read(std::span<const std::uint64_t> ids, bool, std::span<std::byte> bytes) override {
         const std::lock_guard lock(mutex_);
-        if (failing_reads_ > 0 && failing_reads_--) return {StatusCode::io, "unreadable"};
+        if (unreadable_.erase(ids.front()) > 0) return {StatusCode::io, "unreadable"};
         std::memcpy(bytes.data(), written_.at(ids.front()).data(), bytes.size());
         return {};
     }
@@ -49,9 +50,14 @@ class MemoryStore final : public CheckpointStore {
         const std::lock_guard lock(mutex_);
         return committed_;
     }
-    void fail(int writes, int commits, int reads) {
+    void fail(int writes, int commits) {
         const std::lock_guard lock(mutex_);
-        failing_writes_ = writes, failing_commits_ = commits, failing_reads_ = reads;
+        failing_writes_ = writes, failing_commits_ = commits;
+    }
+    /// The next read of each of them: whichever thread comes first.
+    void fail_reads_of(std::set<std::uint64_t> parcels) {
+        const std::lock_guard lock(mutex_);
+        unreadable_ = std::move(parcels);
     }
 
   private:
@@ -59,7 +65,8 @@ class MemoryStore final : public CheckpointStore {
     std::map<std::uint64_t, std::vector<std::byte>> written_;
     std::optional<std::size_t> image_;
     std::size_t committed_ = 0;
-    int failing_writes_ = 0, failing_commits_ = 0, failing_reads_ = 0;
+    int failing_writes_ = 0, failing_commits_ = 0;
+    std::set<std::uint64_t> unreadable_;
 };
 
 constexpr std::uint64_t k_bytes = 1000;
@@ -105,7 +112,7 @@ TEST(HostCache, what_there_is_no_room_for_is_read_back_within_the_budget) {
 
 TEST(HostCache, a_write_that_fails_refuses_room_keeps_everything_and_is_tried_again) {
     Cache cache(10);
-    cache.store->fail(5, 0, 0);
+    cache.store->fail(5, 0);
     std::uint64_t made = 0, refused = 0;
     while (made < 40) {
         const Status room = cache.host.make_room(k_bytes);
@@ -125,7 +132,7 @@ TEST(HostCache, a_write_that_fails_refuses_room_keeps_everything_and_is_tried_ag
 
 TEST(HostCache, a_commit_that_fails_is_tried_again_and_so_is_what_was_written_meanwhile) {
     Cache cache(10, 0.0);
-    cache.store->fail(0, 1, 0);
+    cache.store->fail(0, 1);
     (void)cache.host.add(parcel(0));
     EXPECT_EQ(cache.host.save().code(), StatusCode::io);
     EXPECT_EQ(cache.store->committed(), 0u);
@@ -142,9 +149,9 @@ TEST(HostCache, what_cannot_be_read_ahead_is_read_when_it_is_asked_for) {
         (void)cache.host.add(parcel(id));
     }
     ASSERT_TRUE(cache.host.save().ok());
-    cache.store->fail(0, 0, 1);
+    cache.store->fail_reads_of({0});
     EXPECT_EQ(cache.host.pin(0).status().code(), StatusCode::io);  // nothing was read ahead yet
-    cache.store->fail(0, 0, 2);
+    cache.store->fail_reads_of({1, 2});
     cache.host.read_ahead(0, 1);
     cache.expect_all(50);
 }
