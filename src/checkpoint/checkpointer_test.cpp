@@ -249,7 +249,12 @@ TEST(Checkpointer, after_an_error_of_the_device_what_is_at_the_host_is_restored)
             fill(id);
             EXPECT_EQ(back, state) << id;
         }
-        EXPECT_GT(restored, 0u);
+        // All but those that were held for the compression that failed.
+        const std::string word = (*checkpointer)->report().word;
+        ASSERT_EQ(word.size(), made + 1);
+        std::uint64_t held = 0;
+        while (held < made && word[made - 1 - held] == 'A') ++held;
+        EXPECT_EQ(restored, made - held) << word;
     }
 }
 

@@ -184,32 +184,41 @@ Status Executor::arrive_oldest() {
     Queued queued = std::move(queued_.front());
     queued_.pop_front();
     queued_bytes_ -= queued.arrived.bytes.size();
-    if (Status status = pool_.give_back(queued.memory); !status.ok()) return status;
-    return arrival_(std::move(queued.arrived));
+    const Status freed = pool_.give_back(queued.memory);
+    const Status handed = arrival_(std::move(queued.arrived));
+    has_gap_ = !handed.ok();
+    return handed.ok() ? freed : handed;
 }
 
-Status Executor::poll() {
-    if (!error_.ok()) return error_;
-    while (!queued_.empty()) {
-        const Result<bool> done = device_.is_done(queued_.front().transfer);
+/// After an error too: the link has carried it, and it can be restored.
+Status Executor::hand_over(bool waits) {
+    while (!queued_.empty() && !has_gap_) {
+        const Transfer oldest = queued_.front().transfer;
+        Result<bool> done = true;
+        if (waits) {
+            if (Status status = device_.wait(oldest); !status.ok()) done = status;
+        } else {
+            done = device_.is_done(oldest);
+        }
         if (!done.ok()) return sticky(done.status());
         if (!*done) break;
-        if (Status status = arrive_oldest(); !status.ok()) return sticky(status);
+        if (Status status = arrive_oldest(); !status.ok()) (void)sticky(status);
     }
-    return {};
+    return error_;
 }
 
+Status Executor::poll() { return hand_over(false); }
+
 Status Executor::finish() {
-    if (!error_.ok()) return error_;
-    if (!held_.empty()) {
+    if (error_.ok() && !held_.empty()) {
         const bool compress = planner_.finish(now_with(0.0)) == 'X';
-        if (Status status = compress ? compress_held() : send_held_raw(); !status.ok())
-            return sticky(status);
+        (void)sticky(compress ? compress_held() : send_held_raw());
     }
-    while (!queued_.empty()) {
-        if (Status status = device_.wait(queued_.front().transfer); !status.ok())
-            return sticky(status);
-        if (Status status = arrive_oldest(); !status.ok()) return sticky(status);
+    (void)hand_over(true);
+    if (!error_.ok()) {  // what is held goes nowhere; its room is for what is restored
+        for (const Held& held : held_) (void)pool_.give_back(held.memory);
+        held_.clear();
+        return error_;
     }
     left_s_ = device_.now_s();
     return {};

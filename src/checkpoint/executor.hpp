@@ -13,7 +13,9 @@
 //  - A compression needs room for what is held, as much again and a header. The held bytes are
 //  given
 //    back before the result is copied into a buffer of its own size, so there is room for that.
-//  - After an error nothing more is done; every later call returns it.
+//  - After an error no checkpoint is made, and every later call returns it.
+//  - What the link carries is handed over by finish() and poll() all the same, up to the first
+//    parcel that does not arrive.
 #pragma once
 
 #include <deque>
@@ -92,6 +94,7 @@ class Executor {
     /// Waits until so much is free, and takes it.
     Result<std::byte*> take(std::uint64_t bytes);
     Status arrive_oldest();
+    Status hand_over(bool waits);
     Status send_held_raw();
     Status compress_held();
     Status to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived);
@@ -112,6 +115,7 @@ class Executor {
     std::deque<Queued> queued_;
     std::vector<plan::QueuedBuffer> seen_;  ///< queued_ as the planner wants it
     std::uint64_t queued_bytes_ = 0;
+    bool has_gap_ = false;   ///< a parcel was not taken: those behind it may not follow
     double link_s_ = 0.0;    ///< expected end of all that is queued
     double left_s_ = 0.0;    ///< when the application was last given back the device
     double copied_s_ = 0.0;  ///< the last copy into the cache; counts as its own time

@@ -171,6 +171,44 @@ TEST(Executor, an_error_of_the_receiver_ends_the_run_and_stays) {
     EXPECT_EQ(device.allocations(), 0u);
 }
 
+/// Cannot compress.
+class Uncompressing final : public device::EmulatedDevice {
+  public:
+    explicit Uncompressing(EmulatedDevice device) : EmulatedDevice(std::move(device)) {}
+    Result<std::uint64_t> compress(std::span<const std::span<const std::byte>>,
+                                   const device::Content&, std::span<std::byte>) override {
+        return Status{StatusCode::io, "the kernel failed"};
+    }
+};
+
+TEST(Executor, after_an_error_what_the_link_carries_still_arrives_and_its_memory_is_free) {
+    std::mt19937_64 random(k_seed + 5);
+    const plan::CheckpointProfile profile = small_machine();
+    for (const bool polls : {false, true}) {
+        Uncompressing device(device_of(profile));
+        Receiver receiver(profile.checkpoint_bytes);
+        auto executor = Executor::create(device, profile, "UUUUAX", std::ref(receiver));
+        ASSERT_TRUE(executor.ok()) << executor.status().message();
+        Status status;
+        for (std::uint64_t id = 0; id < 6; ++id) {
+            EXPECT_TRUE(status.ok()) << id;
+            receiver.made(synthetic(random, profile.checkpoint_bytes, 4.0));
+            status = (*executor)->checkpoint(id, receiver.newest());
+        }
+        EXPECT_EQ(status.code(), StatusCode::io);
+        EXPECT_LT(receiver.arrived(), 4u);
+        if (polls) {
+            device.work(1.0);
+            EXPECT_EQ((*executor)->poll().code(), StatusCode::io);
+            EXPECT_EQ(receiver.arrived(), 4u);
+        }
+        EXPECT_EQ((*executor)->finish().code(), StatusCode::io);
+        EXPECT_EQ(receiver.arrived(), 4u);
+        EXPECT_EQ(device.allocations(), 0u);
+        EXPECT_EQ((*executor)->queued_bytes(), 0u);
+    }
+}
+
 TEST(Executor, what_cannot_be_is_refused) {
     plan::CheckpointProfile profile = small_machine();
     device::EmulatedDevice device = device_of(profile);
