@@ -71,6 +71,7 @@ class CudaDevice:
         must outlive the device; 0: the default one. RuntimeError saying what is missing: CUDA in
         this build, the driver, the GPU."""
         self._core = _core.cuda_device(ordinal, stream)
+        self.stream = stream
 
     @property
     def now_s(self) -> float:
@@ -165,8 +166,9 @@ class Checkpointer:
         """Make one; `data` may change on return.
 
         data: an array of the device: numpy's for an emulated one, anything with
-        __cuda_array_interface__ for a GPU; or its address. OSError when the disk is full: nothing
-        has happened, and it may be called again. ValueError for a number that exists.
+        __cuda_array_interface__ for a GPU, which names no stream or the device's; or its address.
+        OSError when the disk is full: nothing has happened, and it may be called again. ValueError
+        for a number that exists, and for an array of another kind or stream.
         """
         self._core.checkpoint(number, self._address(data, writable=False))
 
@@ -239,6 +241,8 @@ class Checkpointer:
             raise ValueError(f"a {type(data).__name__} is no array of a GPU")
         elif not _is_dense(interface):
             raise ValueError("the array is not contiguous in C order; copy it first")
+        else:
+            self._check_stream(interface.get("stream"))
         dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
         if dtype != self.dtype or shape != self.shape:
             raise ValueError(
@@ -249,6 +253,20 @@ class Checkpointer:
         if writable and read_only:
             raise ValueError("out is read-only")
         return address
+
+    def _check_stream(self, stream: int | None) -> None:
+        """Work on the array may be under way in the stream that it names (version 3 of the
+        interface; None: in none). The device's own is waited for, another would not be."""
+        if stream is None:
+            return
+        default = (0, 1)  # 1 is the interface's name of the legacy default stream, CUDA's 0
+        own = self._device.stream
+        if stream != own and not (stream in default and own in default):
+            raise ValueError(
+                f"the array is in the hands of stream {stream}, the device works in {own}: "
+                "synchronise that stream and give the array's address, or make the CudaDevice "
+                "with that stream"
+            )
 
 
 def _is_dense(interface: dict[str, Any]) -> bool:

@@ -148,6 +148,9 @@ class NotEmulated:
 
     on_host = False
 
+    def __init__(self, stream=0):
+        self.stream = stream
+
 
 def test_arrays_of_a_gpu_are_taken_by_their_interface_and_checked(monkeypatch):
     gpu = device()
@@ -171,6 +174,13 @@ def test_arrays_of_a_gpu_are_taken_by_their_interface_and_checked(monkeypatch):
         ]:
             with pytest.raises(ValueError, match=words):
                 address(wrong, writable=True)
+        for own, stream in [(0, None), (77, None), (77, 77), (0, 1), (1, 1)]:
+            monkeypatch.setattr(checkpointer, "_device", NotEmulated(own))
+            assert address(OfGpu(stream=stream)) == 4096
+        for own, stream in [(0, 77), (77, 1), (77, 2), (0, 2)]:
+            monkeypatch.setattr(checkpointer, "_device", NotEmulated(own))
+            with pytest.raises(ValueError, match=f"hands of stream {stream}, the device .* {own}"):
+                address(OfGpu(stream=stream))
 
 
 def test_a_gpu_is_there_or_it_is_said_what_is_missing():
