@@ -49,6 +49,9 @@ class Device {
     virtual ~Device() = default;
     /// Seconds of a clock that never goes back.
     virtual double now_s() const = 0;
+    /// Until the work given so far is done. Errors: what went wrong in it, of which the calls that
+    /// gave it could not know.
+    virtual Status wait_for_work() = 0;
 
     /// Errors: no_space.
     virtual Result<std::byte*> allocate(std::uint64_t bytes) = 0;
@@ -108,6 +111,7 @@ class EmulatedDevice : public Device {
     static Result<EmulatedDevice> create(EmulatedMachine machine);
 
     double now_s() const override { return now_s_; }
+    Status wait_for_work() override { return {}; }
     Result<std::byte*> allocate(std::uint64_t bytes) override;
     Status release(std::byte* memory) override;
     Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;

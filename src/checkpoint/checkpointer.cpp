@@ -108,6 +108,7 @@ class Impl : public Checkpointer {
         if (found->second.parcel == k_nowhere) return flushed;
         const double begin_s = device_.now_s();
         Status status = bring(found->second, data);
+        if (status.ok()) status = device_.wait_for_work();  // only then are the data there
         if (status.ok()) foresee(found->second.parcel);
         restore_s_ += device_.now_s() - begin_s;
         ++restores_;

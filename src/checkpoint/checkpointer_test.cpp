@@ -212,8 +212,35 @@ class FailingDevice final : public device::EmulatedDevice {
         if (compressions-- == 0) return Status{StatusCode::io, "the kernel failed"};
         return EmulatedDevice::compress(pieces, content, parcel);
     }
+    Status wait_for_work() override {
+        return faults ? Status{StatusCode::io, "a fault in the stream"} : Status{};
+    }
     int compressions = 0;
+    bool faults = false;
 };
+
+TEST(Checkpointer, a_fault_that_shows_when_the_work_is_done_is_told_by_the_call_that_gave_it) {
+    const plan::CheckpointProfile profile = small_machine();
+    FailingDevice device(device_of(profile));
+    device.compressions = -1;  // never fails
+    std::mt19937_64 random(k_seed);
+    std::vector<std::byte> state = synthetic(random, profile.checkpoint_bytes, 4.0);
+    auto checkpointer = Checkpointer::create(device, profile);
+    ASSERT_TRUE(checkpointer.ok()) << checkpointer.status().message();
+    for (const std::uint64_t id : {0, 1})
+        ASSERT_TRUE((*checkpointer)->checkpoint(id, state.data()).ok());
+    ASSERT_TRUE((*checkpointer)->flush().ok());
+    const auto said = [](const Status& status) {
+        EXPECT_EQ(status.code(), StatusCode::io);
+        EXPECT_NE(status.message().find("a fault in the stream"), std::string::npos);
+    };
+    device.faults = true;
+    said((*checkpointer)->restore(0, state.data()));
+    said((*checkpointer)->checkpoint(2, state.data()));
+    device.faults = false;
+    said((*checkpointer)->checkpoint(3, state.data()));  // it stays
+    EXPECT_TRUE((*checkpointer)->restore(0, state.data()).ok());
+}
 
 TEST(Checkpointer, after_an_error_of_the_device_what_is_at_the_host_is_restored) {
     plan::CheckpointProfile profile = checkpoint::small_machine(128'000);

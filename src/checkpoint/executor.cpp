@@ -57,6 +57,7 @@ Status Executor::checkpoint(std::uint64_t id, const std::byte* data) {
     if (!error_.ok()) return error_;
     const double begin_s = device_.now_s();
     Status status = make(id, data);
+    if (status.ok()) status = device_.wait_for_work();  // the data are the caller's again
     left_s_ = device_.now_s();
     executed_.stopped_s += left_s_ - begin_s;
     return sticky(status.ok() ? Status{} : status.with_context(fmt::format("checkpoint {}", id)));

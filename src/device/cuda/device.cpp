@@ -34,6 +34,7 @@ class CudaDevice : public Device {
     Status begin();
 
     double now_s() const override;
+    Status wait_for_work() override;
     Result<std::byte*> allocate(std::uint64_t bytes) override;
     Status release(std::byte* memory) override;
     Status copy(std::byte* to, const std::byte* from, std::uint64_t bytes) override;
@@ -118,9 +119,14 @@ CudaDevice::~CudaDevice() {
 
 double CudaDevice::now_s() const {
     const OnDevice on(options_.ordinal);
-    // What went wrong in the stream is what the next call says too.
+    // What went wrong in the stream is what wait_for_work() says too.
     (void)cudaStreamSynchronize(stream_);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+Status CudaDevice::wait_for_work() {
+    const OnDevice on(options_.ordinal);
+    return status_of(cudaStreamSynchronize(stream_), "the work in the stream");
 }
 
 // ------------------------------------------------------------------------------------- memory
