@@ -12,7 +12,8 @@
 // seem to have (backwards, say) is on its way.
 //
 // Invariants:
-//  - What Caesura has of the device's memory is at most cache_bytes, at every moment.
+//  - What Caesura asks for of the device's memory is at most cache_bytes, at every moment. What the
+//    device reserves beyond that is its own (caesura/cuda_device.hpp).
 //  - A restored checkpoint has the bytes of the one that was made; with a bound each finite value
 //    lies within it, and one that was sent raw has its bytes. Compressed ones carry a checksum.
 #pragma once
@@ -50,7 +51,9 @@ struct CheckpointerOptions {
     /// What is in it already can be restored, too.
     std::shared_ptr<CheckpointStore> store;
     /// Memory of the host for checkpoints, at least three times the cache: once for what is on the
-    /// link, once for what waits to be written, once for what is read back.
+    /// link, once for what waits to be written, once for what is read back. Not counted: a copy of
+    /// the checkpoint that is being read from a CheckpointFile, while its checksum is looked at;
+    /// two at most, when one is read ahead meanwhile.
     std::uint64_t host_bytes = std::numeric_limits<std::uint64_t>::max();
     /// Write everything as soon as it has arrived, not only what there is no room for, so that
     /// little is lost with the process.

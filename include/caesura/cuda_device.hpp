@@ -9,6 +9,9 @@
 // What the device does:
 //  - Memory comes from a stream-ordered pool of its own (cudaMallocAsync); what is given back stays
 //    in the pool up to keep_bytes.
+//  - A Checkpointer's cache_bytes counts what it asks for. Not counted: what the pool reserves
+//    beyond that (whole pages, and gaps between pieces of other sizes, kept up to keep_bytes), the
+//    context and the kernels.
 //  - Work is given to the application's stream, so it follows the application's kernels there.
 //    now_s() waits until that stream is idle: what lies between two calls is the GPU's time. Data
 //    in other streams' hands must be ready before they are given to a call.

@@ -253,13 +253,25 @@ __global__ void stay_busy(std::uint64_t nanoseconds) {
     } while (now - begin < nanoseconds);
 }
 
+/// Says what became of this launch. cudaGetLastError() would say what the application has not asked
+/// for yet, and take it from it.
+template <class Argument>
+cudaError_t launch(void (*kernel)(Argument), unsigned blocks, unsigned threads, Argument argument,
+                   cudaStream_t stream) {
+    void* arguments[] = {&argument};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads),
+                            arguments, 0, stream);
+}
+
 template <class T>
 cudaError_t pack_values(const PackJob& job, cudaStream_t stream) {
     const auto chunks = static_cast<unsigned>(job.chunks);
-    if (chunks > 0) measure_chunks<T><<<chunks, k_threads, 0, stream>>>(job);
-    lay_out<<<1, k_layout_threads, 0, stream>>>(job);
-    if (chunks > 0) write_chunks<T><<<chunks, k_threads, 0, stream>>>(job);
-    return cudaGetLastError();
+    cudaError_t code = cudaSuccess;
+    if (chunks > 0) code = launch(measure_chunks<T>, chunks, k_threads, job, stream);
+    if (code == cudaSuccess) code = launch(lay_out, 1, k_layout_threads, job, stream);
+    if (code == cudaSuccess && chunks > 0)
+        code = launch(write_chunks<T>, chunks, k_threads, job, stream);
+    return code;
 }
 
 }  // namespace
@@ -274,16 +286,12 @@ cudaError_t unpack(const UnpackJob& job, cudaStream_t stream) {
     const std::uint64_t chunks = chunks_of(job.header.raw_bytes, job.header.value_bytes);
     if (chunks > 0x7FFFFFFF) return cudaErrorInvalidValue;
     if (chunks == 0) return cudaSuccess;
-    if (job.header.value_bytes == 4)
-        unpack_chunks<float><<<static_cast<unsigned>(chunks), k_threads, 0, stream>>>(job);
-    else
-        unpack_chunks<double><<<static_cast<unsigned>(chunks), k_threads, 0, stream>>>(job);
-    return cudaGetLastError();
+    return launch(job.header.value_bytes == 4 ? unpack_chunks<float> : unpack_chunks<double>,
+                  static_cast<unsigned>(chunks), k_threads, job, stream);
 }
 
 cudaError_t busy(double seconds, cudaStream_t stream) {
-    stay_busy<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(seconds * 1e9));
-    return cudaGetLastError();
+    return launch(stay_busy, 1, 1, static_cast<std::uint64_t>(seconds * 1e9), stream);
 }
 
 }  // namespace caesura::device::cuda
