@@ -26,7 +26,7 @@ MAX_COLUMNS = 100
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "codec": {"base"},
-    "filter": {"base", "codec", "device"},
+    "filter": {"base", "codec"},
     "block": {"base", "codec", "filter"},
     "plan": {"base"},
     "predict": {"base", "codec"},

@@ -36,7 +36,7 @@ Status validate(const Content& content, std::uint64_t piece_bytes);
 /// Who compresses.
 enum class Coder : std::uint8_t {
     codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
-    packed = 1,  ///< packed frames (device/packed.hpp): on host and GPU, the same bytes
+    packed = 1,  ///< packed frames (codec/packed.hpp): on host and GPU, the same bytes
 };
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.

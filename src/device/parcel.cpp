@@ -4,11 +4,13 @@
 
 #include <cstring>
 
+#include "codec/packed.hpp"
 #include "device/codec_frames.hpp"
-#include "device/packed.hpp"
 
 namespace caesura::device {
 namespace {
+
+namespace packed = codec::packed;
 
 constexpr std::uint64_t k_number_bytes = 8;
 
@@ -48,7 +50,8 @@ std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes, Co
     const std::uint64_t table_bytes = k_number_bytes * (1 + pieces);
     if (coder == Coder::codec) return table_bytes + pieces * k_frame_overhead_bytes + bytes;
     // Every piece may begin a chunk and fill up 8 bytes more than their sum would.
-    return table_bytes + packed_bytes_at_most(bytes) + pieces * packed_bytes_at_most(8);
+    return table_bytes + packed::packed_bytes_at_most(bytes) +
+           pieces * packed::packed_bytes_at_most(8);
 }
 
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
@@ -68,7 +71,7 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
             coder == Coder::codec
                 ? compress_frame(pieces[i], content,
                                  parcel.subspan(at, pieces[i].size() + k_frame_overhead_bytes))
-                : pack_frame(pieces[i], content.dtype, content.bound, parcel.subspan(at));
+                : packed::pack_frame(pieces[i], content.dtype, content.bound, parcel.subspan(at));
         if (!frame.ok()) return frame.status().with_context(fmt::format("piece {}", i));
         frame_bytes.push_back(*frame);
         at += *frame;
@@ -129,8 +132,8 @@ Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<
     const Result<Place> place = find_frame(parcel, parcel.size(), index);
     if (!place.ok()) return place.status();
     const auto frame = parcel.subspan(place->offset, place->bytes);
-    const Status status =
-        is_packed_frame(frame) ? unpack_frame(frame, piece) : decompress_frame(frame, piece);
+    const Status status = packed::is_packed_frame(frame) ? packed::unpack_frame(frame, piece)
+                                                         : decompress_frame(frame, piece);
     return status.ok() ? status : status.with_context(fmt::format("piece {}", index));
 }
 

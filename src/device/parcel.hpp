@@ -2,9 +2,9 @@
 //
 //     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
 //
-// A frame is one of our codec's (caesura/codec.hpp) or a packed one (packed.hpp); it says which. It
-// has a checksum of its own, so that a piece is had without the others, and what was damaged is
-// known.
+// A frame is one of our codec's (caesura/codec.hpp) or a packed one (codec/packed.hpp); it says
+// which. It has a checksum of its own, so that a piece is had without the others, and what was
+// damaged is known.
 //
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "caesura/filter.hpp"
-#include "device/packed.hpp"
+#include "codec/packed.hpp"
 
 namespace caesura::filter {
 namespace {
@@ -91,7 +91,7 @@ Status check_frame(const FrameInfo& info, const Settings& settings) {
 /// The size of a packed frame's values, which a GPU made of whole chunks. Errors: as
 /// read_packed_header(); corrupt (it cannot belong to the dataset).
 Result<std::uint64_t> packed_bytes(const Settings& settings, Bytes frame) {
-    const auto header = device::read_packed_header(frame, frame.size());
+    const auto header = codec::packed::read_packed_header(frame, frame.size());
     if (!header.ok()) return header.status();
     if (is_float(settings) && header->value_bytes != settings.element_bytes)
         return corrupt(fmt::format("a packed frame of {}-byte values in a dataset of {}-byte ones",
@@ -135,7 +135,7 @@ Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chu
 Status decode_packed(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
     const Result<std::uint64_t> bytes = packed_bytes(settings, frame);
     if (!bytes.ok()) return bytes.status();
-    Status status = device::unpack_frame(frame, chunk);
+    Status status = codec::packed::unpack_frame(frame, chunk);
     if (status.ok() && is_swapped(settings)) swap_values(chunk, settings.element_bytes);
     return status;
 }
@@ -172,7 +172,7 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
 }
 
 Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
-    if (device::is_packed_frame(frame)) return packed_bytes(settings, frame);
+    if (codec::packed::is_packed_frame(frame)) return packed_bytes(settings, frame);
     const auto info = read_frame_info(frame);
     if (!info.ok()) return info.status();
     if (Status status = check_frame(*info, settings); !status.ok()) return status;
@@ -181,7 +181,7 @@ Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
 
 Status decode_chunk(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
     return guarded([&]() -> Status {
-        if (device::is_packed_frame(frame)) return decode_packed(settings, frame, chunk);
+        if (codec::packed::is_packed_frame(frame)) return decode_packed(settings, frame, chunk);
         const auto info = read_frame_info(frame);
         if (!info.ok()) return info.status();
         if (Status status = check_frame(*info, settings); !status.ok()) return status;

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "caesura/filter.hpp"
-#include "device/packed.hpp"
+#include "codec/packed.hpp"
 
 namespace caesura::filter {
 namespace {
@@ -54,9 +54,9 @@ TEST(Chunk, what_a_gpu_packed_is_decoded_and_wrong_bytes_of_it_are_errors) {
     for (const ErrorBound bound : {lossless(), absolute(0.01)}) {
         const Settings settings = with_chunk(Element::float32, {60, 50}, bound);
         const auto values = smooth<float>(3000, 5);
-        std::vector<std::byte> frame(device::packed_bytes_at_most(12'000));
+        std::vector<std::byte> frame(codec::packed::packed_bytes_at_most(12'000));
         const auto bytes =
-            device::pack_frame(std::as_bytes(std::span(values)), float32, bound, frame);
+            codec::packed::pack_frame(std::as_bytes(std::span(values)), float32, bound, frame);
         ASSERT_TRUE(bytes.ok()) << bytes.status().message();
         frame.resize(*bytes);
         const auto chunk = decode(settings, frame);

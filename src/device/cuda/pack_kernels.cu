@@ -3,6 +3,8 @@
 namespace caesura::device::cuda {
 namespace {
 
+using namespace codec::packed;
+
 constexpr unsigned k_threads = k_chunk_groups;  // of a chunk
 constexpr unsigned k_layout_threads = 1024;
 constexpr unsigned k_warp = 32;

@@ -1,4 +1,4 @@
-// Packed frames (device/packed.hpp) made and read by a GPU: the same functions of packed_block.hpp,
+// Packed frames (codec/packed.hpp) made and read by a GPU: the same functions of packed_block.hpp,
 // a thread for each group, a block of threads for each chunk.
 //
 // Packing passes twice over the values: how many words each chunk takes, and, when it is known
@@ -11,9 +11,11 @@
 
 #include <cuda_runtime_api.h>
 
-#include "device/packed_format.hpp"
+#include "codec/packed_format.hpp"
 
 namespace caesura::device::cuda {
+
+using codec::packed::PackedHeader;
 
 /// In the device's memory.
 struct PackPiece {

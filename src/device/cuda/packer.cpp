@@ -4,18 +4,20 @@
 
 #include <algorithm>
 
+#include "codec/packed.hpp"
 #include "device/codec_frames.hpp"
-#include "device/packed.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::device::cuda {
 namespace {
 
+namespace packed = codec::packed;
+
 constexpr std::uint64_t k_look_bytes = 4096;  // of a parcel: the table of 500 pieces
 
 /// Lines of the pieces, ends of the chunks.
 std::uint64_t scratch_bytes(std::uint64_t pieces, std::uint64_t bytes) {
-    return pieces * sizeof(PackPiece) + 8 * (chunks_of(bytes, 4) + pieces + 1);
+    return pieces * sizeof(PackPiece) + 8 * (packed::chunks_of(bytes, 4) + pieces + 1);
 }
 
 bool is_aligned(const void* memory, std::uint64_t to) {
@@ -61,7 +63,7 @@ Status Packer::fill_job(std::span<const std::span<const std::byte>> pieces, cons
         pinned_.as<PackPiece>()[i] = {reinterpret_cast<const unsigned char*>(pieces[i].data()),
                                       pieces[i].size(), job.chunks, 0};
         raw_bytes += pieces[i].size();
-        job.chunks += chunks_of(pieces[i].size(), job.value_bytes);
+        job.chunks += packed::chunks_of(pieces[i].size(), job.value_bytes);
     }
     if (parcel.size() < parcel_bytes(pieces.size(), raw_bytes) || !is_aligned(parcel.data(), 8))
         return {StatusCode::invalid_argument,
@@ -124,8 +126,9 @@ Status Packer::decompress(std::span<const std::byte> parcel, std::uint64_t index
     // What lies where kernels cannot read it, in a parcel that was put together again, is the
     // host's.
     const bool aligned = is_aligned(frame.data(), 8) && is_aligned(piece.data(), 8);
-    const Status status = is_packed_frame(*head) && aligned ? unpack_packed(*head, frame, piece)
-                                                            : unpack_at_host(frame, piece);
+    const Status status = packed::is_packed_frame(*head) && aligned
+                              ? unpack_packed(*head, frame, piece)
+                              : unpack_at_host(frame, piece);
     return status.ok() ? status : status.with_context(fmt::format("piece {}", index));
 }
 
@@ -137,8 +140,8 @@ Status Packer::unpack_at_host(std::span<const std::byte> frame, std::span<std::b
                                        cudaMemcpyDeviceToHost, stream_);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
     if (code != cudaSuccess) return status_of(code, "looking at a frame");
-    Status status =
-        is_packed_frame(at_host) ? unpack_frame(at_host, raw) : decompress_frame(at_host, raw);
+    Status status = packed::is_packed_frame(at_host) ? packed::unpack_frame(at_host, raw)
+                                                     : decompress_frame(at_host, raw);
     if (!status.ok()) return status;
     code = cudaMemcpyAsync(piece.data(), raw.data(), raw.size(), cudaMemcpyDefault, stream_);
     if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
@@ -147,7 +150,7 @@ Status Packer::unpack_at_host(std::span<const std::byte> frame, std::span<std::b
 
 Status Packer::unpack_packed(std::span<const std::byte> head, std::span<const std::byte> frame,
                              std::span<std::byte> piece) {
-    const Result<PackedHeader> header = read_packed_header(head, frame.size());
+    const Result<PackedHeader> header = packed::read_packed_header(head, frame.size());
     if (!header.ok()) return header.status();
     if (piece.size() != header->raw_bytes)
         return {StatusCode::invalid_argument,

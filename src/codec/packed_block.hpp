@@ -1,4 +1,4 @@
-// The arithmetic of packed frames (device/packed.hpp): values to codes, codes to words, and back.
+// The arithmetic of packed frames (codec/packed.hpp): values to codes, codes to words, and back.
 // The same functions run on the host and in CUDA kernels, so both make the same bytes.
 //
 //  - A code is an integer as wide as a value. Bounded: the value divided by twice the bound,
@@ -32,7 +32,7 @@
 #define CAESURA_BOTH inline
 #endif
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 
 constexpr std::uint32_t k_block_values = 32;
 constexpr std::uint32_t k_group_blocks = 4;
@@ -340,4 +340,4 @@ CAESURA_BOTH void decode_group(std::uint32_t descriptor, const std::uint32_t* wo
     }
 }
 
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed

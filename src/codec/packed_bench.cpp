@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "device/packed.hpp"
+#include "codec/packed.hpp"
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 namespace {
 
 using Field = std::pair<std::string, std::vector<float>>;
@@ -106,6 +106,6 @@ int run() {
 }
 
 }  // namespace
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed
 
-int main() { return caesura::device::run(); }
+int main() { return caesura::codec::packed::run(); }

@@ -8,6 +8,8 @@
 // values is these values as they are; it then has exactly as many words as they, which is how a
 // reader knows. packed_format.hpp has the bytes of header and lines.
 //
+// They stand beside the codec's own frames: the HDF5 filter reads both.
+//
 // Invariants:
 //  - With a bound, every finite value comes back within it, exactly, in its own type; all else bit
 //    for bit. Without, all bits.
@@ -18,9 +20,9 @@
 #pragma once
 
 #include "caesura/codec.hpp"
-#include "device/packed_format.hpp"
+#include "codec/packed_format.hpp"
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 
 /// The most bytes that a frame of so many raw bytes can have.
 std::uint64_t packed_bytes_at_most(std::uint64_t raw_bytes);
@@ -47,4 +49,4 @@ Result<PackedHeader> read_packed_header(std::span<const std::byte> begin,
 /// unsupported (a later version), invalid_argument (size of `raw`).
 Status unpack_frame(std::span<const std::byte> frame, std::span<std::byte> raw);
 
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed

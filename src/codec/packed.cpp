@@ -1,4 +1,4 @@
-#include "device/packed.hpp"
+#include "codec/packed.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "codec/float_environment.hpp"
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "frames are written as memory is");
@@ -217,4 +217,4 @@ Status unpack_frame(std::span<const std::byte> frame, std::span<std::byte> raw) 
     return status;
 }
 
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed

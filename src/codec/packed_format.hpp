@@ -3,9 +3,9 @@
 // Invariants: C++17 and no headers of ours but packed_block.hpp: nvcc compiles it too.
 #pragma once
 
-#include "device/packed_block.hpp"
+#include "codec/packed_block.hpp"
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 
 constexpr std::uint32_t k_packed_magic = 0x50727343;  // "CsrP"
 constexpr std::uint8_t k_packed_version = 1;
@@ -82,4 +82,4 @@ CAESURA_BOTH std::uint64_t header_checksum(const PackedHeader& header) {
     return sum;
 }
 
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed

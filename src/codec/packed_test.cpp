@@ -1,5 +1,5 @@
 // Goal: packed frames keep their bound for every value there is, and nothing that is read breaks.
-#include "device/packed.hpp"
+#include "codec/packed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "codec/test_arrays.hpp"
 
-namespace caesura::device {
+namespace caesura::codec::packed {
 namespace {
 
 using codec::dtype_of;
@@ -278,4 +278,4 @@ TEST(PackedFrame, what_cannot_be_is_refused) {
 }
 
 }  // namespace
-}  // namespace caesura::device
+}  // namespace caesura::codec::packed
