@@ -34,17 +34,32 @@ else()
     message(STATUS "no CUDA (CAESURA_CUDA is ${CAESURA_CUDA})")
 endif()
 
-# caesura_cuda_sources(<target> x.cu ...): kernels of a target.
-#
 # The options stand in place of the project's, which nvcc does not know. No contraction: what the
 # host computes bit for bit, the device does too. C++17, because CMake knows CUDA's C++20 only from
-# 3.26 on. A library of objects, so that the target keeps the project's options for its own sources.
+# 3.26 on.
+function(caesura_cuda_options target)
+    set_target_properties(${target} PROPERTIES
+        COMPILE_OPTIONS "-fmad=false;-Xcompiler=-Wall,-Wextra;-Werror=all-warnings"
+        CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+endfunction()
+
+# caesura_cuda_library(<target> x.cu y.cpp): kernels, or what stands in their place without CUDA.
+function(caesura_cuda_library target kernels without)
+    if(CAESURA_WITH_CUDA)
+        add_library(${target} STATIC ${kernels})
+        caesura_cuda_options(${target})
+        target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+    else()
+        add_library(${target} STATIC ${without})
+    endif()
+endfunction()
+
+# caesura_cuda_sources(<target> x.cu ...): kernels of a target. A library of objects, so that the
+# target keeps the project's options for its own sources.
 function(caesura_cuda_sources target)
     add_library(${target}_kernels OBJECT ${ARGN})
     target_include_directories(${target}_kernels PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    set_target_properties(${target}_kernels PROPERTIES
-        COMPILE_OPTIONS "-fmad=false;-Xcompiler=-Wall,-Wextra;-Werror=all-warnings"
-        CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+    caesura_cuda_options(${target}_kernels)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_kernels>)
     target_link_libraries(${target} PRIVATE CUDA::cudart_static)
 endfunction()
