@@ -1,12 +1,14 @@
 #include "limited_file_system.hpp"
 
+#include "base/forwarding_file.hpp"
+
 namespace caesura::testing {
 namespace {
 
-class LimitedFile final : public base::File {
+class LimitedFile final : public base::ForwardingFile {
   public:
     LimitedFile(std::unique_ptr<base::File> inner, std::atomic<std::int64_t>& left)
-        : inner_(std::move(inner)), left_(left) {}
+        : ForwardingFile(std::move(inner)), left_(left) {}
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         const std::span<const std::byte> one[] = {bytes};
@@ -20,18 +22,10 @@ class LimitedFile final : public base::File {
             left_.fetch_add(bytes);  // what was refused takes no room: less may still fit
             return {StatusCode::no_space, "No space left on device (limited for the test)"};
         }
-        return inner_->write_at(offset, buffers);
+        return ForwardingFile::write_at(offset, buffers);
     }
-    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-        return inner_->read_at(offset, bytes);
-    }
-    Status sync() override { return inner_->sync(); }
-    Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
-    Result<std::uint64_t> size() override { return inner_->size(); }
-    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
-    std::unique_ptr<base::File> inner_;
     std::atomic<std::int64_t>& left_;
 };
 

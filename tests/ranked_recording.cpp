@@ -2,24 +2,24 @@
 
 #include <algorithm>
 
+#include "base/forwarding_file.hpp"
+
 namespace caesura::testing {
 
-class RankedRecording::ViewFile final : public base::File {
+class RankedRecording::ViewFile final : public base::ForwardingFile {
   public:
     ViewFile(RankedRecording& recording, int rank, std::unique_ptr<base::File> inner)
-        : recording_(recording), rank_(rank), inner_(std::move(inner)) {}
+        : ForwardingFile(std::move(inner)), recording_(recording), rank_(rank) {}
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         const std::lock_guard lock(recording_.order_);
         recording_.operations_.push_back(
             {Operation::Kind::write, rank_, offset, {bytes.begin(), bytes.end()}});
-        return inner_->write_at(offset, bytes);
+        return ForwardingFile::write_at(offset, bytes);
     }
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override {
-        std::vector<std::byte> all;
-        for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
-        return write_at(offset, all);
+        return write_at(offset, base::joined(buffers));
     }
     Status sync() override {
         const std::lock_guard lock(recording_.order_);
@@ -29,18 +29,12 @@ class RankedRecording::ViewFile final : public base::File {
     Status truncate(std::uint64_t bytes) override {
         const std::lock_guard lock(recording_.order_);
         recording_.operations_.push_back({Operation::Kind::truncate, rank_, bytes, {}});
-        return inner_->truncate(bytes);
+        return ForwardingFile::truncate(bytes);
     }
-    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-        return inner_->read_at(offset, bytes);
-    }
-    Result<std::uint64_t> size() override { return inner_->size(); }
-    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
     RankedRecording& recording_;
     int rank_;
-    std::unique_ptr<base::File> inner_;
 };
 
 class RankedRecording::View final : public base::FileSystem {

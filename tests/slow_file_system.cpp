@@ -4,40 +4,33 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/forwarding_file.hpp"
 #include "caesura/host.hpp"
 #include "caesura/times.hpp"
 
 namespace caesura::testing {
 namespace {
 
-class SlowFile final : public base::File {
+class SlowFile final : public base::ForwardingFile {
   public:
     SlowFile(std::unique_ptr<base::File> inner, double bytes_per_s)
-        : inner_(std::move(inner)), bytes_per_s_(bytes_per_s) {}
+        : ForwardingFile(std::move(inner)), bytes_per_s_(bytes_per_s) {}
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         take(bytes.size());
-        return inner_->write_at(offset, bytes);
+        return ForwardingFile::write_at(offset, bytes);
     }
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override {
         for (const auto& buffer : buffers) take(buffer.size());
-        return inner_->write_at(offset, buffers);
+        return ForwardingFile::write_at(offset, buffers);
     }
-    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-        return inner_->read_at(offset, bytes);
-    }
-    Status sync() override { return inner_->sync(); }
-    Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
-    Result<std::uint64_t> size() override { return inner_->size(); }
-    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
     void take(std::size_t bytes) const {
         std::this_thread::sleep_for(
             std::chrono::duration<double>(static_cast<double>(bytes) / bytes_per_s_));
     }
-    std::unique_ptr<base::File> inner_;
     double bytes_per_s_;
 };
 

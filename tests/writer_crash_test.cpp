@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <thread>
 
 #include "base/thread_communicator.hpp"
+#include "base/whole_file.hpp"
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "ranked_recording.hpp"
@@ -24,6 +24,7 @@
 namespace caesura {
 namespace {
 
+using base::get_file, base::put_file;
 using testing::Operation;
 
 constexpr unsigned k_seed = 20240611;
@@ -58,23 +59,6 @@ std::vector<T> field(const Shape& shape, std::uint64_t dump, bool lopsided) {
         std::fill(values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end(),
                   T{1});
     return values;
-}
-
-std::vector<std::byte> get_file(const std::string& path) {
-    std::vector<std::byte> bytes(std::filesystem::file_size(path));
-    std::ifstream in(path, std::ios::binary);
-    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    EXPECT_TRUE(in.good());
-    return bytes;
-}
-
-/// A new file each time: ext4 sends what replaces a truncated file to the disk at once.
-void put_file(const std::string& path, std::span<const std::byte> bytes) {
-    std::filesystem::remove(path);
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-    ASSERT_TRUE(out.good());
 }
 
 /// So many dumps were committed once so many operations had been done.
@@ -202,7 +186,7 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
                                      n_states_, k_seed);
         if (HasFailure() && !failed_state_.empty()) {
             const std::string kept = ::testing::TempDir() + "caesura_writer_crash_failed.h5";
-            put_file(kept, failed_state_);
+            ASSERT_TRUE(put_file(kept, failed_state_));
             std::cout << "the state that failed: " << kept << "\n";
         }
         std::filesystem::remove(path_);
@@ -220,7 +204,7 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
             superblock |= operation.kind == Operation::Kind::write && operation.offset == 0;
             if (operation.kind != Operation::Kind::sync || !superblock) continue;
             superblock = false;
-            put_file(path_, testing::file_after(prefix(i + 1)));
+            ASSERT_TRUE(put_file(path_, testing::file_after(prefix(i + 1))));
             committed_.push_back({i + 1, testing::iterations(path_).size()});
         }
         ASSERT_FALSE(committed_.empty());
@@ -264,7 +248,7 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
         SCOPED_TRACE(fmt::format("{} of {} operations, {}", count, operations().size(), what));
         ++n_states_;
         failed_state_ = testing::file_after(survivors, last_bytes);
-        put_file(path_, failed_state_);
+        ASSERT_TRUE(put_file(path_, failed_state_));
         const std::uint64_t committed = committed_after(count);
         auto dry = store::recover(base::FileSystem::posix(), path_, true);
         if (count < first_sync_ && !dry.ok()) {  // killed while the file was made

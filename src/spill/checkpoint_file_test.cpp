@@ -14,16 +14,9 @@
 namespace caesura::spill {
 namespace {
 
-using checkpoint::small_machine;
 using store::TemporaryPath;
 
 constexpr unsigned k_seed = 20250311;
-
-plan::CheckpointProfile machine(std::uint64_t cache_bytes = 128'000) {
-    plan::CheckpointProfile profile = small_machine(cache_bytes);
-    profile.header_bytes = 4096;
-    return profile;
-}
 
 CheckpointFileOptions not_durable(base::FileSystem* file_system = nullptr) {
     return {false, file_system};

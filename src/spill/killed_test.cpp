@@ -17,12 +17,6 @@ using store::TemporaryPath;
 
 constexpr unsigned k_seed = 4711;
 
-plan::CheckpointProfile machine() {
-    plan::CheckpointProfile profile = checkpoint::small_machine(128'000);
-    profile.header_bytes = 4096;
-    return profile;
-}
-
 /// What the child says after each call: how many checkpoints it has made, and saved.
 struct Progress {
     std::uint64_t made = 0, saved = 0;

@@ -15,6 +15,12 @@ namespace caesura::spill {
 
 constexpr std::uint64_t k_values = 5000;  // of checkpoint::small_machine()
 
+inline plan::CheckpointProfile machine(std::uint64_t cache_bytes = 128'000) {
+    plan::CheckpointProfile profile = checkpoint::small_machine(cache_bytes);
+    profile.header_bytes = 4096;
+    return profile;
+}
+
 /// A quarter of them is noise, which is sent raw; the others are a wave, which shrinks.
 inline std::vector<float> values_of(std::uint64_t id, unsigned seed) {
     std::mt19937_64 random(seed * 1'000'003u + id);

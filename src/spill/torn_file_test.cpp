@@ -3,10 +3,9 @@
 //
 // A run is recorded, operation by operation; then every state that the file may have been left in
 // is built, opened and read.
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 
+#include "base/whole_file.hpp"
 #include "spill/spilled_run.hpp"
 #include "store/recording_file_system.hpp"
 #include "store/store_fixture.hpp"
@@ -14,23 +13,10 @@
 namespace caesura::spill {
 namespace {
 
+using base::put_file;
 using store::TemporaryPath;
 
 constexpr unsigned k_seed = 77;
-
-plan::CheckpointProfile machine() {
-    plan::CheckpointProfile profile = checkpoint::small_machine(128'000);
-    profile.header_bytes = 4096;
-    return profile;
-}
-
-void put_file(const std::string& path, std::span<const std::byte> bytes) {
-    std::filesystem::remove(path);
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-    ASSERT_TRUE(out.good());
-}
 
 class TornFile : public ::testing::Test {
   protected:
@@ -61,7 +47,7 @@ class TornFile : public ::testing::Test {
         std::uint64_t saved = 0;
         for (const Mark& mark : marks_)
             if (mark.operations <= count) saved = mark.saved;
-        put_file(path_.str(), state);
+        ASSERT_TRUE(put_file(path_.str(), state));
         auto file = CheckpointFile::open(path_.str(), {false, nullptr});
         if (count < marks_.front().operations && !file.ok()) {
             EXPECT_EQ(file.status().code(), StatusCode::corrupt) << file.status().message();
@@ -103,12 +89,12 @@ TEST_F(TornFile, cut_off_after_or_within_any_operation_it_has_all_that_was_saved
 TEST_F(TornFile, a_damaged_checkpoint_is_named_and_the_others_are_restored) {
     record();
     std::vector<std::byte> state = store::state_after(operations_, operations_.size());
-    put_file(path_.str(), state);
+    ASSERT_TRUE(put_file(path_.str(), state));
     const auto info = store::read_info(path_.str());
     ASSERT_TRUE(info.ok()) << info.status().message();
     const store::ChunkRecord& chunk = info->datasets.at(11).chunks.front();
     state[chunk.address + chunk.bytes / 2] ^= std::byte{1};
-    put_file(path_.str(), state);
+    ASSERT_TRUE(put_file(path_.str(), state));
     auto file = CheckpointFile::open(path_.str(), {false, nullptr});
     ASSERT_TRUE(file.ok()) << file.status().message();
     SpilledRun run(k_seed, machine());

@@ -2,7 +2,7 @@
 // the instant; what the one writes before the other opens it is seen and kept by the other.
 #include <functional>
 
-#include "base/file.hpp"
+#include "base/forwarding_file.hpp"
 #include "spill/spilled_run.hpp"
 #include "store/store_fixture.hpp"
 
@@ -25,31 +25,17 @@ class Interleaved final : public base::FileSystem {
     bool reached() const { return steps_ > at_; }
 
   private:
-    class Steps final : public base::File {
+    class Steps final : public base::ForwardingFile {
       public:
         Steps(Interleaved& system, std::unique_ptr<base::File> inner)
-            : system_(system), inner_(std::move(inner)) {}
-        Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
-            return inner_->write_at(offset, bytes);
-        }
-        Status write_at(std::uint64_t offset,
-                        std::span<const std::span<const std::byte>> buffers) override {
-            return inner_->write_at(offset, buffers);
-        }
-        Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-            return inner_->read_at(offset, bytes);
-        }
-        Status sync() override { return inner_->sync(); }
-        Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
-        Result<std::uint64_t> size() override { return inner_->size(); }
+            : ForwardingFile(std::move(inner)), system_(system) {}
         Status lock(bool exclusive) override {
             system_.step();
-            return inner_->lock(exclusive);
+            return ForwardingFile::lock(exclusive);
         }
 
       private:
         Interleaved& system_;
-        std::unique_ptr<base::File> inner_;
     };
     void step() {
         if (steps_++ == at_) other_();

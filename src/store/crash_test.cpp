@@ -2,9 +2,9 @@
 // readable by stock HDF5 (outside the in-place window, where the journal must be whole).
 #include <fmt/format.h>
 
-#include <fstream>
 #include <random>
 
+#include "base/whole_file.hpp"
 #include "store/faulty_file_system.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/journal.hpp"
@@ -14,6 +14,8 @@
 namespace caesura::store {
 namespace {
 
+using base::get_file, base::put_file;
+
 constexpr unsigned k_seed = 20240607;
 constexpr std::uint64_t k_dumps = 5;
 
@@ -21,20 +23,6 @@ RunId test_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(200 - i * 3);
     return run;
-}
-
-void put_file(const std::string& path, std::span<const std::byte> bytes) {
-    std::ofstream out(path, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-    ASSERT_TRUE(out.good());
-}
-
-std::vector<std::byte> get_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
 }
 
 /// Five dumps by two ranks, recorded; then every state a crash could have left is looked at.
@@ -76,7 +64,7 @@ class Crash : public ::testing::Test {
     void check(std::span<const std::byte> state, std::size_t count, const std::string& what) {
         ++states_;
         SCOPED_TRACE(fmt::format("{} of {} operations, {}", count, operations_.size(), what));
-        put_file(path_.str(), state);
+        ASSERT_TRUE(put_file(path_.str(), state));
         // Stock HDF5 sees every committed dump, unless a whole journal says what to repair.
         const std::size_t committed = up_to(committed_at_, count);
         if (committed > 0 && !has_valid_journal()) {
@@ -171,14 +159,14 @@ TEST_F(Crash, of_recovery_itself_loses_no_dump) {
     const std::size_t middle = (written_at_[3] + committed_at_[3]) / 2;
     for (const std::size_t start : {middle, written_at_[3], written_at_[0], written_at_[3] - 1}) {
         const auto state = state_after(operations_, start);
-        put_file(path_.str(), state);
+        ASSERT_TRUE(put_file(path_.str(), state));
         RecordingFileSystem recorder(base::FileSystem::posix());
         ASSERT_TRUE(recover(recorder, path_.str()).ok());
         const auto repairs = recorder.operations();
         std::vector<Operation> all = {{Operation::Kind::write, 0, state}};
         all.insert(all.end(), repairs.begin(), repairs.end());
         for (std::size_t n = 1; n <= all.size(); ++n) {
-            put_file(path_.str(), state_after(all, n));
+            ASSERT_TRUE(put_file(path_.str(), state_after(all, n)));
             auto report = recover(quiet_, path_.str());
             ASSERT_TRUE(report.ok()) << report.status().message();
             const std::size_t expected = up_to(written_at_, start);
@@ -209,7 +197,7 @@ TEST_F(Crash, with_damaged_bytes_never_corrupts_committed_dumps) {
         const std::size_t end = in_journal ? k_journal_address + 256 : end_3;
         for (unsigned i = 0; i < 1 + random() % 4; ++i)
             damaged[begin + random() % (end - begin)] ^= static_cast<std::byte>(1 + random() % 255);
-        put_file(path_.str(), damaged);
+        ASSERT_TRUE(put_file(path_.str(), damaged));
         auto report = recover(quiet_, path_.str());
         ASSERT_TRUE(report.ok()) << report.status().message();
         ASSERT_GE(report->committed_dumps, 3u);
@@ -233,7 +221,7 @@ TEST_F(Crash, with_a_damaged_journal_falls_back_to_the_commit_before) {
         auto damaged = state;
         damaged[k_journal_address + random() % length] ^=
             static_cast<std::byte>(1 + random() % 255);
-        put_file(path_.str(), damaged);
+        ASSERT_TRUE(put_file(path_.str(), damaged));
         ASSERT_EQ(stock_difference(path_.str(), first(2)), "");
         auto report = recover(quiet_, path_.str());
         ASSERT_TRUE(report.ok()) << report.status().message();
@@ -247,7 +235,7 @@ TEST_F(Crash, is_reported_without_changing_anything_by_a_dry_run) {
     for (const std::size_t n :
          {written_at_[1] - 1, written_at_[1], (written_at_[2] + committed_at_[2]) / 2}) {
         const auto state = state_after(operations_, n);
-        put_file(path_.str(), state);
+        ASSERT_TRUE(put_file(path_.str(), state));
         auto dry = recover(quiet_, path_.str(), true);
         ASSERT_TRUE(dry.ok()) << dry.status().message();
         EXPECT_TRUE(get_file(path_.str()) == state);
@@ -265,7 +253,7 @@ TEST_F(Crash, names_the_dropped_iteration_and_counts_its_blocks) {
     // All of dump 2 but the second rank's second write.
     std::size_t n = written_at_[2];
     while (operations_[n - 1].kind != Operation::Kind::write) --n;
-    put_file(path_.str(), state_after(operations_, n - 1));
+    ASSERT_TRUE(put_file(path_.str(), state_after(operations_, n - 1)));
     auto report = recover(quiet_, path_.str());
     ASSERT_TRUE(report.ok());
     ASSERT_EQ(report->dropped.size(), 1u);
@@ -284,12 +272,12 @@ TEST_F(Crash, leaves_the_file_to_a_living_writer) {
 }
 
 TEST_F(Crash, recovery_refuses_what_is_not_ours_and_what_was_cut_off) {
-    put_file(path_.str(), std::vector<std::byte>(100000, std::byte{7}));
+    ASSERT_TRUE(put_file(path_.str(), std::vector<std::byte>(100000, std::byte{7})));
     EXPECT_EQ(recover(quiet_, path_.str()).status().code(), StatusCode::corrupt);
     EXPECT_EQ(recover(quiet_, path_.str() + ".none").status().code(), StatusCode::io);
     auto state = state_after(operations_, operations_.size());
     state.resize(state.size() - 5000);
-    put_file(path_.str(), state);
+    ASSERT_TRUE(put_file(path_.str(), state));
     auto report = recover(quiet_, path_.str());
     EXPECT_EQ(report.status().code(), StatusCode::corrupt);
     EXPECT_NE(report.status().message().find("cut off"), std::string::npos);
@@ -323,7 +311,7 @@ TEST_F(Crash, inside_a_commit_whose_journal_lies_outside_its_slot_is_repaired) {
     for (std::size_t n = first_commit; n <= operations.size();
          n += 1 + (n - first_commit) / 8 % 20) {
         const auto state = state_after(operations, n);
-        put_file(path_.str(), state);
+        ASSERT_TRUE(put_file(path_.str(), state));
         auto report = recover(quiet_, path_.str());
         ASSERT_TRUE(report.ok()) << n << ": " << report.status().message();
         ASSERT_TRUE(stock_opens(path_.str())) << n;

@@ -1,38 +1,33 @@
 #include "store/faulty_file_system.hpp"
 
+#include "base/forwarding_file.hpp"
+
 namespace caesura::store {
 namespace {
 
 const Status k_full{StatusCode::no_space, "the disk is full (injected)"};
 
-class FaultyFile final : public base::File {
+class FaultyFile final : public base::ForwardingFile {
   public:
     FaultyFile(FaultyFileSystem& faults, std::unique_ptr<base::File> inner)
-        : faults_(faults), inner_(std::move(inner)) {}
+        : ForwardingFile(std::move(inner)), faults_(faults) {}
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
-        if (!faults_.count()) return inner_->write_at(offset, bytes);
-        if (Status s = inner_->write_at(offset, bytes.first(bytes.size() / 2)); !s.ok()) return s;
+        if (!faults_.count()) return ForwardingFile::write_at(offset, bytes);
+        if (Status s = ForwardingFile::write_at(offset, bytes.first(bytes.size() / 2)); !s.ok())
+            return s;
         return k_full;
     }
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override {
-        std::vector<std::byte> all;
-        for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
-        return write_at(offset, all);
-    }
-    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-        return inner_->read_at(offset, bytes);
+        return write_at(offset, base::joined(buffers));
     }
     Status sync() override { return faults_.count() ? k_full : Status{}; }
     Status truncate(std::uint64_t bytes) override {
-        return faults_.count() ? k_full : inner_->truncate(bytes);
+        return faults_.count() ? k_full : ForwardingFile::truncate(bytes);
     }
-    Result<std::uint64_t> size() override { return inner_->size(); }
-    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
     FaultyFileSystem& faults_;
-    std::unique_ptr<base::File> inner_;
 };
 
 }  // namespace

@@ -2,25 +2,22 @@
 
 #include <algorithm>
 
+#include "base/forwarding_file.hpp"
+
 namespace caesura::store {
 namespace {
 
-class RecordingFile final : public base::File {
+class RecordingFile final : public base::ForwardingFile {
   public:
     RecordingFile(RecordingFileSystem& log, std::unique_ptr<base::File> inner)
-        : log_(log), inner_(std::move(inner)) {}
+        : ForwardingFile(std::move(inner)), log_(log) {}
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         log_.add({Operation::Kind::write, offset, {bytes.begin(), bytes.end()}});
-        return inner_->write_at(offset, bytes);
+        return ForwardingFile::write_at(offset, bytes);
     }
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override {
-        std::vector<std::byte> all;
-        for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
-        return write_at(offset, all);
-    }
-    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
-        return inner_->read_at(offset, bytes);
+        return write_at(offset, base::joined(buffers));
     }
     Status sync() override {
         log_.add({});
@@ -28,14 +25,11 @@ class RecordingFile final : public base::File {
     }
     Status truncate(std::uint64_t bytes) override {
         log_.add({Operation::Kind::truncate, bytes, {}});
-        return inner_->truncate(bytes);
+        return ForwardingFile::truncate(bytes);
     }
-    Result<std::uint64_t> size() override { return inner_->size(); }
-    Status lock(bool exclusive) override { return inner_->lock(exclusive); }
 
   private:
     RecordingFileSystem& log_;
-    std::unique_ptr<base::File> inner_;
 };
 
 void apply(std::vector<std::byte>& file, const Operation& operation, std::size_t bytes) {
