@@ -51,9 +51,7 @@ struct CheckpointerOptions {
     /// What is in it already can be restored, too.
     std::shared_ptr<CheckpointStore> store;
     /// Memory of the host for checkpoints, at least three times the cache: once for what is on the
-    /// link, once for what waits to be written, once for what is read back. Not counted: a copy of
-    /// the checkpoint that is being read from a CheckpointFile, while its checksum is looked at;
-    /// two at most, when one is read ahead meanwhile.
+    /// link, once for what waits to be written, once for what is read back.
     std::uint64_t host_bytes = std::numeric_limits<std::uint64_t>::max();
     /// Write everything as soon as it has arrived, not only what there is no room for, so that
     /// little is lost with the process.

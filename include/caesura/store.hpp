@@ -308,5 +308,9 @@ Result<std::shared_ptr<base::File>> open_for_reading(const std::string& path);
 /// Errors: corrupt naming dataset, chunk and both checksums.
 Result<std::vector<std::byte>> read_chunk(base::File& file, const DatasetInfo& dataset,
                                           const ChunkRecord& chunk);
+/// The same into the caller's memory, and none besides. After an error nothing is to be read there.
+/// Errors: also invalid_argument (bytes.size() is not chunk.bytes).
+Status read_chunk(base::File& file, const DatasetInfo& dataset, const ChunkRecord& chunk,
+                  std::span<std::byte> bytes);
 
 }  // namespace caesura::store

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <mutex>
+#include <numeric>
 
 #include "base/file.hpp"
 #include "caesura/filter.hpp"
@@ -80,8 +80,7 @@ class Impl final : public CheckpointFile {
     store::DatasetSpec dataset_of(std::uint64_t id, bool compressed) const;
     Status write(const std::shared_ptr<Batch>& batch);
     Status flush();
-    Result<ChunkRecord> record_of(std::uint64_t id) const;
-    Status read_one(std::uint64_t id, std::span<std::byte> bytes);
+    Result<std::vector<ChunkRecord>> records_of(std::span<const std::uint64_t> ids) const;
 
     store::SharedFile file_;
     store::Committer committer_;
@@ -271,46 +270,39 @@ Status Impl::flush() {
 
 // ------------------------------------------------------------------------------------- and reading
 
-Result<ChunkRecord> Impl::record_of(std::uint64_t id) const {
+Result<std::vector<ChunkRecord>> Impl::records_of(std::span<const std::uint64_t> ids) const {
+    std::vector<ChunkRecord> records;
     const std::lock_guard lock(mutex_);
-    const auto found = records_.find(id);
-    if (found != records_.end()) return found->second;
-    return Status{StatusCode::invalid_argument,
-                  fmt::format("{}: checkpoint {} was not written", file_.path(), id)};
-}
-
-Status Impl::read_one(std::uint64_t id, std::span<std::byte> bytes) {
-    const Result<ChunkRecord> record = record_of(id);
-    if (!record.ok()) return record.status();
-    store::DatasetInfo dataset;
-    dataset.spec.path = path_of(id);
-    const auto stored = store::read_chunk(file_.file(), dataset, *record);
-    if (!stored.ok()) return stored.status().with_context(file_.path());
-    if (stored->size() != bytes.size())
-        return {StatusCode::internal, fmt::format("checkpoint {} has {} bytes, {} wanted", id,
-                                                  stored->size(), bytes.size())};
-    std::memcpy(bytes.data(), stored->data(), bytes.size());
-    return {};
-}
-
-Status Impl::read(std::span<const std::uint64_t> ids, bool compressed, std::span<std::byte> bytes) {
-    if (!compressed) return read_one(ids.front(), bytes);
-    std::vector<std::uint64_t> frame_bytes;
-    std::uint64_t sum = device::parcel_table_bytes(ids.size());
     for (const std::uint64_t id : ids) {
-        const Result<ChunkRecord> record = record_of(id);
-        if (!record.ok()) return record.status();
-        frame_bytes.push_back(record->bytes);
-        sum += record->bytes;
+        const auto found = records_.find(id);
+        if (found == records_.end())
+            return Status{StatusCode::invalid_argument,
+                          fmt::format("{}: checkpoint {} was not written", file_.path(), id)};
+        records.push_back(found->second);
     }
+    return records;
+}
+
+/// Straight to where the bytes are wanted: what is read back is all the memory it takes.
+Status Impl::read(std::span<const std::uint64_t> ids, bool compressed, std::span<std::byte> bytes) {
+    const Result<std::vector<ChunkRecord>> records = records_of(ids);
+    if (!records.ok()) return records.status();
+    std::vector<std::uint64_t> stored_bytes;
+    for (const ChunkRecord& record : *records) stored_bytes.push_back(record.bytes);
+    std::uint64_t at = compressed ? device::parcel_table_bytes(ids.size()) : 0;
+    const std::uint64_t sum = std::accumulate(stored_bytes.begin(), stored_bytes.end(), at);
     if (sum != bytes.size())
         return {StatusCode::internal,
                 fmt::format("a parcel of {} bytes, {} wanted", sum, bytes.size())};
-    std::uint64_t at = device::parcel_table_bytes(ids.size());
-    device::write_table(frame_bytes, bytes.first(at));
+    if (compressed) device::write_table(stored_bytes, bytes.first(at));
     for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (Status s = read_one(ids[i], bytes.subspan(at, frame_bytes[i])); !s.ok()) return s;
-        at += frame_bytes[i];
+        store::DatasetInfo dataset;
+        dataset.spec.path = path_of(ids[i]);
+        if (Status status = store::read_chunk(file_.file(), dataset, (*records)[i],
+                                              bytes.subspan(at, stored_bytes[i]));
+            !status.ok())
+            return status.with_context(file_.path());
+        at += stored_bytes[i];
     }
     return {};
 }

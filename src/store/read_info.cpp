@@ -166,17 +166,28 @@ Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& pat
 Result<std::vector<std::byte>> read_chunk(base::File& file, const DatasetInfo& dataset,
                                           const ChunkRecord& chunk) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(chunk.bytes));
-    const std::string name = fmt::format("dataset {} chunk {}", dataset.spec.path, chunk.chunk);
+    if (Status status = read_chunk(file, dataset, chunk, bytes); !status.ok()) return status;
+    return bytes;
+}
+
+Status read_chunk(base::File& file, const DatasetInfo& dataset, const ChunkRecord& chunk,
+                  std::span<std::byte> bytes) {
+    const auto name = [&] {
+        return fmt::format("dataset {} chunk {}", dataset.spec.path, chunk.chunk);
+    };
+    if (bytes.size() != chunk.bytes)
+        return {StatusCode::invalid_argument, fmt::format("{}: {} bytes are stored, room is for {}",
+                                                          name(), chunk.bytes, bytes.size())};
     const Status status = file.read_at(chunk.address, bytes);
     if (status.code() == StatusCode::insufficient_data)
-        return Status{StatusCode::corrupt, fmt::format("{}: {}", name, status.message())};
-    if (!status.ok()) return status.with_context(name);
-    if (chunk.checksum == 0) return bytes;  // a file of others: nothing to compare with
+        return {StatusCode::corrupt, fmt::format("{}: {}", name(), status.message())};
+    if (!status.ok()) return status.with_context(name());
+    if (chunk.checksum == 0) return {};  // a file of others: nothing to compare with
     const std::uint64_t found = checksum(bytes);
-    if (found == chunk.checksum) return bytes;
-    return Status{StatusCode::corrupt,
-                  fmt::format("{}: the stored bytes have checksum {:016x}, written was {:016x}",
-                              name, found, chunk.checksum)};
+    if (found == chunk.checksum) return {};
+    return {StatusCode::corrupt,
+            fmt::format("{}: the stored bytes have checksum {:016x}, written was {:016x}", name(),
+                        found, chunk.checksum)};
 }
 
 }  // namespace caesura::store

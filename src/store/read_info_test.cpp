@@ -84,6 +84,36 @@ TEST(ReadInfo, a_damaged_chunk_is_corrupt_and_named) {
     EXPECT_NE(message.find(fmt::format("{:016x}", chunk.checksum)), std::string::npos) << message;
 }
 
+TEST(ReadInfo, a_chunk_is_read_into_the_callers_memory_of_its_size_and_no_other) {
+    const TemporaryPath path("into");
+    const SmallDump dump(0);
+    SmallRun run(base::FileSystem::posix(), path.str(), 1, test_run());
+    ASSERT_TRUE(run.dump_and_commit(dump).ok());
+    auto info = read_info(base::FileSystem::posix(), path.str());
+    ASSERT_TRUE(info.ok());
+    const DatasetInfo& dataset = info->datasets[1];
+    const ChunkRecord& chunk = dataset.chunks[2];
+    base::File& file = run.file().file();
+    constexpr std::size_t k_before = 3, k_behind = 5;
+    const std::byte kept{0x77};
+    std::vector<std::byte> room(k_before + chunk.bytes + k_behind, kept);
+    const auto bytes = std::span(room).subspan(k_before, chunk.bytes);
+    for (const std::size_t wrong : {chunk.bytes - 1, chunk.bytes + 1}) {
+        const Status status =
+            read_chunk(file, dataset, chunk, std::span(room).subspan(k_before, wrong));
+        EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+        EXPECT_NE(status.message().find("/data/3/meshes/vx chunk 2"), std::string::npos)
+            << status.message();
+    }
+    EXPECT_EQ(std::count(room.begin(), room.end(), kept), std::ssize(room));
+    const Status status = read_chunk(file, dataset, chunk, bytes);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const auto& written = dump.blocks(0, 1)[5].bytes;
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), written.begin(), written.end()));
+    EXPECT_EQ(std::count(room.begin(), room.begin() + k_before, kept), 3);
+    EXPECT_EQ(std::count(room.end() - k_behind, room.end(), kept), 5);
+}
+
 TEST(ReadInfo, says_when_a_file_needs_recovery_and_reads_it_through_the_journal) {
     const TemporaryPath path("needs");
     const SmallDump first(0), second(1);
