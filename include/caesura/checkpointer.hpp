@@ -7,9 +7,9 @@
 // Checkpoints go to the host as HorizonPlanner says, raw, compressed, or several together,
 // losslessly or within an absolute bound, and stay in its memory; those for which a budget has no
 // room go to a file in the background (caesura/checkpoint_file.hpp), from which a later process
-// restores them too. restore() brings back what holds
-// the checkpoint; while the application uses it, what holds the next one in the order that restores
-// seem to have (backwards, say) is on its way.
+// restores them too. restore() brings back what holds the checkpoint; while the application uses
+// it, what holds the next one in the order that restores seem to have (backwards, say) is on its
+// way.
 //
 // Invariants:
 //  - What Caesura asks for of the device's memory is at most cache_bytes, at every moment. What the

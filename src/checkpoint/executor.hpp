@@ -1,18 +1,15 @@
 // Carries plans for checkpoints out on a device: raw, compressed, held, compressed together.
 //
-//     application ─► checkpoint(id, data) ─► copy into the pool ─► letter ─► U, C, X: the link ─►
-//     host
-//                                                                 └► A: held
+//     application ─► checkpoint(id, data) ─► copy into the pool ─► letter ─► U, C, X: link ─► host
+//                                                                        └► A: held
 //
 // Invariants:
 //  - What is held, temporary and queued shares one pool; its cap is never exceeded. A checkpoint
 //    waits until there is room.
 //  - Parcels reach the host in the order of their checkpoints: what is there is a beginning of the
-//  run
-//    without gaps (docs/together.md).
+//    run without gaps (docs/together.md).
 //  - A compression needs room for what is held, as much again and a header. The held bytes are
-//  given
-//    back before the result is copied into a buffer of its own size, so there is room for that.
+//    given back before the result is copied into a buffer of its own size, so there is room for it.
 //  - After an error no checkpoint is made, and every later call returns it.
 //  - What the link carries is handed over by finish() and poll() all the same, up to the first
 //    parcel that does not arrive.

@@ -8,8 +8,7 @@
 //  - arrived_bytes() + what make_room() promised is at most room_bytes; what is read back has
 //    ahead_bytes of its own.
 //  - Memory is given up only for what was written. An error of the store loses nothing: what was
-//  not
-//    written stays, and is written when there is need, again.
+//    not written stays, and is written when there is need, again.
 //  - Store and bookkeeping are the caller's thread's; the background runs the store's work, and
 //    touches the bytes of what it writes or reads back.
 #pragma once

@@ -98,8 +98,7 @@ class Impl final : public CheckpointFile {
     std::uint64_t committed_ = 0;
 };
 
-// ---------------------------------------------------------------------------- what is there
-// already
+// --------------------------------------------------------------------------- what is there already
 
 Status Impl::take_up(const store::FileInfo& info) {
     end_ = store::align_up(std::max(info.file_bytes, store::first_region_address()));

@@ -250,10 +250,6 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     return report;
 }
 
-}  // namespace
-
-namespace {
-
 /// With the exclusive lock. @return the file, and what was done.
 Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path,
                                 bool dry_run, RecoverReport& report) try {
