@@ -11,6 +11,9 @@ class LimitedFileSystem final : public base::FileSystem {
   public:
     explicit LimitedFileSystem(std::int64_t bytes) : left_bytes_(bytes) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Status sync_directory_of(const std::string& path) override {
+        return posix().sync_directory_of(path);
+    }
     /// Make room again.
     void refill(std::int64_t bytes) { left_bytes_.store(bytes); }
 

@@ -45,10 +45,13 @@ class RankedRecording::View final : public base::FileSystem {
         const std::lock_guard lock(recording_.order_);
         auto inner = base::FileSystem::posix().open(path, mode);
         if (!inner.ok()) return inner.status();
-        if (mode == Mode::create)
-            recording_.operations_.push_back({Operation::Kind::truncate, rank_, 0, {}});
         return std::unique_ptr<base::File>(
             std::make_unique<ViewFile>(recording_, rank_, std::move(*inner)));
+    }
+    Status sync_directory_of(const std::string&) override {
+        const std::lock_guard lock(recording_.order_);
+        recording_.operations_.push_back({Operation::Kind::sync_directory, rank_, 0, {}});
+        return {};
     }
 
   private:

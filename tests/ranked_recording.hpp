@@ -4,7 +4,7 @@
 // Invariants:
 //  - A rank's sync vouches for that rank's own writes only, as on file systems whose clients cache.
 //  - Operations of different ranks happen one at a time, so that the recorded order is the real
-//  one.
+//    one.
 //  - Syncs are noted, not forwarded.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace caesura::testing {
 
 struct Operation {
-    enum class Kind { write, truncate, sync };
+    enum class Kind { write, truncate, sync, sync_directory };
     Kind kind = Kind::sync;
     int rank = 0;
     std::uint64_t offset = 0;  ///< of a write; new length of a truncate

@@ -10,6 +10,9 @@ class SlowFileSystem final : public base::FileSystem {
   public:
     explicit SlowFileSystem(double bytes_per_s) : bytes_per_s_(bytes_per_s) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Status sync_directory_of(const std::string& path) override {
+        return posix().sync_directory_of(path);
+    }
 
   private:
     double bytes_per_s_;

@@ -26,8 +26,8 @@ class FileSystem;
 namespace caesura {
 
 struct CheckpointFileOptions {
-    /// Wait for the disk: safe against the end of the machine too, not only of the process. The
-    /// directory is not synced: the name of a new file is as safe as the file system makes it.
+    /// Wait for the disk: safe against the end of the machine too, not only of the process, and
+    /// the name of a new file with it.
     bool durable = true;
     base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
 };

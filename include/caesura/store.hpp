@@ -106,10 +106,14 @@ Result<DumpManifest> decode_manifest(std::string_view text);
 /// readers open it and stock writers are refused.
 class SharedFile {
   public:
-    /// On one rank, before the others open it. Truncates; writes the reserved header with `run`.
-    /// Errors: io, no_space (path and reason), e.g. a directory that is not there.
+    /// On one rank, before the others open it. Empties a file that is there; writes the reserved
+    /// header with `run`. Of several at once one gets the file, and the others do it no harm.
+    /// @param durable  wait until header and name are on the disk: the directory is synced, by this
+    ///                 rank alone.
+    /// Errors: io (another run writes it, or made it just now), no_space (path and reason), e.g. a
+    /// directory that is not there.
     static Result<SharedFile> create(base::FileSystem& file_system, const std::string& path,
-                                     const RunId& run);
+                                     const RunId& run, bool durable = true);
     /// On the other ranks, after a barrier. Errors: corrupt if the header is not `run`'s.
     static Result<SharedFile> open(base::FileSystem& file_system, const std::string& path,
                                    const RunId& run);
@@ -122,6 +126,7 @@ class SharedFile {
 
   private:
     friend struct SharedFileAccess;  // recover's way in, with the exclusive lock
+    Status check_run() const;
     std::string path_;
     RunId run_{};
     std::shared_ptr<base::File> file_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace caesura::base {
 namespace {
@@ -113,10 +114,24 @@ class PosixFileSystem final : public FileSystem {
   public:
     Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) override {
         int flags = O_CLOEXEC | (mode == Mode::read ? O_RDONLY : O_RDWR);
-        if (mode == Mode::create) flags |= O_CREAT | O_TRUNC;
+        if (mode == Mode::create) flags |= O_CREAT;
         const int fd = ::open(path.c_str(), flags, 0666);
         if (fd < 0) return os_error(path, mode == Mode::create ? "create" : "open", errno);
         return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path));
+    }
+
+    Status sync_directory_of(const std::string& path) override {
+        std::error_code error;  // a link leads to where the name was made
+        const std::filesystem::path file = std::filesystem::canonical(path, error);
+        if (error) return os_error(path, "resolve", error.value());
+        const std::string directory = file.parent_path().string();
+        const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES) return {};
+        if (fd < 0) return os_error(directory, "open", errno);
+        const int failed = ::fsync(fd) == 0 ? 0 : errno;
+        ::close(fd);
+        const bool unknown = failed == EINVAL || failed == ENOTSUP || failed == ENOSYS;
+        return failed == 0 || unknown ? Status{} : os_error(directory, "fsync", failed);
     }
 };
 

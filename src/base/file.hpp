@@ -30,9 +30,13 @@ class File {
 
 class FileSystem {
   public:
-    enum class Mode { read, read_write, create /* truncates */ };
+    /// create: to read and write; made where it is not there, and nothing happens to one that is.
+    enum class Mode { read, read_write, create };
     virtual ~FileSystem() = default;
     virtual Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) = 0;
+    /// Wait until the name of a file that is there is on the disk: fsync of the directory it lies
+    /// in. ok where the file system knows no such thing, or the directory may not be read.
+    virtual Status sync_directory_of(const std::string& path) = 0;
     /// The operating system's.
     static FileSystem& posix();
 };

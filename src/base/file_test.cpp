@@ -45,6 +45,37 @@ TEST_F(FileTest, says_where_a_file_ends_too_early) {
     EXPECT_NE(status.message().find("ends at byte 100"), std::string::npos) << status.message();
 }
 
+TEST_F(FileTest, a_file_that_is_there_is_as_it_was_after_creating_it_again) {
+    const auto data = bytes(100, 3);
+    ASSERT_TRUE(
+        (*FileSystem::posix().open(path_, FileSystem::Mode::create))->write_at(0, data).ok());
+    auto again = FileSystem::posix().open(path_, FileSystem::Mode::create);
+    ASSERT_TRUE(again.ok());
+    std::vector<std::byte> back(data.size());
+    ASSERT_TRUE((*again)->read_at(0, back).ok());
+    EXPECT_EQ(back, data);
+}
+
+TEST_F(FileTest, syncs_the_directory_of_a_name_with_or_without_a_directory_or_behind_a_link) {
+    FileSystem& files = FileSystem::posix();
+    ASSERT_TRUE(files.open(path_, FileSystem::Mode::create).ok());
+    const std::filesystem::path before = std::filesystem::current_path();
+    const std::string link = path_ + ".link";
+    std::filesystem::create_symlink(path_, link);
+    std::filesystem::current_path(std::filesystem::path(path_).parent_path());
+    const std::string bare = std::filesystem::path(path_).filename();
+    for (const std::string& path : {path_, bare, link}) {
+        const Status status = files.sync_directory_of(path);
+        EXPECT_TRUE(status.ok()) << status.message();
+    }
+    std::filesystem::current_path(before);
+    std::filesystem::remove(link);
+    std::filesystem::remove(path_);
+    const Status gone = files.sync_directory_of(path_);
+    EXPECT_EQ(gone.code(), StatusCode::io);
+    EXPECT_NE(gone.message().find(path_), std::string::npos) << gone.message();
+}
+
 TEST_F(FileTest, names_the_path_it_cannot_create) {
     auto file = FileSystem::posix().open("/nonexistent_directory/x.h5", FileSystem::Mode::create);
     ASSERT_FALSE(file.ok());

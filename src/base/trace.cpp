@@ -34,6 +34,7 @@ Status write_chrome_trace(const std::string& path, int rank, double origin_s,
         json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();
     auto file = FileSystem::posix().open(path, FileSystem::Mode::create);
     if (!file.ok()) return file.status();
+    if (Status status = (*file)->truncate(0); !status.ok()) return status;
     return (*file)->write_at(0, std::as_bytes(std::span(text)));
 }
 

@@ -342,7 +342,8 @@ base::FileSystem& file_system_of(const CheckpointFileOptions& options) {
 
 Result<std::shared_ptr<CheckpointFile>> CheckpointFile::create(
     const std::string& path, const CheckpointFileOptions& options) {
-    auto file = store::SharedFile::create(file_system_of(options), path, store::make_run_id());
+    auto file = store::SharedFile::create(file_system_of(options), path, store::make_run_id(),
+                                          options.durable);
     if (!file.ok()) return file.status();
     return std::shared_ptr<CheckpointFile>(
         std::make_shared<Impl>(std::move(*file), options.durable));

@@ -1,48 +1,14 @@
 // Goal: of two processes that open one file of checkpoints at the same time one gets it, whatever
 // the instant; what the one writes before the other opens it is seen and kept by the other.
-#include <functional>
-
-#include "base/forwarding_file.hpp"
 #include "spill/spilled_run.hpp"
+#include "store/interleaved_file_system.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::spill {
 namespace {
 
+using store::InterleavedFileSystem;
 using store::TemporaryPath;
-
-/// The operating system's, where something else happens before the open or lock number `at`.
-class Interleaved final : public base::FileSystem {
-  public:
-    Interleaved(std::uint64_t at, std::function<void()> other)
-        : at_(at), other_(std::move(other)) {}
-    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
-        step();
-        auto inner = posix().open(path, mode);
-        if (!inner.ok()) return inner.status();
-        return std::unique_ptr<base::File>(std::make_unique<Steps>(*this, *std::move(inner)));
-    }
-    bool reached() const { return steps_ > at_; }
-
-  private:
-    class Steps final : public base::ForwardingFile {
-      public:
-        Steps(Interleaved& system, std::unique_ptr<base::File> inner)
-            : ForwardingFile(std::move(inner)), system_(system) {}
-        Status lock(bool exclusive) override {
-            system_.step();
-            return ForwardingFile::lock(exclusive);
-        }
-
-      private:
-        Interleaved& system_;
-    };
-    void step() {
-        if (steps_++ == at_) other_();
-    }
-    std::uint64_t at_, steps_ = 0;
-    std::function<void()> other_;
-};
 
 const CheckpointFileOptions k_fast = {false, nullptr};
 
@@ -64,7 +30,8 @@ TEST(TwoOpeners, one_of_them_gets_the_file) {
         const TemporaryPath path("openers");
         make_file(path.str());
         Result<std::shared_ptr<CheckpointFile>> second = Status();
-        Interleaved system(at, [&] { second = CheckpointFile::open(path.str(), k_fast); });
+        InterleavedFileSystem system(at,
+                                     [&] { second = CheckpointFile::open(path.str(), k_fast); });
         const auto first = CheckpointFile::open(path.str(), {false, &system});
         reached = system.reached();
         if (!reached) second = CheckpointFile::open(path.str(), k_fast);
@@ -81,7 +48,7 @@ TEST(TwoOpeners, what_one_has_written_before_the_other_gets_the_file_is_kept) {
         const TemporaryPath path("in_between");
         make_file(path.str());
         std::vector<std::uint64_t> ids = {7};
-        Interleaved system(at, [&] {
+        InterleavedFileSystem system(at, [&] {
             SpilledRun other(1, checkpoint::small_machine(128'000));
             if (!other.begin(CheckpointFile::open(path.str(), k_fast)).ok()) return;
             make_and_save(other, 8);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "store/hdf5_handle.hpp"
+#include "store/interleaved_file_system.hpp"
 #include "store/region_format.hpp"
 #include "store/store_fixture.hpp"
 #include "store/superblock.hpp"
@@ -117,6 +118,45 @@ TEST(Store, a_stock_writer_is_refused_while_a_run_lasts_and_a_reader_is_not) {
     }
     EXPECT_TRUE(Handle(H5Fopen(path.str().c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose).ok());
     expect_dump(path.str(), dump);
+}
+
+/// What lies in the file is of one run, whatever the instant at which another makes the same file.
+TEST(Store, of_two_runs_that_create_a_file_at_once_one_gets_it_and_the_other_does_it_no_harm) {
+    const SmallDump first_dump(0), second_dump(1);
+    std::uint64_t at = 0, first_won = 0;
+    for (bool reached = true; reached; ++at) {
+        for (const bool is_there : {false, true}) {
+            SCOPED_TRACE(fmt::format("step {}, {}", at, is_there ? "an old file" : "a new one"));
+            const TemporaryPath path("creators");
+            if (is_there) {
+                SmallRun old(base::FileSystem::posix(), path.str(), 1, make_run_id());
+                ASSERT_TRUE(old.dump_and_commit(SmallDump(2)).ok());
+            }
+            std::unique_ptr<SmallRun> second;
+            const RunId run = make_run_id();
+            const auto create_second = [&] {
+                second = std::make_unique<SmallRun>(base::FileSystem::posix(), path.str(), 1, run);
+                if (!second->opened().ok()) return;
+                ASSERT_TRUE(second->dump_and_commit(second_dump).ok());
+            };
+            InterleavedFileSystem files(at, create_second);
+            SmallRun first(files, path.str(), 1, test_run());
+            reached = files.reached();
+            if (!reached) create_second();
+            ASSERT_NE(first.opened().ok(), second->opened().ok());
+            first_won += first.opened().ok();
+            const Status& refused = (first.opened().ok() ? *second : first).opened();
+            EXPECT_EQ(refused.code(), StatusCode::io) << refused.message();
+            if (first.opened().ok()) {
+                ASSERT_TRUE(first.dump_and_commit(first_dump).ok());
+            }
+            EXPECT_EQ(*SharedFile::run_of(base::FileSystem::posix(), path.str()),
+                      first.opened().ok() ? test_run() : run);
+            expect_dump(path.str(), first.opened().ok() ? first_dump : second_dump);
+        }
+    }
+    EXPECT_GT(at, 6u);
+    EXPECT_GT(first_won, 6u);
 }
 
 // ------------------------------------------------------------------------- filters

@@ -114,6 +114,18 @@ TEST_F(Crash, between_any_two_operations_loses_no_dump) {
     RecordProperty("states", static_cast<int>(states_));
 }
 
+/// A new file is gone with its name, whatever of its bytes was synced.
+TEST_F(Crash, before_the_directory_was_synced_loses_no_dump) {
+    std::size_t nameless = 0;
+    for (std::size_t n = 0; n <= operations_.size(); ++n) {
+        if (has_name(operations_, n)) continue;
+        ++nameless;
+        ASSERT_EQ(up_to(written_at_, n), 0u) << "written to a file that has no name yet";
+    }
+    EXPECT_GT(nameless, 3u);
+    ASSERT_TRUE(has_name(operations_, operations_.size()));
+}
+
 TEST_F(Crash, inside_any_write_loses_no_dump) {
     std::mt19937 random(k_seed);
     RecordProperty("seed", k_seed);

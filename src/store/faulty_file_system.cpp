@@ -38,6 +38,10 @@ Result<std::unique_ptr<base::File>> FaultyFileSystem::open(const std::string& pa
     return std::unique_ptr<base::File>(std::make_unique<FaultyFile>(*this, std::move(*inner)));
 }
 
+Status FaultyFileSystem::sync_directory_of(const std::string&) {
+    return count() ? k_full : Status{};
+}
+
 bool FaultyFileSystem::count() {
     const std::uint64_t n = counter_++;
     return n == fail_at_ || (n > fail_at_ && after_ == After::fails_for_ever);

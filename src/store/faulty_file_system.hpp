@@ -15,6 +15,7 @@ class FaultyFileSystem final : public base::FileSystem {
     FaultyFileSystem(base::FileSystem& inner, std::uint64_t fail_at, After after)
         : inner_(inner), fail_at_(fail_at), after_(after) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Status sync_directory_of(const std::string& path) override;
     /// True if this operation fails.
     bool count();
     /// Did the fault happen?

@@ -47,8 +47,12 @@ void apply(std::vector<std::byte>& file, const Operation& operation, std::size_t
 Result<std::unique_ptr<base::File>> RecordingFileSystem::open(const std::string& path, Mode mode) {
     auto inner = inner_.open(path, mode);
     if (!inner.ok()) return inner.status();
-    if (mode == Mode::create) add({Operation::Kind::truncate, 0, {}});
     return std::unique_ptr<base::File>(std::make_unique<RecordingFile>(*this, std::move(*inner)));
+}
+
+Status RecordingFileSystem::sync_directory_of(const std::string&) {
+    add({Operation::Kind::sync_directory, 0, {}});
+    return {};
 }
 
 void RecordingFileSystem::add(Operation operation) {
@@ -68,6 +72,13 @@ std::vector<std::byte> state_after(std::span<const Operation> operations, std::s
         apply(file, operation, operation.bytes.size());
     if (torn_bytes > 0) apply(file, operations[count], torn_bytes);
     return file;
+}
+
+bool has_name(std::span<const Operation> operations, std::size_t count) {
+    const auto done = operations.first(count);
+    return std::any_of(done.begin(), done.end(), [](const Operation& operation) {
+        return operation.kind == Operation::Kind::sync_directory;
+    });
 }
 
 std::size_t unsynced(std::span<const Operation> operations, std::size_t count) {

@@ -9,7 +9,7 @@
 namespace caesura::store {
 
 struct Operation {
-    enum class Kind { write, truncate, sync };
+    enum class Kind { write, truncate, sync, sync_directory };
     Kind kind = Kind::sync;
     std::uint64_t offset = 0;  ///< of a write; new length of a truncate
     std::vector<std::byte> bytes;
@@ -20,6 +20,7 @@ class RecordingFileSystem final : public base::FileSystem {
   public:
     explicit RecordingFileSystem(base::FileSystem& inner) : inner_(inner) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Status sync_directory_of(const std::string& path) override;
     void add(Operation operation);
     std::size_t size() const;
     const std::vector<Operation>& operations() const { return operations_; }
@@ -39,6 +40,8 @@ std::vector<std::byte> state_after(std::span<const Operation> operations, std::s
 /// i counts from that sync.
 std::vector<std::byte> state_with_losses(std::span<const Operation> operations, std::size_t count,
                                          const std::vector<bool>& keep);
+/// Whether the file's name is on the disk by then: a new file without it is gone.
+bool has_name(std::span<const Operation> operations, std::size_t count);
 /// How many operations lie between the last sync among the first `count` and `count`.
 std::size_t unsynced(std::span<const Operation> operations, std::size_t count);
 

@@ -6,26 +6,44 @@
 namespace caesura::store {
 
 Result<SharedFile> SharedFile::create(base::FileSystem& file_system, const std::string& path,
-                                      const RunId& run) {
-    // Mode::create truncates before a lock can be asked for: ask on the old file first, so that a
-    // second run does not empty the file of a first one that still writes.
-    if (auto old = file_system.open(path, base::FileSystem::Mode::read_write); old.ok())
-        if (const Status status = (*old)->lock(true); !status.ok())
-            return status.with_context("cannot replace the file");
+                                      const RunId& run, bool durable) {
     auto file = file_system.open(path, base::FileSystem::Mode::create);
     if (!file.ok()) return file.status();
     SharedFile shared;
     shared.path_ = path;
     shared.run_ = run;
     shared.file_ = std::move(*file);
-    if (const Status status = shared.file_->lock(false); !status.ok()) return status;
+    // Alone with it before it is emptied: another run may still write it, or make it just now.
+    if (const Status status = shared.file_->lock(true); !status.ok())
+        return status.with_context("cannot replace the file");
+    if (Status status = shared.file_->truncate(0); !status.ok()) return status;
     const FileHeaderBytes header = encode_file_header(run);
     if (Status status = shared.file_->write_at(k_file_header_address, header); !status.ok())
         return status;
     if (Status status = shared.file_->truncate(k_first_region_address); !status.ok()) return status;
-    // Without its header nothing of the file can be recovered; one sync a run is cheap.
-    if (Status status = shared.file_->sync(); !status.ok()) return status;
+    // Without header or name nothing of the file can be recovered; two syncs a run are cheap.
+    if (durable) {
+        if (Status status = shared.file_->sync(); !status.ok()) return status;
+        if (Status status = file_system.sync_directory_of(path); !status.ok()) return status;
+    }
+    // Not every file system goes from one lock to the other in one step, and some know no locks:
+    // what another run made of the file meanwhile shows in its header.
+    if (const Status status = shared.file_->lock(false); !status.ok()) return status;
+    Status status = shared.check_run();
+    if (status.code() == StatusCode::corrupt)
+        return Status{StatusCode::io, path + ": another process has just created it, too"};
+    if (!status.ok()) return status;
     return shared;
+}
+
+Status SharedFile::check_run() const {
+    const auto found = read_file_header(*file_, path_);
+    if (!found.ok()) return found.status();
+    if (*found == run_) return {};
+    return {StatusCode::corrupt,
+            fmt::format("{}: belongs to another run; all ranks must open the file that this run "
+                        "created",
+                        path_)};
 }
 
 Result<SharedFile> SharedFile::open(base::FileSystem& file_system, const std::string& path,
@@ -37,13 +55,7 @@ Result<SharedFile> SharedFile::open(base::FileSystem& file_system, const std::st
     shared.run_ = run;
     shared.file_ = std::move(*file);
     if (const Status status = shared.file_->lock(false); !status.ok()) return status;
-    auto found = read_file_header(*shared.file_, path);
-    if (!found.ok()) return found.status();
-    if (*found != run)
-        return Status{StatusCode::corrupt,
-                      fmt::format("{}: belongs to another run; all ranks must open the file that "
-                                  "this run created",
-                                  path)};
+    if (Status status = shared.check_run(); !status.ok()) return status;
     return shared;
 }
 
