@@ -274,9 +274,14 @@ struct RecoverReport {
 /// Takes the exclusive lock: Errors: io if a writer still runs, corrupt (not a Caesura file).
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run = false);
+/// Whether a file with these attributes of its root group is wanted.
+using AcceptRoot = std::function<Status(const std::vector<Attribute>& root)>;
 /// The same, and the file is this process's to go on with: the lock that recovery held is kept, as
 /// the shared one of a SharedFile, so that of two processes that try this one is refused.
-Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path);
+/// @param accept  asked under the lock, before anything is changed, about what is committed, or
+///                where nothing is, about each dump that was begun. Errors: also its own.
+Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
+                                    const AcceptRoot& accept);
 
 // -------------------------------------------------------------------------------- reading
 
@@ -302,6 +307,8 @@ struct FileInfo {
 /// HDF5 1.10. Works for any HDF5 file with chunked float datasets; checksums only for ours (0
 /// elsewhere). Errors: io, corrupt.
 Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path);
+/// The same of a file that is open already, without asking for a lock.
+Result<FileInfo> read_info(base::File& file, const std::string& path);
 
 // The same on the operating system's files, for callers outside the library.
 Result<RecoverReport> recover(const std::string& path, bool dry_run = false);

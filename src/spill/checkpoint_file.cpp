@@ -35,15 +35,15 @@ std::optional<std::uint64_t> id_of(std::string_view path) {
     return id;
 }
 
-Status check_version(const store::FileInfo& info) {
-    for (const store::Attribute& attribute : info.root) {
+Status check_version(const std::string& path, const std::vector<store::Attribute>& root) {
+    for (const store::Attribute& attribute : root) {
         if (attribute.name != k_version_name) continue;
         const auto* number = std::get_if<std::uint64_t>(&attribute.value);
         if (number != nullptr && *number == k_version) return {};
     }
     return {StatusCode::unsupported,
             fmt::format("{}: no file of checkpoints (its root has no attribute {} of value {})",
-                        info.path, k_version_name, k_version)};
+                        path, k_version_name, k_version)};
 }
 
 class Impl final : public CheckpointFile {
@@ -103,7 +103,7 @@ class Impl final : public CheckpointFile {
 Status Impl::take_up(const store::FileInfo& info) {
     end_ = store::align_up(std::max(info.file_bytes, store::first_region_address()));
     if (info.datasets.empty()) return {};
-    if (Status status = check_version(info); !status.ok()) return status;
+    if (Status status = check_version(info.path, info.root); !status.ok()) return status;
     std::vector<std::pair<std::uint64_t, Kept>> found;  // by address: as they were made
     for (const store::DatasetInfo& dataset : info.datasets) {
         const auto id = id_of(dataset.spec.path);
@@ -357,12 +357,9 @@ std::shared_ptr<CheckpointStore> CheckpointFile::create_at_begin(
 Result<std::shared_ptr<CheckpointFile>> CheckpointFile::open(const std::string& path,
                                                              const CheckpointFileOptions& options) {
     base::FileSystem& file_system = file_system_of(options);
-    // Recovering another run's file would drop what that one could still have finished. What cannot
-    // be read like this, recover() has an error for.
-    if (const auto found = store::read_info(file_system, path);
-        found.ok() && !found->datasets.empty())
-        if (Status status = check_version(*found); !status.ok()) return status;
-    auto file = store::recover_and_open(file_system, path);
+    // Recovering another run's file would drop what that one could still have finished.
+    auto file = store::recover_and_open(
+        file_system, path, [&](const auto& root) { return check_version(path, root); });
     if (!file.ok()) return file.status();
     // Read while the file is ours: what another process did before that is seen.
     const auto info = store::read_info(file_system, path);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/whole_file.hpp"
 #include "device/parcel.hpp"
 #include "spill/spilled_run.hpp"
 #include "store/faulty_file_system.hpp"
@@ -346,6 +347,14 @@ TEST(CheckpointFile, a_file_of_other_things_is_refused_and_left_as_it_was) {
     }
     said(CheckpointFile::open(path.str()).status(), StatusCode::unsupported, "no file of checkpo");
     EXPECT_TRUE(store::read_info(path.str())->needs_recover) << "it was recovered";
+    {
+        const store::SmallDump written(0);
+        store::SmallRun killed(base::FileSystem::posix(), path.str(), 1, store::make_run_id());
+        ASSERT_TRUE(killed.write_regions(written).ok());
+    }
+    const std::vector<std::byte> nothing_committed = base::get_file(path.str());
+    said(CheckpointFile::open(path.str()).status(), StatusCode::unsupported, "no file of checkpo");
+    EXPECT_EQ(base::get_file(path.str()), nothing_committed);
     {
         SpilledRun run(5, machine());
         ASSERT_TRUE(run.begin(CheckpointFile::create(path.str(), not_durable())).ok());

@@ -1,5 +1,6 @@
 // Goal: of two processes that open one file of checkpoints at the same time one gets it, whatever
 // the instant; what the one writes before the other opens it is seen and kept by the other.
+#include "base/whole_file.hpp"
 #include "spill/spilled_run.hpp"
 #include "store/interleaved_file_system.hpp"
 #include "store/store_fixture.hpp"
@@ -65,6 +66,35 @@ TEST(TwoOpeners, what_one_has_written_before_the_other_gets_the_file_is_kept) {
         EXPECT_EQ(run->ids(), ids);
         for (const std::uint64_t id : ids) EXPECT_EQ(run.wrong(id), "");
     }
+}
+
+TEST(TwoOpeners, a_file_of_other_things_that_comes_in_between_is_left_as_it_was) {
+    bool reached = true;
+    std::uint64_t replaced = 0;
+    for (std::uint64_t at = 0; reached; ++at) {
+        SCOPED_TRACE(at);
+        const TemporaryPath path("other_in_between");
+        make_file(path.str());
+        std::vector<std::byte> other;
+        InterleavedFileSystem system(at, [&] {
+            const store::SmallDump committed(0), written(1);
+            store::SmallRun killed(base::FileSystem::posix(), path.str(), 1, store::make_run_id());
+            if (!killed.opened().ok()) return;
+            ASSERT_TRUE(killed.dump_and_commit(committed).ok());
+            ASSERT_TRUE(killed.write_regions(written).ok());
+            other = base::get_file(path.str());
+        });
+        const auto file = CheckpointFile::open(path.str(), {false, &system});
+        reached = system.reached();
+        if (other.empty()) {
+            EXPECT_TRUE(file.ok()) << file.status().message();
+            continue;
+        }
+        ++replaced;
+        EXPECT_EQ(file.status().code(), StatusCode::unsupported) << file.status().message();
+        EXPECT_EQ(base::get_file(path.str()), other);
+    }
+    EXPECT_GT(replaced, 1u);
 }
 
 }  // namespace

@@ -124,15 +124,19 @@ void fill_sizes(FileInfo& info, const OwnRecords& own, std::uint64_t other_bytes
 
 }  // namespace
 
-Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path) try {
+Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path) {
     auto file = file_system.open(path, base::FileSystem::Mode::read);
     if (!file.ok()) return file.status();
     if (const Status status = (*file)->lock(false); !status.ok()) return status;
-    auto bytes = (*file)->size();
+    return read_info(**file, path);
+}
+
+Result<FileInfo> read_info(base::File& file, const std::string& path) try {
+    auto bytes = file.size();
     if (!bytes.ok()) return bytes.status();
 
     PlacingState state;
-    state.file = file->get();
+    state.file = &file;
     state.file_bytes = *bytes;
     auto own = read_own(state, path);
     if (!own.ok()) return own.status();

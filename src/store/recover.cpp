@@ -250,9 +250,27 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     return report;
 }
 
+/// Is the file one that is wanted? What cannot be read, recovery has an error for.
+Status ask(base::File& file, const std::string& path, const Result<RunId>& run,
+           const AcceptRoot& accept) {
+    const auto info = read_info(file, path);
+    if (info.ok() && !info->datasets.empty()) return accept(info->root);
+    const auto bytes = file.size();
+    if (!bytes.ok() || !run.ok()) return {};
+    const auto regions = scan_regions(file, *run, *bytes);
+    if (!regions.ok()) return {};
+    for (const FoundRegion& region : *regions) {
+        if (region.manifest.empty()) continue;
+        const auto manifest = decode_manifest(region.manifest);
+        if (!manifest.ok()) continue;
+        if (Status status = accept(manifest->root); !status.ok()) return status;
+    }
+    return {};
+}
+
 /// With the exclusive lock. @return the file, and what was done.
 Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path,
-                                bool dry_run, RecoverReport& report) try {
+                                bool dry_run, const AcceptRoot& accept, RecoverReport& report) try {
     using Mode = base::FileSystem::Mode;
     auto opened = file_system.open(path, dry_run ? Mode::read : Mode::read_write);
     if (!opened.ok()) return opened.status();
@@ -260,6 +278,8 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
     if (const Status status = file->lock(true); !status.ok())
         return status.with_context("cannot recover while a writer or reader has the file open");
     auto run = read_file_header(*file, path);
+    if (accept)
+        if (Status status = ask(*file, path, run, accept); !status.ok()) return status;
     if (!run.ok()) return run.status();
     auto recovered = recover_locked(file, path, *run, dry_run);
     if (!recovered.ok()) return recovered.status();
@@ -276,14 +296,15 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run) {
     RecoverReport report;
-    const auto file = recover_file(file_system, path, dry_run, report);
+    const auto file = recover_file(file_system, path, dry_run, {}, report);
     if (!file.ok()) return file.status();
     return report;
 }
 
-Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path) {
+Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
+                                    const AcceptRoot& accept) {
     RecoverReport report;
-    auto file = recover_file(file_system, path, false, report);
+    auto file = recover_file(file_system, path, false, accept, report);
     // Down to the shared lock on the same file: nobody can get the exclusive one between them.
     if (file.ok())
         if (Status status = file->file().lock(false); !status.ok()) return status;
