@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "device/cuda/pack_kernels.hpp"
 
 namespace caesura::device::cuda {
@@ -246,13 +248,21 @@ __global__ void __launch_bounds__(k_threads) unpack_chunks(UnpackJob job) {
     if (!ok && threadIdx.x == 0) *static_cast<volatile std::uint32_t*>(job.damaged) = 1;
 }
 
-/// Until the GPU's clock of nanoseconds says so.
+__device__ std::uint64_t clock_ns() {
+#ifdef __CUDA_ARCH__
+    std::uint64_t now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+#else  // compiled for the host by the tests (on_host/kernels.hpp)
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
+                                      std::chrono::nanoseconds(1));
+#endif
+}
+
 __global__ void stay_busy(std::uint64_t nanoseconds) {
-    std::uint64_t begin = 0, now = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    do {
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    } while (now - begin < nanoseconds);
+    const std::uint64_t begin = clock_ns();
+    while (clock_ns() - begin < nanoseconds) {
+    }
 }
 
 /// Says what became of this launch. cudaGetLastError() would say what the application has not asked
@@ -261,8 +271,7 @@ template <class Argument>
 cudaError_t launch(void (*kernel)(Argument), unsigned blocks, unsigned threads, Argument argument,
                    cudaStream_t stream) {
     void* arguments[] = {&argument};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads),
-                            arguments, 0, stream);
+    return cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, 0, stream);
 }
 
 template <class T>
