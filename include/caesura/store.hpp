@@ -167,7 +167,10 @@ class RegionWriter {
     bool has_slots() const { return !slots_.empty(); }
     /// Write blocks, those that lie back to back as one large write. All must fit. Appends their
     /// records to `records`.
-    Status write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records);
+    /// @param early  the disk begins at once with what will be synced soon
+    /// (base::File::write_early)
+    Status write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records,
+                 bool early = false);
     /// What place() has settled: the block's record, and what goes before it and behind it.
     struct Placed {
         ChunkRecord record;

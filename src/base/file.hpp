@@ -17,6 +17,12 @@ class File {
     /// Several buffers, one after the other, as one write.
     virtual Status write_at(std::uint64_t offset,
                             std::span<const std::span<const std::byte>> buffers) = 0;
+    /// The same, and the disk begins with it now and not when sync() asks for it: for much that is
+    /// written at once and synced soon. Where that cannot be, it is write_at.
+    virtual Status write_early(std::uint64_t offset,
+                               std::span<const std::span<const std::byte>> buffers) {
+        return write_at(offset, buffers);
+    }
     /// Errors: insufficient_data if the file ends before offset + bytes.size().
     virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
     /// fdatasync, and the file's size with it.

@@ -118,8 +118,7 @@ Result<std::byte*> Executor::take(std::uint64_t bytes) {
     return pool_.take(bytes);
 }
 
-// ------------------------------------------------------------------------------- what becomes of
-// it
+// ------------------------------------------------------------------------------ what becomes of it
 
 Status Executor::send_held_raw() {
     for (const Held& held : held_)

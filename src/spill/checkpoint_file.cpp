@@ -21,6 +21,7 @@ constexpr std::string_view k_group = "/checkpoints/";
 // Root attributes that say what this file is.
 constexpr const char* k_version_name = "caesura_checkpoints";
 constexpr std::uint64_t k_version = 1;
+constexpr std::uint64_t k_part_bytes = 8u << 20;            // of a batch: written at once
 constexpr std::uint64_t k_chunk_limit_bytes = 0xffffffffu;  // of HDF5
 
 std::string path_of(std::uint64_t id) { return fmt::format("{}{}", k_group, id); }
@@ -219,7 +220,15 @@ Result<CheckpointStore::Work> Impl::place(std::span<const Parcel> parcels) {
 Status Impl::write(const std::shared_ptr<Batch>& batch) {
     store::RegionWriter region(file_, batch->place, store::encode_manifest(batch->manifest));
     std::vector<ChunkRecord> records;
-    Status status = region.write(batch->blocks, records);
+    Status status;
+    // The disk has the first blocks while the next are summed and copied.
+    for (std::span<const store::BlockView> left = batch->blocks; status.ok() && !left.empty();) {
+        std::size_t count = 0;
+        for (std::uint64_t bytes = 0; count < left.size() && bytes < k_part_bytes; ++count)
+            bytes += left[count].bytes.size();
+        status = region.write(left.first(count), records, durable_);
+        left = left.subspan(count);
+    }
     if (status.ok() && durable_) status = file_.file().sync();
     if (!status.ok())
         return status.with_context(fmt::format("{}: checkpoints {} to {} are not written",

@@ -57,7 +57,7 @@ std::vector<std::byte> encode_slots(std::span<const std::uint64_t> offsets) {
 /// Writes pieces one after the other, as few gathered writes as the gaps between them allow.
 class GatheredWrite {
   public:
-    explicit GatheredWrite(base::File& file) : file_(file) {}
+    GatheredWrite(base::File& file, bool early) : file_(file), early_(early) {}
 
     Status add(std::uint64_t address, std::span<const std::byte> bytes) {
         if (address != end_)
@@ -69,13 +69,15 @@ class GatheredWrite {
     }
     Status flush() {
         if (parts_.empty()) return {};
-        const Status status = file_.write_at(begin_, parts_);
+        const Status status =
+            early_ ? file_.write_early(begin_, parts_) : file_.write_at(begin_, parts_);
         parts_.clear();
         return status;
     }
 
   private:
     base::File& file_;
+    bool early_;
     std::uint64_t begin_ = 0, end_ = 0;
     std::vector<std::span<const std::byte>> parts_;
 };
@@ -146,7 +148,8 @@ Result<RegionWriter::Placed> RegionWriter::place(const BlockView& block) {
     return placed;
 }
 
-Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records) {
+Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records,
+                           bool early) {
     const std::uint64_t opening = opening_bytes();
     if (const Status status = check_place(place_, opening); !status.ok()) return status;
     std::uint64_t used = next_free();
@@ -165,7 +168,7 @@ Status RegionWriter::write(std::span<const BlockView> blocks, std::vector<ChunkR
         used = behind(block, at);
     }
 
-    GatheredWrite out(file_->file());
+    GatheredWrite out(file_->file(), early);
     Status status;
     const auto put = [&](std::uint64_t address, std::span<const std::byte> bytes) {
         if (status.ok() && !bytes.empty()) status = out.add(address, bytes);
