@@ -396,12 +396,14 @@ cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* memory) {
     return call(
-        [&](Lock&) -> cudaError_t {
+        [&](Lock& lock) -> cudaError_t {
             const auto found = state().pinned.find(static_cast<std::byte*>(memory));
             if (found == state().pinned.end()) {
                 fault("pinned memory is freed that was not allocated");
                 return cudaErrorInvalidValue;
             }
+            if (state().lost != cudaSuccess)  // nobody could wait for what goes on still
+                state().changed.wait(lock, [&] { return found->second.users == 0; });
             if (found->second.users > 0) {
                 fault("pinned memory is freed while a copy needs it");
                 return cudaSuccess;  // and stays, so that the fault is told by a test and no crash
