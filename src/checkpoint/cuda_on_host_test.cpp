@@ -255,6 +255,20 @@ TEST_P(CudaStoodInForByTheHost, a_call_that_fails_is_told_and_leaves_nothing_beh
     }
 }
 
+TEST_P(CudaStoodInForByTheHost, where_the_gpu_cannot_be_made_current_no_other_does_the_work) {
+    begin(k_seed);
+    std::byte* const from = *device_->allocate(1000);
+    std::byte* const to = *device_->allocate(1000);
+    for (const std::uint64_t nth : {1, 2}) {
+        on_host::fail_call(nth, cudaErrorMemoryAllocation);
+        EXPECT_FALSE(device_->copy(to, from, 1000).ok()) << "call " << nth;
+    }
+    EXPECT_TRUE(device_->copy(to, from, 1000).ok());
+    for (std::byte* const memory : {from, to}) EXPECT_TRUE(device_->release(memory).ok());
+    EXPECT_EQ(current_device(), 0);
+    end();
+}
+
 TEST_P(CudaStoodInForByTheHost, an_error_in_a_stream_is_told_and_nothing_waits_for_ever) {
     begin(k_seed);
     const std::uint64_t before = on_host::operations();

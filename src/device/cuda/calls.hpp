@@ -12,21 +12,25 @@ namespace caesura::device::cuda {
 /// `what` was to be done. Errors: no_space (memory), unsupported (no driver, no GPU), io.
 Status status_of(cudaError_t code, std::string_view what);
 
-/// The current device of the calling thread is this one while it lives.
+/// The current device of the calling thread is this one while it lives, if status() is ok. Else
+/// work for stream 0 would go to another GPU.
 class OnDevice {
   public:
     explicit OnDevice(int ordinal) {
-        if (cudaGetDevice(&before_) != cudaSuccess) before_ = ordinal;
-        differs_ = before_ != ordinal;
-        if (differs_) (void)cudaSetDevice(ordinal);
+        status_ = status_of(cudaGetDevice(&before_), "the current device");
+        if (!status_.ok() || before_ == ordinal) return;
+        status_ = status_of(cudaSetDevice(ordinal), "making a device current");
+        differs_ = status_.ok();
     }
     ~OnDevice() {
         if (differs_) (void)cudaSetDevice(before_);
     }
     OnDevice(const OnDevice&) = delete;
     OnDevice& operator=(const OnDevice&) = delete;
+    const Status& status() const { return status_; }
 
   private:
+    Status status_;
     int before_ = 0;
     bool differs_ = false;
 };

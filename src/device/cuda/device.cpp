@@ -93,6 +93,7 @@ Status CudaDevice::begin_pool() {
 
 Status CudaDevice::begin() {
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     if (Status status = begin_pool(); !status.ok()) return status;
     Result<std::unique_ptr<cuda::Packer>> packer = cuda::Packer::create(options_.coder, stream_);
     if (!packer.ok()) return packer.status();
@@ -126,6 +127,7 @@ double CudaDevice::now_s() const {
 
 Status CudaDevice::wait_for_work() {
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     return status_of(cudaStreamSynchronize(stream_), "the work in the stream");
 }
 
@@ -139,6 +141,7 @@ bool CudaDevice::is_inside(const std::byte* memory, std::uint64_t bytes) const {
 
 Result<std::byte*> CudaDevice::allocate(std::uint64_t bytes) {
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     // At least one byte, so that pieces have addresses of their own.
     const std::uint64_t size = bytes > 0 ? bytes : 1;
     void* memory = nullptr;
@@ -163,6 +166,7 @@ Status CudaDevice::release(std::byte* memory) {
                 fmt::format("{} bytes are given back while a transfer needs them", found->second));
     }
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     if (Status status = status_of(cudaFreeAsync(memory, stream_), "giving back memory");
         !status.ok())
         return status;
@@ -175,6 +179,7 @@ Status CudaDevice::copy(std::byte* to, const std::byte* from, std::uint64_t byte
     if (!is_inside(to, bytes) && !is_inside(from, bytes))
         return bad(fmt::format("a copy of {} bytes out of bounds", bytes));
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "a copy");
 }
 
@@ -184,6 +189,7 @@ Result<std::uint64_t> CudaDevice::compress(std::span<const std::span<const std::
                                            const Content& content, std::span<std::byte> parcel) {
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     return packer_->compress(pieces, content, parcel);
 }
 
@@ -191,6 +197,7 @@ Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t i
                               std::span<std::byte> piece) {
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     return packer_->decompress(parcel, index, piece);
 }
 
@@ -199,6 +206,7 @@ Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t i
 Result<Transfer> CudaDevice::to_host(std::span<std::byte> host, const std::byte* from) {
     if (!is_inside(from, host.size())) return bad("a transfer from outside the device");
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     const auto number =
         links_[0]->give(stream_, const_cast<std::byte*>(from), host.data(), host.size());
     if (!number.ok()) return number.status();
@@ -208,6 +216,7 @@ Result<Transfer> CudaDevice::to_host(std::span<std::byte> host, const std::byte*
 Result<Transfer> CudaDevice::to_device(std::byte* to, std::span<const std::byte> host) {
     if (!is_inside(to, host.size())) return bad("a transfer to outside the device");
     const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
     const auto number =
         links_[1]->give(stream_, to, const_cast<std::byte*>(host.data()), host.size());
     if (!number.ok()) return number.status();
