@@ -12,11 +12,12 @@ from xml.sax.saxutils import escape, quoteattr
 STYLE = """
 svg { --page:#ffffff; --ink:#1c2430; --soft:#5b6675; --rule:#c9d0d9; --grid:#e9edf2;
   --ours:#1f66c1; --sz:#c26a08; --other:#6b7480; --exact:#8656c9; --bad:#c8323c; --alt:#1d8f6d;
+  --more:#a8327d;
   font: 12px system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, "DejaVu Sans",
   sans-serif; background: var(--page); }
 @media (prefers-color-scheme: dark) { svg { --page:#12161c; --ink:#e4e9f0; --soft:#98a3b3;
   --rule:#3a4452; --grid:#222a34; --ours:#6aa8f5; --sz:#f0a045; --other:#9aa5b4; --exact:#b398ee;
-  --bad:#f4747c; --alt:#49c79d; } }
+  --bad:#f4747c; --alt:#49c79d; --more:#ec8fc8; } }
 text { fill: var(--ink); } .soft { fill: var(--soft); }
 .heading { font-size: 17px; font-weight: 600; }
 .panel { font-size: 13px; font-weight: 600; } .tick { font-size: 11px; fill: var(--soft); }
@@ -24,6 +25,7 @@ text { fill: var(--ink); } .soft { fill: var(--soft); }
 .grid { stroke: var(--grid); }
 .ours { --c: var(--ours); } .sz { --c: var(--sz); } .other { --c: var(--other); }
 .exact { --c: var(--exact); } .alt { --c: var(--alt); } .bad { --c: var(--bad); }
+.more { --c: var(--more); }
 .mark { fill: var(--c); stroke: var(--page); stroke-width: 1; }
 .spread { stroke: var(--c); stroke-opacity: .45; stroke-width: 1.5; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; }

@@ -17,7 +17,8 @@ WIDTH = 1000.0
 EMULATED = "In the model of docs/together.md with an A100's numbers; not measured on a GPU"
 WAYS = {
     "planned": ("this run known", "exact", "triangle"),
-    "ensemble": ("first run compressed, others know it", "ours", "disc"),
+    "ensemble": ("profile of the first run known", "ours", "disc"),
+    "counted": ("number of checkpoints known", "more", "diamond"),
     "unknown": ("nothing known", "alt", "square"),
     "each": ("each compressed", "sz", "diamond"),
     "raw": ("all raw", "other", "square"),
@@ -111,7 +112,7 @@ def _ratios(rows: dict, paper: dict, left: float, right: float, top: float,
     values = [*found["raw"], *found["each"], *paper["raw"], *paper["each"]]
     y = Axis(min(0.8, 0.9 * min(values)), 1.2 * max(values), bottom, top)
     xs = _places(len(rows), left, right)
-    parts = [words(left, top - 12, "times as fast, first run compressed", "panel")]
+    parts = [words(left, top - 12, "times as fast, first run known", "panel")]
     parts += _scale(y, left, right, "")
     for x, label in zip(xs, rows, strict=True):
         parts.append(words(x, bottom + 18, label.split()[0], "tick", "middle"))

@@ -82,11 +82,12 @@ typedef struct caesura_checkpointer_options {
     int write_all;         /* 1: written as soon as they have arrived */
     int durable;           /* 1: wait for the disk; 0: safe against the end of the process only */
     double commit_every_s; /* 1 */
+    uint64_t checkpoints;  /* how many are going to be made; 0: nobody knows. It may be wrong. */
 } caesura_checkpointer_options;
 #define CAESURA_CHECKPOINTER_OPTIONS_DEFAULT                                                \
     {                                                                                       \
         sizeof(caesura_checkpointer_options), 0, 0, 0.0, NULL, 0, NULL, CAESURA_FLOAT32, 0, \
-            {0, 0, 0, 0}, CAESURA_LOSSLESS, 0.0, NULL, 0, 0, 1, 1.0                         \
+            {0, 0, 0, 0}, CAESURA_LOSSLESS, 0.0, NULL, 0, 0, 1, 1.0, 0                      \
     }
 
 /* device must outlive the checkpointer. A file at options->path is emptied, unless the options are

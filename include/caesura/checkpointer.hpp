@@ -47,6 +47,9 @@ struct CheckpointerReport {
 struct CheckpointerOptions {
     /// What a checkpoint is. Without a shape it is bytes, of values as large as dtype's, lossless.
     device::Content content;
+    /// How many are going to be made; 0: nobody knows. It may be wrong: only plans become better or
+    /// worse by it. Of another run in `expected` as many as it made are expected at least.
+    std::uint64_t checkpoints = 0;
     /// Where those go for which the host has no room: a CheckpointFile. Null: all stay in memory.
     /// What is in it already can be restored, too.
     std::shared_ptr<CheckpointStore> store;

@@ -7,8 +7,9 @@
 // Given another member of the ensemble, it expects this run to be like that one, scaled by how it
 // has differed so far: it plans all that remains by together(), and again when reality departs.
 // Given nothing, or beyond that member's end, it expects the next checkpoints to be like the last
-// ones and looks one step ahead: raw now, compress now, or hold some more and compress then; the
-// step that costs least by what a second of the application and one of the link are worth.
+// ones. If it knows how many there will be, it plans all that remain. Else it looks one step ahead:
+// raw now, compress now, or hold some more and compress then; the step that costs least by what a
+// second of the application and one of the link are worth.
 //
 // No guarantee: whoever holds a checkpoint bets on the ones to come. What it comes to is measured
 // in docs/together.md.
@@ -28,26 +29,25 @@ struct HorizonNow {
     double now_s = 0.0;
     double interval_s = 0.0;               ///< the application's own time before it
     std::uint64_t held_bytes = 0;          ///< without this one
-    std::span<const QueuedBuffer> queued;  ///< ascending end_s; what has been carried may stand in
-                                           ///< it
+    std::span<const QueuedBuffer> queued;  ///< ascending end_s; also, maybe, what has been carried
 };
 
 class HorizonPlanner {
   public:
-    /// @param expected  the machine, and intervals and sizes of another member of the ensemble;
-    /// both
-    ///                  may be empty, of the same length. A run may be longer than they are.
+    /// @param expected     the machine, and intervals and sizes of another member of the ensemble;
+    ///                     both may be empty, of the same length. A run may be longer than they
+    ///                     are.
+    /// @param checkpoints  as many are going to be made; 0: nobody knows. It may be wrong.
     /// @return  Errors: as together().
-    static Result<HorizonPlanner> create(CheckpointProfile expected);
+    static Result<HorizonPlanner> create(CheckpointProfile expected, std::size_t checkpoints = 0);
 
     /// What to do with the checkpoint that has just been made: U, C, A or X.
     ///
     /// @return  Errors: invalid_argument (times that are negative or not finite, more held than
-    /// fits
-    ///          the cache together with this one), naming the value; the checkpoint then counts as
-    ///          not made.
-    /// Cost: microseconds; with a member of the ensemble one plan of all that remains now and then
-    /// (docs/together.md).
+    ///          fits the cache together with this one), naming the value; the checkpoint then
+    ///          counts as not made.
+    /// Cost: microseconds; with a member of the ensemble, or a known number of checkpoints, one
+    /// plan of all that remain now and then (docs/together.md).
     /// Source: S2 §III-A, the oracles; planning without them is ours.
     /// Calls: not thread-safe; one thread at a time.
     Result<char> next(const HorizonNow& now);
@@ -65,8 +65,13 @@ class HorizonPlanner {
     struct Expected {
         double application_s = 0.0, link_s = 0.0;
     };
-    explicit HorizonPlanner(CheckpointProfile expected) : expected_(std::move(expected)) {}
-    bool has_run() const { return made_ < expected_.intervals_s.size(); }
+    HorizonPlanner(CheckpointProfile expected, std::size_t checkpoints)
+        : expected_(std::move(expected)),
+          end_(std::max(checkpoints, expected_.intervals_s.size())) {}
+    bool has_profile() const { return !expected_.intervals_s.empty(); }
+    std::size_t planned_end() const;
+    bool sizes_are_off() const;
+    CheckpointProfile careful(CheckpointProfile profile) const;
     bool has_room(double held_bytes) const;
     double expected_interval_s(std::size_t checkpoint) const;
     double expected_bytes(std::size_t checkpoint) const;
@@ -81,6 +86,7 @@ class HorizonPlanner {
     void foresee(const CheckpointProfile& profile, const TogetherStart& start);
 
     CheckpointProfile expected_;
+    std::size_t end_;        ///< so many checkpoints are expected; 0: unknown
     std::size_t made_ = 0;   ///< checkpoints that next() has answered
     std::size_t since_ = 0;  ///< sent raw since the last compression
     std::uint64_t plans_ = 0;
@@ -94,7 +100,8 @@ class HorizonPlanner {
     std::string word_;
     std::vector<Expected> foreseen_;  ///< [word_.size()]
     std::size_t followed_ = 0;        ///< letters used up
-    double begin_s_ = 0.0, length_s_ = 0.0, planned_scale_ = 1.0;
+    double begin_s_ = 0.0, length_s_ = 0.0;
+    double planned_scale_ = 1.0, planned_share_ = 0.5;
     // Without a plan: when what is held began to be held, and for how long the link was busy then.
     double holds_since_s_ = 0.0, busy_then_s_ = 0.0;
 };

@@ -170,6 +170,7 @@ class Survey {
              static_cast<std::uint64_t>(grid_.ny + 2 * k_reach),
              static_cast<std::uint64_t>(grid_.nx + 2 * k_reach)},
             options_.bound > 0.0 ? caesura::absolute(options_.bound) : caesura::lossless()};
+        kept.checkpoints = static_cast<std::uint64_t>(checkpoints(shot.steps, options_.every));
         const auto checkpointer = value_of(caesura::Checkpointer::create(device_, expected_, kept));
         ShotReport report;
         const double begin_s = device_.now_s();

@@ -68,7 +68,7 @@ class PyCheckpointer {
                    const std::string& dtype, const std::vector<std::uint64_t>& shape,
                    const Bound& bound, const std::optional<std::string>& path, bool reopens,
                    std::optional<std::uint64_t> host_bytes, bool write_all, bool durable,
-                   double commit_every_s)
+                   double commit_every_s, std::uint64_t checkpoints)
         : device_(std::move(device)) {
         CheckpointerOptions options;
         options.content.dtype = by_name("dtype", dtype, k_dtypes);
@@ -77,6 +77,7 @@ class PyCheckpointer {
         if (host_bytes) options.host_bytes = *host_bytes;
         options.write_all = write_all;
         options.commit_every_s = commit_every_s;
+        options.checkpoints = checkpoints;
         Result<std::unique_ptr<Checkpointer>> made = Status();
         {
             const nb::gil_scoped_release release;
@@ -177,11 +178,11 @@ void bind_checkpointer(nb::module_& module) {
         .def(nb::init<std::shared_ptr<PyDevice>, const plan::CheckpointProfile&, const std::string&,
                       const std::vector<std::uint64_t>&, const Bound&,
                       const std::optional<std::string>&, bool, std::optional<std::uint64_t>, bool,
-                      bool, double>(),
+                      bool, double, std::uint64_t>(),
              nb::arg("device"), nb::arg("expected"), nb::arg("dtype"), nb::arg("shape"),
              nb::arg("bound"), nb::arg("path").none(), nb::arg("reopens"),
              nb::arg("host_bytes").none(), nb::arg("write_all"), nb::arg("durable"),
-             nb::arg("commit_every_s"))
+             nb::arg("commit_every_s"), nb::arg("checkpoints"))
         .def("checkpoint", &PyCheckpointer::checkpoint, nb::arg("id"), nb::arg("data"))
         .def("restore", &PyCheckpointer::restore, nb::arg("id"), nb::arg("data"))
         .def("flush", &PyCheckpointer::flush)

@@ -69,11 +69,13 @@ void bind_together(nb::module_& module) {
         nb::arg("profile"), nb::arg("word"));
     module.def(
         "play_planner",
-        [](const plan::CheckpointProfile& profile, const plan::CheckpointProfile& expected) {
-            plan::HorizonPlanner planner = value_or_raise(plan::HorizonPlanner::create(expected));
+        [](const plan::CheckpointProfile& profile, const plan::CheckpointProfile& expected,
+           std::size_t checkpoints) {
+            plan::HorizonPlanner planner =
+                value_or_raise(plan::HorizonPlanner::create(expected, checkpoints));
             return std::pair{plan_of(plan::play_planner(profile, planner)), planner.plans()};
         },
-        nb::arg("profile"), nb::arg("expected"));
+        nb::arg("profile"), nb::arg("expected"), nb::arg("checkpoints"));
     module.def("checkpoint_profile_json",
                [](const plan::CheckpointProfile& profile) { return plan::to_json(profile); });
     module.def("send_all_raw", [](const plan::CheckpointProfile& profile) {

@@ -113,6 +113,7 @@ class Checkpointer:
         link_bytes_per_s: float = 0.0,
         compress_curve: Sequence[tuple[float, float]] = (),
         profile: together.Profile | None = None,
+        checkpoints: int = 0,
         bound: Any = _LOSSLESS,
         path: str | os.PathLike[str] | None = None,
         mode: str = "w",
@@ -125,6 +126,7 @@ class Checkpointer:
 
         cache_bytes: what Caesura may have of the device's memory. link_bytes_per_s,
         compress_curve: of the machine. profile: another run's recorded(), in place of these three.
+        checkpoints: how many are going to be made; 0: nobody knows. It may be wrong.
         bound: a number, lossless() or absolute(); float32 and float64 only.
         path: the HDF5 file for what the host has no room for. mode: "w" empties it, once the other
         arguments are accepted; "r+" goes on with the file of an earlier process, killed or not.
@@ -151,7 +153,7 @@ class Checkpointer:
         self._core = _core.Checkpointer(
             device._core, profile._profile, kind, axes, tuple(as_bound(bound)),
             None if path is None else os.fspath(path), mode == "r+", host_bytes, write_all,
-            durable, commit_every_s,
+            durable, commit_every_s, checkpoints,
         )  # fmt: skip
 
     def _content(self) -> tuple[str, list[int]]:

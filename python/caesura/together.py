@@ -72,10 +72,11 @@ class Profile:
         """The same machine and size of a checkpoint, nothing known of intervals and results."""
         return Profile(self._checkpoint_bytes, [], [], *self._machine)
 
-    def play_planner(self, expected: Profile) -> tuple[Plan, int]:
-        """What planning while checkpoints come makes of this run, and how often it planned a whole
-        run. `expected`: another member of the ensemble, or machine() if nothing is known."""
-        made, plans = _core.play_planner(self._profile, expected._profile)
+    def play_planner(self, expected: Profile, checkpoints: int = 0) -> tuple[Plan, int]:
+        """What planning while checkpoints come makes of this run, and how often it planned all that
+        remained. `expected`: another member of the ensemble, or machine() if nothing is known;
+        `checkpoints`: how many it is told that there will be, 0 if nobody knows."""
+        made, plans = _core.play_planner(self._profile, expected._profile, checkpoints)
         return Plan(*made), plans
 
     def plan(self, states: int = 0, goal: str = "host") -> Plan:

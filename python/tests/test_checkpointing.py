@@ -98,6 +98,19 @@ def test_one_run_is_the_profile_of_the_next():
     assert gpus[1].now_s <= gpus[0].now_s
 
 
+def test_told_how_many_there_will_be_the_run_is_shorter():
+    gpus = [device(), device()]
+    for gpu, checkpoints in zip(gpus, (0, 66), strict=True):
+        with caesura.Checkpointer(
+            gpu, SHAPE, bound=1e-2, checkpoints=checkpoints, **MACHINE
+        ) as checkpointer:
+            for n in range(66):
+                gpu.work(20e-6)
+                checkpointer.checkpoint(n, wave(n))
+            checkpointer.flush()
+    assert gpus[1].now_s < gpus[0].now_s
+
+
 KILLED = """
 import os, signal, sys
 import numpy as np

@@ -77,6 +77,7 @@ Status make(caesura_device* device, const caesura_checkpointer_options* given, b
     if (all.host_bytes) options.host_bytes = all.host_bytes;
     options.write_all = all.write_all != 0;
     options.commit_every_s = all.commit_every_s;
+    options.checkpoints = all.checkpoints;
     if (reopens && !all.path) return invalid("path is NULL; there is nothing to open");
     if (all.path) {
         caesura::CheckpointFileOptions how;

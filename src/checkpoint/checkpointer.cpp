@@ -30,8 +30,8 @@ class Impl : public Checkpointer {
             arrive(std::move(parcel));
             return Status{};
         };
-        auto executor =
-            Executor::create(device_, std::move(expected), {}, arrival, options.content);
+        auto executor = Executor::create(device_, std::move(expected), {}, arrival, options.content,
+                                         options.checkpoints);
         if (!executor.ok()) return executor.status();
         executor_ = *std::move(executor);
         return begin_host(cache_bytes, options);

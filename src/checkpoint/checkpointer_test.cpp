@@ -94,6 +94,20 @@ TEST(Checkpointer, read_backwards_what_comes_next_is_there_or_on_its_way) {
     }
 }
 
+TEST(Checkpointer, told_how_many_there_will_be_it_is_done_sooner) {
+    double end_s[2] = {};
+    for (const std::uint64_t checkpoints : {0u, 66u}) {
+        CheckpointerOptions options;
+        options.checkpoints = checkpoints;
+        Application application(small_machine(), k_seed + 3, options);
+        for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, 16.0);
+        ASSERT_TRUE(application.checkpointer->flush().ok());
+        end_s[checkpoints > 0] = application.device.now_s();
+        for (std::uint64_t id = 66; id-- > 0;) application.expect_back(id);
+    }
+    EXPECT_LT(end_s[1], end_s[0]);
+}
+
 TEST(Checkpointer, read_forwards_it_learns_the_direction) {
     Application application(small_machine(), k_seed + 1);
     for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, 1.0);

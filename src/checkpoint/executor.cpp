@@ -23,14 +23,15 @@ Executor::Executor(device::Device& device, plan::HorizonPlanner planner,
 Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
                                                    plan::CheckpointProfile expected,
                                                    std::string word, Arrival arrival,
-                                                   device::Content content) {
+                                                   device::Content content,
+                                                   std::size_t checkpoints) {
     if (Status status = validate(content, expected.checkpoint_bytes); !status.ok()) return status;
     const std::uint64_t fitting =
         expected.cache_bytes / 2 / std::max<std::uint64_t>(expected.checkpoint_bytes, 1);
     const std::uint64_t raw_bytes = fitting * expected.checkpoint_bytes;
     const std::uint64_t header_bytes = device.parcel_bytes(fitting, raw_bytes) - raw_bytes;
     if (expected.header_bytes == 0) expected.header_bytes = header_bytes;
-    Result<plan::HorizonPlanner> planner = plan::HorizonPlanner::create(expected);
+    Result<plan::HorizonPlanner> planner = plan::HorizonPlanner::create(expected, checkpoints);
     if (!planner.ok()) return planner.status();
     if (expected.header_bytes < header_bytes)
         return Status{

@@ -45,12 +45,14 @@ class Executor {
     ///                  what the device's parcels take.
     /// @param word      followed instead of planning, as far as it goes; may be empty.
     /// @param content   of a checkpoint, for the compressor.
+    /// @param checkpoints  as HorizonPlanner wants it.
     /// @return  Errors: as HorizonPlanner::create and validate(content); invalid_argument
     ///          (header_bytes less than a parcel of as many as fit the cache adds).
     static Result<std::unique_ptr<Executor>> create(device::Device& device,
                                                     plan::CheckpointProfile expected,
                                                     std::string word, Arrival arrival,
-                                                    device::Content content = {});
+                                                    device::Content content = {},
+                                                    std::size_t checkpoints = 0);
     /// Waits for what the link still reads.
     ~Executor();
     Executor(const Executor&) = delete;

@@ -20,6 +20,12 @@ constexpr double k_tolerance = 0.1;
 // slow where it needs a tenth more than the interval: less is not worth a look.
 constexpr std::size_t k_look_again = 64;
 constexpr double k_slower = 1.1;
+// Where only the end of a run is known, what remains is planned with few states, which takes 5 us a
+// checkpoint, and only when so few remain; and as if the application became faster by so much.
+// A plan does not mind how long a backlog lasts; one that was built up in good faith cannot be
+// worked off when the pace rises. 1.0 and 0.6 are behind the better simple way twice as often.
+constexpr std::size_t k_states = 2, k_most_planned = 512;
+constexpr double k_faster = 0.8;
 
 Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
 
@@ -27,13 +33,12 @@ void move_towards(double& value, double newest) { value += k_newest * (newest - 
 
 }  // namespace
 
-Result<HorizonPlanner> HorizonPlanner::create(CheckpointProfile expected) {
+Result<HorizonPlanner> HorizonPlanner::create(CheckpointProfile expected, std::size_t checkpoints) {
     if (Status status = validate(expected, {}); !status.ok()) return status;
-    return HorizonPlanner(std::move(expected));
+    return HorizonPlanner(std::move(expected), checkpoints);
 }
 
-// --------------------------------------------------------------------------------- what is
-// expected
+// ---------------------------------------------------------------------------- what is expected
 
 bool HorizonPlanner::has_room(double held_bytes) const {
     return 2.0 * (held_bytes + static_cast<double>(expected_.checkpoint_bytes)) +
@@ -62,7 +67,7 @@ double HorizonPlanner::expected_of_held(std::uint64_t held_bytes) const {
 void HorizonPlanner::learn_interval(double interval_s) {
     if (made_ == 0) interval_s_ = interval_s;
     move_towards(interval_s_, interval_s);
-    if (has_run() && expected_.intervals_s[made_] > 0.0)
+    if (made_ < expected_.intervals_s.size() && expected_.intervals_s[made_] > 0.0)
         move_towards(interval_scale_, interval_s / expected_.intervals_s[made_]);
 }
 
@@ -110,8 +115,7 @@ TogetherStart HorizonPlanner::start_of(const HorizonNow& now) const {
     return start;
 }
 
-// -----------------------------------------------------------------------------------------
-// deciding
+// ------------------------------------------------------------------------------------ deciding
 
 Result<char> HorizonPlanner::next(const HorizonNow& now) {
     if (!std::isfinite(now.now_s) || !std::isfinite(now.interval_s) || now.interval_s < 0.0)
@@ -130,13 +134,15 @@ Result<char> HorizonPlanner::next(const HorizonNow& now) {
     char letter = 'U';
     if (!room) {
         letter = 'U';  // not even one can be compressed
-    } else if (has_run()) {
+    } else if (!holds && is_to_be_looked_at(now, link_s)) {
+        letter = 'C';
+        word_.clear();  // plans are made with what this tells
+        followed_ = 0;
+    } else if (made_ < planned_end()) {
         if (!follows(now, link_s))
             if (Status status = plan(now, link_s); !status.ok()) return status;
         letter = word_[followed_++];
-    } else if (!holds && is_to_be_looked_at(now, link_s)) {
-        letter = 'C';
-    } else if (learned_ || !expected_.intervals_s.empty()) {
+    } else if (learned_ || has_profile()) {
         letter = one_step(now, link_s);
     }
     ++made_;
@@ -144,9 +150,16 @@ Result<char> HorizonPlanner::next(const HorizonNow& now) {
     return letter;
 }
 
+/// The last of those that can be planned now; of a far end those of which there is a profile.
+std::size_t HorizonPlanner::planned_end() const {
+    const bool near = learned_ && end_ <= made_ + k_most_planned;
+    return near ? end_ : expected_.intervals_s.size();
+}
+
 bool HorizonPlanner::is_to_be_looked_at(const HorizonNow& now, double link_s) const {
+    if (made_ < expected_.intervals_s.size()) return false;
     if (learned_ && since_ < k_look_again) return false;
-    if (!learned_ && !expected_.intervals_s.empty()) return false;
+    if (!learned_ && has_profile()) return false;
     const double raw_s =
         static_cast<double>(expected_.checkpoint_bytes) / expected_.link_bytes_per_s;
     return raw_s > k_slower * interval_s_ || link_s - now.now_s > raw_s;
@@ -169,15 +182,30 @@ bool HorizonPlanner::follows(const HorizonNow& now, double link_s) const {
     if (followed_ >= word_.size()) return false;
     const bool holds = followed_ > 0 && word_[followed_ - 1] == 'A';
     if (holds != (now.held_bytes > 0)) return false;
-    if (std::abs(size_scale_ - planned_scale_) > k_tolerance * planned_scale_) return false;
+    if (sizes_are_off()) return false;
     const Expected& foreseen = foreseen_[followed_];
     const double application_off = now.now_s - begin_s_ - foreseen.application_s;
     const double link_off = link_s - begin_s_ - std::max(foreseen.link_s, foreseen.application_s);
     return std::max(std::abs(application_off), std::abs(link_off)) <= k_tolerance * length_s_;
 }
 
+CheckpointProfile HorizonPlanner::careful(CheckpointProfile profile) const {
+    const std::size_t known = std::max(made_ + 1, expected_.intervals_s.size());
+    for (std::size_t i = known - made_; i < profile.intervals_s.size(); ++i)
+        profile.intervals_s[i] *= k_faster;
+    return profile;
+}
+
+bool HorizonPlanner::sizes_are_off() const {
+    const bool of_profile = made_ < expected_.compressed_bytes.size();
+    const double now = of_profile ? size_scale_ : share_;
+    const double planned = of_profile ? planned_scale_ : planned_share_;
+    return std::abs(now - planned) > k_tolerance * planned;
+}
+
 Status HorizonPlanner::plan(const HorizonNow& now, double link_s) {
-    CheckpointProfile profile = expected_from(made_, expected_.intervals_s.size() - made_);
+    const CheckpointProfile hoped = expected_from(made_, planned_end() - made_);
+    CheckpointProfile profile = careful(hoped);
     TogetherStart start = start_of(now);
     // What is held can be compressed together with this one, whatever it shrinks to (the result
     // takes the place of the raw bytes): it is not to look as if it could not.
@@ -188,7 +216,8 @@ Status HorizonPlanner::plan(const HorizonNow& now, double link_s) {
         first = std::min(first, spare);
         start.held_compressed_bytes = std::min(start.held_compressed_bytes, spare - first);
     }
-    Result<TogetherPlan> made = together(profile, start);
+    Result<TogetherPlan> made =
+        together(profile, start, made_ < expected_.intervals_s.size() ? 0 : k_states);
     if (!made.ok()) return made.status();
     ++plans_;
     word_ = std::move(made->word);
@@ -196,7 +225,8 @@ Status HorizonPlanner::plan(const HorizonNow& now, double link_s) {
     begin_s_ = now.now_s;
     length_s_ = std::max(made->flush_end_s, link_s - now.now_s);
     planned_scale_ = size_scale_;
-    foresee(profile, start);
+    planned_share_ = share_;
+    foresee(hoped, start);
     return {};
 }
 
@@ -217,8 +247,7 @@ void HorizonPlanner::foresee(const CheckpointProfile& profile, const TogetherSta
     }
 }
 
-// ------------------------------------------------------------------------------------------ the
-// end
+// ------------------------------------------------------------------------------------- the end
 
 char HorizonPlanner::finish(const HorizonNow& now) const {
     const auto held = static_cast<double>(now.held_bytes);

@@ -53,7 +53,7 @@ TEST(Horizon, never_says_what_cannot_be_done_whatever_a_run_is_like) {
             expected.intervals_s = random_profile(random, 20).intervals_s;
             expected.compressed_bytes = random_profile(random, 20).compressed_bytes;
         }
-        auto planner = HorizonPlanner::create(expected);
+        auto planner = HorizonPlanner::create(expected, round % 3 == 0 ? random() % 50 : 0);
         ASSERT_TRUE(planner.ok()) << planner.status().message();
         const auto made = play_planner(run, *planner);
         ASSERT_TRUE(made.ok()) << made.status().message() << " seed " << k_seed + 1 << " round "
@@ -110,6 +110,48 @@ TEST(Horizon, plans_again_where_the_run_is_not_as_the_ensembles_first) {
     ASSERT_TRUE(made.ok());
     EXPECT_GT(planner->plans(), 1u);
     EXPECT_LE(made->flush_end_s, 1.02 * send_all_raw(run)->flush_end_s) << made->word;
+}
+
+TEST(Horizon, how_many_there_will_be_is_nearly_as_good_as_knowing_the_run) {
+    std::mt19937_64 random(k_seed + 4);
+    double all = 0.0, with_the_end = 0.0;
+    for (const double rate : {30e9, 40e9, 100e9, 400e9})
+        for (const double cache : {64e6, 128e6, 256e6})
+            for (const double share : {0.04, 0.1, 0.25}) {
+                CheckpointProfile run = paper_like(66, rate);
+                run.cache_bytes = static_cast<std::uint64_t>(cache);
+                run.compressed_bytes.assign(66, static_cast<std::uint64_t>(2e6 * share));
+                run = varied(random, run);
+                auto planner = HorizonPlanner::create(machine_of(run), 66);
+                ASSERT_TRUE(planner.ok());
+                const double made_s = play_planner(run, *planner)->flush_end_s;
+                const double known_s = together(run)->flush_end_s;
+                // Compressing the first one alone, to learn its size, is a sixth of the shortest.
+                EXPECT_LE(made_s, 1.25 * known_s) << "seed " << k_seed + 4 << ", " << rate
+                                                  << " B/s, cache " << cache << ", share " << share;
+                auto blind = HorizonPlanner::create(machine_of(run));
+                all += play_planner(run, *blind)->flush_end_s / known_s;
+                with_the_end += made_s / known_s;
+            }
+    EXPECT_LT(with_the_end - 36.0, 0.7 * (all - 36.0)) << with_the_end << ", " << all;
+}
+
+TEST(Horizon, a_wrong_number_of_checkpoints_is_no_error) {
+    const CheckpointProfile run = paper_like(100, 100e9);
+    const double each_s = compress_each(run)->flush_end_s, raw_s = send_all_raw(run)->flush_end_s;
+    for (const std::size_t said :
+         {std::size_t{1}, std::size_t{30}, std::size_t{99}, std::size_t{120}, std::size_t{5000},
+          std::numeric_limits<std::size_t>::max()}) {
+        auto planner = HorizonPlanner::create(machine_of(run), said);
+        ASSERT_TRUE(planner.ok());
+        const auto made = play_planner(run, *planner);
+        ASSERT_TRUE(made.ok()) << made.status().message();
+        EXPECT_LE(made->flush_end_s, std::min(each_s, raw_s)) << said << ": " << made->word;
+        // A profile that ends before the run does.
+        CheckpointProfile first = paper_like(40, 100e9);
+        auto known = HorizonPlanner::create(first, said);
+        EXPECT_TRUE(play_planner(run, *known).ok()) << said;
+    }
 }
 
 TEST(Horizon, sends_raw_where_the_link_keeps_up_and_where_nothing_fits) {

@@ -96,11 +96,12 @@ CheckpointProfile unknown_run(std::mt19937_64& random, bool migration, double le
 }
 
 /// Without a profile, beside the better simple way and beside the plan of who knows the run.
-nlohmann::json unknown(unsigned seed) {
+nlohmann::json unknown(unsigned seed, bool length_known) {
     std::mt19937_64 random(seed);
     double worst = 0.0, mean = 0.0, furthest = 0.0, cpu_s = 0.0;
     int cases = 0, behind = 0;
     std::size_t checkpoints = 0;
+    std::uint64_t plans = 0;
     for (const bool migration : {false, true})
         for (int step = 0; step <= 8; ++step)
             for (const double cache : {64e6, 128e6, 256e6, 1024e6})
@@ -111,13 +112,14 @@ nlohmann::json unknown(unsigned seed) {
                         CheckpointProfile machine = run;
                         machine.intervals_s.clear();
                         machine.compressed_bytes.clear();
-                        auto planner = HorizonPlanner::create(machine);
+                        auto planner = HorizonPlanner::create(machine, length_known ? n : 0);
                         const std::clock_t begin = std::clock();
                         const double end_s = play_planner(run, *planner)->flush_end_s;
                         cpu_s += static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
                         const double simple = end_s / std::min(send_all_raw(run)->flush_end_s,
                                                                compress_each(run)->flush_end_s);
                         const double known = end_s / together(run)->flush_end_s;
+                        plans += planner->plans();
                         worst = std::max(worst, simple), furthest = std::max(furthest, known);
                         mean += known, checkpoints += n, ++cases, behind += simple > 1.02;
                     }
@@ -126,6 +128,7 @@ nlohmann::json unknown(unsigned seed) {
             {"worst_to_the_better_simple_way", worst},
             {"mean_to_the_plan", mean / cases},
             {"worst_to_the_plan", furthest},
+            {"plans", plans},
             {"s_per_checkpoint", cpu_s / static_cast<double>(checkpoints)}};
 }
 
@@ -136,6 +139,7 @@ int main() {
     const nlohmann::json result = {
         {"speed", caesura::plan::speed()},
         {"overtaking", caesura::plan::overtaking()},
-        {"unknown", {caesura::plan::unknown(3), caesura::plan::unknown(4)}}};
+        {"unknown", {caesura::plan::unknown(3, false), caesura::plan::unknown(4, false)}},
+        {"length_known", {caesura::plan::unknown(3, true), caesura::plan::unknown(4, true)}}};
     std::puts(result.dump(1).c_str());
 }
