@@ -385,6 +385,13 @@ def bench_together(_: list[str]) -> int:
     return run_open("together", command, log="together", env=environment())
 
 
+def bench_spill(_: list[str]) -> int:
+    """What keeping checkpoints in a file costs, beside the disk itself: bench/spill."""
+    build(target="spilling")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "spill", "spill.py"))]
+    return run_open("spill", command, log="spill", env=environment())
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
@@ -395,6 +402,7 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "running": bench_running,
     "vol": bench_vol,
     "together": bench_together,
+    "spill": bench_spill,
 }
 TAKE_ARGUMENTS = ("codec", "peers", "running")
 
