@@ -1,8 +1,10 @@
-"""`tools/dev.py bench-gpu`: checkpoints on this machine's GPU, measured.
+"""`tools/dev.py bench-gpu [--coder NAME]`: checkpoints on this machine's GPU, measured.
 
 Needs CMake and nvcc, and nothing else: no package, no HDF5, no MPI, no network. Builds device_bench
 in build-gpu/, runs the checks of devices and S2's runs on the GPU, then the same on the emulated
-device, and writes both to out/bench/together.json. Standard library only.
+device, and writes both to out/bench/together.json, or with one of nvCOMP's coders, which must be
+found, to out/bench/together_<coder>.json; the emulated device compresses in packed frames in any
+case. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,6 +16,14 @@ import subprocess
 
 from stages import OUT, ROOT, cores, fail, run_stage
 
+CODERS = (
+    "packed",
+    "nvcomp_lz4",
+    "nvcomp_gdeflate",
+    "nvcomp_bitcomp",
+    "nvcomp_ans",
+    "nvcomp_cascaded",
+)
 TREE = ROOT / "build-gpu"
 EMULATED_SCALE = 100  # how much smaller the emulated runs are, so that the host is not busy long
 GB = 1e9
@@ -55,19 +65,21 @@ def table(gpu: dict, emulated: dict) -> None:
             print(f"| {figure}, {label} | " + " | ".join(cells) + " |")
 
 
-def bench_gpu() -> int:
+def bench_gpu(coder: str = CODERS[0]) -> int:
     """Build, run on the GPU and emulated, write both."""
     build()
-    gpu, code = measure("cuda")
+    gpu, code = measure("cuda", coder)
     if not gpu:
-        fail("bench-gpu measured nothing: device_bench could not use a GPU (see above).")
+        fail("bench-gpu measured nothing: device_bench could not use a GPU, or nvCOMP (see above).")
     emulated, emulated_code = measure("emulated", str(EMULATED_SCALE))
-    place = OUT / "bench" / "together.json"
+    name = "together.json" if coder == CODERS[0] else f"together_{coder}.json"
+    place = OUT / "bench" / name
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(json.dumps({**gpu, "emulated": emulated}, indent=1) + "\n", encoding="utf-8")
     wrong = {name: said for name, said in gpu["checks"].items() if said != "ok"}
-    print(f"\n{gpu['device']}: {len(gpu['checks']) - len(wrong)} of {len(gpu['checks'])} checks "
-          f"passed, link {gpu['link_bytes_per_s'] / GB:.1f} GB/s")  # fmt: skip
+    passed = f"{len(gpu['checks']) - len(wrong)} of {len(gpu['checks'])} checks passed"
+    link = f"link {gpu['link_bytes_per_s'] / GB:.1f} GB/s"
+    print(f"\n{gpu['device']}, {gpu['coder']}: {passed}, {link}")
     for name, said in wrong.items():
         print(f"  {name}: {said}")
     table(gpu, emulated)

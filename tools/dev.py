@@ -502,11 +502,12 @@ def parser() -> argparse.ArgumentParser:
         "bench/peers/peers.py or bench/running/figures.py",
     )
     which.add_argument("names", nargs="*", help="only those whose name contains one of these")
-    add(
+    which = add(
         "bench-gpu",
-        lambda _: bench_gpu.bench_gpu(),
+        lambda given: bench_gpu.bench_gpu(given.coder),
         "checkpoints on this machine's GPU: needs CMake and nvcc only; out/bench/together.json",
     )
+    which.add_argument("--coder", choices=bench_gpu.CODERS, default="packed", help="who compresses")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
     which = add(
         "crash",

@@ -19,8 +19,10 @@
 //  pinned
 //    already is used as it is.
 //  - Compressing needs nothing but the parcel's room. What a GPU compressed in packed frames is
-//  read
-//    on the host too (device/parcel.hpp).
+//    read on the host too (device/parcel.hpp).
+//  - With one of nvCOMP's coders, which needs nvCOMP 6, it is read on a GPU by nvCOMP only, so a
+//    Checkpointer takes no file with it, and no bound: packed has both. Restoring needs memory
+//    aligned to 16, and some bytes of the GPU that no cap counts (Bitcomp of nvCOMP 6.0: 20).
 //
 // Invariants: the caller's current CUDA device is the same after each call.
 #pragma once
@@ -33,12 +35,21 @@ struct CudaOptions {
     int ordinal = 0;         ///< which GPU, as cudaSetDevice() counts
     void* stream = nullptr;  ///< cudaStream_t of the application on it; must outlive the device
     Coder coder = Coder::packed;  ///< not codec
+    /// Of nvCOMP's coders: the library's path; empty: $CAESURA_NVCOMP, or libnvcomp.so.6 where the
+    /// linker finds it.
+    std::string nvcomp = "";
+    /// Of nvCOMP's coders: what a batch of chunks takes beside checkpoints and parcel, of the
+    /// Checkpointer's cache: more is faster, and leaves less for checkpoints. One chunk of 64 KiB
+    /// is always possible: 64 KiB with Bitcomp and Cascaded, 97 with LZ4, 91 with ANS, 481 with
+    /// Gdeflate (nvCOMP 6.0).
+    std::uint64_t work_bytes = 16 << 20;
     std::uint64_t keep_bytes = std::uint64_t{1} << 40;
     std::uint64_t staging_bytes = 4 << 20;  ///< of one pinned buffer; there are 4 in each direction
 };
 
 /// @return  Errors: unsupported (built without CUDA; no driver, no such GPU, a coder that a GPU
-/// does not have), invalid_argument (numbers that cannot be), no_space (memory), io (CUDA's own).
+/// does not have, nvCOMP that is missing or of another version, saying what to install),
+/// invalid_argument (numbers that cannot be), no_space (memory), io (CUDA's own).
 Result<std::unique_ptr<Device>> create_cuda_device(const CudaOptions& options = {});
 
 struct CudaInfo {

@@ -23,21 +23,39 @@
 
 namespace caesura::device {
 
+/// Who compresses.
+enum class Coder : std::uint8_t {
+    codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
+    packed = 1,  ///< packed frames (codec/packed.hpp): on host and GPU, the same bytes
+    // NVIDIA's nvCOMP 6, loaded when a device is made with it: on a GPU only, lossless, and what it
+    // made is read by nvCOMP on a GPU only, so it goes into no file.
+    nvcomp_lz4 = 2,
+    nvcomp_gdeflate = 3,
+    nvcomp_bitcomp = 4,
+    nvcomp_ans = 5,
+    nvcomp_cascaded = 6,
+};
+inline constexpr std::array k_coders = {
+    Coder::codec,          Coder::packed,     Coder::nvcomp_lz4,     Coder::nvcomp_gdeflate,
+    Coder::nvcomp_bitcomp, Coder::nvcomp_ans, Coder::nvcomp_cascaded};
+/// As it is called above; "unknown" of any other number.
+std::string_view to_string(Coder coder);
+/// Errors: invalid_argument, naming those there are.
+Result<Coder> coder_of(std::string_view name);
+/// Lossless, and read with nvCOMP only.
+constexpr bool is_nvcomp(Coder coder) {
+    return coder >= Coder::nvcomp_lz4 && coder <= Coder::nvcomp_cascaded;
+}
+
 /// What the bytes of a piece are, and how far they may come back from what they were.
 struct Content {
     DType dtype = float32;
     Shape shape;       ///< of each piece; rank 0: bytes of no known meaning, which stay lossless
     ErrorBound bound;  ///< lossless or absolute
 };
-/// Can pieces of so many bytes be that? Errors: invalid_argument, unsupported (a bound of another
-/// kind), naming the value.
-Status validate(const Content& content, std::uint64_t piece_bytes);
-
-/// Who compresses.
-enum class Coder : std::uint8_t {
-    codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
-    packed = 1,  ///< packed frames (codec/packed.hpp): on host and GPU, the same bytes
-};
+/// Can pieces of so many bytes be that, if this coder compresses them? Errors: invalid_argument,
+/// unsupported (a bound of another kind, or a coder that keeps none), naming the value.
+Status validate(const Content& content, std::uint64_t piece_bytes, Coder coder = Coder::codec);
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
@@ -47,6 +65,8 @@ using Transfer = std::uint64_t;
 class Device {
   public:
     virtual ~Device() = default;
+    /// Who compresses here.
+    virtual Coder coder() const = 0;
     /// Seconds of a clock that never goes back.
     virtual double now_s() const = 0;
     /// Until the work given so far is done. Errors: what went wrong in it, of which the calls that
@@ -73,7 +93,7 @@ class Device {
     /// One piece of a parcel that lies in the device; waits until it is done.
     /// @param piece  of the device or the application, as large as the piece was.
     /// Errors: corrupt, insufficient_data (the parcel is damaged); invalid_argument (no such
-    /// piece).
+    /// piece); unsupported (another coder made it, which this device does not have).
     virtual Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
                               std::span<std::byte> piece) = 0;
     /// The most bytes that so many pieces, together of so many bytes, can come to.
@@ -102,14 +122,16 @@ struct EmulatedMachine {
     std::function<double(double bytes)> compress_s;
     /// Likewise to decompress to so many; empty: as long as compressing them.
     std::function<double(double bytes)> decompress_s;
-    Coder coder = Coder::codec;
+    Coder coder = Coder::codec;  ///< codec or packed
 };
 
 class EmulatedDevice : public Device {
   public:
-    /// @return  Errors: invalid_argument (speeds that are not positive and finite, no compress_s).
+    /// @return  Errors: invalid_argument (speeds that are not positive and finite, no compress_s),
+    /// unsupported (a coder that needs a GPU).
     static Result<EmulatedDevice> create(EmulatedMachine machine);
 
+    Coder coder() const override { return machine_.coder; }
     double now_s() const override { return now_s_; }
     Status wait_for_work() override { return {}; }
     Result<std::byte*> allocate(std::uint64_t bytes) override;

@@ -48,8 +48,11 @@ struct Devices {
 };
 
 Devices open_devices(const Options& options, const CheckpointProfile& expected) {
-    if (options.gpu)  // both in the default stream
-        return {make_gpu_machine(), value_of(caesura::device::create_cuda_device()), nullptr};
+    if (options.gpu) {  // both in the default stream
+        caesura::device::CudaOptions how;
+        how.coder = value_of(caesura::device::coder_of(options.coder));
+        return {make_gpu_machine(), value_of(caesura::device::create_cuda_device(how)), nullptr};
+    }
     caesura::device::EmulatedMachine model;
     model.memory_bytes = expected.cache_bytes;
     model.link_bytes_per_s = expected.link_bytes_per_s;

@@ -36,7 +36,12 @@ class Impl : public Checkpointer {
         executor_ = *std::move(executor);
         return begin_host(cache_bytes, options);
     }
-    static Status check_host(std::uint64_t cache_bytes, const CheckpointerOptions& options) {
+    Status check_host(std::uint64_t cache_bytes, const CheckpointerOptions& options) const {
+        if (options.store && device::is_nvcomp(device_.coder()))
+            return {StatusCode::unsupported,
+                    fmt::format("coder {} and a file: only nvCOMP on a GPU could read what is in "
+                                "it; packed (and codec on the host) go to files",
+                                to_string(device_.coder()))};
         const std::uint64_t host_bytes = options.host_bytes;
         const bool limited = host_bytes < std::numeric_limits<std::uint64_t>::max();
         if (limited && !options.store)

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Streams, DeviceStoodInForByTheHost,
 
 TEST_P(DeviceStoodInForByTheHost, keeps_what_the_interface_promises) {
     begin(k_seed);
-    for (const DeviceCheck& check : device_suite(true)) {
+    for (const DeviceCheck& check : device_suite()) {
         SCOPED_TRACE(check.name);
         EXPECT_EQ(check.run(*device_), "");
         EXPECT_EQ(on_host::take_faults(), k_none);

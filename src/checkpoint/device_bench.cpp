@@ -1,8 +1,11 @@
 // Checkpoints on a device, measured: the suite of devices, the compressor's curve and the link by
 // calibration, and S2's runs, each way beside the plan. JSON on stdout; tools/dev.py bench-gpu.
 //
-//     device_bench cuda
+//     device_bench cuda [coder]
 //     device_bench emulated [scale]
+//
+// The coder is packed, or one of nvCOMP's (caesura/device.hpp) where nvCOMP is found. The curves of
+// all of them are measured in any case.
 //
 // "emulated" has S2's machine and virtual times. With a scale, everything in it but times is so
 // much smaller, and the bytes that are printed are scaled back: nothing but the work of the host
@@ -23,7 +26,6 @@
 #include "caesura/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/executor.hpp"
-#include "device/nvcomp.hpp"
 
 namespace caesura::checkpoint {
 namespace {
@@ -66,10 +68,10 @@ struct Machine {
     std::string name;
 };
 
-Machine machine_of(const std::string& kind, double scale) {
+Machine machine_of(const std::string& kind, double scale, device::Coder coder) {
     if (kind == "cuda") {
         const auto info = value(device::cuda_info(), "the GPU");
-        return {value(device::create_cuda_device(), "the GPU"),
+        return {value(device::create_cuda_device({.coder = coder}), "the GPU"),
                 [](double s) { check(device::cuda_busy(s, nullptr), "work"); },
                 "cuda:" + info.name};
     }
@@ -221,7 +223,7 @@ std::string row(Machine& machine, const Run& run, plan::CheckpointProfile profil
 
 std::string suite(Machine& machine, bool& right) {
     Numbers results;
-    for (const DeviceCheck& one : device_suite(true)) {
+    for (const DeviceCheck& one : device_suite()) {
         const std::string wrong = one.run(*machine.device);
         right = right && wrong.empty();
         if (!wrong.empty())
@@ -241,46 +243,38 @@ std::string figure2(const plan::CheckpointProfile& profile, double scale) {
     return object(rows);
 }
 
-/// nvCOMP's compressors by the bytes compressed at once, where there is one; else why not.
-std::string nvcomp_curves(Machine& machine) {
-    const auto nvcomp = device::Nvcomp::load();
-    if (!nvcomp.ok()) return object({{"missing", text(nvcomp.status().message())}});
-    Numbers curves = {{"version", text((*nvcomp)->version())}};
-    std::mt19937_64 random(3);
-    std::vector<std::byte> data(std::size_t{1} << 28);
-    for (std::size_t i = 0; i < data.size(); ++i)  // ratio 8, a page at a time
-        if (i % 4096 < 512) data[i] = static_cast<std::byte>(random());
-    for (const device::NvcompCoder coder : device::k_nvcomp_coders) {
-        Numbers rows;
-        for (std::size_t bytes = std::size_t{1} << 20; bytes <= data.size(); bytes *= 2) {
-            const auto point = device::measure_nvcomp(*machine.device, **nvcomp, coder,
-                                                      std::span(data).first(bytes), 5, nullptr);
-            if (!point.ok()) {
-                rows.emplace_back("ended", text(point.status().message()));
-                break;
-            }
-            rows.emplace_back(fmt::format("{} MB", point->bytes / 1e6),
-                              numbers({{"bytes", point->bytes},
-                                       {"seconds", point->seconds},
-                                       {"bytes_per_s", point->bytes / point->seconds},
-                                       {"ratio", point->bytes / point->compressed_bytes}}));
+/// nvCOMP's coders by the bytes compressed at once, where there is nvCOMP; else why not.
+std::string nvcomp_curves(const CalibrationOptions& sizes) {
+    Numbers curves;
+    for (const device::Coder coder : device::k_coders) {
+        if (!device::is_nvcomp(coder)) continue;
+        const std::string name(to_string(coder));
+        const auto gpu = device::create_cuda_device({.coder = coder});
+        if (!gpu.ok()) {
+            curves.emplace_back(name, object({{"missing", text(gpu.status().message())}}));
+            continue;
         }
-        curves.emplace_back(std::string(to_string(coder)), object(rows));
+        const auto measured = calibrate(**gpu, sizes);
+        curves.emplace_back(name, measured.ok()
+                                      ? figure2(measured->profile, 1.0)
+                                      : object({{"ended", text(measured.status().message())}}));
     }
     return object(curves);
 }
 
-int run(const std::string& kind, double scale) {
-    Machine machine = machine_of(kind, scale);
+int run(const std::string& kind, double scale, device::Coder coder) {
+    Machine machine = machine_of(kind, scale, coder);
     bool right = true;
-    Numbers all = {{"device", text(machine.name)}, {"checks", suite(machine, right)}};
+    Numbers all = {{"device", text(machine.name)},
+                   {"coder", text(to_string(machine.device->coder()))},
+                   {"checks", suite(machine, right)}};
     CalibrationOptions sizes;
     sizes.least_bytes = static_cast<std::uint64_t>(1e6 / scale) / 8 * 8;
     sizes.most_bytes = static_cast<std::uint64_t>(2.56e8 / scale);
     const DeviceCalibration measured = value(calibrate(*machine.device, sizes), "calibration");
     const double link_bytes_per_s = scale * measured.profile.link_bytes_per_s;
     all.emplace_back("figure 2", figure2(measured.profile, scale));
-    if (kind == "cuda") all.emplace_back("nvcomp", nvcomp_curves(machine));
+    if (kind == "cuda") all.emplace_back("nvcomp", nvcomp_curves(sizes));
     all.emplace_back("link_bytes_per_s", fmt::format("{}", link_bytes_per_s));
     all.emplace_back("copy_bytes_per_s", fmt::format("{}", scale * measured.copy_bytes_per_s));
     const auto rows = [&](const std::vector<std::pair<std::string, Run>>& cases) {
@@ -313,11 +307,17 @@ int run(const std::string& kind, double scale) {
 }  // namespace caesura::checkpoint
 
 int main(int count, char** arguments) {
+    using caesura::device::Coder;
     const std::string kind = count > 1 ? arguments[1] : "cuda";
-    const double scale = count > 2 ? std::atof(arguments[2]) : 1.0;
-    if ((kind != "emulated" && (kind != "cuda" || scale > 1.0)) || !(scale >= 1.0)) {
-        std::fputs("device_bench cuda, or device_bench emulated [scale, at least 1]\n", stderr);
+    const bool on_gpu = kind == "cuda", emulated = kind == "emulated";
+    const double scale = emulated && count > 2 ? std::atof(arguments[2]) : 1.0;
+    const auto coder = caesura::device::coder_of(on_gpu && count > 2 ? arguments[2] : "packed");
+    if (!(on_gpu || emulated) || !(scale >= 1.0) || !coder.ok() || *coder == Coder::codec) {
+        std::fputs(
+            "device_bench cuda [packed, nvcomp_lz4, nvcomp_gdeflate, nvcomp_bitcomp, nvcomp_ans or "
+            "nvcomp_cascaded], or device_bench emulated [scale, at least 1]\n",
+            stderr);
         return 2;
     }
-    return caesura::checkpoint::run(kind, scale);
+    return caesura::checkpoint::run(kind, scale, *coder);
 }

@@ -17,8 +17,8 @@ struct DeviceCheck {
     std::function<std::string(device::Device&)> run;
 };
 
-/// Each begins and ends with nothing allocated in the device, which needs 64 MB.
-/// @param packed  the device compresses in packed frames: its bytes are held against the host's.
-std::vector<DeviceCheck> device_suite(bool packed);
+/// Each begins and ends with nothing allocated in the device, which needs 64 MB. Of one that
+/// compresses in packed frames the bytes are held against the host's.
+std::vector<DeviceCheck> device_suite();
 
 }  // namespace caesura::checkpoint

@@ -8,6 +8,29 @@ namespace caesura::checkpoint {
 
 using device::Transfer;
 
+namespace {
+
+/// What compressing as many checkpoints as fit the cache with all it takes adds to them and their
+/// parcel. More of them add no less, so it is enough for fewer; one more than these does not fit.
+std::uint64_t header_bytes_for(const device::Device& device,
+                               const plan::CheckpointProfile& expected) {
+    const std::uint64_t bytes = std::max<std::uint64_t>(expected.checkpoint_bytes, 1);
+    const auto header = [&](std::uint64_t n) {
+        return device.parcel_bytes(n, n * bytes) - n * bytes;
+    };
+    std::uint64_t fit = 0, do_not = expected.cache_bytes / 2 / bytes + 1;
+    while (fit + 1 < do_not) {
+        const std::uint64_t n = fit + (do_not - fit) / 2;
+        (2 * n * bytes + header(n) <= expected.cache_bytes ? fit : do_not) = n;
+    }
+    const std::uint64_t one_more = 2 * (fit + 1) * bytes;
+    const std::uint64_t spare =
+        expected.cache_bytes >= one_more ? expected.cache_bytes - one_more + 1 : 0;
+    return std::max(header(std::max<std::uint64_t>(fit, 1)), spare);
+}
+
+}  // namespace
+
 Executor::Executor(device::Device& device, plan::HorizonPlanner planner,
                    plan::CheckpointProfile expected, std::string word, Arrival arrival,
                    device::Content content)
@@ -25,20 +48,18 @@ Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
                                                    std::string word, Arrival arrival,
                                                    device::Content content,
                                                    std::size_t checkpoints) {
-    if (Status status = validate(content, expected.checkpoint_bytes); !status.ok()) return status;
-    const std::uint64_t fitting =
-        expected.cache_bytes / 2 / std::max<std::uint64_t>(expected.checkpoint_bytes, 1);
-    const std::uint64_t raw_bytes = fitting * expected.checkpoint_bytes;
-    const std::uint64_t header_bytes = device.parcel_bytes(fitting, raw_bytes) - raw_bytes;
+    if (Status status = validate(content, expected.checkpoint_bytes, device.coder()); !status.ok())
+        return status;
+    const std::uint64_t header_bytes = header_bytes_for(device, expected);
     if (expected.header_bytes == 0) expected.header_bytes = header_bytes;
     Result<plan::HorizonPlanner> planner = plan::HorizonPlanner::create(expected, checkpoints);
     if (!planner.ok()) return planner.status();
     if (expected.header_bytes < header_bytes)
         return Status{
             StatusCode::invalid_argument,
-            fmt::format("header_bytes is {}; compressing {} checkpoints at once adds up to "
-                        "{}",
-                        expected.header_bytes, fitting, header_bytes)};
+            fmt::format("header_bytes is {}; compressing as many checkpoints as fit the cache adds "
+                        "up to {}",
+                        expected.header_bytes, header_bytes)};
     return std::unique_ptr<Executor>(new Executor(device, *std::move(planner), std::move(expected),
                                                   std::move(word), std::move(arrival), content));
 }

@@ -19,6 +19,10 @@ Result<EmulatedDevice> EmulatedDevice::create(EmulatedMachine machine) {
                                       std::pair{"copy_bytes_per_s", machine.copy_bytes_per_s}})
         if (!std::isfinite(speed) || speed <= 0.0)
             return bad(fmt::format("{} is {}; it must be positive", name, speed));
+    if (machine.coder != Coder::codec && machine.coder != Coder::packed)
+        return Status{StatusCode::unsupported,
+                      fmt::format("coder {} on an emulated device, which has codec and packed",
+                                  to_string(machine.coder))};
     if (!machine.compress_s) return bad("compress_s is empty; say what compressing takes");
     return EmulatedDevice(std::move(machine));
 }

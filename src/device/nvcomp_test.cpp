@@ -5,29 +5,86 @@
 
 #include <cstdlib>
 
+#include "device/nvcomp_format.hpp"
+
 namespace caesura::device {
 namespace {
 
-TEST(NvcompLibrary, what_is_missing_is_named) {
-    const auto none = Nvcomp::load("libnvcomp_that_is_not_there.so");
+TEST(NvcompLibrary, what_is_missing_is_named_and_what_to_do) {
+    const auto none = Nvcomp::load(Coder::nvcomp_ans, "libnvcomp_that_is_not_there.so");
     EXPECT_EQ(none.status().code(), StatusCode::unsupported);
-    EXPECT_NE(none.status().message().find("libnvcomp_that_is_not_there.so"), std::string::npos);
-    EXPECT_NE(none.status().message().find("CAESURA_NVCOMP"), std::string::npos);
-    const auto other = Nvcomp::load("libm.so.6");
+    for (const char* said : {"nvcomp_ans", "libnvcomp_that_is_not_there.so", "CAESURA_NVCOMP",
+                             "pip install nvidia-nvcomp-cu13", "packed"})
+        EXPECT_NE(none.status().message().find(said), std::string::npos)
+            << said << " is not in: " << none.status().message();
+    const auto other = Nvcomp::load(Coder::nvcomp_lz4, "libm.so.6");
     EXPECT_EQ(other.status().code(), StatusCode::unsupported);
     EXPECT_NE(other.status().message().find("nvcompGetProperties"), std::string::npos);
+    EXPECT_NE(other.status().message().find("pip install"), std::string::npos);
+    EXPECT_EQ(Nvcomp::load(Coder::packed).status().code(), StatusCode::invalid_argument);
 }
 
-TEST(NvcompLibrary, every_compressor_of_the_library_answers) {
-    const auto nvcomp = Nvcomp::load();
-    if (!nvcomp.ok()) GTEST_SKIP() << nvcomp.status().message();
-    EXPECT_EQ((*nvcomp)->version().substr(0, 2), "6.");
-    for (const NvcompCoder coder : k_nvcomp_coders) {
-        const auto most = (*nvcomp)->most_bytes(coder, 65536);
-        ASSERT_TRUE(most.ok()) << to_string(coder) << ": " << most.status().message();
-        EXPECT_GE(*most, 65536u) << to_string(coder);
-        EXPECT_LT(*most, 3 * 65536u) << to_string(coder);
+TEST(NvcompLibrary, every_coder_of_the_library_answers_as_frames_need_it) {
+    for (const Coder coder : k_coders) {
+        if (!is_nvcomp(coder)) continue;
+        const auto nvcomp = Nvcomp::load(coder);
+        if (!nvcomp.ok()) GTEST_SKIP() << nvcomp.status().message();
+        SCOPED_TRACE(to_string(coder));
+        EXPECT_EQ((*nvcomp)->version().substr(0, 2), "6.");
+        const auto most = (*nvcomp)->most_bytes(nvcomp::k_chunk_bytes);
+        ASSERT_TRUE(most.ok()) << most.status().message();
+        EXPECT_GE(*most, nvcomp::k_chunk_bytes);
+        EXPECT_LT(*most, 3 * nvcomp::k_chunk_bytes);
+        const auto compress = (*nvcomp)->compress_alignment();
+        const auto decompress = (*nvcomp)->decompress_alignment();
+        ASSERT_TRUE(compress.ok() && decompress.ok());
+        for (const std::uint64_t wanted : {compress->from, compress->to, compress->scratch,
+                                           decompress->from, decompress->to, decompress->scratch}) {
+            EXPECT_GE(wanted, 1u);
+            EXPECT_LE(wanted, nvcomp::k_alignment);
+        }
+        std::uint64_t before = 0;
+        for (const std::uint64_t chunks : {1u, 7u, 64u, 1000u}) {
+            const auto scratch =
+                (*nvcomp)->compress_scratch_bytes(chunks, nvcomp::k_chunk_bytes, nullptr);
+            ASSERT_TRUE(scratch.ok()) << scratch.status().message();
+            EXPECT_GE(*scratch, before);
+            before = *scratch;
+            EXPECT_TRUE(
+                (*nvcomp)->decompress_scratch_bytes(chunks, nvcomp::k_chunk_bytes, nullptr).ok());
+        }
     }
+}
+
+TEST(Coder, names_and_numbers_are_each_others) {
+    for (const Coder coder : k_coders) {
+        const auto found = coder_of(to_string(coder));
+        ASSERT_TRUE(found.ok());
+        EXPECT_EQ(*found, coder);
+    }
+    const auto none = coder_of("zip");
+    EXPECT_EQ(none.status().code(), StatusCode::invalid_argument);
+    EXPECT_NE(none.status().message().find("nvcomp_bitcomp"), std::string::npos);
+}
+
+TEST(Coder, nvcomps_keep_no_bound_and_name_who_does) {
+    const Content bounded{float32, Shape{10}, absolute(1e-3)};
+    EXPECT_TRUE(validate(bounded, 40, Coder::packed).ok());
+    for (const Coder coder : k_coders) {
+        if (!is_nvcomp(coder)) continue;
+        EXPECT_TRUE(validate({float32, Shape{10}, lossless()}, 40, coder).ok());
+        const Status refused = validate(bounded, 40, coder);
+        EXPECT_EQ(refused.code(), StatusCode::unsupported);
+        for (const std::string_view said : {to_string(coder), std::string_view("packed")})
+            EXPECT_NE(refused.message().find(said), std::string::npos) << refused.message();
+    }
+}
+
+TEST(Coder, an_emulated_device_has_none_of_nvcomps) {
+    const auto device = EmulatedDevice::create(
+        {1 << 20, 1e9, 1e9, [](double) { return 1e-6; }, {}, Coder::nvcomp_bitcomp});
+    EXPECT_EQ(device.status().code(), StatusCode::unsupported);
+    EXPECT_NE(device.status().message().find("nvcomp_bitcomp"), std::string::npos);
 }
 
 }  // namespace

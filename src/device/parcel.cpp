@@ -6,6 +6,7 @@
 
 #include "codec/packed.hpp"
 #include "device/codec_frames.hpp"
+#include "device/nvcomp_frame.hpp"
 
 namespace caesura::device {
 namespace {
@@ -28,26 +29,9 @@ std::uint64_t read_number(const std::byte* at) {
 
 }  // namespace
 
-Status validate(const Content& content, std::uint64_t piece_bytes) {
-    const ErrorBound::Kind kind = content.bound.kind;
-    if (kind != ErrorBound::Kind::lossless && kind != ErrorBound::Kind::absolute)
-        return {StatusCode::unsupported,
-                "a bound of this kind; checkpoints are lossless or have an absolute bound"};
-    if (Status status = caesura::validate(content.bound); !status.ok()) return status;
-    if (content.shape.rank() == 0) {
-        if (kind == ErrorBound::Kind::lossless) return {};
-        return {StatusCode::invalid_argument,
-                "a bound, and no shape: say what the values of a checkpoint are"};
-    }
-    const std::uint64_t bytes = content.shape.count() * size_of(content.dtype);
-    if (bytes == piece_bytes) return {};
-    return {StatusCode::invalid_argument,
-            fmt::format("{} values of {} are {} bytes, and a checkpoint has {}",
-                        to_string(content.shape), to_string(content.dtype), bytes, piece_bytes)};
-}
-
 std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes, Coder coder) {
     const std::uint64_t table_bytes = k_number_bytes * (1 + pieces);
+    if (is_nvcomp(coder)) return table_bytes + nvcomp::frames_bytes_at_most(pieces, bytes);
     if (coder == Coder::codec) return table_bytes + pieces * k_frame_overhead_bytes + bytes;
     // Every piece may begin a chunk and fill up 8 bytes more than their sum would.
     return table_bytes + packed::packed_bytes_at_most(bytes) +
@@ -56,6 +40,10 @@ std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes, Co
 
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
                            const Content& content, std::span<std::byte> parcel, Coder coder) {
+    if (coder != Coder::codec && coder != Coder::packed)
+        return Status{
+            StatusCode::unsupported,
+            fmt::format("coder {} on the host; there are codec and packed", to_string(coder))};
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
     if (parcel.size() < parcel_bytes_at_most(pieces.size(), raw_bytes, coder))
@@ -132,6 +120,11 @@ Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<
     const Result<Place> place = find_frame(parcel, parcel.size(), index);
     if (!place.ok()) return place.status();
     const auto frame = parcel.subspan(place->offset, place->bytes);
+    if (nvcomp::is_frame(frame))
+        return {StatusCode::unsupported,
+                fmt::format("piece {} was compressed by nvCOMP: only a GPU's device with that "
+                            "coder has it back",
+                            index)};
     const Status status = packed::is_packed_frame(frame) ? packed::unpack_frame(frame, piece)
                                                          : decompress_frame(frame, piece);
     return status.ok() ? status : status.with_context(fmt::format("piece {}", index));

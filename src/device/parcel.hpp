@@ -2,9 +2,9 @@
 //
 //     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
 //
-// A frame is one of our codec's (caesura/codec.hpp) or a packed one (codec/packed.hpp); it says
-// which. It has a checksum of its own, so that a piece is had without the others, and what was
-// damaged is known.
+// A frame is one of our codec's (caesura/codec.hpp), a packed one (codec/packed.hpp) or one of
+// nvCOMP's coders (device/nvcomp_format.hpp), which the host cannot unpack; it says which. It has a
+// checksum of its own, so that a piece is had without the others, and what was damaged is known.
 //
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once
@@ -18,7 +18,7 @@ std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes,
                                    Coder coder = Coder::codec);
 
 /// Errors: invalid_argument (too little room, an empty piece), no_space (memory), those of
-/// validate(content).
+/// validate(content); unsupported (a coder that needs a GPU).
 /// @return how many bytes the parcel has.
 Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
                            const Content& content, std::span<std::byte> parcel,
@@ -44,7 +44,7 @@ void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte
 constexpr std::uint64_t parcel_table_bytes(std::uint64_t pieces) { return 8 * (1 + pieces); }
 
 /// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no
-/// such piece, or one of other bytes than `piece` has room for).
+/// such piece, or one of other bytes than `piece` has room for), unsupported (nvCOMP's).
 Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece);
 
 }  // namespace caesura::device

@@ -6,7 +6,8 @@
 
 #include "caesura/cuda_device.hpp"
 #include "device/cuda/link.hpp"
-#include "device/cuda/packer.hpp"
+#include "device/cuda/pack_kernels.hpp"
+#include "device/cuda/parcel_coder.hpp"
 
 namespace caesura::device {
 namespace {
@@ -33,6 +34,7 @@ class CudaDevice : public Device {
     ~CudaDevice() override;
     Status begin();
 
+    Coder coder() const override { return options_.coder; }
     double now_s() const override;
     Status wait_for_work() override;
     Result<std::byte*> allocate(std::uint64_t bytes) override;
@@ -43,7 +45,7 @@ class CudaDevice : public Device {
     Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
                       std::span<std::byte> piece) override;
     std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override {
-        return packer_->parcel_bytes(pieces, bytes);
+        return coder_->parcel_bytes(pieces, bytes);
     }
     Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) override;
     Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) override;
@@ -62,7 +64,7 @@ class CudaDevice : public Device {
     cudaMemPool_t pool_ = nullptr;
     std::unordered_map<std::byte*, std::uint64_t> memory_;
     std::uint64_t allocated_bytes_ = 0;
-    std::unique_ptr<cuda::Packer> packer_;
+    std::unique_ptr<cuda::ParcelCoder> coder_;
     std::unique_ptr<cuda::Link> links_[2];  ///< to the host, to the device; see transfer numbers
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -95,9 +97,9 @@ Status CudaDevice::begin() {
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     if (Status status = begin_pool(); !status.ok()) return status;
-    Result<std::unique_ptr<cuda::Packer>> packer = cuda::Packer::create(options_.coder, stream_);
-    if (!packer.ok()) return packer.status();
-    packer_ = *std::move(packer);
+    auto coder = cuda::ParcelCoder::create(options_, stream_, pool_);
+    if (!coder.ok()) return coder.status();
+    coder_ = *std::move(coder);
     using Direction = StagedLink::Direction;
     for (const Direction direction : {Direction::to_host, Direction::to_device}) {
         auto link = cuda::Link::create(direction, options_.ordinal, options_.staging_bytes);
@@ -111,7 +113,7 @@ Status CudaDevice::begin() {
 CudaDevice::~CudaDevice() {
     const OnDevice on(options_.ordinal);
     for (auto& link : links_) link.reset();  // waits for what is on them
-    packer_.reset();
+    coder_.reset();
     for (const auto& [memory, bytes] : memory_) (void)cudaFreeAsync(memory, stream_);
     if (pool_ == nullptr) return;
     (void)cudaStreamSynchronize(stream_);
@@ -190,7 +192,7 @@ Result<std::uint64_t> CudaDevice::compress(std::span<const std::span<const std::
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
-    return packer_->compress(pieces, content, parcel);
+    return coder_->compress(pieces, content, parcel);
 }
 
 Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t index,
@@ -198,7 +200,7 @@ Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t i
     if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
-    return packer_->decompress(parcel, index, piece);
+    return coder_->decompress(parcel, index, piece);
 }
 
 // ------------------------------------------------------------------------------------- the link

@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "device/cuda/block.cuh"
 #include "device/cuda/pack_kernels.hpp"
 
 namespace caesura::device::cuda {
@@ -9,35 +10,6 @@ using namespace codec::packed;
 
 constexpr unsigned k_threads = k_chunk_groups;  // of a chunk
 constexpr unsigned k_layout_threads = 1024;
-constexpr unsigned k_warp = 32;
-
-// ------------------------------------------------------------------------------ a block of threads
-
-/// The sum over all threads, for each of them. Every thread of the block calls it.
-__device__ std::uint64_t sum_of_all(std::uint64_t mine) {
-    __shared__ std::uint64_t sums[k_threads / k_warp];
-    for (unsigned step = k_warp / 2; step > 0; step /= 2) mine += __shfl_down_sync(~0u, mine, step);
-    __syncthreads();  // who came before has read the sums
-    if (threadIdx.x % k_warp == 0) sums[threadIdx.x / k_warp] = mine;
-    __syncthreads();
-    std::uint64_t all = 0;
-    for (unsigned warp = 0; warp < k_threads / k_warp; ++warp) all += sums[warp];
-    return all;
-}
-
-/// The sum over the threads up to this one. shared: as many as there are threads.
-__device__ std::uint64_t sum_up_to_mine(std::uint64_t mine, std::uint64_t* shared) {
-    __syncthreads();
-    shared[threadIdx.x] = mine;
-    __syncthreads();
-    for (unsigned step = 1; step < blockDim.x; step *= 2) {
-        const std::uint64_t before = threadIdx.x >= step ? shared[threadIdx.x - step] : 0;
-        __syncthreads();
-        shared[threadIdx.x] += before;
-        __syncthreads();
-    }
-    return shared[threadIdx.x];
-}
 
 // ---------------------------------------------------------------------------------------- packing
 
@@ -91,7 +63,8 @@ __global__ void __launch_bounds__(k_threads) measure_chunks(PackJob job) {
     const PackPiece& piece = piece_of(job, blockIdx.x);
     const Chunk<T> chunk(piece.values, piece.raw_bytes, blockIdx.x - piece.first_chunk);
     std::uint32_t descriptor = 0;
-    const std::uint64_t words = sum_of_all(measure_group(chunk, pack_rule(job.bound), descriptor));
+    const std::uint64_t words =
+        sum_of_all<k_threads>(measure_group(chunk, pack_rule(job.bound), descriptor));
     if (threadIdx.x == 0) job.ends[blockIdx.x] = words < chunk.raw_words ? words : chunk.raw_words;
 }
 
@@ -199,7 +172,7 @@ __global__ void __launch_bounds__(k_threads) write_chunks(PackJob job) {
             encode_group(chunk.group, chunk.group_count, rule, out);
         }
     }
-    const std::uint64_t sum = sum_of_all(out.sum);
+    const std::uint64_t sum = sum_of_all<k_threads>(out.sum);
     if (threadIdx.x != 0) return;
     PackedChunk line;
     line.end_words = end;
@@ -228,7 +201,7 @@ __global__ void __launch_bounds__(k_threads) unpack_chunks(UnpackJob job) {
     std::uint64_t sum = 0;
     for (std::uint64_t i = threadIdx.x; i < count; i += k_threads)
         sum += checksum_part(words[i], i);
-    sum = sum_of_all(sum);
+    sum = sum_of_all<k_threads>(sum);
     ok = ok && line.checksum == sum + chunk_checksum_seed(c, begin, end);
     T* const group = const_cast<T*>(chunk.group);
     if (ok && count == chunk.raw_words) {
@@ -263,15 +236,6 @@ __global__ void stay_busy(std::uint64_t nanoseconds) {
     const std::uint64_t begin = clock_ns();
     while (clock_ns() - begin < nanoseconds) {
     }
-}
-
-/// Says what became of this launch. cudaGetLastError() would say what the application has not asked
-/// for yet, and take it from it.
-template <class Argument>
-cudaError_t launch(void (*kernel)(Argument), unsigned blocks, unsigned threads, Argument argument,
-                   cudaStream_t stream) {
-    void* arguments[] = {&argument};
-    return cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, 0, stream);
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 
 #include "codec/packed.hpp"
 #include "device/codec_frames.hpp"
+#include "device/nvcomp_frame.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::device::cuda {
@@ -28,9 +29,9 @@ bool is_aligned(const void* memory, std::uint64_t to) {
 
 Result<std::unique_ptr<Packer>> Packer::create(Coder coder, cudaStream_t stream) {
     if (coder != Coder::packed)
-        return Status{StatusCode::unsupported,
-                      fmt::format("coder {} on a GPU; there is packed ({})",
-                                  static_cast<int>(coder), static_cast<int>(Coder::packed))};
+        return Status{
+            StatusCode::unsupported,
+            fmt::format("coder {} on a GPU; there are packed and nvCOMP's", to_string(coder))};
     std::unique_ptr<Packer> packer(new Packer(coder, stream));
     if (Status status = packer->reserve(2 * k_look_bytes); !status.ok()) return status;
     return packer;
@@ -109,26 +110,37 @@ Result<std::span<const std::byte>> Packer::look(const std::byte* memory, std::ui
     return std::span<const std::byte>(pinned_.data(), bytes);
 }
 
-Status Packer::decompress(std::span<const std::byte> parcel, std::uint64_t index,
-                          std::span<std::byte> piece) {
+Result<std::span<const std::byte>> Packer::frame_of(std::span<const std::byte> parcel,
+                                                    std::uint64_t index) {
     if (index > parcel.size() / 8)
-        return {StatusCode::invalid_argument,
-                fmt::format("piece {} of a parcel of {} bytes", index, parcel.size())};
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("piece {} of a parcel of {} bytes", index, parcel.size())};
     const std::uint64_t table_bytes = std::max(k_look_bytes, 8 * (index + 2));
     const auto begin = look(parcel.data(), std::min<std::uint64_t>(parcel.size(), table_bytes));
     if (!begin.ok()) return begin.status();
     const Result<Place> place = find_frame(*begin, parcel.size(), index);
     if (!place.ok()) return place.status();
-    const auto frame = parcel.subspan(place->offset, place->bytes);
+    return parcel.subspan(place->offset, place->bytes);
+}
+
+Status Packer::decompress(std::span<const std::byte> parcel, std::uint64_t index,
+                          std::span<std::byte> piece) {
+    const auto frame = frame_of(parcel, index);
+    if (!frame.ok()) return frame.status();
     const auto head =
-        look(frame.data(), std::min<std::uint64_t>(frame.size(), sizeof(PackedHeader)));
+        look(frame->data(), std::min<std::uint64_t>(frame->size(), sizeof(PackedHeader)));
     if (!head.ok()) return head.status();
     // What lies where kernels cannot read it, in a parcel that was put together again, is the
     // host's.
-    const bool aligned = is_aligned(frame.data(), 8) && is_aligned(piece.data(), 8);
-    const Status status = packed::is_packed_frame(*head) && aligned
-                              ? unpack_packed(*head, frame, piece)
-                              : unpack_at_host(frame, piece);
+    const bool aligned = is_aligned(frame->data(), 8) && is_aligned(piece.data(), 8);
+    Status status;
+    if (nvcomp::is_frame(*head))
+        status = {StatusCode::unsupported,
+                  "it was compressed by nvCOMP; make the device with that coder"};
+    else if (packed::is_packed_frame(*head) && aligned)
+        status = unpack_packed(*head, *frame, piece);
+    else
+        status = unpack_at_host(*frame, piece);
     return status.ok() ? status : status.with_context(fmt::format("piece {}", index));
 }
 
