@@ -156,9 +156,8 @@ int give(const Batch& batch, bool compresses, void* stream) {
         return invalid_value;
     }
     if (const int code = begin_call(); code != done) return code;
-    return stand_in().give(stream, [batch, compresses] {
-        compresses ? compress(batch) : decompress(batch);
-    });
+    return stand_in().give(
+        stream, [batch, compresses] { compresses ? compress(batch) : decompress(batch); });
 }
 
 template <std::size_t n>
@@ -185,42 +184,42 @@ STAND_IN int nvcompGetProperties(std::uint32_t* version_and_runtime) {
 }
 STAND_IN const char* nvcompGetStatusString(int) { return "as nvCOMP stood in for says"; }
 
-#define STAND_IN_FOR(NAME, n)                                                                    \
-    STAND_IN int nvcompBatched##NAME##CompressGetRequiredAlignments(Options options,             \
-                                                                    Alignment* found) {          \
-        return alignments<n>(options, true, found);                                              \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##DecompressGetRequiredAlignments(Options options,           \
-                                                                      Alignment* found) {        \
-        return alignments<n>(options, false, found);                                             \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##CompressGetMaxOutputChunkSize(std::size_t, Options,        \
-                                                                    std::size_t* most) {         \
-        return scratch(most, k_coders[n].most_bytes);                                            \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##CompressGetTempSize(                                       \
-        std::size_t chunks, std::size_t, Options, std::size_t* bytes, std::size_t, void*) {      \
-        return scratch(bytes, chunks * k_coders[n].scratch_per_chunk);                           \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##DecompressGetTempSize(                                     \
-        std::size_t, std::size_t, Options, std::size_t* bytes, std::size_t, void*) {             \
-        return scratch(bytes, k_coders[n].decompress_scratch);                                   \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##CompressAsync(                                             \
-        const void* const* from, const std::size_t* bytes, std::size_t chunk_bytes,              \
-        std::size_t chunks, void* temp, std::size_t temp_bytes, void* const* to,                 \
-        std::size_t* to_bytes, Options options, int* statuses, void* stream) {                   \
-        return give({&k_coders[n], options, from, bytes, nullptr, chunks, chunk_bytes, temp,     \
-                     temp_bytes, to, to_bytes, statuses},                                        \
-                    true, stream);                                                               \
-    }                                                                                            \
-    STAND_IN int nvcompBatched##NAME##DecompressAsync(                                           \
-        const void* const* from, const std::size_t* bytes, const std::size_t* room_bytes,        \
-        std::size_t* to_bytes, std::size_t chunks, void* temp, std::size_t temp_bytes,           \
-        void* const* to, Options options, int* statuses, void* stream) {                         \
-        return give({&k_coders[n], options, from, bytes, room_bytes, chunks, 0, temp,            \
-                     temp_bytes, to, to_bytes, statuses},                                        \
-                    false, stream);                                                              \
+#define STAND_IN_FOR(NAME, n)                                                                     \
+    STAND_IN int nvcompBatched##NAME##CompressGetRequiredAlignments(Options options,              \
+                                                                    Alignment* found) {           \
+        return alignments<n>(options, true, found);                                               \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##DecompressGetRequiredAlignments(Options options,            \
+                                                                      Alignment* found) {         \
+        return alignments<n>(options, false, found);                                              \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##CompressGetMaxOutputChunkSize(std::size_t, Options,         \
+                                                                    std::size_t* most) {          \
+        return scratch(most, k_coders[n].most_bytes);                                             \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##CompressGetTempSize(                                        \
+        std::size_t chunks, std::size_t, Options, std::size_t* bytes, std::size_t, void*) {       \
+        return scratch(bytes, chunks * k_coders[n].scratch_per_chunk);                            \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##DecompressGetTempSize(                                      \
+        std::size_t, std::size_t, Options, std::size_t* bytes, std::size_t, void*) {              \
+        return scratch(bytes, k_coders[n].decompress_scratch);                                    \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##CompressAsync(                                              \
+        const void* const* from, const std::size_t* bytes, std::size_t chunk_bytes,               \
+        std::size_t chunks, void* temp, std::size_t temp_bytes, void* const* to,                  \
+        std::size_t* to_bytes, Options options, int* statuses, void* stream) {                    \
+        return give({&k_coders[n], options, from, bytes, nullptr, chunks, chunk_bytes, temp,      \
+                     temp_bytes, to, to_bytes, statuses},                                         \
+                    true, stream);                                                                \
+    }                                                                                             \
+    STAND_IN int nvcompBatched##NAME##DecompressAsync(                                            \
+        const void* const* from, const std::size_t* bytes, const std::size_t* room_bytes,         \
+        std::size_t* to_bytes, std::size_t chunks, void* temp, std::size_t temp_bytes,            \
+        void* const* to, Options options, int* statuses, void* stream) {                          \
+        return give({&k_coders[n], options, from, bytes, room_bytes, chunks, 0, temp, temp_bytes, \
+                     to, to_bytes, statuses},                                                     \
+                    false, stream);                                                               \
     }
 
 STAND_IN_FOR(LZ4, 0)

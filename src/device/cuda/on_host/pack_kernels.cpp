@@ -1,4 +1,5 @@
 // The kernels of packed frames, the same source, for the stand-in (kernels.hpp).
-// clang-format off: the first must come first
+// The first must come first.
+// clang-format off
 #include "device/cuda/on_host/kernels.hpp"
 #include "device/cuda/pack_kernels.cu"
