@@ -209,6 +209,49 @@ TEST(Executor, after_an_error_what_the_link_carries_still_arrives_and_its_memory
     }
 }
 
+/// Its coder wants memory beside the parcel, as nvCOMP's do: for each checkpoint, up to a limit.
+class Wanting final : public device::EmulatedDevice {
+  public:
+    Wanting(EmulatedDevice device, std::uint64_t each, std::uint64_t most)
+        : EmulatedDevice(std::move(device)), each_(each), most_(most) {}
+    std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override {
+        return EmulatedDevice::parcel_bytes(pieces, bytes) + std::min(pieces * each_, most_);
+    }
+
+  private:
+    std::uint64_t each_, most_;
+};
+
+TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
+    std::mt19937_64 random(k_seed + 6);
+    std::string letters;
+    for (int round = 0; round < 60; ++round) {
+        plan::CheckpointProfile profile = small_machine(100'000 + random() % 900'000);
+        profile.header_bytes = 0;  // what the device needs
+        const std::uint64_t each = random() % 30'000, most = random() % 500'000;
+        Wanting device(device_of(profile), each, most);
+        Receiver receiver(profile.checkpoint_bytes);
+        auto executor = Executor::create(device, profile, "", std::ref(receiver));
+        ASSERT_TRUE(executor.ok()) << executor.status().message();
+        for (std::uint64_t id = 0; id < 40; ++id) {
+            device.work(1e-6);
+            receiver.made(synthetic(random, profile.checkpoint_bytes, 8.0));
+            const Status status = (*executor)->checkpoint(id, receiver.newest());
+            ASSERT_TRUE(status.ok()) << status.message() << " seed " << k_seed << " " << round;
+        }
+        ASSERT_TRUE((*executor)->finish().ok());
+        EXPECT_EQ(receiver.arrived(), 40u);
+        EXPECT_LE((*executor)->pool().peak_bytes(), profile.cache_bytes);
+        const std::string& word = (*executor)->executed().word;
+        // Where one checkpoint fits with all it takes, it is compressed: the link is slow.
+        const bool fits =
+            2 * profile.checkpoint_bytes + 1'000 + std::min(each, most) <= profile.cache_bytes;
+        EXPECT_TRUE(!fits || word.find_first_of("CX") != std::string::npos) << word << " " << round;
+        letters += word;
+    }
+    EXPECT_NE(letters.find('X'), std::string::npos);
+}
+
 TEST(Executor, what_cannot_be_is_refused) {
     plan::CheckpointProfile profile = small_machine();
     device::EmulatedDevice device = device_of(profile);
