@@ -2,9 +2,9 @@
 
 Needs CMake and nvcc, and nothing else: no package, no HDF5, no MPI, no network. Builds device_bench
 in build-gpu/, runs the checks of devices and S2's runs on the GPU, then the same on the emulated
-device, and writes both to out/bench/together.json, or with one of nvCOMP's coders, which must be
-found, to out/bench/together_<coder>.json; the emulated device compresses in packed frames in any
-case. Standard library only.
+device, and writes both to out/bench/together.json with pictures beside it; with one of nvCOMP's
+coders, which must be found, the names begin with together_<coder>. The emulated device compresses
+in packed frames in any case. Standard library only.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 from stages import OUT, ROOT, cores, fail, run_stage
 
@@ -25,6 +26,7 @@ CODERS = (
     "nvcomp_cascaded",
 )
 TREE = ROOT / "build-gpu"
+PICTURES = ROOT / "bench" / "together"
 EMULATED_SCALE = 100  # how much smaller the emulated runs are, so that the host is not busy long
 GB = 1e9
 
@@ -53,7 +55,7 @@ def measure(*arguments: str) -> tuple[dict, int]:
 
 def table(gpu: dict, emulated: dict) -> None:
     """Throughput of every way on both devices, and how well the plan foresaw the time."""
-    ways = ("raw", "each", "planned", "ensemble", "unknown")
+    ways = ("raw", "each", "planned", "ensemble", "counted", "unknown")
     print("\n| GB/s, emulated in brackets | " + " | ".join(ways) + " | measured to plan |")
     print("|---|" + "---|" * (len(ways) + 1))
     for figure in ("figure 6", "figure 8", "figure 9", "figure 10"):
@@ -65,17 +67,26 @@ def table(gpu: dict, emulated: dict) -> None:
             print(f"| {figure}, {label} | " + " | ".join(cells) + " |")
 
 
+def write(results: dict, name: str) -> None:
+    """The numbers, and the pictures of those of S2's figures that one GPU can make."""
+    sys.path.insert(0, str(PICTURES))
+    import pictures
+
+    place = OUT / "bench"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / f"{name}.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    for picture, svg in pictures.draw(results).items():
+        (place / f"{name}_{picture}.svg").write_text(svg, encoding="utf-8")
+    print(f"\n{place.relative_to(ROOT)}/{name}.json and {name}_*.svg")
+
+
 def bench_gpu(coder: str = CODERS[0]) -> int:
-    """Build, run on the GPU and emulated, write both."""
+    """Build, run on the GPU and emulated, write and draw both."""
     build()
     gpu, code = measure("cuda", coder)
     if not gpu:
         fail("bench-gpu measured nothing: device_bench could not use a GPU, or nvCOMP (see above).")
     emulated, emulated_code = measure("emulated", str(EMULATED_SCALE))
-    name = "together.json" if coder == CODERS[0] else f"together_{coder}.json"
-    place = OUT / "bench" / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(json.dumps({**gpu, "emulated": emulated}, indent=1) + "\n", encoding="utf-8")
     wrong = {name: said for name, said in gpu["checks"].items() if said != "ok"}
     passed = f"{len(gpu['checks']) - len(wrong)} of {len(gpu['checks'])} checks passed"
     link = f"link {gpu['link_bytes_per_s'] / GB:.1f} GB/s"
@@ -83,5 +94,6 @@ def bench_gpu(coder: str = CODERS[0]) -> int:
     for name, said in wrong.items():
         print(f"  {name}: {said}")
     table(gpu, emulated)
-    print(f"\n{place.relative_to(ROOT)}")
+    name = "together" if coder == CODERS[0] else f"together_{coder}"
+    write({**gpu, "emulated": emulated}, name)
     return code or emulated_code

@@ -30,20 +30,6 @@ MB, GB = 1e6, 1e9
 WAYS = ("raw", "each", "planned", "ensemble", "counted", "unknown")
 
 
-# What S2's text says in numbers: how many times as fast as raw and as each its way is.
-PAPER = {
-    "figure 6": {"said": "above 2 Hz 3.2 to 8.3 times raw, 1.3 to 1.8 times each; at 2 Hz each is "
-                         "2.8 times slower than raw, and profiling costs a little",
-                 "raw": [3.2, 8.3], "each": [1.3, 1.8]},
-    "figure 8": {"said": "up to 4.1 times raw, 2.4 times each; at 64 MB 3 % slower than each",
-                 "raw": [4.1], "each": [2.4]},
-    "figure 9": {"said": "at least 2.27 times both", "raw": [2.27], "each": [2.27]},
-    "figure 10": {"said": "3.7 times both", "raw": [3.7], "each": [3.7]},
-    "figure 11": {"said": "at 8 GPUs 3.6 times raw and 4.9 times each; raw loses up to 57 %",
-                  "raw": [3.6], "each": [4.9]},
-}  # fmt: skip
-
-
 def ways(run: Profile, first: Profile) -> dict[str, Plan]:
     """planned: this very run is known. ensemble: `first` is, of which nothing was known but how
     many checkpoints it would have (S2 compresses each of it singly to get to know it). counted:
@@ -172,7 +158,7 @@ def main() -> int:
     results["figure 11"] = synthetic_rows(
         {f"{n} GPUs": {"rate": 100 * GB, "ratio": 16, "link_share": s}
          for n, s in ((1, 1.0), (2, 1.0), (4, 1.0), (8, 0.5))})  # fmt: skip
-    for name, paper in PAPER.items():
+    for name, paper in pictures.PAPER.items():
         table(name, results[name], paper["said"])
     print("\n## executed on the emulated device, profile known\n")
     print("| | GB/s planned | executed | later, of what was planned | unknown, executed |")
@@ -186,12 +172,12 @@ def main() -> int:
     for label, r in results["figure 6"].items():
         print(f"  {label}: planned {letters(r['words']['planned'])}, "
               f"unknown {letters(r['words']['unknown'])}")  # fmt: skip
-    rows = list(itertools.chain(*(results[name].items() for name in PAPER)))
+    rows = list(itertools.chain(*(results[name].items() for name in pictures.PAPER)))
     worst = max(rows, key=lambda item: item[1]["to_better_simple"]["unknown"])
     print(f"\nwithout a profile, to the better of raw and each, at worst "
           f"{worst[1]['to_better_simple']['unknown']:.3f} ({worst[0]})")  # fmt: skip
     results["seconds"] = {"all": time.process_time() - begin}
-    results["paper"] = PAPER
+    results["paper"] = pictures.PAPER
     results["device"] = "emulated"  # tools/dev.py bench-gpu writes "cuda:<name>"
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "together.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

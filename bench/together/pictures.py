@@ -1,6 +1,8 @@
 """The pictures of together.json: S2's figures as they come out here, with what S2 says in numbers.
 
-S2's own figures are pictures without numbers; nothing is read off them.
+S2's own figures are pictures without numbers; nothing is read off them. The numbers are the model's
+(figures.py) or a GPU's (tools/dev.py bench-gpu), where fewer figures can be made and rings are what
+the emulated device made of the same runs. Standard library only: the latter has nothing else.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from svg import Axis, document, line, mark, polyline, spread_out, tag, words
 
 GB = 1e9
 WIDTH = 1000.0
-EMULATED = "In the model of docs/together.md with an A100's numbers; not measured on a GPU"
+EMULATED = "emulated"
 WAYS = {
     "planned": ("this run known", "exact", "triangle"),
     "ensemble": ("profile of the first run known", "ours", "disc"),
@@ -30,6 +32,18 @@ TITLES = {
     "figure 10": "Figure 10: synthetic runs, by how far checkpoints shrink",
     "figure 11": "Figure 11: synthetic runs, by GPUs of a node (8: half a link each)",
 }
+# What S2's text says in numbers: how many times as fast as raw and as each its way is.
+PAPER = {
+    "figure 6": {"said": "above 2 Hz 3.2 to 8.3 times raw, 1.3 to 1.8 times each; at 2 Hz each is "
+                         "2.8 times slower than raw, and profiling costs a little",
+                 "raw": [3.2, 8.3], "each": [1.3, 1.8]},
+    "figure 8": {"said": "up to 4.1 times raw, 2.4 times each; at 64 MB 3 % slower than each",
+                 "raw": [4.1], "each": [2.4]},
+    "figure 9": {"said": "at least 2.27 times both", "raw": [2.27], "each": [2.27]},
+    "figure 10": {"said": "3.7 times both", "raw": [3.7], "each": [3.7]},
+    "figure 11": {"said": "at 8 GPUs 3.6 times raw and 4.9 times each; raw loses up to 57 %",
+                  "raw": [3.6], "each": [4.9]},
+}  # fmt: skip
 STYLE = tag("style", ".said { stroke: var(--c); stroke-width: 1.5; stroke-dasharray: 5 4; } "
             ".band { fill: var(--c); fill-opacity: .14; } "
             ".ring { fill: none; stroke: var(--c); stroke-width: 1.2; } "
@@ -39,19 +53,39 @@ LETTERS = {"U": ("sent raw", "other"), "C": ("compressed alone", "sz"),
 
 
 def draw(results: dict) -> dict[str, str]:
-    """Name of a file -> SVG."""
+    """Name of a file -> SVG, of the figures that there are."""
+    titles = [name for name in TITLES if name in results]
     made = {
         name.replace(" ", ""): document(WIDTH, 352, STYLE, *_throughput(name, results, 0))
-        for name in TITLES
+        for name in titles
     }
     made["throughputs"] = document(
-        WIDTH, 340 * len(TITLES) + 12, STYLE,
-        *(part for i, name in enumerate(TITLES) for part in _throughput(name, results, 340 * i)),
+        WIDTH, 340 * len(titles) + 12, STYLE,
+        *(part for i, name in enumerate(titles) for part in _throughput(name, results, 340 * i)),
     )  # fmt: skip
-    made["figure2"] = document(760, 340, STYLE, *_curve(results["figure 2"]))
-    made["figure5"] = document(WIDTH, 340, STYLE, *_characteristics(results["figure 5"]))
-    made["figure7"] = document(980, 330, STYLE, *_words(results["figure 6"]))
+    made["figure2"] = document(760, 340, STYLE, *_curve(results))
+    if "figure 5" in results:
+        made["figure5"] = document(WIDTH, 340, STYLE, *_characteristics(results["figure 5"]))
+    made["figure7"] = document(980, 330, STYLE, *_words(results))
     return made
+
+
+def _is_emulated(results: dict) -> bool:
+    return results["device"] == EMULATED
+
+
+def _source(results: dict) -> str:
+    """Where the numbers are from."""
+    if _is_emulated(results):
+        return "In the model of docs/together.md with an A100's numbers; not measured on a GPU"
+    return f"Measured on {results['device']}, coder {results['coder']}"
+
+
+def _executed(results: dict, name: str, label: str) -> dict[str, float]:
+    """What is drawn as rings: GB/s of ways on the emulated device."""
+    if not _is_emulated(results):
+        return results["emulated"][name][label]["bytes_per_s"]
+    return results[name][label].get("executed", {"bytes_per_s": {}})["bytes_per_s"]
 
 
 def _places(count: int, left: float, right: float) -> list[float]:
@@ -68,18 +102,20 @@ def _scale(y: Axis, left: float, right: float, unit: str) -> list[str]:
 
 def _throughput(name: str, results: dict, top: float) -> list[str]:
     """Left GB/s of every way; right how many times as fast as raw and each, and what S2 says."""
-    rows, paper = results[name], results["paper"][name]
+    rows, paper = results[name], PAPER[name]
+    rings = {label: _executed(results, name, label) for label in rows}
     parts = [
         words(24, top + 28, TITLES[name], "heading"),
-        words(24, top + 47, EMULATED, "soft"),
+        words(24, top + 47, _source(results), "soft"),
         words(24, top + 64, "S2: " + paper["said"], "soft"),
     ]
-    parts += _lines(rows, 70.0, 390.0, top + 102, top + 304)
+    parts += _lines(rows, rings, 70.0, 390.0, top + 102, top + 304)
     parts += _ratios(rows, paper, 690.0, 880.0, top + 102, top + 304)
     return parts
 
 
-def _lines(rows: dict, left: float, right: float, top: float, bottom: float) -> list[str]:
+def _lines(rows: dict, rings: dict, left: float, right: float, top: float,
+           bottom: float) -> list[str]:  # fmt: skip
     seen = {way: [row["bytes_per_s"][way] / GB for row in rows.values()] for way in WAYS}
     values = [v for way in seen.values() for v in way]
     y = Axis(0.85 * min(values), 1.15 * max(values), bottom, top)
@@ -95,12 +131,12 @@ def _lines(rows: dict, left: float, right: float, top: float, bottom: float) -> 
         parts += [mark(*at, shape, class_, f"{v:.0f} GB/s")
                   for at, v in zip(points, seen[way], strict=True)]  # fmt: skip
         parts.append(words(right + 10, place + 4, label, f"{class_} name"))
-        for x, row in zip(xs, rows.values(), strict=True):
-            done = row.get("executed", {"bytes_per_s": {}})["bytes_per_s"].get(way)
+        for x, label in zip(xs, rows, strict=True):
+            done = rings[label].get(way)
             if done is not None:
                 parts.append(tag("circle", tag("title", f"executed: {done / GB:.0f} GB/s"), cx=x,
                                  cy=y(done / GB), r=9, class_=f"ring {class_}"))  # fmt: skip
-    if "executed" in next(iter(rows.values())):
+    if any(rings.values()):
         parts.append(words(right + 10, bottom + 18, "rings: executed, emulated device", "soft"))
     return parts
 
@@ -138,23 +174,33 @@ def _ratios(rows: dict, paper: dict, left: float, right: float, top: float,
     return parts
 
 
-def _curve(rows: dict) -> list[str]:
+def _curve(results: dict) -> list[str]:
     left, right, top, bottom = 70.0, 560.0, 92.0, 290.0
+    curves = {k: v for k, v in results.get("nvcomp", {}).items() if isinstance(v, dict)}
+    curves["32 us + x / 550 GB/s" if _is_emulated(results) else "ours"] = results["figure 2"]
+    points = {
+        name: [(row["bytes"] / 1e6, row["bytes_per_s"] / GB)
+               for row in rows.values() if isinstance(row, dict)]
+        for name, rows in curves.items()
+    }  # fmt: skip
     x = Axis(0.9, 1200, left, right)
-    y = Axis(0, 600, bottom, top, log=False)
+    y = Axis(0, max(600, *(v for of in points.values() for _, v in of)), bottom, top, log=False)
+    source = ("Inferred from S2's text, not read off its picture (bench/together/a100.json has "
+              "how); not measured" if _is_emulated(results) else _source(results))  # fmt: skip
     parts = [
         words(24, 28, "Figure 2: compressing, by how much at once", "heading"),
-        words(24, 47, "Inferred from S2's text, not read off its picture (bench/together/a100.json"
-              ' has how); not measured', "soft"),
+        words(24, 47, source, "soft"),
         words(left, top - 12, "GB/s", "panel"),
-    ]  # fmt: skip
+    ]
     parts += _scale(y, left, right, "")
     parts += [words(x(v), bottom + 18, f"{v:g}", "tick", "middle") for v in x.ticks()]
     parts.append(words((left + right) / 2, bottom + 38, "MB at once", "soft", "middle"))
-    points = [(x(row["bytes"] / 1e6), y(row["bytes_per_s"] / GB)) for row in rows.values()]
-    parts.append(polyline(points, "line ours"))
-    parts += [mark(*at, "disc", "ours") for at in points]
-    parts.append(words(right + 10, points[-1][1] + 4, "32 us + x / 550 GB/s", "ours name"))
+    places = spread_out([y(of[-1][1]) for of in points.values()], 14, top, bottom)
+    for (name, of), place in zip(points.items(), places, strict=True):
+        class_ = "other" if name in results.get("nvcomp", {}) else "ours"
+        parts.append(polyline([(x(mb), y(v)) for mb, v in of], f"line {class_}"))
+        parts += [mark(x(mb), y(v), "disc", class_, name) for mb, v in of]
+        parts.append(words(right + 10, place + 4, name, f"{class_} name"))
     parts.append(line(x(200), y(550), right, y(550), "said exact"))
     parts.append(words(right + 10, y(550) - 8, "S2: about 550 only above 200", "exact name"))
     return parts
@@ -201,13 +247,14 @@ def _characteristics(rows: dict) -> list[str]:
     return parts
 
 
-def _words(rows: dict) -> list[str]:
+def _words(results: dict) -> list[str]:
+    rows = results["figure 6"]
     left, right, top = 70.0, 940.0, 84.0
     parts = [
         words(24, 28, "Figure 7: what becomes of each checkpoint, migration, the last shot planned "
               "alone", "heading"),
-        words(24, 47, EMULATED + ". S2: raw at 2 Hz; the faster they are made the more are held",
-              "soft"),
+        words(24, 47, _source(results) + ". S2: raw at 2 Hz; the faster they are made the more "
+              "are held", "soft"),
     ]  # fmt: skip
     for i, (label, row) in enumerate(rows.items()):
         word, y = row["words"]["planned"], top + 28 * i

@@ -172,10 +172,11 @@ double bare_s(Machine& machine, const Run& run) {
 }
 
 Done execute(Machine& machine, const Run& run, plan::CheckpointProfile expected,
-             const std::string& word) {
+             const std::string& word, std::size_t checkpoints) {
     Application application(machine, run);
-    auto executor = value(Executor::create(*machine.device, std::move(expected), word,
-                                           [](Arrived&&) { return Status{}; }),
+    auto executor = value(Executor::create(
+                              *machine.device, std::move(expected), word,
+                              [](Arrived&&) { return Status{}; }, {}, checkpoints),
                           "a run");
     const double begin_s = machine.device->now_s();
     for (std::size_t i = 0; i < run.own_s.size(); ++i)
@@ -194,17 +195,18 @@ std::string row(Machine& machine, const Run& run, plan::CheckpointProfile profil
     Numbers words;
     std::optional<plan::CheckpointProfile> known;
     std::string plan_word;
-    for (const std::string way : {"raw", "each", "planned", "ensemble", "unknown"}) {
+    for (const std::string way : {"raw", "each", "planned", "ensemble", "counted", "unknown"}) {
         std::string word = way == "raw" ? std::string(n, 'U') : std::string(n, 'C');
         if (way == "planned") {
             const auto plan = value(plan::together(*known), "a plan");
             planned_s[way] = plan.flush_end_s;
             word = plan.word;
-        } else if (way == "ensemble" || way == "unknown") {
+        } else if (way != "raw" && way != "each") {
             word.clear();
         }
         const bool knows = way == "planned" || way == "ensemble";
-        const Done done = execute(machine, run, knows ? *known : profile, word);
+        const Done done =
+            execute(machine, run, knows ? *known : profile, word, way == "counted" ? n : 0);
         if (way == "each") known = done.recorded;
         end_s[way] = done.end_s;
         words.emplace_back(way, text(done.word));

@@ -20,11 +20,11 @@ constexpr double k_tolerance = 0.1;
 // slow where it needs a tenth more than the interval: less is not worth a look.
 constexpr std::size_t k_look_again = 64;
 constexpr double k_slower = 1.1;
-// Where only the end of a run is known, what remains is planned with few states, which takes 5 us a
+// Where only the end of a run is known, what remains is planned with few states, which takes 8 us a
 // checkpoint, and only when so few remain; and as if the application became faster by so much.
 // A plan does not mind how long a backlog lasts; one that was built up in good faith cannot be
 // worked off when the pace rises. 1.0 and 0.6 are behind the better simple way twice as often.
-constexpr std::size_t k_states = 2, k_most_planned = 512;
+constexpr std::size_t k_states = 4, k_most_planned = 512;
 constexpr double k_faster = 0.8;
 
 Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
