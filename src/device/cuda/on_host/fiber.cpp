@@ -66,17 +66,15 @@ void Fiber::stop() {
 
 #elif defined(__SANITIZE_THREAD__)
 
-// No synchronisation by the change itself: what threads of a block share without a barrier between
-// them is a race.
 void Fiber::go_on() {
     t_begins = this;
     caller_of_sanitizer_ = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(of_sanitizer_, __tsan_switch_to_fiber_no_sync);
+    __tsan_switch_to_fiber(of_sanitizer_, 0);
     swapcontext(&caller_context_, &context_);
 }
 
 void Fiber::stop() {
-    __tsan_switch_to_fiber(caller_of_sanitizer_, __tsan_switch_to_fiber_no_sync);
+    __tsan_switch_to_fiber(caller_of_sanitizer_, 0);
     swapcontext(&context_, &caller_context_);
 }
 
