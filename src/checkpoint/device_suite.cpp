@@ -186,7 +186,7 @@ void parcel_comes_back(Device& device, std::size_t n, const ErrorBound& bound) {
 }
 
 /// By the host, which reads what a file may hold, or by the device.
-void unpack(Device& device, const Bytes& parcel, std::uint64_t index, Bytes& piece) {
+void unpack(Device& device, std::span<const std::byte> parcel, std::uint64_t index, Bytes& piece) {
     if (!device::is_nvcomp(device.coder()))
         return expect_ok(device::unpack(parcel, index, piece), "unpack");
     expect(device::unpack(parcel, index, piece).code() == StatusCode::unsupported,
@@ -214,7 +214,7 @@ void run_once(Device& device, std::mt19937_64& random, std::uint64_t checkpoints
             expect(parcel.ids[i] == arrived++, "checkpoints arrive out of order");
             Bytes data(bytes);
             if (!parcel.compressed)
-                data.assign(parcel.bytes.begin(), parcel.bytes.end());
+                data.assign(parcel.bytes.data(), parcel.bytes.data() + parcel.bytes.size());
             else
                 unpack(device, parcel.bytes, i, data);
             expect(data == made, "a checkpoint arrived as another");

@@ -186,9 +186,9 @@ Status Executor::compress_held() {
 }
 
 Status Executor::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived) {
-    arrived.bytes.resize(bytes);
+    arrived.bytes = HostBytes(bytes);
     Queued queued{0, memory, 0.0, std::move(arrived)};
-    const Result<Transfer> transfer = device_.to_host(queued.arrived.bytes, memory);
+    const Result<Transfer> transfer = device_.to_host(queued.arrived.bytes.span(), memory);
     if (!transfer.ok()) return transfer.status();
     queued.transfer = *transfer;
     link_s_ = std::max(link_s_, device_.now_s()) +

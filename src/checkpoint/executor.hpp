@@ -18,6 +18,7 @@
 #include <deque>
 
 #include "caesura/horizon.hpp"
+#include "checkpoint/host_bytes.hpp"
 #include "device/pool.hpp"
 
 namespace caesura::checkpoint {
@@ -26,7 +27,7 @@ namespace caesura::checkpoint {
 struct Arrived {
     std::vector<std::uint64_t> ids;  ///< of the checkpoints in it, in order
     bool compressed = false;         ///< a parcel (device/parcel.hpp); else one checkpoint as it is
-    std::vector<std::byte> bytes;
+    HostBytes bytes;
 };
 
 struct Executed {

@@ -18,7 +18,8 @@ class Receiver {
     Status operator()(Arrived&& arrived) {
         for (std::size_t i = 0; i < arrived.ids.size(); ++i) {
             EXPECT_EQ(arrived.ids[i], arrived_) << "out of order";
-            std::vector<std::byte> data = arrived.bytes;
+            std::vector<std::byte> data(arrived.bytes.data(),
+                                        arrived.bytes.data() + arrived.bytes.size());
             if (arrived.compressed) {
                 data.resize(checkpoint_bytes_);
                 if (Status s = device::unpack(arrived.bytes, i, data); !s.ok()) return s;

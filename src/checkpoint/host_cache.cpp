@@ -234,8 +234,8 @@ void HostCache::unpin(std::size_t parcel) { --parcels_[parcel].pins; }
 
 Status HostCache::read_now(Parcel& parcel) {
     const double begin_s = now_s();
-    std::vector<std::byte> bytes(parcel.size);
-    Status status = options_.store->read(parcel.ids, parcel.compressed, bytes);
+    HostBytes bytes(parcel.size);
+    Status status = options_.store->read(parcel.ids, parcel.compressed, bytes.span());
     report_.waited_s += now_s() - begin_s;
     if (!status.ok()) return status;
     parcel.bytes = std::move(bytes);
@@ -259,11 +259,9 @@ void HostCache::read_ahead(std::size_t parcel, std::ptrdiff_t step) {
         if (sum > options_.ahead_bytes) return;
         if (wanted.where != Where::store) continue;
         if (!make_back_room(wanted.size, std::min(parcel, next), std::max(parcel, next))) return;
-        std::vector<std::byte> bytes(wanted.size);
+        HostBytes bytes(wanted.size);
         const auto job = [store = options_.store, ids = wanted.ids, compressed = wanted.compressed,
-                          room = std::span<std::byte>(bytes)] {
-            return store->read(ids, compressed, room);
-        };
+                          room = bytes.span()] { return store->read(ids, compressed, room); };
         const Result<std::uint64_t> ticket = background_.give(job);
         if (!ticket.ok()) return;  // it is read when it is asked for
         wanted.ticket = *ticket;
@@ -300,7 +298,7 @@ bool HostCache::make_back_room(std::uint64_t bytes, std::size_t from, std::size_
 
 void HostCache::forget_bytes(Parcel& parcel) {
     (parcel.is_copy ? back_bytes_ : arrived_bytes_) -= parcel.size;
-    std::vector<std::byte>().swap(parcel.bytes);
+    parcel.bytes = {};
     parcel.is_copy = false;
     parcel.where = Where::store;
 }

@@ -79,7 +79,7 @@ class HostCache {
         Where where = Where::memory;
         int pins = 0;
         std::uint64_t size = 0, ticket = 0;  ///< of the job that reads it back
-        std::vector<std::byte> bytes;
+        HostBytes bytes;
     };
     /// Parcels [first, end) are being written.
     struct Batch {

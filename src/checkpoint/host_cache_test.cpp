@@ -73,8 +73,8 @@ constexpr std::uint64_t k_bytes = 1000;
 
 Arrived parcel(std::uint64_t id) {
     std::mt19937_64 random(id);
-    Arrived arrived{{id}, false, std::vector<std::byte>(k_bytes)};
-    for (std::byte& byte : arrived.bytes) byte = static_cast<std::byte>(random());
+    Arrived arrived{{id}, false, HostBytes(k_bytes)};
+    for (std::byte& byte : arrived.bytes.span()) byte = static_cast<std::byte>(random());
     return arrived;
 }
 
@@ -89,7 +89,7 @@ struct Cache {
             const auto bytes = host.pin(id);
             ASSERT_TRUE(bytes.ok()) << bytes.status().message();
             const Arrived made = parcel(id);
-            EXPECT_TRUE(std::equal(bytes->begin(), bytes->end(), made.bytes.begin())) << id;
+            EXPECT_TRUE(std::equal(bytes->begin(), bytes->end(), made.bytes.data())) << id;
             host.read_ahead(id, 1);
             EXPECT_LE(host.memory_bytes(), 13 * k_bytes);
             host.unpin(id);
