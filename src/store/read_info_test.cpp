@@ -108,7 +108,7 @@ TEST(ReadInfo, a_chunk_is_read_into_the_callers_memory_of_its_size_and_no_other)
     EXPECT_EQ(std::count(room.begin(), room.end(), kept), std::ssize(room));
     const Status status = read_chunk(file, dataset, chunk, bytes);
     ASSERT_TRUE(status.ok()) << status.message();
-    const auto& written = dump.blocks(0, 1)[5].bytes;
+    const std::span<const std::byte> written = dump.blocks(0, 1)[5].bytes;  // they are the dump's
     EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), written.begin(), written.end()));
     EXPECT_EQ(std::count(room.begin(), room.begin() + k_before, kept), 3);
     EXPECT_EQ(std::count(room.end() - k_behind, room.end(), kept), 5);
