@@ -48,6 +48,8 @@ class CheckpointStore {
     /// Errors: corrupt (damaged, naming the checkpoint), io, invalid_argument (not written).
     virtual Status read(std::span<const std::uint64_t> ids, bool compressed,
                         std::span<std::byte> bytes) = 0;
+    /// read() of these follows soon: a hint, so that the disk has begun by then. Any thread.
+    virtual void will_read(std::span<const std::uint64_t>) {}
 };
 
 }  // namespace caesura

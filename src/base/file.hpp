@@ -25,6 +25,8 @@ class File {
     }
     /// Errors: insufficient_data if the file ends before offset + bytes.size().
     virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+    /// read_at() of this follows soon: a hint, which does not wait for the disk.
+    virtual void will_read(std::uint64_t, std::uint64_t) {}
     /// fdatasync, and the file's size with it.
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;

@@ -260,8 +260,15 @@ void HostCache::read_ahead(std::size_t parcel, std::ptrdiff_t step) {
         if (wanted.where != Where::store) continue;
         if (!make_back_room(wanted.size, std::min(parcel, next), std::max(parcel, next))) return;
         HostBytes bytes(wanted.size);
+        // While this one is read and looked at, the disk is at the one behind it.
+        const std::size_t behind = next + static_cast<std::size_t>(step);
+        const bool follows = behind < parcels_.size() && parcels_[behind].where == Where::store;
         const auto job = [store = options_.store, ids = wanted.ids, compressed = wanted.compressed,
-                          room = bytes.span()] { return store->read(ids, compressed, room); };
+                          room = bytes.span(),
+                          ids_behind = follows ? parcels_[behind].ids : decltype(wanted.ids)()] {
+            if (!ids_behind.empty()) store->will_read(ids_behind);
+            return store->read(ids, compressed, room);
+        };
         const Result<std::uint64_t> ticket = background_.give(job);
         if (!ticket.ok()) return;  // it is read when it is asked for
         wanted.ticket = *ticket;

@@ -46,6 +46,15 @@ class MemoryStore final : public CheckpointStore {
         std::memcpy(bytes.data(), written_.at(ids.front()).data(), bytes.size());
         return {};
     }
+    void will_read(std::span<const std::uint64_t> ids) override {
+        const std::lock_guard lock(mutex_);
+        EXPECT_EQ(written_.count(ids.front()), 1u);
+        ++announced_;
+    }
+    std::size_t announced() {
+        const std::lock_guard lock(mutex_);
+        return announced_;
+    }
     std::size_t committed() {
         const std::lock_guard lock(mutex_);
         return committed_;
@@ -64,7 +73,7 @@ class MemoryStore final : public CheckpointStore {
     std::mutex mutex_;
     std::map<std::uint64_t, std::vector<std::byte>> written_;
     std::optional<std::size_t> image_;
-    std::size_t committed_ = 0;
+    std::size_t committed_ = 0, announced_ = 0;
     int failing_writes_ = 0, failing_commits_ = 0;
     std::set<std::uint64_t> unreadable_;
 };
@@ -108,6 +117,16 @@ TEST(HostCache, what_there_is_no_room_for_is_read_back_within_the_budget) {
     }
     cache.expect_all(100);
     EXPECT_GT(cache.host.report().read_ahead, 50u);
+}
+
+TEST(HostCache, the_store_is_told_what_it_will_be_asked_for_after_what_is_being_read) {
+    Cache cache(10);
+    for (std::uint64_t id = 0; id < 100; ++id) {
+        ASSERT_TRUE(cache.host.make_room(k_bytes).ok());
+        (void)cache.host.add(parcel(id));
+    }
+    cache.expect_all(100);
+    EXPECT_GT(cache.store->announced(), 50u);
 }
 
 TEST(HostCache, a_write_that_fails_refuses_room_keeps_everything_and_is_tried_again) {

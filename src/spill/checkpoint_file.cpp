@@ -59,6 +59,7 @@ class Impl final : public CheckpointFile {
     Result<Work> commit() override;
     Status read(std::span<const std::uint64_t> ids, bool compressed,
                 std::span<std::byte> bytes) override;
+    void will_read(std::span<const std::uint64_t> ids) override;
 
     std::uint64_t checkpoint_bytes() const override {
         return content_.shape.rank() == 0 ? 0 : content_.shape.count() * size_of(content_.dtype);
@@ -315,6 +316,12 @@ Status Impl::read(std::span<const std::uint64_t> ids, bool compressed, std::span
     return {};
 }
 
+void Impl::will_read(std::span<const std::uint64_t> ids) {
+    if (const auto records = records_of(ids); records.ok())
+        for (const ChunkRecord& record : *records)
+            file_.file().will_read(record.address, record.bytes);
+}
+
 /// A file that is created by begin().
 class NewFile final : public CheckpointStore {
   public:
@@ -336,6 +343,7 @@ class NewFile final : public CheckpointStore {
                 std::span<std::byte> bytes) override {
         return file_->read(ids, compressed, bytes);
     }
+    void will_read(std::span<const std::uint64_t> ids) override { file_->will_read(ids); }
 
   private:
     std::string path_;
