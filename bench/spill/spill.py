@@ -82,7 +82,7 @@ def table(found: dict) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="for trying out")
-    size = ["64", "1"] if parser.parse_args().quick else ["512", "7"]
+    size = ["64", "1"] if parser.parse_args().quick else ["512", "5"]
     OUT.mkdir(parents=True, exist_ok=True)
     command = [program(), "--directory", OUT, "--megabytes", size[0], "--rounds", size[1]]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
