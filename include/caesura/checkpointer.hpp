@@ -13,7 +13,8 @@
 //
 // Invariants:
 //  - What Caesura asks for of the device's memory is at most cache_bytes, at every moment. What the
-//    device reserves beyond that is its own (caesura/cuda_device.hpp).
+//    device reserves beyond that is its own, and so are the bytes that nvCOMP wants for
+//    decompressing (caesura/cuda_device.hpp).
 //  - A restored checkpoint has the bytes of the one that was made; with a bound each finite value
 //    lies within it, and one that was sent raw has its bytes. Compressed ones carry a checksum.
 #pragma once
@@ -71,10 +72,12 @@ class Checkpointer {
     /// @param device    must outlive it.
     /// @param expected  as HorizonPlanner wants it: the machine and, where known, another run.
     ///                  header_bytes 0: what the device needs.
-    /// @return  Errors: invalid_argument (numbers that cannot be; header_bytes less than a table of
-    ///          as many checkpoints as fit the cache takes; a shape of other bytes than a
-    ///          checkpoint has; host_bytes too small, or limited without a store; a store of other
-    ///          checkpoints), unsupported (a bound that is neither lossless nor absolute).
+    /// @return  Errors: invalid_argument (numbers that cannot be; a cache in which one of nvCOMP's
+    ///          coders can compress nothing; header_bytes less than what the
+    ///          device takes besides as many checkpoints as fit the cache; a shape of other bytes
+    ///          than a checkpoint has; host_bytes too small, or limited without a store; a store of
+    ///          other checkpoints), unsupported (a bound that is neither lossless nor absolute; any
+    ///          bound, or a store, on a device with one of nvCOMP's coders).
     static Result<std::unique_ptr<Checkpointer>> create(device::Device& device,
                                                         plan::CheckpointProfile expected,
                                                         const CheckpointerOptions& options = {});

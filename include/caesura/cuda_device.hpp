@@ -16,8 +16,7 @@
 //    now_s() waits until that stream is idle: what lies between two calls is the GPU's time. Data
 //    in other streams' hands must be ready before they are given to a call.
 //  - Transfers go through pinned buffers, by a thread for each direction; host memory that is
-//  pinned
-//    already is used as it is.
+//    pinned already is used as it is.
 //  - Compressing needs nothing but the parcel's room. What a GPU compressed in packed frames is
 //    read on the host too (device/parcel.hpp).
 //  - With one of nvCOMP's coders, which needs nvCOMP 6, it is read on a GPU by nvCOMP only, so a

@@ -93,7 +93,8 @@ class Device {
     /// One piece of a parcel that lies in the device; waits until it is done.
     /// @param piece  of the device or the application, as large as the piece was.
     /// Errors: corrupt, insufficient_data (the parcel is damaged); invalid_argument (no such
-    /// piece); unsupported (another coder made it, which this device does not have).
+    /// piece, or memory that is not aligned as the coder needs it); unsupported (another coder made
+    /// it, which this device does not have).
     virtual Status decompress(std::span<const std::byte> parcel, std::uint64_t index,
                               std::span<std::byte> piece) = 0;
     /// The most bytes that so many pieces, together of so many bytes, can come to.

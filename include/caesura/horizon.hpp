@@ -47,7 +47,7 @@ class HorizonPlanner {
     ///          fits the cache together with this one), naming the value; the checkpoint then
     ///          counts as not made.
     /// Cost: microseconds; with a member of the ensemble, or a known number of checkpoints, one
-    /// plan of all that remain now and then (docs/together.md).
+    /// plan of all that remain now and then, milliseconds of hundreds (docs/together.md).
     /// Source: S2 §III-A, the oracles; planning without them is ours.
     /// Calls: not thread-safe; one thread at a time.
     Result<char> next(const HorizonNow& now);
@@ -81,7 +81,7 @@ class HorizonPlanner {
     CheckpointProfile expected_from(std::size_t checkpoint, std::size_t count) const;
     TogetherStart start_of(const HorizonNow& now) const;
     char one_step(const HorizonNow& now, double link_s);
-    bool follows(const HorizonNow& now, double link_s) const;
+    bool follows(const HorizonNow& now, double link_s);
     Status plan(const HorizonNow& now, double link_s);
     void foresee(const CheckpointProfile& profile, const TogetherStart& start);
 
@@ -101,6 +101,7 @@ class HorizonPlanner {
     std::vector<Expected> foreseen_;  ///< [word_.size()]
     std::size_t followed_ = 0;        ///< letters used up
     double begin_s_ = 0.0, length_s_ = 0.0;
+    double application_begin_s_ = 0.0;  ///< and when the application went on with it
     double planned_scale_ = 1.0, planned_share_ = 0.5;
     // Without a plan: when what is held began to be held, and for how long the link was busy then.
     double holds_since_s_ = 0.0, busy_then_s_ = 0.0;
@@ -110,7 +111,9 @@ class HorizonPlanner {
 ///
 /// What is held at the end goes as finish() says. A compression needs room for what is held, as
 /// much again and a header; the raw bytes are free before the result is put aside.
+/// @param plan_s  of the application's time that making a plan takes
 /// @return  word: what it did. Errors: as together() and next().
-Result<TogetherPlan> play_planner(const CheckpointProfile& actual, HorizonPlanner& planner);
+Result<TogetherPlan> play_planner(const CheckpointProfile& actual, HorizonPlanner& planner,
+                                  double plan_s = 0.0);
 
 }  // namespace caesura::plan

@@ -167,8 +167,7 @@ class RegionWriter {
     bool has_slots() const { return !slots_.empty(); }
     /// Write blocks, those that lie back to back as one large write. All must fit. Appends their
     /// records to `records`.
-    /// @param early  the disk begins at once with what will be synced soon
-    /// (base::File::write_early)
+    /// @param early  the disk begins at once with what will be synced soon (File::write_early)
     Status write(std::span<const BlockView> blocks, std::vector<ChunkRecord>& records,
                  bool early = false);
     /// What place() has settled: the block's record, and what goes before it and behind it.

@@ -75,7 +75,7 @@ class PosixFile final : public File {
                 if (bytes < k_early_bytes) continue;
                 if (Status status = put(); !status.ok()) return status;
             }
-        return put();
+        return part.empty() ? Status{} : put();
     }
 
     Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {

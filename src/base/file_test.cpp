@@ -35,6 +35,32 @@ TEST_F(FileTest, gathers_more_buffers_than_one_system_call_takes) {
     EXPECT_EQ(*(*file)->size(), 5010u);
 }
 
+TEST_F(FileTest, what_the_disk_begins_with_early_lies_where_it_should) {
+    constexpr std::size_t k_part = 8 << 20;  // it is handed over so many bytes at once
+    for (const std::vector<std::size_t>& sizes : {std::vector<std::size_t>{k_part},
+                                                  {k_part - 3, 5, k_part - 2},
+                                                  {1, 0, 2 * k_part + 7, 9},
+                                                  {2 * k_part},
+                                                  {0},
+                                                  {}}) {
+        auto file = FileSystem::posix().open(path_, FileSystem::Mode::create);
+        ASSERT_TRUE(file.ok()) << file.status().message();
+        ASSERT_TRUE((*file)->truncate(0).ok());
+        std::vector<std::vector<std::byte>> parts;
+        std::vector<std::byte> all;
+        for (const std::size_t size : sizes) {
+            parts.push_back(bytes(size, static_cast<int>(parts.size())));
+            all.insert(all.end(), parts.back().begin(), parts.back().end());
+        }
+        const std::vector<std::span<const std::byte>> buffers(parts.begin(), parts.end());
+        ASSERT_TRUE((*file)->write_early(11, buffers).ok());
+        std::vector<std::byte> back(all.size());
+        ASSERT_TRUE((*file)->read_at(11, back).ok());
+        EXPECT_TRUE(back == all) << sizes.size() << " buffers";
+        EXPECT_EQ(*(*file)->size(), all.empty() ? 0 : all.size() + 11);
+    }
+}
+
 TEST_F(FileTest, says_where_a_file_ends_too_early) {
     auto file = FileSystem::posix().open(path_, FileSystem::Mode::create);
     ASSERT_TRUE(file.ok());

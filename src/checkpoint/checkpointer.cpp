@@ -25,6 +25,7 @@ class Impl : public Checkpointer {
     /// The store comes last: it may empty a file, and what is refused must not have cost one.
     Status begin(plan::CheckpointProfile expected, const CheckpointerOptions& options) {
         const std::uint64_t cache_bytes = expected.cache_bytes;
+        header_bytes_ = expected.header_bytes;
         if (Status status = check_host(cache_bytes, options); !status.ok()) return status;
         const auto arrival = [this](Arrived&& parcel) {
             arrive(std::move(parcel));
@@ -132,7 +133,11 @@ class Impl : public Checkpointer {
                 host.waited_s,    host.trouble.message()};
     }
     std::vector<std::uint64_t> ids() const override { return made_; }
-    plan::CheckpointProfile recorded() const override { return executor_->recorded(); }
+    plan::CheckpointProfile recorded() const override {
+        plan::CheckpointProfile profile = executor_->recorded();
+        profile.header_bytes = header_bytes_;  // the next run's device may need another
+        return profile;
+    }
 
   private:
     static constexpr std::size_t k_nowhere = static_cast<std::size_t>(-1);
@@ -234,6 +239,7 @@ class Impl : public Checkpointer {
     std::size_t last_ = k_nowhere;
     double flush_s_ = 0.0, restore_s_ = 0.0;
     std::uint64_t restores_ = 0, prefetched_ = 0;
+    std::uint64_t header_bytes_ = 0;      ///< as the caller gave it
     std::unique_ptr<Executor> executor_;  // last: it goes first, and it hands over to us
 };
 

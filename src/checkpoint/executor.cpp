@@ -60,6 +60,15 @@ Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
             fmt::format("header_bytes is {}; compressing as many checkpoints as fit the cache adds "
                         "up to {}",
                         expected.header_bytes, header_bytes)};
+    const std::uint64_t one = 2 * expected.checkpoint_bytes;
+    if (is_nvcomp(device.coder()) && one <= expected.cache_bytes &&
+        one + header_bytes > expected.cache_bytes)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("in a cache of {} bytes {} cannot compress one checkpoint of {}, for what "
+                        "it needs beside; give more, or smaller CudaOptions::work_bytes",
+                        expected.cache_bytes, to_string(device.coder()),
+                        expected.checkpoint_bytes)};
     return std::unique_ptr<Executor>(new Executor(device, *std::move(planner), std::move(expected),
                                                   std::move(word), std::move(arrival), content));
 }

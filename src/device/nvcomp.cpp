@@ -219,10 +219,12 @@ Result<std::unique_ptr<Nvcomp>> Nvcomp::load(Coder coder, const std::string& lib
         return Status{StatusCode::invalid_argument,
                       fmt::format("coder {} is none of nvCOMP's", to_string(coder))};
     const char* const named = std::getenv("CAESURA_NVCOMP");
-    const std::string path = !library.empty()   ? library
-                             : named != nullptr ? std::string(named)
-                                                : fmt::format("libnvcomp.so.{}", k_major);
-    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const std::string path = !library.empty() ? library
+                             : named != nullptr && *named != 0
+                                 ? std::string(named)
+                                 : fmt::format("libnvcomp.so.{}", k_major);
+    // Never unloaded: its kernels are registered with a runtime that may be gone before we are.
+    void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr)
         return Status{
             StatusCode::unsupported,

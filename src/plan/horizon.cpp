@@ -178,14 +178,21 @@ char HorizonPlanner::one_step(const HorizonNow& now, double link_s) {
 
 // ------------------------------------------------------------------------------- following a plan
 
-bool HorizonPlanner::follows(const HorizonNow& now, double link_s) const {
+bool HorizonPlanner::follows(const HorizonNow& now, double link_s) {
     if (followed_ >= word_.size()) return false;
+    // Planning took time on a real clock, in which the application stood still. It is no reason to
+    // plan again, which would take as long again.
+    if (followed_ == 1)
+        application_begin_s_ = std::max(begin_s_, now.now_s - foreseen_[followed_].application_s);
     const bool holds = followed_ > 0 && word_[followed_ - 1] == 'A';
     if (holds != (now.held_bytes > 0)) return false;
     if (sizes_are_off()) return false;
     const Expected& foreseen = foreseen_[followed_];
-    const double application_off = now.now_s - begin_s_ - foreseen.application_s;
-    const double link_off = link_s - begin_s_ - std::max(foreseen.link_s, foreseen.application_s);
+    const double application_s = application_begin_s_ + foreseen.application_s;
+    const double application_off = now.now_s - application_s;
+    // The link went on meanwhile, until it had nothing left: it may be late by as much, or not.
+    double link_off = link_s - std::max(begin_s_ + foreseen.link_s, application_s);
+    if (link_off > 0.0) link_off = std::max(0.0, link_off - (application_begin_s_ - begin_s_));
     return std::max(std::abs(application_off), std::abs(link_off)) <= k_tolerance * length_s_;
 }
 
@@ -217,12 +224,12 @@ Status HorizonPlanner::plan(const HorizonNow& now, double link_s) {
         start.held_compressed_bytes = std::min(start.held_compressed_bytes, spare - first);
     }
     Result<TogetherPlan> made =
-        together(profile, start, made_ < expected_.intervals_s.size() ? 0 : k_states);
+        together(profile, start, planned_end() > expected_.intervals_s.size() ? k_states : 0);
     if (!made.ok()) return made.status();
     ++plans_;
     word_ = std::move(made->word);
     followed_ = 0;
-    begin_s_ = now.now_s;
+    begin_s_ = application_begin_s_ = now.now_s;
     length_s_ = std::max(made->flush_end_s, link_s - now.now_s);
     planned_scale_ = size_scale_;
     planned_share_ = share_;

@@ -9,16 +9,19 @@ namespace {
 
 class World {
   public:
-    World(const CheckpointProfile& actual, HorizonPlanner& planner)
+    World(const CheckpointProfile& actual, HorizonPlanner& planner, double plan_s)
         : actual_(actual),
           planner_(planner),
+          plan_s_(plan_s),
           u_(static_cast<double>(actual.checkpoint_bytes)),
           cache_(static_cast<double>(actual.cache_bytes)) {}
 
     Status checkpoint(std::size_t i) {
         now_s_ += actual_.intervals_s[i];
+        const std::uint64_t plans = planner_.plans();
         const Result<char> letter = planner_.next(seen(actual_.intervals_s[i]));
         if (!letter.ok()) return letter.status();
+        now_s_ += plan_s_ * static_cast<double>(planner_.plans() - plans);
         word_ += *letter;
         wait_for(raw_ + u_);
         raw_ += u_;
@@ -68,7 +71,7 @@ class World {
 
     const CheckpointProfile& actual_;
     HorizonPlanner& planner_;
-    double u_, cache_;
+    double plan_s_, u_, cache_;
     double now_s_ = 0.0, link_s_ = 0.0;
     double raw_ = 0.0, small_ = 0.0;  ///< held
     double used_ = 0.0;               ///< by what is queued
@@ -79,9 +82,10 @@ class World {
 
 }  // namespace
 
-Result<TogetherPlan> play_planner(const CheckpointProfile& actual, HorizonPlanner& planner) {
+Result<TogetherPlan> play_planner(const CheckpointProfile& actual, HorizonPlanner& planner,
+                                  double plan_s) {
     if (Status status = validate(actual, {}); !status.ok()) return status;
-    World world(actual, planner);
+    World world(actual, planner, plan_s);
     for (std::size_t i = 0; i < actual.intervals_s.size(); ++i)
         if (Status status = world.checkpoint(i); !status.ok()) return status;
     world.finish();

@@ -136,6 +136,19 @@ TEST(Horizon, how_many_there_will_be_is_nearly_as_good_as_knowing_the_run) {
     EXPECT_LT(with_the_end - 36.0, 0.7 * (all - 36.0)) << with_the_end << ", " << all;
 }
 
+TEST(Horizon, the_time_that_a_plan_takes_is_no_reason_to_plan_again) {
+    // As long as the whole run, which an application on a real clock stands still for.
+    for (const double rate : {40e9, 100e9, 400e9})
+        for (const bool known : {true, false}) {
+            const CheckpointProfile run = paper_like(100, rate);
+            auto planner = HorizonPlanner::create(known ? run : machine_of(run), 100);
+            auto quick = HorizonPlanner::create(known ? run : machine_of(run), 100);
+            ASSERT_TRUE(play_planner(run, *planner, 3.4e-3).ok());
+            ASSERT_TRUE(play_planner(run, *quick).ok());
+            EXPECT_LE(planner->plans(), quick->plans() + 2) << rate << (known ? " known" : "");
+        }
+}
+
 TEST(Horizon, a_wrong_number_of_checkpoints_is_no_error) {
     const CheckpointProfile run = paper_like(100, 100e9);
     const double each_s = compress_each(run)->flush_end_s, raw_s = send_all_raw(run)->flush_end_s;

@@ -305,7 +305,8 @@ Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::st
                                     const AcceptRoot& accept) {
     RecoverReport report;
     auto file = recover_file(file_system, path, false, accept, report);
-    // Down to the shared lock on the same file: nobody can get the exclusive one between them.
+    // Down to the shared lock on the same file, on Linux's own file systems in one step. Where it
+    // is not, or where there are no locks, nobody tells two such openers apart.
     if (file.ok())
         if (Status status = file->file().lock(false); !status.ok()) return status;
     return file;

@@ -93,8 +93,7 @@ Result<bool> Link::touches(const std::byte* memory, std::uint64_t bytes) {
     return false;
 }
 
-// ------------------------------------------------------------------------- on the link's own
-// thread
+// -------------------------------------------------------------------- on the link's own thread
 
 Status Link::enter() { return status_of(cudaSetDevice(ordinal_), "the link's thread"); }
 

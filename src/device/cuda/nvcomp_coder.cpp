@@ -58,7 +58,8 @@ Status NvcompCoder::begin(const CudaOptions& options) {
     if (!to_decompress.ok()) return to_decompress.status();
     to_compress_ = *to_compress;
     to_decompress_ = *to_decompress;
-    for (const std::uint64_t wanted : {to_compress_.to, to_compress_.scratch, to_decompress_.from})
+    for (const std::uint64_t wanted :
+         {to_compress_.to, to_compress_.scratch, to_decompress_.from, to_decompress_.to})
         if (wanted == 0 || wanted > nvcomp::k_alignment)
             return {StatusCode::unsupported,
                     fmt::format("nvCOMP {}, {}: memory aligned to {}, {} are known",

@@ -149,8 +149,7 @@ __global__ void __launch_bounds__(k_threads) write_headers(NvcompJob job) {
     job.outcome->parcel_bytes = frame_begin(job, job.piece_count);
 }
 
-// ----------------------------------------------------------------------------- before
-// decompressing
+// ------------------------------------------------------------------------ before decompressing
 
 /// A block of threads for each chunk.
 __global__ void __launch_bounds__(k_threads) look_at_chunks(NvcompLook look) {

@@ -94,18 +94,24 @@ Result<std::uint64_t> Packer::compress(std::span<const std::span<const std::byte
     std::byte* const end = pinned_.data() + lines_bytes;
     if (code == cudaSuccess)
         code = cudaMemcpyAsync(end, job.ends + job.chunks, 8, cudaMemcpyDeviceToHost, stream_);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    code = end_of(code);
     if (code != cudaSuccess) return status_of(code, "compressing");
     std::uint64_t bytes = 0;
     std::memcpy(&bytes, end, 8);
     return bytes;
 }
 
+/// After an error too: what was given to the stream before still uses our memory and the caller's.
+cudaError_t Packer::end_of(cudaError_t given) {
+    const cudaError_t done = cudaStreamSynchronize(stream_);
+    return given != cudaSuccess ? given : done;
+}
+
 Result<std::span<const std::byte>> Packer::look(const std::byte* memory, std::uint64_t bytes) {
     if (Status status = reserve(bytes + 8); !status.ok()) return status;
     cudaError_t code =
         cudaMemcpyAsync(pinned_.data(), memory, bytes, cudaMemcpyDeviceToHost, stream_);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    code = end_of(code);
     if (code != cudaSuccess) return status_of(code, "looking at a parcel");
     return std::span<const std::byte>(pinned_.data(), bytes);
 }
@@ -150,13 +156,13 @@ Status Packer::unpack_at_host(std::span<const std::byte> frame, std::span<std::b
     // Copies to and from ordinary memory are done when the stream is.
     cudaError_t code = cudaMemcpyAsync(at_host.data(), frame.data(), frame.size(),
                                        cudaMemcpyDeviceToHost, stream_);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    code = end_of(code);
     if (code != cudaSuccess) return status_of(code, "looking at a frame");
     Status status = packed::is_packed_frame(at_host) ? packed::unpack_frame(at_host, raw)
                                                      : decompress_frame(at_host, raw);
     if (!status.ok()) return status;
     code = cudaMemcpyAsync(piece.data(), raw.data(), raw.size(), cudaMemcpyDefault, stream_);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    code = end_of(code);
     return status_of(code, "a piece decompressed on the host");
 }
 
@@ -180,7 +186,7 @@ Status Packer::unpack_packed(std::span<const std::byte> head, std::span<const st
     if (code == cudaSuccess && header->tail_bytes > 0)
         code = cudaMemcpyAsync(piece.data() + piece.size() - header->tail_bytes, tail,
                                header->tail_bytes, cudaMemcpyDefault, stream_);
-    if (code == cudaSuccess) code = cudaStreamSynchronize(stream_);
+    code = end_of(code);
     if (code != cudaSuccess) return status_of(code, "decompressing");
     if (*static_cast<volatile std::uint32_t*>(job.damaged) == 0) return {};
     return {StatusCode::corrupt, "a chunk of the packed frame is damaged"};
