@@ -1,4 +1,4 @@
-// What the threads of a block do together in our kernels, and how a kernel is launched.
+// What our kernels share: what the threads of a block do together, where a chunk is, the launch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -34,6 +34,21 @@ __device__ inline std::uint64_t sum_up_to_mine(std::uint64_t mine, std::uint64_t
         __syncthreads();
     }
     return shared[threadIdx.x];
+}
+
+/// Which piece a chunk is of: the last that begins at it or before. Pieces without a chunk of their
+/// own begin where the next one does.
+template <class Job>
+__device__ std::uint64_t piece_of(const Job& job, std::uint64_t chunk) {
+    std::uint64_t low = 0, high = job.piece_count - 1;
+    while (low < high) {
+        const std::uint64_t middle = (low + high + 1) / 2;
+        if (job.pieces[middle].first_chunk <= chunk)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
 }
 
 /// Says what became of this launch. cudaGetLastError() would say what the application has not asked

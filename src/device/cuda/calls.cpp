@@ -27,4 +27,11 @@ Result<Pinned> Pinned::allocate(std::uint64_t bytes) {
     return pinned;
 }
 
+Status Pinned::grow(std::uint64_t bytes) {
+    if (bytes <= bytes_) return {};
+    Result<Pinned> more = allocate(2 * bytes);
+    if (more.ok()) *this = *std::move(more);
+    return more.status();
+}
+
 }  // namespace caesura::device::cuda

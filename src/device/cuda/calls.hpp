@@ -35,11 +35,18 @@ class OnDevice {
     bool differs_ = false;
 };
 
+inline bool is_aligned(const void* memory, std::uint64_t to) {
+    return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
+}
+
 /// Memory of the host that the GPU can reach.
 class Pinned {
   public:
     Pinned() = default;
     static Result<Pinned> allocate(std::uint64_t bytes);
+    /// So large at least, twice so if it is not yet, so that it seldom grows; what was in it is
+    /// lost then, and nothing in a stream may need it. After an error it is as it was.
+    Status grow(std::uint64_t bytes);
     ~Pinned() {
         if (memory_ != nullptr) (void)cudaFreeHost(memory_);
     }

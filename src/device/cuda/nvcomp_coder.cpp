@@ -14,10 +14,6 @@ constexpr std::uint64_t k_room_alignment = 256;
 
 std::uint64_t whole(std::uint64_t bytes, std::uint64_t of) { return (bytes + of - 1) / of * of; }
 
-bool is_aligned(const void* memory, std::uint64_t to) {
-    return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
-}
-
 /// Arrays one after the other in pinned memory, each at whole 16 bytes.
 class Arrays {
   public:
@@ -119,13 +115,6 @@ std::uint64_t NvcompCoder::parcel_bytes(std::uint64_t pieces, std::uint64_t byte
     return lay_out(pieces, bytes, bytes / nvcomp::k_chunk_bytes + pieces).end;
 }
 
-Status NvcompCoder::reserve(std::uint64_t bytes) {
-    if (bytes <= pinned_.size()) return {};
-    Result<Pinned> more = Pinned::allocate(2 * bytes);
-    if (more.ok()) pinned_ = *std::move(more);
-    return more.status();
-}
-
 // ------------------------------------------------------------------------------------ compressing
 
 Status NvcompCoder::fill_job(std::span<const std::span<const std::byte>> pieces,
@@ -214,7 +203,8 @@ Result<std::uint64_t> NvcompCoder::compress(std::span<const std::span<const std:
                                             const Content& content, std::span<std::byte> parcel) {
     if (pieces.empty()) return Status{StatusCode::invalid_argument, "no pieces to compress"};
     const std::uint64_t lines_bytes = whole(pieces.size() * sizeof(NvcompPiece), 16);
-    if (Status status = reserve(lines_bytes + sizeof(NvcompOutcome)); !status.ok()) return status;
+    if (Status status = pinned_.grow(lines_bytes + sizeof(NvcompOutcome)); !status.ok())
+        return status;
     NvcompJob job;
     if (Status status = fill_job(pieces, content, parcel, job); !status.ok()) return status;
     auto* const outcome = reinterpret_cast<NvcompOutcome*>(pinned_.data() + lines_bytes);
@@ -285,7 +275,7 @@ Status NvcompCoder::unpack(std::span<const std::byte> begin, std::span<const std
 Status NvcompCoder::look_at(std::span<const nvcomp::Chunk> chunks, std::span<const std::byte> frame,
                             std::span<std::byte> piece) {
     if (chunks.empty()) return {};
-    if (Status s = reserve(chunks.size_bytes() + 64); !s.ok()) return s;
+    if (Status s = pinned_.grow(chunks.size_bytes() + 64); !s.ok()) return s;
     Arrays arrays(pinned_.data());
     auto* const damaged = arrays.take<std::uint32_t>(1);
     auto* const lines = arrays.take<NvcompChunk>(chunks.size());
@@ -306,7 +296,7 @@ Status NvcompCoder::look_at(std::span<const nvcomp::Chunk> chunks, std::span<con
 Status NvcompCoder::decompress_chunks(std::span<const nvcomp::Chunk> chunks,
                                       std::span<const std::byte> frame, std::span<std::byte> piece,
                                       std::uint64_t value_bytes) {
-    if (Status s = reserve(chunks.size() * 64 + 128); !s.ok()) return s;
+    if (Status s = pinned_.grow(chunks.size() * 64 + 128); !s.ok()) return s;
     Arrays arrays(pinned_.data());
     auto* const from = arrays.take<const void*>(chunks.size());
     auto* const to = arrays.take<void*>(chunks.size());

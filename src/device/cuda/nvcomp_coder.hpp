@@ -43,7 +43,6 @@ class NvcompCoder final : public ParcelCoder {
     Status begin(const CudaOptions& options);
     Status plan_batches(std::uint64_t work_bytes);
     Layout lay_out(std::uint64_t pieces, std::uint64_t bytes, std::uint64_t chunks) const;
-    Status reserve(std::uint64_t bytes);
     Status fill_job(std::span<const std::span<const std::byte>> pieces, const Content& content,
                     std::span<std::byte> parcel, NvcompJob& job);
     Status give(const NvcompJob& job, NvcompOutcome* outcome);

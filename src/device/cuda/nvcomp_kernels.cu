@@ -10,20 +10,6 @@ constexpr unsigned k_threads = 256;
 
 // ---------------------------------------------------------------------------- where things lie
 
-/// Which piece a chunk is of: the last that begins at it or before. Pieces without a chunk of their
-/// own begin where the next one does.
-__device__ std::uint64_t piece_of(const NvcompJob& job, std::uint64_t chunk) {
-    std::uint64_t low = 0, high = job.piece_count - 1;
-    while (low < high) {
-        const std::uint64_t middle = (low + high + 1) / 2;
-        if (job.pieces[middle].first_chunk <= chunk)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 __device__ std::uint64_t chunks_before(const NvcompJob& job, std::uint64_t piece) {
     return piece < job.piece_count ? job.pieces[piece].first_chunk : job.chunks;
 }

@@ -13,20 +13,6 @@ constexpr unsigned k_layout_threads = 1024;
 
 // ---------------------------------------------------------------------------------------- packing
 
-/// Which piece a chunk is of: the last that begins at it or before. Pieces without a chunk of their
-/// own begin where the next one does.
-__device__ const PackPiece& piece_of(const PackJob& job, std::uint64_t chunk) {
-    std::uint64_t low = 0, high = job.piece_count - 1;
-    while (low < high) {
-        const std::uint64_t middle = (low + high + 1) / 2;
-        if (job.pieces[middle].first_chunk <= chunk)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return job.pieces[low];
-}
-
 /// The values of this block's chunk, and of this thread's group in it.
 template <class T>
 struct Chunk {
@@ -60,7 +46,7 @@ __device__ std::uint32_t measure_group(const Chunk<T>& chunk, const PackRule& ru
 
 template <class T>
 __global__ void __launch_bounds__(k_threads) measure_chunks(PackJob job) {
-    const PackPiece& piece = piece_of(job, blockIdx.x);
+    const PackPiece& piece = job.pieces[piece_of(job, blockIdx.x)];
     const Chunk<T> chunk(piece.values, piece.raw_bytes, blockIdx.x - piece.first_chunk);
     std::uint32_t descriptor = 0;
     const std::uint64_t words =
@@ -145,7 +131,7 @@ struct WordsOut {
 template <class T>
 __global__ void __launch_bounds__(k_threads) write_chunks(PackJob job) {
     __shared__ std::uint64_t shared[k_threads];
-    const PackPiece& piece = piece_of(job, blockIdx.x);
+    const PackPiece& piece = job.pieces[piece_of(job, blockIdx.x)];
     const std::uint64_t c = blockIdx.x - piece.first_chunk;
     const Chunk<T> chunk(piece.values, piece.raw_bytes, c);
     const std::uint64_t base = words_before(job, piece.first_chunk);

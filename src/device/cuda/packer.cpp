@@ -21,10 +21,6 @@ std::uint64_t scratch_bytes(std::uint64_t pieces, std::uint64_t bytes) {
     return pieces * sizeof(PackPiece) + 8 * (packed::chunks_of(bytes, 4) + pieces + 1);
 }
 
-bool is_aligned(const void* memory, std::uint64_t to) {
-    return reinterpret_cast<std::uintptr_t>(memory) % to == 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Packer>> Packer::create(Coder coder, cudaStream_t stream) {
@@ -33,15 +29,8 @@ Result<std::unique_ptr<Packer>> Packer::create(Coder coder, cudaStream_t stream)
             StatusCode::unsupported,
             fmt::format("coder {} on a GPU; there are packed and nvCOMP's", to_string(coder))};
     std::unique_ptr<Packer> packer(new Packer(coder, stream));
-    if (Status status = packer->reserve(2 * k_look_bytes); !status.ok()) return status;
+    if (Status status = packer->pinned_.grow(2 * k_look_bytes); !status.ok()) return status;
     return packer;
-}
-
-Status Packer::reserve(std::uint64_t bytes) {
-    if (bytes <= pinned_.size()) return {};
-    Result<Pinned> more = Pinned::allocate(2 * bytes);
-    if (more.ok()) pinned_ = *std::move(more);
-    return more.status();
 }
 
 std::uint64_t Packer::parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const {
@@ -86,7 +75,7 @@ Result<std::uint64_t> Packer::compress(std::span<const std::span<const std::byte
     if (pieces.empty()) return Status{StatusCode::invalid_argument, "no pieces to compress"};
     const std::uint64_t lines_bytes = pieces.size() * sizeof(PackPiece);
     PackJob job;
-    if (Status status = reserve(lines_bytes + 8); !status.ok()) return status;
+    if (Status status = pinned_.grow(lines_bytes + 8); !status.ok()) return status;
     if (Status status = fill_job(pieces, content, parcel, job); !status.ok()) return status;
     cudaError_t code =
         cudaMemcpyAsync(job.pieces, pinned_.data(), lines_bytes, cudaMemcpyHostToDevice, stream_);
@@ -108,7 +97,7 @@ cudaError_t Packer::end_of(cudaError_t given) {
 }
 
 Result<std::span<const std::byte>> Packer::look(const std::byte* memory, std::uint64_t bytes) {
-    if (Status status = reserve(bytes + 8); !status.ok()) return status;
+    if (Status status = pinned_.grow(bytes + 8); !status.ok()) return status;
     cudaError_t code =
         cudaMemcpyAsync(pinned_.data(), memory, bytes, cudaMemcpyDeviceToHost, stream_);
     code = end_of(code);

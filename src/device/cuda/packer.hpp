@@ -29,7 +29,6 @@ class Packer final : public ParcelCoder {
     Packer(Coder coder, cudaStream_t stream) : coder_(coder), stream_(stream) {}
     Status fill_job(std::span<const std::span<const std::byte>> pieces, const Content& content,
                     std::span<std::byte> parcel, PackJob& job);
-    Status reserve(std::uint64_t bytes);
     cudaError_t end_of(cudaError_t given);
     Status unpack_packed(std::span<const std::byte> head, std::span<const std::byte> frame,
                          std::span<std::byte> piece);
