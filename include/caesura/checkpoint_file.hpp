@@ -14,7 +14,8 @@
 // Invariants:
 //  - What was committed is not lost, whatever instant process or (if durable) machine dies at; nor
 //    is a batch of checkpoints that was written whole: open() finds it.
-//  - One process has the file open for writing at a time; readers may open it meanwhile.
+//  - One process has the file open for writing at a time; readers may open it meanwhile. Locks of
+//    the file system (flock) see to that: where it has none, it is the caller's to see to.
 #pragma once
 
 #include "caesura/checkpoint_store.hpp"
