@@ -86,6 +86,7 @@ void ApplicationFile::close() {
     const std::scoped_lock lock(hdf5_lock());
     datasets_.clear();
     file_.reset();
+    ledger_.reset();
     image_.reset();
     shared_.reset();
 }
@@ -166,15 +167,20 @@ Status ApplicationFile::place(const store::DatasetSpec& dataset, const store::Ch
     });
 }
 
-Result<std::optional<store::CommitImage>> ApplicationFile::build(
-    std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
-    std::uint64_t file_end, bool trim) {
+writer::TargetFile ApplicationFile::target(Communicator& comm, writer::Tree* tree) {
+    writer::Tree& used = tree ? *tree : *this;
+    ledger_ = std::make_unique<ledger::Ledger>(ledger::Ledger::Subject{*shared_, used, comm, false},
+                                               image_->next_dump(), image_->end());
+    return {*ledger_, used};
+}
+
+ledger::Tree::Built ApplicationFile::build(const Dumps& dumps, std::uint64_t file_end, bool trim) {
     const std::scoped_lock lock(hdf5_lock());
     ++builds_;
     std::vector<std::uint64_t> numbers;
-    std::vector<store::ChunkRecord> sorted(records.begin(), records.end());
+    std::vector<store::ChunkRecord> sorted(dumps.records.begin(), dumps.records.end());
     std::sort(sorted.begin(), sorted.end(), store::record_order);
-    for (const store::DumpManifest& dump : dumps) {
+    for (const store::DumpManifest& dump : dumps.manifests) {
         numbers.push_back(dump.dump);
         for (const store::ChunkRecord& record : sorted)
             if (record.dump == dump.dump)

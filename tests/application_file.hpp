@@ -35,7 +35,9 @@ class ApplicationFile final : public writer::Tree {
                     bool create);
     ~ApplicationFile() override;
 
-    writer::TargetFile target() { return {*shared_, *this, image_->next_dump()}; }
+    /// For one OpenWriter after the other. @param comm  the Writer's; @param tree  null: this one.
+    writer::TargetFile target(Communicator& comm, writer::Tree* tree = nullptr);
+    std::uint64_t next_dump() const { return image_->next_dump(); }
     /// What an application does on all ranks, in the same order. Throws.
     void create_dataset(const writer::DatasetDefinition& dataset, const Shape& most_dims,
                         std::span<const FilterSpec> pipeline);
@@ -49,9 +51,7 @@ class ApplicationFile final : public writer::Tree {
     std::uint64_t end() const override { return image_->end(); }
     void regions_end(std::uint64_t end) override { image_->move_end(end); }
     bool changed() const override { return changed_; }
-    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
-                                                    std::span<const store::ChunkRecord> records,
-                                                    std::uint64_t file_end, bool trim) override;
+    Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override;
     Status flushed() override { return image_->committed(); }
     int builds() const { return builds_; }  ///< calls of build()
 
@@ -62,6 +62,7 @@ class ApplicationFile final : public writer::Tree {
     int rank_;
     std::unique_ptr<store::SharedFile> shared_;
     std::unique_ptr<store::LiveImage> image_;
+    std::unique_ptr<ledger::Ledger> ledger_;
     store::Handle file_;
     std::map<std::string, store::Handle> datasets_;
     bool changed_ = true;

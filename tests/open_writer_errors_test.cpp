@@ -71,8 +71,9 @@ Opened open(base::FileSystem& files, const std::string& path, Communicator& of_f
             const DatasetDefinition& dataset = rho()) {
     Opened out;
     out.file = std::make_unique<ApplicationFile>(files, path, of_file, true);
-    auto writer = OpenWriter::make(out.file->target(), std::move(of_writer), quick(),
-                                   std::move(experience), {});
+    const auto target = out.file->target(*of_writer);
+    auto writer =
+        OpenWriter::make(target, std::move(of_writer), quick(), std::move(experience), {});
     require(writer.status());
     out.writer = std::move(*writer);
     auto field = out.writer->define(dataset);
@@ -136,7 +137,7 @@ TEST_F(OpenWriterErrors, a_file_that_is_opened_again_keeps_what_it_has) {
         the.file.reset();
         require(of_file->barrier());
         ApplicationFile again(base::FileSystem::posix(), path_, *of_file, false);
-        EXPECT_EQ(again.target().next_dump, 1u);
+        EXPECT_EQ(again.next_dump(), 1u);
     });
     testing::run_application(2, [&](auto of_file, auto of_writer) {
         const int rank = of_file->rank();
@@ -144,7 +145,8 @@ TEST_F(OpenWriterErrors, a_file_that_is_opened_again_keeps_what_it_has) {
         const auto keep = [&](Field, std::uint64_t, const Box& part, std::span<std::byte> values) {
             return file.read("/rho", part, values);
         };
-        auto writer = OpenWriter::make(file.target(), std::move(of_writer), quick(), nullptr, keep);
+        const auto target = file.target(*of_writer);
+        auto writer = OpenWriter::make(target, std::move(of_writer), quick(), nullptr, keep);
         require(writer.status());
         auto field = (*writer)->define(rho());
         require(field.status());
@@ -215,7 +217,8 @@ TEST_F(OpenWriterErrors, a_communicator_that_fails_anywhere_hangs_nobody) {
             ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
             auto comm = rank == 1 ? base::make_failing_communicator(std::move(of_writer), fail_at)
                                   : std::move(of_writer);
-            auto writer = OpenWriter::make(file.target(), std::move(comm), quick(), nullptr, {});
+            const auto target = file.target(*comm);
+            auto writer = OpenWriter::make(target, std::move(comm), quick(), nullptr, {});
             bool ok = writer.ok();
             if (ok) {
                 auto field = (*writer)->define(rho());

@@ -177,7 +177,8 @@ void play(const Program& program, const std::string& path, std::unique_ptr<Commu
     };
     WriterOptions options;
     options.durable = false;
-    auto writer = OpenWriter::make(file.target(), std::move(of_writer), options, nullptr, keep);
+    const auto target = file.target(*of_writer);
+    auto writer = OpenWriter::make(target, std::move(of_writer), options, nullptr, keep);
     require(writer.status());
     OpenWriter& w = **writer;
     std::vector<Field> fields;
@@ -254,10 +255,8 @@ class LongerJournal final : public Tree {
     std::uint64_t end() const override { return file_.end(); }
     void regions_end(std::uint64_t end) override { file_.regions_end(end); }
     bool changed() const override { return file_.changed(); }
-    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
-                                                    std::span<const store::ChunkRecord> records,
-                                                    std::uint64_t file_end, bool trim) override {
-        auto built = file_.build(dumps, records, file_end, trim);
+    Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override {
+        auto built = file_.build(dumps, file_end, trim);
         if (rank_ == 0) regions_end(end() + 4096);
         return built;
     }
@@ -278,8 +277,8 @@ TEST_F(OpenWriterTest, commits_that_end_elsewhere_on_a_rank_do_not_part_the_rank
         LongerJournal tree(file, of_writer->rank());
         WriterOptions options;
         options.durable = false;
-        auto writer = OpenWriter::make({file.target().file, tree, 0}, std::move(of_writer), options,
-                                       nullptr, {});
+        const auto target = file.target(*of_writer, &tree);
+        auto writer = OpenWriter::make(target, std::move(of_writer), options, nullptr, {});
         require(writer.status());
         const auto field = (*writer)->define(dataset);
         require(field.status());
@@ -304,7 +303,8 @@ TEST_F(OpenWriterTest, borrowed_data_of_a_committed_dump_are_not_released_while_
         ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
         WriterOptions options;
         options.durable = options.planning = false;
-        auto writer = OpenWriter::make(file.target(), std::move(of_writer), options, nullptr, {});
+        const auto target = file.target(*of_writer);
+        auto writer = OpenWriter::make(target, std::move(of_writer), options, nullptr, {});
         require(writer.status());
         OpenWriter& w = **writer;
         const auto field = w.define(dataset);

@@ -91,7 +91,6 @@ class HostCache {
     void note_done();
     void note_written(const Status& status);
     void write_oldest(std::uint64_t beyond_bytes);
-    void place_batch();
     void give_batch();
     void commit_if_due(double every_s);
     Status commit_all();

@@ -11,6 +11,7 @@
 #include "caesura/filter.hpp"
 #include "caesura/store.hpp"
 #include "device/parcel.hpp"
+#include "ledger/ledger.hpp"
 
 namespace caesura {
 namespace {
@@ -50,7 +51,9 @@ Status check_version(const std::string& path, const std::vector<store::Attribute
 class Impl final : public CheckpointFile {
   public:
     Impl(store::SharedFile file, bool durable)
-        : file_(std::move(file)), committer_(file_), durable_(durable) {}
+        : file_(std::move(file)), tree_(file_, 0), durable_(durable) {
+        open_ledger(0, store::first_region_address());
+    }
 
     Status take_up(const store::FileInfo& info);
     Status begin(std::uint64_t checkpoint_bytes, const device::Content& content) override;
@@ -71,39 +74,48 @@ class Impl final : public CheckpointFile {
     }
 
   private:
-    /// Checkpoints that are written together, and committed together: a dump of the store.
+    /// Checkpoints that are written together, and committed together: a dump of the ledger.
     struct Batch {
-        store::DumpManifest manifest;
+        std::string manifest;
         store::RegionWriter::Place place;
         std::vector<std::uint64_t> ids;
         std::vector<store::BlockView> blocks;
         std::vector<ChunkRecord> records;
+        bool written = false;
     };
+    void open_ledger(std::uint64_t next_dump, std::uint64_t file_end) {
+        ledger_.emplace(ledger::Ledger::Subject{file_, tree_, *alone_, durable_}, next_dump,
+                        file_end);
+    }
+    Status end_batch(bool may_go_on);
     store::DatasetSpec dataset_of(std::uint64_t id, bool compressed) const;
     Status write(const std::shared_ptr<Batch>& batch);
     Status flush();
     Result<std::vector<ChunkRecord>> records_of(std::span<const std::uint64_t> ids) const;
 
     store::SharedFile file_;
-    store::Committer committer_;
+    ledger::CommitterTree tree_;
+    const std::unique_ptr<Communicator> alone_ = Communicator::self();
     bool durable_;
+    std::optional<ledger::Ledger> ledger_;
     device::Content content_;
     FilterSpec filter_;  ///< of what is compressed
     std::vector<Kept> kept_;
-    std::uint64_t next_dump_ = 0, end_ = store::first_region_address(), previous_ = 0;
-    std::optional<store::CommitImage> image_;  ///< built, not flushed
-    std::uint64_t image_checkpoints_ = 0;
+    std::shared_ptr<Batch> batch_;         ///< placed last, and the ledger has not heard of its end
+    std::uint64_t image_checkpoints_ = 0;  ///< gathered, and not flushed
 
     mutable std::mutex mutex_;  ///< guards what is below: the background writes and reads
-    std::map<std::uint64_t, ChunkRecord> records_;     ///< by id; all that was written
-    std::vector<std::shared_ptr<Batch>> uncommitted_;  ///< written
+    std::map<std::uint64_t, ChunkRecord> records_;  ///< by id; all that was written
     std::uint64_t committed_ = 0;
 };
 
 // --------------------------------------------------------------------------- what is there already
 
 Status Impl::take_up(const store::FileInfo& info) {
-    end_ = store::align_up(std::max(info.file_bytes, store::first_region_address()));
+    const std::uint64_t end =
+        store::align_up(std::max(info.file_bytes, store::first_region_address()));
+    std::uint64_t next_dump = 0;
+    open_ledger(next_dump, end);
     if (info.datasets.empty()) return {};
     if (Status status = check_version(info.path, info.root); !status.ok()) return status;
     std::vector<std::pair<std::uint64_t, Kept>> found;  // by address: as they were made
@@ -117,7 +129,7 @@ Status Impl::take_up(const store::FileInfo& info) {
         const std::uint64_t bytes = chunk.bytes + (compressed ? device::parcel_table_bytes(1) : 0);
         found.push_back({chunk.address, {*id, compressed, bytes}});
         records_[*id] = chunk;
-        next_dump_ = std::max(next_dump_, chunk.dump + 1);
+        next_dump = std::max(next_dump, chunk.dump + 1);
         content_.dtype = dataset.spec.dtype;
         content_.shape = dataset.spec.shape;
     }
@@ -125,6 +137,7 @@ Status Impl::take_up(const store::FileInfo& info) {
               [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [address, kept] : found) kept_.push_back(kept);
     committed_ = kept_.size();
+    open_ledger(next_dump, end);
     return {};
 }
 
@@ -185,12 +198,12 @@ store::DatasetSpec Impl::dataset_of(std::uint64_t id, bool compressed) const {
 
 Result<CheckpointStore::Work> Impl::place(std::span<const Parcel> parcels) {
     auto batch = std::make_shared<Batch>();
-    batch->manifest.dump = batch->manifest.iteration = next_dump_;
-    batch->manifest.root = {{k_version_name, k_version}};
+    store::DumpManifest manifest;
+    manifest.root = {{k_version_name, k_version}};
     std::uint64_t bytes = 0;
     const auto add = [&](std::uint64_t id, bool compressed, std::span<const std::byte> stored) {
         const auto number = static_cast<std::uint32_t>(batch->ids.size());
-        batch->manifest.datasets.push_back(dataset_of(id, compressed));
+        manifest.datasets.push_back(dataset_of(id, compressed));
         batch->blocks.push_back({number, 0, 0, stored});
         batch->ids.push_back(id);
         bytes += stored.size();
@@ -208,18 +221,35 @@ Result<CheckpointStore::Work> Impl::place(std::span<const Parcel> parcels) {
                                       parcel.ids.size())};
         for (std::size_t i = 0; i < frames->size(); ++i) add(parcel.ids[i], true, (*frames)[i]);
     }
-    const std::uint64_t manifest_bytes = store::encode_manifest(batch->manifest).size();
-    const std::uint64_t region_bytes =
-        store::align_up(store::region_overhead_bytes(batch->blocks.size(), manifest_bytes) + bytes);
-    batch->place = {0, next_dump_, end_, region_bytes, previous_};
-    ++next_dump_;
-    previous_ = std::exchange(end_, end_ + region_bytes);
+    if (Status status = end_batch(false); !status.ok()) return status;
+    manifest.dump = manifest.iteration = ledger_->book().next_dump();
+    batch->manifest = store::encode_manifest(manifest);
+    const std::uint64_t region_bytes = store::align_up(
+        store::region_overhead_bytes(batch->blocks.size(), batch->manifest.size()) + bytes);
+    const auto region = ledger_->reserve({&region_bytes, 1});
+    if (!region.ok()) return region.status();
+    batch->place = ledger_->begin(std::move(manifest), {&*region, 1}).front();
+    batch_ = batch;
     return Work([this, batch] { return write(batch); });
+}
+
+/// What has become of the batch placed last. One that was not written by the time that the next is
+/// placed never will be.
+Status Impl::end_batch(bool may_go_on) {
+    const std::shared_ptr<Batch> batch = batch_;
+    if (!batch) return {};
+    const std::lock_guard lock(mutex_);
+    if (!batch->written && may_go_on) return {};
+    batch_.reset();
+    const std::uint64_t dump = batch->place.dump;
+    if (!batch->written) return ledger_->abandon(dump);
+    return ledger_->wrote(dump,
+                          {batch->records, {}, batch->place.address + batch->place.bytes, {}});
 }
 
 /// After an error everything is written again, to the same place: nobody knows what has arrived.
 Status Impl::write(const std::shared_ptr<Batch>& batch) {
-    store::RegionWriter region(file_, batch->place, store::encode_manifest(batch->manifest));
+    store::RegionWriter region(file_, batch->place, batch->manifest);
     std::vector<ChunkRecord> records;
     Status status;
     // The disk has the first blocks while the next are summed and copied.
@@ -239,39 +269,30 @@ Status Impl::write(const std::shared_ptr<Batch>& batch) {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < records.size(); ++i) records_[batch->ids[i]] = records[i];
     batch->records = std::move(records);
-    uncommitted_.push_back(batch);
+    batch->written = true;
     return {};
 }
 
 Result<CheckpointStore::Work> Impl::commit() {
-    if (!image_) {
-        std::vector<store::DumpManifest> manifests;
-        std::vector<ChunkRecord> records;
-        {
-            const std::lock_guard lock(mutex_);
-            for (const auto& batch : uncommitted_) {
-                manifests.push_back(batch->manifest);
-                records.insert(records.end(), batch->records.begin(), batch->records.end());
-            }
-        }
-        if (manifests.empty()) return Work();
-        // Also the region that is being written lies before end_.
-        auto image = committer_.build(manifests, records, end_);
-        if (!image.ok()) return image.status().with_context(file_.path());
-        image_ = std::move(*image);
-        image_checkpoints_ = records.size();
-        end_ = std::max(end_, image_->file_end());
-        const std::lock_guard lock(mutex_);
-        uncommitted_.erase(uncommitted_.begin(),
-                           uncommitted_.begin() + static_cast<std::ptrdiff_t>(manifests.size()));
+    const Work flushes = [this] { return flush(); };
+    if (Status status = end_batch(true); !status.ok()) return status;
+    if (ledger_->flush_due()) return flushes;
+    const ledger::Statement mine = ledger_->statement();
+    Status of_tree;
+    if (Status heard = ledger_->hear({&mine, 1}, true, of_tree); !heard.ok()) return heard;
+    const auto gathered = ledger_->gather(mine.durable_dumps);
+    if (!gathered.ok()) return gathered.status();
+    image_checkpoints_ += gathered->records.size();
+    if (!ledger_->anything_gathered()) return Work();
+    if (Status built = ledger_->build(false); !built.ok()) {
+        ledger_->withdraw_build();
+        return built.with_context(file_.path());
     }
-    return Work([this] { return flush(); });
+    return flushes;
 }
 
 Status Impl::flush() {
-    if (Status status = image_->flush(file_, durable_); !status.ok())
-        return status.with_context(file_.path());
-    image_.reset();
+    if (Status status = ledger_->flush(); !status.ok()) return status.with_context(file_.path());
     const std::lock_guard lock(mutex_);
     committed_ += std::exchange(image_checkpoints_, 0);
     return {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/all_ranks.hpp"
+
 namespace caesura::vol {
 namespace {
 
@@ -27,14 +29,11 @@ Status hear(Communicator& communicator, const Status& mine, int root) {
 Status agree(Communicator& communicator, const Status& mine) {
     if (communicator.size() == 1) return mine;
     const std::int32_t code = static_cast<std::int32_t>(mine.code());
-    std::vector<std::int32_t> codes(static_cast<std::size_t>(communicator.size()));
-    if (Status status = communicator.allgather(std::as_bytes(std::span(&code, 1)),
-                                               std::as_writable_bytes(std::span(codes)));
-        !status.ok())
-        return status;
-    const auto bad = std::find_if(codes.begin(), codes.end(), [](auto c) { return c != 0; });
-    if (bad == codes.end()) return {};
-    return hear(communicator, mine, static_cast<int>(bad - codes.begin()));
+    const auto codes = base::from_all(communicator, code);
+    if (!codes.ok()) return codes.status();
+    const auto bad = std::find_if(codes->begin(), codes->end(), [](auto c) { return c != 0; });
+    if (bad == codes->end()) return {};
+    return hear(communicator, mine, static_cast<int>(bad - codes->begin()));
 }
 
 Status tell(Communicator& communicator, std::span<std::byte> value, const Status& of_root) {

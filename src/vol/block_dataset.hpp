@@ -1,48 +1,57 @@
-// A dataset of a captured file that becomes blocks: how it is made, found again, written and read.
+// A dataset of a captured file that becomes blocks, as this rank knows it.
+//
+// Invariant: it is told apart by where its header lies, which is equal on all ranks.
 #pragma once
 
-#include "vol/capture.hpp"
-#include "vol/captured_dataset.hpp"
-#include "vol/file_blocks.hpp"
+#include <limits>
+#include <optional>
+
+#include "store/hdf5_handle.hpp"
+#include "vol/native_dataset.hpp"
+#include "writer/open_writer.hpp"
 
 namespace caesura::vol {
 
-/// Make of the lists in `prepared`, which are copies of the application's, those of a dataset with
-/// chunks, our filter, and space as blocks come. Collective.
-/// @param box  the arrays that it holds one after the other, as far as known (flattened.hpp).
-/// Errors: those of OpenWriter::define.
-Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape& box, hid_t type,
-                      hid_t space, PreparedDataset& prepared);
-/// The dataset has been made: remember it. Errors: unsupported (the codec's filter has changed its
-/// parameters, so that blocks could not be read).
-Status adopt_blocks(const Object& made);
-/// If `opened` is one of those, or was stored as blocks before the file was opened: find them, and
-/// what the application gave when it made it. Errors: unsupported (why it is not one).
-Status find_blocks(Object& opened);
-
-inline FileBlocks::Dataset* block_of(const Object& object) {
-    return object.dataset == nullptr ? nullptr : object.dataset->block.get();
-}
-
-/// A change of extents that has begun.
-struct Resizing {
-    Shape dims;
-    std::vector<FileBlocks::KeptPart> kept;  ///< what this rank is to put again
-    bool cuts = false;                       ///< some rank has such
+struct BlockDataset {
+    static constexpr std::uint64_t k_not_put = std::numeric_limits<std::uint64_t>::max();
+    /// One put of this rank that is not committed; or is not put, as the Writer does not know the
+    /// dataset.
+    struct Piece {
+        Box box;
+        std::uint64_t dump = k_not_put;
+        const std::byte* values = nullptr;  ///< in one of the copies
+        writer::Loss loss = writer::Loss::within_bound;
+        std::uint32_t turn = 0;
+    };
+    std::string path;
+    std::string key;  ///< what the Writer calls it
+    Field field;
+    DType dtype = float32;
+    Shape dims, chunk;
+    std::vector<int> axes;  ///< of the dataset's, those that dims has
+    int rank = 0;           ///< of the dataset in HDF5
+    /// It has one axis in the file, and dims and chunk are those of the array that an
+    /// application has flattened into it. The order of values and chunks is the same.
+    bool flattened = false;
+    store::Handle type, creation;  ///< in the file; as the application gave it
+    std::size_t filters = 0;
+    H5O_token_t token{};
+    NativeDataset native;
+    std::vector<Piece> pieces;             ///< oldest first
+    bool lossy = false;                    ///< what is stored may differ from what is read
+    bool commit_writes = false;            ///< collective ones, when they return
+    bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
+    /// Collective writes since the last hand-over, the same on all ranks: of two the later one
+    /// wins, whichever ranks wrote.
+    std::uint32_t writes_together = 0;
+    Shape settled;  ///< the dims at the last flush(); beyond, others may have written
+    /// What the Writer is to be told of a dataset that was found in the file.
+    std::optional<writer::DatasetDefinition> definition;
 };
-/// Before H5Dset_extent: what was written under the old dims is on its way, and with smaller ones
-/// committed. Collective. @param size  as many as the dataset has axes.
-/// Errors: invalid_argument (the application made it contiguous), unsupported (an axis that blocks
-/// leave out), those of the collective.
-Result<Resizing> before_resizing(const Object& object, const hsize_t* size);
-/// After it. Collective. What chunks keep that were cut is committed as it was before.
-Status after_resizing(const Object& object, Resizing resizing);
 
-/// One dataset's part of H5Dwrite and H5Dread.
-/// @param together  all ranks make the call; before a read everything has been committed.
-Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                    hid_t transfer, const void* memory, bool together);
-Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
-                   hid_t transfer, void* memory, bool together);
+/// Coordinates of the dataset's own axes.
+std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset);
+/// What a box covers along them; of a flattened dataset one that is whole but for its first axis.
+std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent);
 
 }  // namespace caesura::vol

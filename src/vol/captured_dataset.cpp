@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "vol/block_dataset.hpp"
+#include "vol/block_calls.hpp"
 #include "vol/flattened.hpp"
 #include "vol/report.hpp"
 

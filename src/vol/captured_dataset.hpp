@@ -3,13 +3,13 @@
 #pragma once
 
 #include "store/hdf5_handle.hpp"
+#include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"
-#include "vol/file_blocks.hpp"
 
 namespace caesura::vol {
 
 struct CapturedDataset {
-    std::shared_ptr<FileBlocks::Dataset> block;  ///< it becomes blocks; or null
+    std::shared_ptr<BlockIo::Dataset> block;  ///< it becomes blocks; or null
     store::Handle creation;  ///< as the application gave it; invalid: as it lies in the file
     /// The application's own chunk cache; what the library is given is another.
     std::size_t cache_slots = 0, cache_bytes = 0;

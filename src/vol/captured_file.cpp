@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/all_ranks.hpp"
 #include "store/in_flight.hpp"
 #include "vol/agree.hpp"
-#include "vol/file_blocks.hpp"
+#include "vol/block_io.hpp"
 #include "vol/library_state.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
@@ -74,14 +75,14 @@ Status CapturedFile::write_raw() {
     return {};
 }
 
-FileBlocks& CapturedFile::local_blocks() {
+BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
-        blocks_ = FileBlocks::make(
-            {communicator_, *shared_file_, *image_, config_, experience_of(members_, *config_)});
+        blocks_ = BlockIo::make(
+            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_)});
     return *blocks_;
 }
 
-Result<FileBlocks*> CapturedFile::blocks() {
+Result<BlockIo*> CapturedFile::blocks() {
     if (Status status = local_blocks().start(); !status.ok()) return status;
     return blocks_.get();
 }
@@ -140,19 +141,10 @@ Status CapturedFile::hand_over(const NativeObject& through) {
     return blocks_->hand_over(through, mine).with_context(name_);
 }
 
-Result<std::vector<std::uint64_t>> CapturedFile::image_ends() {
-    const std::uint64_t end = image_->end();
-    std::vector<std::uint64_t> ends(static_cast<std::size_t>(communicator_->size()));
-    Status status = communicator_->allgather(std::as_bytes(std::span(&end, 1)),
-                                             std::as_writable_bytes(std::span(ends)));
-    if (!status.ok()) return status;
-    return ends;
-}
-
 Status CapturedFile::check_alike(const Status& mine) {
     if (!shared()) return mine;
     if (Status all = agree(*communicator_, mine); !all.ok()) return all;
-    const auto found = image_ends();
+    const auto found = base::from_all(*communicator_, image_->end());
     if (!found.ok()) return found.status();
     const std::vector<std::uint64_t>& ends = *found;
     for (std::size_t rank = 0; rank < ends.size(); ++rank)
@@ -162,14 +154,6 @@ Status CapturedFile::check_alike(const Status& mine) {
                                 "{}): what changes groups, attributes, types or the size of "
                                 "datasets must be called by all ranks",
                                 name_, rank, ends[rank], ends[0])};
-    return {};
-}
-
-/// After a commit: the ranks' journals may differ in size, see Writer::Impl::agree_on_tree_end().
-Status CapturedFile::share_end() {
-    const auto ends = image_ends();
-    if (!ends.ok()) return ends.status();
-    image_->move_end(*std::max_element(ends->begin(), ends->end()));
     return {};
 }
 
@@ -192,12 +176,13 @@ Status CapturedFile::commit_with(bool blocks, const NativeObject& through, bool 
     if (blocks_ != nullptr) blocks_->release();  // found, and not written to
     if (Status all = check_alike(mine); !all.ok()) return all;
     // 2. The same image on all ranks, of which one rank's goes to the file.
-    auto image = image_->commit({}, regions_end_, last);
-    mine = image.ok() ? Status{} : image.status();
-    if (mine.ok() && communicator_->rank() == 0) mine = image->flush(*shared_file_, durable);
+    tree_->go_through(through);
+    mine = ledger_->build(last);
+    tree_->go_through({});
+    if (mine.ok() && ledger_->flush_due()) mine = ledger_->flush();
     Status all = agree(*communicator_, mine.with_context(name_));
-    if (all.ok()) all = agree(*communicator_, image_->committed());
-    if (all.ok() && shared()) all = share_end();
+    if (all.ok()) all = agree(*communicator_, ledger_->settle());
+    if (all.ok() && shared()) all = ledger_->agree_on_end();
     if (!all.ok()) failed_ = all;
     return all;
 }
@@ -257,13 +242,10 @@ Result<bool> CapturedFile::put_off(bool alone, bool& last) {
     const bool may = config_->durability == Durability::close &&
                      H5Pget_driver(access()) == H5FD_MPIO && !members_.empty() && may_put_off();
     const Vote mine{last, alone, may, blocks_->anything_pending_here()};
-    std::vector<Vote> all(static_cast<std::size_t>(communicator_->size()));
-    if (Status status = communicator_->allgather(std::as_bytes(std::span(&mine, 1)),
-                                                 std::as_writable_bytes(std::span(all)));
-        !status.ok())
-        return status;
+    const auto all = base::from_all(*communicator_, mine);
+    if (!all.ok()) return all.status();
     bool off = true, waiting = false;
-    for (const Vote& vote : all) {
+    for (const Vote& vote : *all) {
         last = last && vote.last != 0;
         off = off && vote.alone != 0 && vote.may != 0;
         waiting = waiting || vote.waiting != 0;

@@ -28,6 +28,7 @@
 #include <set>
 
 #include "caesura/store.hpp"
+#include "ledger/ledger.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
 #include "vol/config.hpp"
@@ -46,7 +47,8 @@ struct FileCall {
     bool creates() const { return creation >= 0; }
 };
 
-class FileBlocks;
+class BlockIo;
+class ImageTree;
 struct NativeObject;
 
 class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
@@ -115,11 +117,11 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
         return status.ok() ? result : fail<decltype(call())>(status);
     }
     /// What becomes blocks; made when it is first asked for, collectively.
-    Result<FileBlocks*> blocks();
-    FileBlocks* blocks_or_null() const { return blocks_.get(); }
+    Result<BlockIo*> blocks();
+    BlockIo* blocks_or_null() const { return blocks_.get(); }
     /// The same, made without the other ranks: to read blocks that lie in the file, and to keep
     /// what is written to them until the others hear of it.
-    FileBlocks& local_blocks();
+    BlockIo& local_blocks();
     /// Blocks may lie in it that this run has not made: it was opened, or H5Ocopy made them. The
     /// same on all ranks.
     bool may_hold_blocks() const { return may_hold_blocks_; }
@@ -191,9 +193,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<void*> open_image(const FileCall& call);
     Status write_fill();
     Status write_raw();
-    Result<std::vector<std::uint64_t>> image_ends();
     Status check_alike(const Status& mine);
-    Status share_end();
     Result<bool> have_blocks(const NativeObject& through, Status& mine);
     Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
@@ -210,20 +210,21 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     unsigned long number_ = 0;  ///< HDF5's, of the open file
     std::optional<store::SharedFile> shared_file_;
     std::unique_ptr<store::LiveImage> image_;
+    std::unique_ptr<ImageTree> tree_;
+    std::unique_ptr<ledger::Ledger> ledger_;  ///< of all commits, with blocks and without
     store::Handle access_, transfer_;
     H5F_close_degree_t close_degree_ = H5F_CLOSE_DEFAULT;
     std::vector<void*> uses_;
     void* kept_ = nullptr;  ///< the native file of a pending one
-    std::unique_ptr<FileBlocks> blocks_;
+    std::unique_ptr<BlockIo> blocks_;
     bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     /// Tokens of what was written collectively since the last drain(); the same on all ranks.
     std::set<std::string> written_together_;
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
-    std::uint64_t regions_end_ = 0;  ///< end of what lay in the file when it was opened
-    Status failed_;                  ///< of a commit
-    bool given_up_ = false;          ///< and a close has said so
+    Status failed_;                                            ///< of a commit
+    bool given_up_ = false;                                    ///< and a close has said so
 };
 
 }  // namespace caesura::vol

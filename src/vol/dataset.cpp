@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "vol/block_dataset.hpp"
+#include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/forward.hpp"
 
@@ -98,7 +98,7 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
 Status write_all_blocks(const Transfer<const void*>& call, hid_t transfer, bool collective) {
     Status first;
     for (std::size_t i = 0; i < call.count; ++i) {
-        FileBlocks::Dataset* const block = block_of(call.object(i));
+        BlockIo::Dataset* const block = block_of(call.object(i));
         if (block == nullptr) continue;
         block->others_may_have_written |= collective;
         block->writes_together += collective ? 1 : 0;  // on all ranks, whatever fails here

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/all_ranks.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/errors.hpp"
@@ -73,13 +74,10 @@ Status complete_some(const Callers& callers, const std::vector<FilePtr>& files,
     } mine;
     while (mine.finished < files.size() && files[mine.finished]->finished()) ++mine.finished;
     mine.must_go = must_go;
-    std::vector<Vote> all(static_cast<std::size_t>(callers.communicator->size()));
-    if (Status status = callers.communicator->allgather(std::as_bytes(std::span(&mine, 1)),
-                                                        std::as_writable_bytes(std::span(all)));
-        !status.ok())
-        return status;
-    Vote agreed = all[0];
-    for (const Vote& vote : all) {
+    const auto all = base::from_all(*callers.communicator, mine);
+    if (!all.ok()) return all.status();
+    Vote agreed = all->front();
+    for (const Vote& vote : *all) {
         agreed.finished = std::min(agreed.finished, vote.finished);
         agreed.must_go = std::max(agreed.must_go, vote.must_go);
     }

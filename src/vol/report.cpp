@@ -8,6 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/all_ranks.hpp"
+
 namespace caesura::vol {
 namespace {
 
@@ -106,13 +108,10 @@ Totals totals_of(const WriterReport& r) {
 }
 
 Status add_up(Communicator& communicator, Totals& totals) {
-    std::vector<Totals> all(static_cast<std::size_t>(communicator.size()));
-    if (Status status = communicator.allgather(std::as_bytes(std::span(&totals, 1)),
-                                               std::as_writable_bytes(std::span(all)));
-        !status.ok())
-        return status;
+    const auto all = base::from_all(communicator, totals);
+    if (!all.ok()) return all.status();
     totals = {};
-    for (const Totals& one : all) {
+    for (const Totals& one : *all) {
         totals.blocks += one.blocks;
         totals.recalled_blocks += one.recalled_blocks;
         totals.overflow_blocks += one.overflow_blocks;

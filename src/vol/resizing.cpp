@@ -4,14 +4,14 @@
 // value, and stores it again through our filter: with a bound, what the chunk keeps would be moved
 // a second time. So it is read before, and put again as it was.
 #include "vol/agree.hpp"
-#include "vol/block_dataset.hpp"
+#include "vol/block_calls.hpp"
 #include "writer/chunk_grid.hpp"
 
 namespace caesura::vol {
 namespace {
 
 /// The dims of the array that blocks see. Errors: as before_resizing().
-Result<Shape> new_dims(const FileBlocks::Dataset& dataset, const hsize_t* size) {
+Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
     if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
         return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
     if (dataset.flattened)
@@ -29,7 +29,7 @@ Result<Shape> new_dims(const FileBlocks::Dataset& dataset, const hsize_t* size) 
 }
 
 /// What stays of the chunks that smaller dims cut. The same on all ranks.
-std::vector<Box> cut_chunks(const FileBlocks::Dataset& dataset, const Shape& dims) {
+std::vector<Box> cut_chunks(const BlockIo::Dataset& dataset, const Shape& dims) {
     std::vector<Box> cut;
     const writer::ChunkGrid grid(dataset.dims, dataset.chunk);
     const Box whole{Shape::filled(dims.rank(), 0), dataset.dims};
@@ -47,10 +47,10 @@ std::vector<Box> cut_chunks(const FileBlocks::Dataset& dataset, const Shape& dim
 
 }  // namespace
 
-Result<std::vector<FileBlocks::KeptPart>> FileBlocks::read_cut_chunks(Dataset& dataset,
-                                                                      const NativeObject& through,
-                                                                      const Shape& dims) {
-    through_ = through;
+Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset,
+                                                                const NativeObject& through,
+                                                                const Shape& dims) {
+    place_.tree.go_through(through);
     std::vector<KeptPart> kept;
     const auto ranks = static_cast<std::size_t>(place_.communicator->size());
     const auto rank = static_cast<std::size_t>(place_.communicator->rank());
@@ -65,7 +65,7 @@ Result<std::vector<FileBlocks::KeptPart>> FileBlocks::read_cut_chunks(Dataset& d
     return kept;
 }
 
-Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
+Status BlockIo::resize(Dataset& dataset, const Shape& dims) {
     dataset.dims = dims;
     for (int axis = 0; axis < dims.rank(); ++axis)
         dataset.settled[axis] = std::min(dataset.settled[axis], dims[axis]);
@@ -74,7 +74,7 @@ Status FileBlocks::resize(Dataset& dataset, const Shape& dims) {
     return {};
 }
 
-Status FileBlocks::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
+Status BlockIo::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
     for (KeptPart& part : kept) {
         copies_.push_back(
             {dataset.definition ? k_not_put : writer_->next_dump(), std::move(part.values)});
@@ -86,7 +86,7 @@ Status FileBlocks::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
 }
 
 Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
-    FileBlocks::Dataset& dataset = *object.dataset->block;
+    BlockIo::Dataset& dataset = *object.dataset->block;
     const NativeObject through{object.under, H5I_DATASET};
     auto dims = new_dims(dataset, size);
     if (!dims.ok()) return dims.status();
@@ -105,8 +105,8 @@ Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
 }
 
 Status after_resizing(const Object& object, Resizing resizing) {
-    FileBlocks& blocks = *object.file->blocks_or_null();
-    FileBlocks::Dataset& dataset = *object.dataset->block;
+    BlockIo& blocks = *object.file->blocks_or_null();
+    BlockIo::Dataset& dataset = *object.dataset->block;
     if (Status status = blocks.resize(dataset, resizing.dims); !status.ok()) return status;
     if (!resizing.cuts) return {};
     const Status put = blocks.put_back(dataset, std::move(resizing.kept));

@@ -6,17 +6,17 @@
 #include <cstring>
 #include <map>
 
+#include "base/wire.hpp"
 #include "writer/assembly.hpp"
 #include "writer/sparse_layout.hpp"
-#include "writer/wire.hpp"
 
-namespace caesura {
+namespace caesura::writer {
 namespace {
 
 // What a bound comes to for a field whose finite values have this range. A field without any spread
 // has no range to take a share of: it is stored lossless.
 ErrorBound resolve(const ErrorBound& asked, double range) {
-    if (!writer::needs_range(asked)) return asked;
+    if (!needs_range(asked)) return asked;
     // No value off by more than the root of the mean square that is allowed: a PSNR that is certain
     // without looking at what came out.
     const double share = asked.kind == ErrorBound::Kind::psnr
@@ -29,60 +29,45 @@ ErrorBound resolve(const ErrorBound& asked, double range) {
 
 }  // namespace
 
-bool Writer::Impl::boxes_changed() const {
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
-        std::vector<writer::RankBox> before;
-        if (fields[f].in_last_dump)
-            for (const writer::RankBox& b : fields[f].layout->boxes)
-                if (b.rank == rank) before.push_back(b);
-        if (open_dump->boxes_of(f, rank) != before) return true;
-        if (!before.empty() && fields[f].layout->dims != fields[f].shape) return true;
-    }
-    return false;
-}
-
 // Who puts what: boxes where they changed on any rank, value ranges where a bound needs them.
-Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
+Status Assembly::exchange_boxes(bool boxes_changed) {
     if (!boxes_changed) {
         bool any_range = false;
-        for (std::uint32_t f = 0; f < fields.size(); ++f) {
-            if (!fields[f].in_last_dump) continue;
-            assembly.fields.emplace_back().field = f;
-            any_range |= writer::needs_range(fields[f].bound);
+        for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
+            if (!parts_.fields[f].in_last_dump) continue;
+            dumped_.emplace_back().field = f;
+            any_range |= needs_range(parts_.fields[f].bound);
         }
         if (!any_range) return {};
     }
-    writer::Packer packer;
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
+    base::Packer packer;
+    for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
         double low = std::numeric_limits<double>::infinity(), high = -low;
-        for (const std::uint32_t i : open_dump->puts_of(f)) {
-            low = std::min(low, open_dump->puts[i].min);
-            high = std::max(high, open_dump->puts[i].max);
+        for (const std::uint32_t i : dump_.puts_of(f)) {
+            low = std::min(low, dump_.puts[i].min);
+            high = std::max(high, dump_.puts[i].max);
         }
-        packer.put(boxes_changed ? open_dump->boxes_of(f, rank) : std::vector<writer::RankBox>{});
+        packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
         packer.put(low);
         packer.put(high);
     }
-    auto all = comm->allgatherv(packer.bytes());
-    if (!all.ok()) {
-        comm_failed = true;
-        return failed = all.status();
-    }
-    std::vector<std::vector<writer::RankBox>> boxes(fields.size());
-    std::vector<Assembly::FieldDump> ranges(fields.size());
-    for (int r = 0; r < size; ++r) {
-        writer::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
-        for (std::uint32_t f = 0; f < fields.size(); ++f) {
-            const auto of_rank = unpacker.get_list<writer::RankBox>();
+    auto all = parts_.session.comm->allgatherv(packer.bytes());
+    if (!all.ok()) return parts_.round.lost(all.status());
+    std::vector<std::vector<RankBox>> boxes(parts_.fields.size());
+    std::vector<FieldDump> ranges(parts_.fields.size());
+    for (int r = 0; r < size_; ++r) {
+        base::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
+        for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
+            const auto of_rank = unpacker.get_list<RankBox>();
             boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
             ranges[f].min = std::min(ranges[f].min, unpacker.get<double>());
             ranges[f].max = std::max(ranges[f].max, unpacker.get<double>());
         }
     }
     if (boxes_changed) {
-        if (Status status = lay_out(assembly, std::move(boxes)); !status.ok()) return status;
+        if (Status status = lay_out(std::move(boxes)); !status.ok()) return status;
     }
-    for (Assembly::FieldDump& dumped : assembly.fields) {
+    for (FieldDump& dumped : dumped_) {
         dumped.min = ranges[dumped.field].min;
         dumped.max = ranges[dumped.field].max;
     }
@@ -90,51 +75,53 @@ Status Writer::Impl::exchange_boxes(Assembly& assembly, bool boxes_changed) {
 }
 
 // New layouts where boxes changed. On error no field is changed.
-Status Writer::Impl::lay_out(Assembly& assembly, std::vector<std::vector<writer::RankBox>> boxes) {
-    std::map<std::uint32_t, writer::Layout> fresh;
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
+Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
+    std::map<std::uint32_t, Layout> fresh;
+    for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
         if (boxes[f].empty()) continue;
-        assembly.fields.emplace_back().field = f;
-        const auto& last = fields[f].layout;
-        if (last && last->boxes == boxes[f] && last->dims == fields[f].shape) continue;
-        if (const auto& dataset = fields[f].dataset) {
+        dumped_.emplace_back().field = f;
+        const auto& last = parts_.fields[f].layout;
+        if (last && last->boxes == boxes[f] && last->dims == parts_.fields[f].shape) continue;
+        if (const auto& dataset = parts_.fields[f].dataset) {
             if (dataset->chunk_bytes > 0)
-                experience->keep_fitting_chunk(
-                    fields[f].name, fields[f].shape,
-                    writer::choose_chunk(fields[f].shape, boxes[f], size_of(fields[f].dtype),
-                                         dataset->chunk_bytes));
-            fresh[f] = writer::make_sparse_layout(
-                {fields[f].shape, dataset->chunk, dataset->extendable}, std::move(boxes[f]), rank);
+                parts_.session.experience->keep_fitting_chunk(
+                    parts_.fields[f].name, parts_.fields[f].shape,
+                    choose_chunk(parts_.fields[f].shape, boxes[f], size_of(parts_.fields[f].dtype),
+                                 dataset->chunk_bytes));
+            fresh[f] =
+                make_sparse_layout({parts_.fields[f].shape, dataset->chunk, dataset->extendable},
+                                   std::move(boxes[f]), rank_);
             continue;
         }
-        auto layout = writer::make_layout(fields[f].name, fields[f].shape, std::move(boxes[f]),
-                                          size_of(fields[f].dtype), options.chunk_bytes, rank);
+        auto layout =
+            make_layout(parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
+                        size_of(parts_.fields[f].dtype), parts_.session.options.chunk_bytes, rank_);
         if (!layout.ok()) return layout.status();
         fresh[f] = std::move(*layout);
     }
-    if (assembly.fields.empty())
+    if (dumped_.empty())
         return {StatusCode::invalid_argument,
-                fmt::format("iteration {}: the dump is empty; no rank put anything", iteration)};
-    for (auto& [f, layout] : fresh) fields[f].layout = std::move(layout);
-    for (writer::FieldState& field : fields) field.in_last_dump = false;
-    for (const Assembly::FieldDump& dumped : assembly.fields)
-        fields[dumped.field].in_last_dump = true;
+                fmt::format("iteration {}: the dump is empty; no rank put anything",
+                            parts_.session.iteration)};
+    for (auto& [f, layout] : fresh) parts_.fields[f].layout = std::move(layout);
+    for (FieldState& field : parts_.fields) field.in_last_dump = false;
+    for (const FieldDump& dumped : dumped_) parts_.fields[dumped.field].in_last_dump = true;
     // An application may have many datasets and dump each once.
-    for (writer::FieldState& field : fields)
+    for (FieldState& field : parts_.fields)
         if (field.dataset && !field.in_last_dump) field.layout.reset();
     return {};
 }
 
 // Local. The codec of a dataset that the application made is made once, as its pipeline is.
-Result<std::shared_ptr<const BlockCodec>> Writer::Impl::codec_of(writer::FieldState& field,
-                                                                 const ErrorBound& bound) const {
+Result<std::shared_ptr<const BlockCodec>> Assembly::codec_of(FieldState& field,
+                                                             const ErrorBound& bound) const {
     auto& dataset = field.dataset;
     if (dataset && dataset->codec && dataset->codec_bound == bound) return dataset->codec;
     const Shape& chunk = dataset ? dataset->chunk : field.layout->chunk;
     auto made = make_block_codec(field.codec, field.dtype, chunk, bound,
-                                 {field.tables, writer::counts_tables(rank, size)});
+                                 {field.tables, counts_tables(rank_, size_)});
     if (!made.ok())
-        return made.status().with_context(fmt::format("field '{}' on rank {}", field.name, rank));
+        return made.status().with_context(fmt::format("field '{}' on rank {}", field.name, rank_));
     std::shared_ptr<const BlockCodec> codec = std::move(*made);
     if (dataset) {
         dataset->codec = codec;
@@ -144,9 +131,9 @@ Result<std::shared_ptr<const BlockCodec>> Writer::Impl::codec_of(writer::FieldSt
 }
 
 // Local.
-Status Writer::Impl::make_codecs(Assembly& assembly) {
-    for (Assembly::FieldDump& dumped : assembly.fields) {
-        writer::FieldState& field = fields[dumped.field];
+Status Assembly::make_codecs() {
+    for (FieldDump& dumped : dumped_) {
+        FieldState& field = parts_.fields[dumped.field];
         dumped.bound = resolve(field.bound, dumped.max - dumped.min);
         auto codec = codec_of(field, dumped.bound);
         if (!codec.ok()) return codec.status();
@@ -156,18 +143,18 @@ Status Writer::Impl::make_codecs(Assembly& assembly) {
 }
 
 // The pieces of chunks that straddle ranks travel to the chunk's owner, all fields in one exchange.
-Status Writer::Impl::move_pieces(Assembly& assembly) {
+Status Assembly::move_pieces() {
     bool any = false;
-    for (const auto& dumped : assembly.fields) any |= fields[dumped.field].layout->any_moves;
+    for (const auto& dumped : dumped_) any |= parts_.fields[dumped.field].layout->any_moves;
     if (!any) return {};
-    std::vector<Communicator::Bytes> send(static_cast<std::size_t>(size));
-    for (const auto& dumped : assembly.fields) {
-        const writer::FieldState& field = fields[dumped.field];
+    std::vector<Communicator::Bytes> send(static_cast<std::size_t>(size_));
+    for (const auto& dumped : dumped_) {
+        const FieldState& field = parts_.fields[dumped.field];
         const std::size_t value_bytes = size_of(field.dtype);
-        for (const writer::Move& move : field.layout->moves) {
-            if (move.from != rank) continue;
-            const writer::RankBox& source = field.layout->boxes[move.piece.box];
-            const writer::Put& put = open_dump->put_of(dumped.field, source.put);
+        for (const Move& move : field.layout->moves) {
+            if (move.from != rank_) continue;
+            const RankBox& source = field.layout->boxes[move.piece.box];
+            const Put& put = dump_.put_of(dumped.field, source.put);
             auto& bytes = send[static_cast<std::size_t>(move.to)];
             const std::size_t at = bytes.size();
             bytes.resize(at + move.piece.part.extent.count() * value_bytes);
@@ -175,36 +162,32 @@ Status Writer::Impl::move_pieces(Assembly& assembly) {
                      value_bytes);
         }
     }
-    auto received = comm->alltoallv(send);
-    if (!received.ok()) {
-        comm_failed = true;
-        return failed = received.status();
-    }
-    return keep_pieces(assembly, *received);
+    auto received = parts_.session.comm->alltoallv(send);
+    if (!received.ok()) return parts_.round.lost(received.status());
+    return keep_pieces(*received);
 }
 
 // One snapshot per sender; jobs find their pieces in it in the order of the moves.
-Status Writer::Impl::keep_pieces(Assembly& assembly,
-                                 const std::vector<Communicator::Bytes>& received) {
+Status Assembly::keep_pieces(const std::vector<Communicator::Bytes>& received) {
     std::vector<std::size_t> at(received.size(), 0);
     std::vector<run::Snapshot*> snapshots(received.size(), nullptr);
     for (std::size_t r = 0; r < received.size(); ++r) {
         if (received[r].empty()) continue;
-        auto buffer = pool.take(received[r].size());
+        auto buffer = parts_.session.pool.take(received[r].size());
         if (!buffer.ok()) return buffer.status();
-        snapshots[r] = &open_dump->snapshots.emplace_back();
+        snapshots[r] = &dump_.snapshots.emplace_back();
         snapshots[r]->buffer = std::move(*buffer);
-        snapshots[r]->budget = &budget;
+        snapshots[r]->budget = &parts_.session.budget;
         snapshots[r]->charged_bytes = received[r].size();
-        budget.charge(received[r].size());
+        parts_.session.budget.charge(received[r].size());
         std::memcpy(snapshots[r]->buffer.data(), received[r].data(), received[r].size());
     }
-    for (const auto& dumped : assembly.fields) {
-        const writer::FieldState& field = fields[dumped.field];
-        for (const writer::Move& move : field.layout->moves) {
-            if (move.to != rank) continue;
+    for (const auto& dumped : dumped_) {
+        const FieldState& field = parts_.fields[dumped.field];
+        for (const Move& move : field.layout->moves) {
+            if (move.to != rank_) continue;
             const auto from = static_cast<std::size_t>(move.from);
-            assembly.received[{dumped.field, move.piece.box, move.piece.part.offset}] = {
+            received_[{dumped.field, move.piece.box, move.piece.part.offset}] = {
                 move.piece.part, move.piece.part, snapshots[from]->buffer.data() + at[from],
                 snapshots[from]};
             at[from] += move.piece.part.extent.count() * size_of(field.dtype);
@@ -214,19 +197,19 @@ Status Writer::Impl::keep_pieces(Assembly& assembly,
 }
 
 // One job per chunk this rank owns.
-Status Writer::Impl::make_jobs(Assembly& assembly) {
+Status Assembly::make_jobs() {
     std::size_t n_jobs = 0;
-    for (const auto& dumped : assembly.fields) n_jobs += fields[dumped.field].layout->mine.size();
-    assembly.task = std::make_unique<run::DumpTask>(n_jobs);
-    assembly.task->dump = next_dump;
-    assembly.task->iteration = iteration;
+    for (const auto& dumped : dumped_) n_jobs += parts_.fields[dumped.field].layout->mine.size();
+    task_ = std::make_unique<run::DumpTask>(n_jobs);
+    task_->dump = parts_.ledger.book().next_dump();
+    task_->iteration = parts_.session.iteration;
     std::size_t next = 0;
-    for (std::uint32_t dataset = 0; dataset < assembly.fields.size(); ++dataset) {
-        const Assembly::FieldDump& dumped = assembly.fields[dataset];
-        const writer::FieldState& field = fields[dumped.field];
-        assembly.task->codecs.push_back(dumped.codec);
-        for (const writer::OwnedChunk& chunk : field.layout->mine) {
-            run::Job& job = assembly.task->jobs[next++];
+    for (std::uint32_t dataset = 0; dataset < dumped_.size(); ++dataset) {
+        const FieldDump& dumped = dumped_[dataset];
+        const FieldState& field = parts_.fields[dumped.field];
+        task_->codecs.push_back(dumped.codec);
+        for (const OwnedChunk& chunk : field.layout->mine) {
+            run::Job& job = task_->jobs[next++];
             job.label = fmt::format("{} #{}", field.name, chunk.chunk);
             job.dataset = dataset;
             job.chunk = chunk.chunk;
@@ -236,12 +219,12 @@ Status Writer::Impl::make_jobs(Assembly& assembly) {
             job.codec = dumped.codec.get();
             job.absolute_bound =
                 dumped.bound.kind == ErrorBound::Kind::absolute ? dumped.bound.value : 0.0;
-            for (const writer::LayoutPiece& piece : chunk.pieces) {
-                job.pieces.push_back(locate(assembly, dumped.field, piece));
+            for (const LayoutPiece& piece : chunk.pieces) {
+                job.pieces.push_back(locate(dumped.field, piece));
                 job.exactly |= must_be_exact(dumped.field, piece);
             }
             if (job.exactly) job.absolute_bound = 0.0;
-            assembly.job_fields.push_back(dumped.field);
+            job_fields_.push_back(dumped.field);
             if (field.dataset)
                 if (Status status = add_background(dumped.field, chunk, job); !status.ok())
                     return status;
@@ -251,17 +234,16 @@ Status Writer::Impl::make_jobs(Assembly& assembly) {
 }
 
 // This rank's own puts say it: another rank does not see how a piece was put.
-bool Writer::Impl::must_be_exact(std::uint32_t field, const writer::LayoutPiece& piece) const {
-    const writer::RankBox& source = fields[field].layout->boxes[piece.box];
-    return source.rank == rank && open_dump->put_of(field, source.put).exactly;
+bool Assembly::must_be_exact(std::uint32_t field, const LayoutPiece& piece) const {
+    const RankBox& source = parts_.fields[field].layout->boxes[piece.box];
+    return source.rank == rank_ && dump_.put_of(field, source.put).exactly;
 }
 
-run::Piece Writer::Impl::locate(const Assembly& assembly, std::uint32_t field,
-                                const writer::LayoutPiece& piece) const {
-    const writer::RankBox& source = fields[field].layout->boxes[piece.box];
-    if (source.rank != rank) return assembly.received.at({field, piece.box, piece.part.offset});
-    const writer::Put& put = open_dump->put_of(field, source.put);
+run::Piece Assembly::locate(std::uint32_t field, const LayoutPiece& piece) const {
+    const RankBox& source = parts_.fields[field].layout->boxes[piece.box];
+    if (source.rank != rank_) return received_.at({field, piece.box, piece.part.offset});
+    const Put& put = dump_.put_of(field, source.put);
     return {piece.part, put.box, put.data, put.snapshot};
 }
 
-}  // namespace caesura
+}  // namespace caesura::writer

@@ -1,13 +1,45 @@
-// A dump on its way from puts to jobs, inside end().
+// A dump on its way from puts to jobs, inside end(): what all ranks must know of it, its jobs, what
+// they will take, where they go, and in which order.
+//
+// Invariant: an error before the last exchange is carried to it, so that nobody waits.
 #pragma once
 
 #include <algorithm>
 
-#include "writer/impl.hpp"
+#include "writer/flights.hpp"
+#include "writer/node.hpp"
+#include "writer/open_dump.hpp"
+#include "writer/reservation.hpp"
+#include "writer/tree.hpp"
 
-namespace caesura {
+namespace caesura::writer {
 
-struct Writer::Impl::Assembly {
+/// What a write lane may expect of a write, as a line through two typical sizes.
+run::WriteCost cost_of(const predict::WriteModel& model);
+
+class Assembly {
+  public:
+    /// The parts of the Writer that take part.
+    struct Parts {
+        Session& session;
+        Fields& fields;
+        Round& round;
+        Tables& tables;
+        Flights& flights;
+        Node& node;
+        ledger::Ledger& ledger;
+        const Tree& tree;
+        run::Executor& executor;
+        const Background& background;
+        /// All dumps before are committed when it returns. Collective.
+        std::function<Status()> finish_dumps;
+    };
+    /// @param dump  what was put on this rank.
+    Assembly(const Parts& parts, OpenDump& dump);
+    /// From puts to the lanes. Collective. Errors: of any rank, on all of them.
+    Status run(bool boxes_changed);
+
+  private:
     struct FieldDump {
         std::uint32_t field = 0;
         double min = std::numeric_limits<double>::infinity();  ///< over all ranks, finite values
@@ -15,14 +47,6 @@ struct Writer::Impl::Assembly {
         ErrorBound bound;  ///< resolved: absolute or lossless
         std::shared_ptr<const BlockCodec> codec;
     };
-    std::vector<FieldDump> fields;  ///< in order of definition: the dataset's number
-    std::unique_ptr<run::DumpTask> task;
-    std::vector<predict::Features> features;
-    std::vector<std::uint32_t> job_fields;
-    std::vector<predict::Bytes> predicted;
-    std::vector<double> compress_s;
-    writer::Reservation reservation;
-    /// Pieces that came from other ranks: by field, box and offset.
     struct PieceKey {
         std::uint32_t field = 0, box = 0;
         Shape offset;
@@ -34,9 +58,43 @@ struct Writer::Impl::Assembly {
                                                 other.offset.data() + other.offset.rank());
         }
     };
-    std::map<PieceKey, run::Piece> received;
-    store::DumpManifest manifest;  ///< rank 0
-    std::string manifest_text;     ///< rank 0
+
+    // ---- what all ranks know (assemble.cpp)
+    Status exchange_boxes(bool boxes_changed);
+    Status lay_out(std::vector<std::vector<RankBox>> boxes);
+    Status make_codecs();
+    Result<std::shared_ptr<const BlockCodec>> codec_of(FieldState& field,
+                                                       const ErrorBound& bound) const;
+    Status move_pieces();
+    Status keep_pieces(const std::vector<Communicator::Bytes>& received);
+    Status make_jobs();
+    bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
+    run::Piece locate(std::uint32_t field, const LayoutPiece& piece) const;
+    // ---- content that blocks keep (foreign.cpp)
+    Status finish_what_is_needed();
+    Status add_background(std::uint32_t field, const OwnedChunk& chunk, run::Job& job);
+    // ---- to the lanes (submit.cpp, balance.cpp)
+    Status make_task();
+    void describe();
+    void predict_jobs();
+    void plan_jobs();
+    Status balance_writes();
+    void reserve();
+    void submit(const ledger::Extent& fresh);
+
+    Parts parts_;
+    OpenDump& dump_;
+    const int rank_, size_;
+    std::vector<FieldDump> dumped_;  ///< in order of definition: the dataset's number
+    std::unique_ptr<run::DumpTask> task_;
+    std::vector<predict::Features> features_;
+    std::vector<std::uint32_t> job_fields_;
+    std::vector<predict::Bytes> predicted_;
+    std::vector<double> compress_s_;
+    Reservation reservation_;
+    std::map<PieceKey, run::Piece> received_;  ///< pieces that came from other ranks
+    store::DumpManifest manifest_;             ///< on ranks that build
+    std::string manifest_text_;                ///< rank 0
 };
 
-}  // namespace caesura
+}  // namespace caesura::writer

@@ -35,42 +35,45 @@ std::string read_text(const std::string& path) {
 }  // namespace
 
 Status Writer::Impl::load_calibration() {
-    if (std::exchange(experience->calibration_read, true)) return {};
-    std::string text, place = options.calibration_path;
+    if (std::exchange(session.experience->calibration_read, true)) return {};
+    std::string text, place = session.options.calibration_path;
     const bool named = !place.empty() || std::getenv("CAESURA_CALIBRATION") != nullptr;
-    if (rank == 0) {
+    if (session.rank == 0) {
         if (place.empty()) place = calibration_path(host_class().name);
         if (!place.empty() && place != "none") text = read_text(place);
         if (text.empty() && named && place != "none")
-            say(
+            session.say(
                 fmt::format("calibration {} cannot be read; predictions start from built-in "
                             "values. `caesura calibrate --output {}` makes it",
                             place, place));
     }
     std::uint64_t length = text.size();
-    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&length, 1)), 0); !sent.ok())
+    if (Status sent = session.comm->broadcast(std::as_writable_bytes(std::span(&length, 1)), 0);
+        !sent.ok())
         return sent;
     if (length == 0) return {};
     text.resize(length);
-    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(text)), 0); !sent.ok())
+    if (Status sent = session.comm->broadcast(std::as_writable_bytes(std::span(text)), 0);
+        !sent.ok())
         return sent;
     auto parsed = predict::parse_profile(text);
     if (!parsed.ok()) {
-        if (rank == 0) say(fmt::format("{}: {}", place, parsed.status().message()));
+        if (session.rank == 0) session.say(fmt::format("{}: {}", place, parsed.status().message()));
         return {};
     }
     const std::string here = host_class().name;
     // A file that was named is used all the same: whoever names it knows the machines.
     if (parsed->host_class != here) {
-        if (rank == 0)
-            say(fmt::format("calibration {} is of {}, this machine is {}{}", place,
-                            parsed->host_class, here,
-                            named ? "" : ": not used; `caesura calibrate` measures this one"));
+        if (session.rank == 0)
+            session.say(fmt::format(
+                "calibration {} is of {}, this machine is {}{}", place, parsed->host_class, here,
+                named ? "" : ": not used; `caesura calibrate` measures this one"));
         if (!named) return {};
     }
-    if (const auto* curve = parsed->find_write(file_system_type(path), false); curve != nullptr)
-        experience->write_model = predict::WriteModel(*curve);
-    experience->profile = std::move(*parsed);
+    if (const auto* curve = parsed->find_write(file_system_type(session.path), false);
+        curve != nullptr)
+        session.experience->write_model = predict::WriteModel(*curve);
+    session.experience->profile = std::move(*parsed);
     return {};
 }
 

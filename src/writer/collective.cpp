@@ -2,10 +2,9 @@
 //
 // Hello goes round; then, only where all ranks know that it is needed: boxes, straddling pieces,
 // reservations of a new dump, and the records of dumps that have become durable everywhere.
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/wire.hpp"
 #include "writer/impl.hpp"
 
 namespace caesura {
@@ -14,186 +13,149 @@ using writer::Hello;
 
 namespace {
 
-bool any_puts(const std::vector<Hello>& all) {
+bool any_puts(std::span<const Hello> all) {
     return std::any_of(all.begin(), all.end(), [](auto& h) { return h.has_puts != 0; });
+}
+
+bool any_boxes_changed(std::span<const Hello> all) {
+    return std::any_of(all.begin(), all.end(), [](auto& h) { return h.boxes_changed != 0; });
 }
 
 }  // namespace
 
-// Ranks before this number have all their blocks on disk.
-std::uint64_t Writer::Impl::durable_dumps() const {
-    for (const writer::InFlight& dump : in_flight)
-        if (!dump.durable) return dump.dump;
-    return next_dump;
-}
-
 // The same answer on every rank: dumps begin in the same order everywhere, and what is committed
 // was agreed at the last exchange.
 bool Writer::Impl::anything_to_do() const {
-    return open_dump || committed_dumps < next_dump || tree->changed();
+    const ledger::Book& book = ledger->book();
+    return intake->dump() || book.committed() < book.next_dump() || tree->changed();
 }
 
-// Nothing in use lies at or beyond it, and nothing is reserved there.
-std::uint64_t Writer::Impl::file_end_of(const std::vector<Hello>& all) const {
-    return std::max(all[0].file_end, store::align_up(all[0].tree_end));
+Hello Writer::Impl::hello(const Status& mine, bool fatal) {
+    const auto& dump = intake->dump();
+    Hello message;
+    message.code = static_cast<std::int32_t>(mine.code());
+    message.fatal = fatal;
+    message.has_dump = dump.has_value();
+    message.has_puts = dump && !dump->puts.empty();
+    message.iteration = session.iteration;
+    message.definitions = fields.hash();
+    message.statement = ledger->statement(!executor->flush_running() && executor->error().ok());
+    return message;
 }
 
-Hello Writer::Impl::hello() const {
-    Hello mine;
-    mine.has_dump = open_dump.has_value();
-    mine.has_puts = open_dump && !open_dump->puts.empty();
-    mine.iteration = iteration;
-    mine.definitions = definitions_hash;
-    mine.durable_dumps = durable_dumps();
-    for (const writer::InFlight& dump : in_flight)
-        if (!dump.overflow.empty() && !dump.task) {
-            mine.overflow_bytes += store::region_overhead_bytes(dump.overflow.size(), 0);
-            for (const auto& block : dump.overflow) mine.overflow_bytes += block.stored.size();
-            // Whole stripes a dump, as place_overflow() lays them out.
-            mine.overflow_bytes = store::align_up(mine.overflow_bytes, stripe_bytes);
-        }
-    mine.used_end = used_end;
-    mine.file_end = file_end;
-    const bool flushed = image && !executor->flush_running() && executor->error().ok();
-    mine.committed_dumps = flushed ? image_dumps : committed_dumps;
-    mine.image_pending = image && !flushed;
-    mine.tree_end = tree->end();
-    mine.tree_changed = tree->changed();
-    mine.spoiled = spoiled;
-    return mine;
-}
-
-Result<std::vector<Hello>> Writer::Impl::exchange_hello(const Hello& mine) {
-    std::vector<Hello> all(static_cast<std::size_t>(size));
-    const Status status =
-        comm->allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-    if (!status.ok()) {
-        comm_failed = true;
-        failed = status;
-        return status;
-    }
-    may_build = all[0].image_pending == 0;
-    if (may_build) image.reset();
-    committed_dumps = all[0].committed_dumps;
-    agreed_end = file_end_of(all);
-    for (const Hello& theirs : all) {
-        tree_changed |= theirs.tree_changed != 0;
-        spoiled |= theirs.spoiled != 0;
-    }
-    if (Status same = check_trees(all); !same.ok()) return failed = same;
-    if (may_build && flush_expected) {
-        flush_expected = false;
-        if (builds())
-            if (Status told = tree->flushed(); !told.ok()) executor->report(told);
-    }
+Result<std::vector<Hello>> Writer::Impl::exchange(const Hello& mine) {
+    auto all = round.exchange(mine);
+    if (!all.ok()) return all;
+    std::vector<ledger::Statement> statements;
+    for (const Hello& theirs : *all) statements.push_back(theirs.statement);
+    Status of_tree;
+    // After an error of one rank trees need not be alike any more.
+    const Status heard = ledger->hear(statements, !writer::any_error(*all), of_tree);
+    if (!heard.ok()) return round.fail(heard);
+    if (!of_tree.ok()) executor->report(of_tree);
     return all;
 }
 
-// Trees that were the same must stay so. After an error of one rank they need not.
-Status Writer::Impl::check_trees(const std::vector<Hello>& all) const {
-    if (std::any_of(all.begin(), all.end(), [](auto& h) { return h.code != 0; })) return {};
-    for (int r = 1; r < size; ++r) {
-        const std::uint64_t theirs = all[static_cast<std::size_t>(r)].tree_end;
-        if (theirs != all[0].tree_end)
-            return {StatusCode::internal,
-                    fmt::format("{}: the metadata end at {} on rank 0 and at {} on rank {}: all "
-                                "ranks must change them in the same way",
-                                path, all[0].tree_end, theirs, r)};
+// Records of all dumps that are durable everywhere travel to the ranks that build, which then know
+// them completely; what their blocks say about table sets, to rank 0.
+Status Writer::Impl::gather() {
+    const std::uint64_t until = ledger->book().heard().durable_dumps;
+    const bool everywhere = tree->records_on_all_ranks();
+    base::Packer counts;
+    // At the last close of a file of our own nobody will need them.
+    if (!everywhere && (!closed || tree->serves_next_file())) tables.send_to(counts);
+    auto gathered = ledger->gather(until, counts.bytes());
+    if (!gathered.ok()) return round.lost(gathered.status());
+    for (const Communicator::Bytes& aside : gathered->asides) {
+        base::Unpacker unpacker(aside);
+        tables.take(unpacker);
     }
+    if (everywhere)
+        if (Status sent = tables.gather_counts(); !sent.ok()) return sent;
+    tables.note_new_counts();
+    flights->gathered(until, gathered->records);
     return {};
 }
 
-// Errors of any rank, and disagreement between ranks. Same result on all ranks.
-Status Writer::Impl::agree_on_errors(const std::vector<Hello>& all, const Status& mine) {
-    const bool any_error = std::any_of(all.begin(), all.end(), [](auto& h) { return h.code != 0; });
-    if (any_error) {
-        const Status first = agree(mine);
-        const bool fatal =
-            std::any_of(all.begin(), all.end(), [](auto& h) { return h.fatal != 0; });
-        if (fatal) failed = first;
-        return first;
-    }
-    for (int r = 1; r < size; ++r) {
-        const Hello& theirs = all[static_cast<std::size_t>(r)];
-        const auto differ = [&](std::string_view what) {
-            return Status{StatusCode::invalid_argument,
-                          fmt::format("ranks 0 and {} {}; iterations {} and {}", r, what,
-                                      all[0].iteration, theirs.iteration)};
-        };
-        if (theirs.definitions != all[0].definitions)
-            return differ("have defined different fields");
-        if (theirs.has_dump != all[0].has_dump || theirs.iteration != all[0].iteration)
-            return differ("do not dump the same iteration");
-    }
-    return {};
+// The metadata of all gathered dumps (HDF5, 1-2 ms); rank 0 hands their flush to the write lane.
+// Waits for its turn if the last commit is still being flushed.
+void Writer::Impl::commit(bool trim) {
+    if (!ledger->book().may_build(trim)) return;
+    const double begin_s = session.now_s();
+    Status built = ledger->build(trim);
+    if (ledger->builds()) session.trace("commit", "build metadata", begin_s);
+    if (!built.ok())
+        built = built.with_context("committing to " + session.path);
+    else if (ledger->flush_due())
+        built = executor->submit_flush([this] { return ledger->flush(); });
+    if (!built.ok()) executor->report(built);
+    if (!tree->records_on_all_ranks()) return;
+    if (Status agreed = ledger->agree_on_end(); !agreed.ok()) (void)round.lost(agreed);
+}
+
+Status Writer::Impl::assemble(std::span<const Hello> all) {
+    writer::Assembly assembly({session, fields, round, tables, *flights, node, *ledger, *tree,
+                               *executor, background, [this] { return finish_dumps(); }},
+                              *intake->dump());
+    return assembly.run(any_boxes_changed(all));
 }
 
 Status Writer::Impl::collective() {
-    if (!failed.ok()) return failed;
-    harvest();
-    learn_writes();
+    if (!round.failed().ok()) return round.failed();
+    flights->harvest();
+    flights->learn_writes();
     Status mine = executor->error();
     const bool fatal = !mine.ok();
+    const Status misuse = intake->take_misuse();
     if (mine.ok()) mine = misuse;
-    if (mine.ok() && open_dump) mine = open_dump->error;
-    misuse = {};
+    if (mine.ok() && intake->dump()) mine = intake->dump()->error;
     if (!anything_to_do()) return mine;
 
-    Hello message = hello();
-    message.code = static_cast<std::int32_t>(mine.code());
-    message.fatal = fatal;
-    if (open_dump) message.boxes_changed = boxes_changed();
-    auto all = exchange_hello(message);
+    Hello message = hello(mine, fatal);
+    if (intake->dump()) message.boxes_changed = intake->boxes_changed();
+    auto all = exchange(message);
     if (!all.ok()) return all.status();
-    Status status = agree_on_errors(*all, mine);
-    if (!failed.ok()) return failed;
+    Status status = round.agree_on_errors(*all, mine);
+    if (!round.failed().ok()) return round.failed();
 
-    const std::uint64_t before = file_end_of(*all);
-    std::uint64_t end = before;
-    std::uint64_t durable = next_dump;
-    for (const Hello& theirs : *all) durable = std::min(durable, theirs.durable_dumps);
-    place_overflow(*all, end);
-    if (end > before) tree->regions_end(end);
-    file_end = end;
-    const std::uint64_t overflow_end = end;
-    if (durable > gathered_dumps)
-        if (Status gathered = gather_records(durable); !gathered.ok()) return gathered;
-    const bool dumps = open_dump && (own_tree || any_puts(*all));
-    if (dumps && status.ok()) status = assemble(*all, end);
-    if (end > overflow_end) tree->regions_end(end);
-    file_end = end;
-    commit(end, false);
+    flights->place_overflow();
+    if (ledger->book().heard().durable_dumps > ledger->book().gathered())
+        if (Status gathered = gather(); !gathered.ok()) return gathered;
+    const bool dumps = intake->dump() && (tree->dump_is_whole() || any_puts(*all));
+    if (dumps && status.ok()) status = assemble(*all);
+    commit(false);
     return status;
 }
 
 Status Writer::Impl::end_iteration() {
-    const double begin_s = now_s();
-    if (!in_iteration) return {StatusCode::invalid_argument, "end() outside an iteration"};
-    // Another file's hand-over may have begun a new one.
-    if (!own_tree) iteration_begin_s = executor->observer().iteration_begin_s();
+    const double begin_s = session.now_s();
+    if (!intake->in_iteration())
+        return {StatusCode::invalid_argument, "end() outside an iteration"};
+    run::Observer& observer = executor->observer();
+    if (tree->shares_iterations()) session.iteration_begin_s = observer.iteration_begin_s();
     const run::Unobserved ours;
     settle_observation(begin_s);
     // The collective is communication: writes keep out of its way, and the next iteration
     // expects it at the same place.
-    executor->observer().enter(run::Observer::Lane::write, begin_s);
+    observer.enter(run::Observer::Lane::write, begin_s);
     Status status;
     try {
         status = collective();
     } catch (const std::bad_alloc&) {
         // Other ranks may be waiting in a call that this one will not reach: nothing can be agreed
         // on any more.
-        comm_failed = true;
-        status = failed = {StatusCode::no_space, fmt::format("rank {}: out of memory", rank)};
+        status = round.lost(
+            {StatusCode::no_space, "rank " + std::to_string(session.rank) + ": out of memory"});
     }
-    executor->observer().leave(run::Observer::Lane::write, now_s());
-    executor->observer().end_iteration(now_s());
-    outcomes.iteration_ended(now_s());
+    observer.leave(run::Observer::Lane::write, session.now_s());
+    observer.end_iteration(session.now_s());
+    flights->outcomes().iteration_ended(session.now_s());
     executor->obstacles_changed();
-    open_dump.reset();
-    in_iteration = false;
-    trace_application("end", "end", begin_s);
-    trace_application("iteration", fmt::format("iteration {}", iteration), iteration_begin_s);
-    totals.end_s += now_s() - begin_s;
+    intake->end_iteration();
+    session.trace("end", "end", begin_s);
+    session.trace("iteration", "iteration " + std::to_string(session.iteration),
+                  session.iteration_begin_s);
+    session.totals.end_s += session.now_s() - begin_s;
     return status;
 }
 

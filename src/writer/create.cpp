@@ -8,7 +8,7 @@
 
 #include "base/file.hpp"
 #include "writer/impl.hpp"
-#include "writer/wire.hpp"
+#include "writer/user_attributes.hpp"
 
 namespace caesura {
 namespace {
@@ -69,7 +69,7 @@ Status check_options(const WriterOptions& options) {
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
-    return {};
+    return writer::check_root_attributes(options);
 }
 
 std::uint64_t default_budget_bytes(int ranks_on_node) {
@@ -89,102 +89,53 @@ Result<Reserve> reserve_named(std::string_view name) {
                   fmt::format("reserve is '{}'; use one of regions, slots", name)};
 }
 
-Writer::Impl::Impl(std::string file_path, std::shared_ptr<Communicator> group, WriterOptions opts,
-                   std::uint64_t budget_bytes, std::shared_ptr<writer::Experience> past)
-    : experience(past ? std::move(past) : std::make_shared<writer::Experience>()),
-      path(std::move(file_path)),
-      comm(std::move(group)),
-      options(std::move(opts)),
-      rank(comm->rank()),
-      size(comm->size()),
-      budget(budget_bytes),
-      pool(experience->pool) {}
-
 Writer::Impl::~Impl() {
-    if (executor && experience->listener.reports_to(*executor)) experience->listener.end();
+    run::Listener& listener = session.experience->listener;
+    if (executor && listener.reports_to(*executor)) listener.end();
 }
 
 Status Writer::Impl::open_file() {
+    const WriterOptions& options = session.options;
     base::FileSystem& files =
         options.file_system ? *options.file_system : base::FileSystem::posix();
     store::RunId run = store::make_run_id();
     Status status;
-    if (rank == 0) {
-        auto created = store::SharedFile::create(files, path, run);
-        if (created.ok())
-            own_file = std::make_unique<store::SharedFile>(std::move(*created));
+    const auto take = [&](Result<store::SharedFile> opened) {
+        if (opened.ok())
+            own.file = std::make_unique<store::SharedFile>(std::move(*opened));
         else
-            status = created.status();
-    }
-    if (Status all = agree(status); !all.ok()) return all;
+            status = opened.status();
+    };
+    if (session.rank == 0) take(store::SharedFile::create(files, session.path, run));
+    if (Status all = round.agree(status); !all.ok()) return all;
     struct Common {
         store::RunId run;
         std::uint64_t stripe_bytes;
     };
     Common common{run, std::max(options.stripe_bytes, store::k_region_alignment)};
-    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0); !sent.ok())
-        return sent;
-    run = common.run;
-    stripe_bytes = common.stripe_bytes;
-    if (rank != 0) {
-        auto opened = store::SharedFile::open(files, path, run);
-        if (opened.ok())
-            own_file = std::make_unique<store::SharedFile>(std::move(*opened));
-        else
-            status = opened.status();
-    }
-    if (Status all = agree(status); !all.ok()) return all;
-    file = own_file.get();
-    own_tree = writer::make_own_tree(*file, rank);
-    tree = own_tree.get();
-    file_end = store::first_region_address();
+    const Status sent = session.comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0);
+    if (!sent.ok()) return sent;
+    if (session.rank != 0) take(store::SharedFile::open(files, session.path, common.run));
+    if (Status all = round.agree(status); !all.ok()) return all;
+    own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank, options);
+    own.ledger = std::make_unique<ledger::Ledger>(
+        ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable}, 0,
+        store::first_region_address());
+    own.ledger->book().set_stripe(common.stripe_bytes);
+    tree = own.tree.get();
+    ledger = own.ledger.get();
     return {};
 }
 
-// Of a file that is open already. Dumps go on where it stands, regions begin beyond all it holds.
+// Of a file that is open already. Dumps go on where its ledger stands.
 Status Writer::Impl::take_file(const writer::TargetFile& target) {
-    file = &target.file;
     tree = &target.tree;
-    next_dump = gathered_dumps = built_dumps = committed_dumps = first_dump = target.next_dump;
-    struct Common {
-        std::uint64_t file_bytes, stripe_bytes;
-    };
-    Common common{0, std::max(options.stripe_bytes, store::k_region_alignment)};
-    Status status;
-    if (rank == 0) {
-        const auto bytes = file->file().size();
-        if (bytes.ok())
-            common.file_bytes = *bytes;
-        else
-            status = bytes.status();
-    }
-    if (Status all = agree(status); !all.ok()) return all;
-    if (Status sent = comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0); !sent.ok())
-        return sent;
-    stripe_bytes = common.stripe_bytes;
-    file_end = used_end =
-        std::max(store::first_region_address(), store::align_up(common.file_bytes));
-    return {};
-}
-
-// The lowest rank's error, the same on all ranks; ok if there is none. Collective.
-Status Writer::Impl::agree(const Status& mine) {
-    writer::Packer packer;
-    packer.put(static_cast<std::int32_t>(mine.code()));
-    packer.put(mine.message());
-    auto all = comm->allgatherv(packer.bytes());
-    if (!all.ok()) {
-        comm_failed = true;
-        return failed = all.status();
-    }
-    for (std::size_t r = 0; r < all->size(); ++r) {
-        writer::Unpacker unpacker((*all)[r]);
-        const auto code = static_cast<StatusCode>(unpacker.get<std::int32_t>());
-        if (code == StatusCode::ok) continue;
-        const std::string message = unpacker.get_string();
-        return {code, size > 1 ? fmt::format("rank {}: {}", r, message) : message};
-    }
-    return {};
+    ledger = &target.ledger;
+    std::uint64_t stripe_bytes = std::max(session.options.stripe_bytes, store::k_region_alignment);
+    const Status sent =
+        session.comm->broadcast(std::as_writable_bytes(std::span(&stripe_bytes, 1)), 0);
+    if (sent.ok()) ledger->book().set_stripe(stripe_bytes);
+    return sent;
 }
 
 Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
@@ -207,29 +158,40 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
         budget_bytes = default_budget_bytes(node.ok() ? (*node)->size() : communicator->size());
     auto impl = std::make_unique<Impl>(path, std::move(communicator), std::move(options),
                                        budget_bytes, std::move(experience));
-    if (Status status = impl->agree(check_options(impl->options)); !status.ok()) return status;
+    writer::Session& session = impl->session;
+    if (Status status = impl->round.agree(check_options(session.options)); !status.ok())
+        return status;
     if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
         return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
-    impl->read_binding(node.ok() ? node->get() : nullptr);
+    impl->node.read_binding(node.ok() ? node->get() : nullptr);
     if (node.ok()) {
-        if (Status status = impl->share_node(std::move(*node)); !status.ok()) return status;
-    } else if (impl->size > 1 && impl->options.balance_writes) {
-        impl->say("balance_writes is off: " + node.status().message());
+        if (Status status = impl->node.share_writes(std::move(*node), impl->ledger->file().file());
+            !status.ok())
+            return status;
+    } else if (session.size > 1 && session.options.balance_writes) {
+        session.say("balance_writes is off: " + node.status().message());
     }
-    run::ExecutorOptions lanes;
-    lanes.share = impl->node_share.get();
-    lanes.observer = &impl->experience->observer;
-    lanes.compress_threads = impl->options.cooperative ? 0 : impl->options.compress_threads;
-    lanes.planning = impl->options.planning;
-    lanes.idle_priority = impl->options.idle_priority;
-    lanes.algorithm = impl->options.algorithm;
-    lanes.write_buffer_bytes = impl->options.write_buffer_bytes;
-    lanes.trace = !impl->options.trace_path.empty();
-    impl->executor = std::make_unique<run::Executor>(lanes, impl->budget, impl->pool);
-    if (Status status = impl->comm->barrier(); !status.ok()) return status;
-    impl->trace_origin_s = impl->now_s();  // the same moment on all ranks
+    impl->make_parts();
+    if (Status status = session.comm->barrier(); !status.ok()) return status;
+    session.trace_origin_s = session.now_s();  // the same moment on all ranks
     return impl;
+}
+
+void Writer::Impl::make_parts() {
+    const WriterOptions& options = session.options;
+    run::ExecutorOptions lanes;
+    lanes.share = node.share();
+    lanes.observer = &session.experience->observer;
+    lanes.compress_threads = options.cooperative ? 0 : options.compress_threads;
+    lanes.planning = options.planning;
+    lanes.idle_priority = options.idle_priority;
+    lanes.algorithm = options.algorithm;
+    lanes.write_buffer_bytes = options.write_buffer_bytes;
+    lanes.trace = session.traces();
+    executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
+    flights = std::make_unique<writer::Flights>(session, fields, tables, *ledger, *executor);
+    intake = std::make_unique<writer::Intake>(session, fields, *tree, round, *flights, *executor);
 }
 
 }  // namespace caesura

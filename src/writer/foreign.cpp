@@ -4,19 +4,20 @@
 
 #include <algorithm>
 
+#include "base/all_ranks.hpp"
 #include "writer/assembly.hpp"
 
-namespace caesura {
+namespace caesura::writer {
 
 // Our own frames say what bound they keep; the pipeline says what was asked for, so that whoever
 // writes more, through the filter or after opening the file again, knows it. Other codecs must do
 // with a pipeline that no range of values changes.
-Status Writer::Impl::fix_pipeline(writer::FieldState& field) const {
+Status fix_pipeline(FieldState& field) {
     const auto made = [&](const ErrorBound& bound) {
         return make_block_codec(field.codec, field.dtype, field.dataset->chunk, bound,
                                 {field.tables});
     };
-    const bool ranged = writer::needs_range(field.bound);
+    const bool ranged = needs_range(field.bound);
     auto codec = made(ranged ? lossless() : field.bound);
     if (!codec.ok()) return codec.status().with_context("dataset " + field.name);
     const auto pipeline = (*codec)->pipeline();
@@ -46,48 +47,43 @@ Status Writer::Impl::fix_pipeline(writer::FieldState& field) const {
 
 // Content that a block keeps is read from the tree: what an earlier dump put there must be in it.
 // Same result on all ranks.
-Status Writer::Impl::finish_what_is_needed(const Assembly& assembly) {
-    if (own_tree || committed_dumps == next_dump || !background) return {};
+Status Assembly::finish_what_is_needed() {
+    const ledger::Book& book = parts_.ledger.book();
+    if (book.committed() == book.next_dump() || !parts_.background) return {};
     bool possible = false;
     std::uint32_t needed = 0;
-    for (const Assembly::FieldDump& dumped : assembly.fields) {
-        const writer::FieldState& field = fields[dumped.field];
-        if (field.dataset->dumps_end <= committed_dumps || !field.layout->may_be_open) continue;
+    for (const FieldDump& dumped : dumped_) {
+        const FieldState& field = parts_.fields[dumped.field];
+        if (field.dataset->dumps_end <= book.committed() || !field.layout->may_be_open) continue;
         possible = true;
-        for (const writer::OwnedChunk& chunk : field.layout->mine) needed |= !chunk.covered;
+        for (const OwnedChunk& chunk : field.layout->mine) needed |= !chunk.covered;
     }
     if (!possible) return {};
-    std::vector<std::uint32_t> all(static_cast<std::size_t>(size));
-    const Status exchanged = comm->allgather(std::as_bytes(std::span(&needed, 1)),
-                                             std::as_writable_bytes(std::span(all)));
-    if (!exchanged.ok()) {
-        comm_failed = true;
-        return failed = exchanged;
-    }
-    if (std::all_of(all.begin(), all.end(), [](std::uint32_t n) { return n == 0; })) return {};
-    return finish_dumps();
+    const auto all = base::from_all(*parts_.session.comm, needed);
+    if (!all.ok()) return parts_.round.lost(all.status());
+    if (std::all_of(all->begin(), all->end(), [](std::uint32_t n) { return n == 0; })) return {};
+    return parts_.finish_dumps();
 }
 
 // What lies under the pieces of a block: its content of before, else the fill value. Beyond the
 // array it is always the fill value.
-Status Writer::Impl::add_background(std::uint32_t field_index, const writer::OwnedChunk& chunk,
-                                    run::Job& job) {
-    const writer::FieldState& field = fields[field_index];
+Status Assembly::add_background(std::uint32_t field_index, const OwnedChunk& chunk, run::Job& job) {
+    const FieldState& field = parts_.fields[field_index];
     if (chunk.covered && chunk.valid == chunk.inside) return {};
     job.fill = field.dataset->fill;
-    if (chunk.covered || !background) return {};
+    if (chunk.covered || !parts_.background) return {};
     const Box part{chunk.box.offset, chunk.inside};
     const std::uint64_t bytes = part.extent.count() * size_of(field.dtype);
-    auto buffer = pool.take(bytes);
+    auto buffer = parts_.session.pool.take(bytes);
     if (!buffer.ok()) return buffer.status().with_context(job.label);
-    auto kept = background({field_index}, chunk.chunk, part, buffer->bytes());
+    auto kept = parts_.background({field_index}, chunk.chunk, part, buffer->bytes());
     if (!kept.ok()) return kept.status().with_context(job.label);
     if (!*kept) return {};
-    run::Snapshot& snapshot = open_dump->snapshots.emplace_back();
+    run::Snapshot& snapshot = dump_.snapshots.emplace_back();
     snapshot.buffer = std::move(*buffer);
-    snapshot.budget = &budget;
+    snapshot.budget = &parts_.session.budget;
     snapshot.charged_bytes = bytes;
-    budget.charge(bytes);
+    parts_.session.budget.charge(bytes);
     job.pieces.insert(job.pieces.begin(), {part, part, snapshot.buffer.data(), &snapshot});
     // What is kept may be off by the whole bound already; it must not be moved once more.
     job.exactly = true;
@@ -96,18 +92,4 @@ Status Writer::Impl::add_background(std::uint32_t field_index, const writer::Own
     return {};
 }
 
-// Rank 0, which gets all records: blocks that were written before are left behind in the file.
-void Writer::Impl::count_superseded() {
-    if (own_tree || rank != 0) return;
-    for (const store::ChunkRecord& record : records_to_commit) {
-        const auto dump = std::find_if(in_flight.begin(), in_flight.end(),
-                                       [&](const auto& d) { return d.dump == record.dump; });
-        if (dump == in_flight.end()) continue;  // gathered and counted before
-        std::uint64_t& bytes =
-            fields[dump->fields[record.dataset]].dataset->stored_bytes[record.chunk];
-        totals.superseded_bytes += bytes;
-        bytes = record.bytes;
-    }
-}
-
-}  // namespace caesura
+}  // namespace caesura::writer

@@ -51,8 +51,8 @@ Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
                                                      WriterOptions options,
                                                      std::shared_ptr<Experience> experience,
                                                      Background background) {
-    auto impl = Writer::Impl::make(target.file.path(), std::move(communicator), std::move(options),
-                                   std::move(experience), &target);
+    auto impl = Writer::Impl::make(target.ledger.file().path(), std::move(communicator),
+                                   std::move(options), std::move(experience), &target);
     if (!impl.ok()) return impl.status();
     (*impl)->background = std::move(background);
     (*impl)->next_round();
@@ -66,24 +66,23 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     if (known)
         return Status{StatusCode::invalid_argument,
                       fmt::format("dataset {} is defined already", dataset.path)};
-    FieldModels& models =
-        impl_->experience->of_field(dataset.path, dataset.codec, dataset.dtype, dataset.chunk);
+    FieldModels& models = impl_->session.experience->of_field(dataset.path, dataset.codec,
+                                                              dataset.dtype, dataset.chunk);
     FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec, {},
                      models);
     field.tables = dataset.tables.value_or(models.tables);
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
-    if (Status made = impl_->fix_pipeline(field); !made.ok()) return made;
-    impl_->fields.push_back(std::move(field));
-    impl_->note_definition(fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path,
-                                       to_string(dataset.dtype), to_string(dataset.dims),
-                                       to_string(dataset.chunk), dataset.codec.name,
-                                       static_cast<int>(dataset.bound.kind), dataset.bound.value));
-    return Field{static_cast<std::uint32_t>(impl_->fields.size() - 1)};
+    if (Status made = fix_pipeline(field); !made.ok()) return made;
+    return impl_->fields.add(
+        std::move(field),
+        fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
+                    to_string(dataset.dims), to_string(dataset.chunk), dataset.codec.name,
+                    static_cast<int>(dataset.bound.kind), dataset.bound.value));
 }
 
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {
-    return impl_->experience->fitting_chunk(path, dims);
+    return impl_->session.experience->fitting_chunk(path, dims);
 }
 
 std::span<const FilterSpec> OpenWriter::pipeline(Field field) const {
@@ -103,7 +102,7 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
                                                                 state.name, to_string(dims), why)};
     };
     if (dims.rank() != state.shape.rank()) return bad("the number of axes is another");
-    const auto& puts = impl_->open_dump->puts;
+    const auto& puts = impl_->intake->dump()->puts;
     if (std::any_of(puts.begin(), puts.end(), [&](auto& p) { return p.field == field.index; }))
         return bad("something put before is not handed over yet");
     FieldState::Dataset& dataset = *state.dataset;
@@ -112,21 +111,23 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
         if (dims[axis] != state.shape[axis]) dataset.stored_bytes.clear();
     dataset.extendable |= dims != state.shape;
     state.shape = dims;
-    impl_->note_definition(fmt::format("{}|{}", state.name, to_string(dims)));
+    impl_->fields.note(fmt::format("{}|{}", state.name, to_string(dims)));
     return {};
 }
 
 Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
                        Loss loss, std::uint32_t turn) {
-    return impl_->put(field, box, data, dtype, own, loss, turn);
+    return impl_->intake->put({field, box, data, dtype, own, loss, turn});
 }
 
-bool OpenWriter::pending() const { return impl_->open_dump && !impl_->open_dump->puts.empty(); }
+bool OpenWriter::pending() const {
+    return impl_->intake->dump() && !impl_->intake->dump()->puts.empty();
+}
 
 Status OpenWriter::end(const Status& mine) {
     if (!mine.ok()) {
         impl_->executor->report(mine);
-        impl_->spoiled = true;
+        impl_->ledger->book().spoil();
     }
     const Status status = impl_->end_iteration();
     impl_->next_round();
@@ -140,11 +141,10 @@ Status OpenWriter::flush(const Status& mine) {
 }
 
 Status OpenWriter::begin_close(const Status& mine) {
-    if (impl_->ending) return impl_->failed;
+    if (impl_->ending) return impl_->round.failed();
     const Status status = end(mine);
     impl_->ending = true;
-    impl_->open_dump.reset();
-    impl_->in_iteration = false;  // of this file; the application's goes on
+    impl_->intake->end_iteration();  // of this file; the application's goes on
     // A commit goes before blocks on the write lane: this takes milliseconds.
     if (impl_->executor->flush_running())
         impl_->executor->help([&] { return !impl_->executor->flush_running(); });
@@ -152,11 +152,10 @@ Status OpenWriter::begin_close(const Status& mine) {
 }
 
 bool OpenWriter::finished() const {
-    impl_->harvest();
+    impl_->flights->harvest();
     if (impl_->executor->flush_running()) return false;
     return !impl_->executor->error().ok() ||  // nothing more will be done
-           std::none_of(impl_->in_flight.begin(), impl_->in_flight.end(),
-                        [](const InFlight& dump) { return dump.task != nullptr; });
+           !impl_->flights->any_at_work();
 }
 
 Status OpenWriter::close() {
@@ -168,12 +167,12 @@ Status OpenWriter::close() {
     return impl_->close();
 }
 
-std::uint64_t OpenWriter::committed_dumps() const { return impl_->committed_dumps; }
+std::uint64_t OpenWriter::committed_dumps() const { return impl_->ledger->book().committed(); }
 // An iteration has the number of its dump: next_round().
 bool OpenWriter::released(std::uint64_t dump) const {
-    return dump < impl_->next_dump && !impl_->executor->reads(dump);
+    return dump < next_dump() && !impl_->executor->reads(dump);
 }
-std::uint64_t OpenWriter::next_dump() const { return impl_->next_dump; }
+std::uint64_t OpenWriter::next_dump() const { return impl_->ledger->book().next_dump(); }
 WriterReport OpenWriter::report() const { return impl_->make_report(); }
 
 }  // namespace caesura::writer

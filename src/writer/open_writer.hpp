@@ -23,21 +23,18 @@
 // shares the Experience; the application need not mark them.
 #pragma once
 
-#include <functional>
-
 #include "caesura/writer.hpp"
+#include "ledger/ledger.hpp"
 #include "writer/experience.hpp"
+#include "writer/open_dump.hpp"
 #include "writer/tree.hpp"
 
 namespace caesura::writer {
 
 /// The file of the calling rank. What is referred to outlives the OpenWriter.
 struct TargetFile {
-    store::SharedFile& file;
-    Tree& tree;
-    /// Number of the next dump: of those that the file holds already, all are below it. The same on
-    /// all ranks.
-    std::uint64_t next_dump = 0;
+    ledger::Ledger& ledger;
+    Tree& tree;  ///< the ledger's
 };
 
 struct DatasetDefinition {
@@ -55,23 +52,6 @@ struct DatasetDefinition {
     std::uint64_t chunk_bytes = 0;
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
     std::optional<TableSet> tables = {};
-};
-
-/// The content that blocks keep where nothing was put.
-///
-/// @param part    of the dataset: the chunk `chunk` (row-major number), as far as it lies inside
-///                the dims.
-/// @param values  to be filled with its values of before, dense, C order.
-/// @return  false: there was nothing, the fill value is right. Errors cost the dump.
-/// Called inside end() on the application's thread, by the rank that has the chunk, after all
-/// earlier dumps with the dataset have been given to the tree and lie in the file.
-using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, const Box& part,
-                                              std::span<std::byte> values)>;
-
-/// What the codec may make of values that are put.
-enum class Loss : std::uint8_t {
-    within_bound,  ///< as the bound allows
-    spent          ///< nothing: they have been through the codec before
 };
 
 class OpenWriter {

@@ -2,9 +2,8 @@
 // and into fresh space at the end of the file that is still to be had. Plain numbers in and out.
 //
 // Invariants:
-//  - Free stretches are disjoint, 4 KiB-aligned, never written, and belong to this rank alone. What
-//    a dump does not use of them comes back; FreeSpace forgets only the smallest of more than
-//    k_most_extents.
+//  - Free stretches (ledger::FreeSpace) belong to this rank alone. What a dump does not use of them
+//    comes back.
 //  - A plan is advice: a block that turns out too large for its place goes elsewhere.
 #pragma once
 
@@ -13,32 +12,11 @@
 
 #include "caesura/predict.hpp"
 #include "caesura/writer.hpp"
+#include "ledger/free_space.hpp"
 
 namespace caesura::writer {
 
-/// A stretch of the file.
-struct Extent {
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t end() const { return address + bytes; }
-    friend bool operator==(const Extent&, const Extent&) = default;
-};
-
-/// The free stretches of a rank, joined where they touch.
-class FreeSpace {
-  public:
-    static constexpr std::size_t k_most_extents = 256;
-    /// @param extent  4 KiB-aligned; of length 0: nothing happens.
-    void add(Extent extent);
-    const std::vector<Extent>& extents() const { return extents_; }  ///< ascending by address
-    std::vector<Extent> take_all() { return std::exchange(extents_, {}); }
-    std::uint64_t bytes() const;
-    /// Forget what lies at or beyond the end of the file.
-    void cut(std::uint64_t file_end);
-
-  private:
-    std::vector<Extent> extents_;
-};
+using ledger::Extent;
 
 /// What is to be stored, as predicted.
 struct Wanted {

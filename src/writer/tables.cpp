@@ -1,24 +1,9 @@
-// Table sets from dump to dump (codec "caesura"; S0 section 4.3, design D13).
-//
-// Blocks that have been compressed say what they were made of. These counts go to rank 0 with the
-// records of finished dumps; at the next dump rank 0 makes a table set of them for each field and
-// tells it to all ranks. So a field's set of dump n comes from the newest dump that was on disk
-// everywhere when dump n was handed over, as a rule dump n - 1; the first dump has the built-in
-// set.
-//
-// Invariants:
-//  - All ranks code a dataset with the same set, which lies in its cd_values.
-//  - At most 64 ranks count, evenly spaced: what rank 0 receives does not grow with
-//    the run.
-//  - The cd_values of an application's dataset are fixed when it is created, with the newest set
-//  that
-//    there was: what its blocks say is for the next of its kind (experience.hpp).
-//  - Counts are advice. What is lost of them costs a little space, never a value.
+#include "writer/tables.hpp"
+
+#include <algorithm>
 #include <array>
 
-#include "writer/impl.hpp"
-
-namespace caesura {
+namespace caesura::writer {
 namespace {
 
 /// A set on its way to all ranks; the same length for every set.
@@ -27,84 +12,73 @@ struct SentSet {
     std::array<std::byte, k_table_set_limit_bytes> bytes{};
 };
 
-bool shares_tables(const writer::FieldState& field) {
-    return caesura_mode(field.codec).has_value();
-}
+bool shares_tables(const FieldState& field) { return caesura_mode(field.codec).has_value(); }
 
 }  // namespace
 
-void Writer::Impl::count_block(writer::FieldState& field,
-                               std::span<const std::byte> statistics) const {
+void Tables::count_block(FieldState& field, std::span<const std::byte> statistics) const {
     if (statistics.empty()) return;
     const auto counts = TableStatistics::parse(statistics);
     if (!counts.ok() || !field.counted.add(*counts).ok())
-        say("field '" + field.name + "': the counts of a block are lost; its table set is older");
+        session_.say("field '" + field.name +
+                     "': the counts of a block are lost; its table set is older");
 }
 
-void Writer::Impl::send_counts(writer::Packer& packer) {
-    if (rank == 0) return;           // they are where they belong
-    if (closed && own_tree) return;  // nobody will need them
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
-        if (fields[f].counted.empty()) continue;
+void Tables::send_to(base::Packer& packer) {
+    if (session_.rank == 0) return;  // they are where they belong
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+        if (fields_[f].counted.empty()) continue;
         packer.put(f);
-        packer.put_bytes(fields[f].counted.bytes());
-        fields[f].counted = TableStatistics();
+        packer.put_bytes(fields_[f].counted.bytes());
+        fields_[f].counted = TableStatistics();
     }
 }
 
-void Writer::Impl::take_counts(writer::Unpacker& unpacker) {
+void Tables::take(base::Unpacker& unpacker) {
     while (unpacker.more()) {
         const auto f = unpacker.get<std::uint32_t>();
         const auto bytes = unpacker.get_bytes();
-        if (unpacker.good() && f < fields.size()) count_block(fields[f], bytes);
+        if (unpacker.good() && f < fields_.size()) count_block(fields_[f], bytes);
     }
 }
 
-// Where records go to all ranks, counts go by themselves to the one that needs them. Collective.
-Status Writer::Impl::gather_counts() {
-    writer::Packer packer;
-    send_counts(packer);
-    auto all = comm->gatherv(packer.bytes(), 0);
-    if (!all.ok()) {
-        comm_failed = true;
-        return failed = all.status();
-    }
+Status Tables::gather_counts() {
+    base::Packer packer;
+    send_to(packer);
+    auto all = session_.comm->gatherv(packer.bytes(), 0);
+    if (!all.ok()) return round_.lost(all.status());
     for (const Communicator::Bytes& part : *all) {
-        writer::Unpacker unpacker(part);
-        take_counts(unpacker);
+        base::Unpacker unpacker(part);
+        take(unpacker);
     }
     return {};
 }
 
 // An application may have thousands of datasets, of which few were dumped: rank 0 says which.
-Status Writer::Impl::keep_counted(std::vector<writer::FieldState*>& sharing) {
+Status Tables::keep_counted(std::vector<FieldState*>& sharing) {
     std::vector<std::uint8_t> counted(sharing.size());
-    for (std::size_t i = 0; i < sharing.size() && rank == 0; ++i)
+    for (std::size_t i = 0; i < sharing.size() && session_.rank == 0; ++i)
         counted[i] = !sharing[i]->counted.empty();
-    const Status sent = comm->broadcast(std::as_writable_bytes(std::span(counted)), 0);
-    if (!sent.ok()) {
-        comm_failed = true;
-        return failed = sent;
-    }
-    std::vector<writer::FieldState*> kept;
+    const Status sent = session_.comm->broadcast(std::as_writable_bytes(std::span(counted)), 0);
+    if (!sent.ok()) return round_.lost(sent);
+    std::vector<FieldState*> kept;
     for (std::size_t i = 0; i < sharing.size(); ++i)
         if (counted[i]) kept.push_back(sharing[i]);
     sharing = std::move(kept);
     return {};
 }
 
-// Collective where all ranks know that there may be something new.
-Status Writer::Impl::agree_on_tables() {
-    std::vector<writer::FieldState*> sharing;
-    for (writer::FieldState& field : fields)
+Status Tables::agree() {
+    std::vector<FieldState*> sharing;
+    for (FieldState& field : fields_)
         if (shares_tables(field)) sharing.push_back(&field);
-    if (!new_counts || sharing.empty()) return {};
-    new_counts = false;
-    if (!own_tree)
+    if (!new_counts_ || sharing.empty()) return {};
+    new_counts_ = false;
+    if (sharing.front()->dataset)
         if (Status kept = keep_counted(sharing); !kept.ok()) return kept;
     std::vector<SentSet> sets(sharing.size());
-    for (std::size_t i = 0; i < sharing.size() && rank == 0; ++i) {
-        writer::FieldState& field = *sharing[i];
+    for (std::size_t i = 0; i < sharing.size() && session_.rank == 0; ++i) {
+        FieldState& field = *sharing[i];
         if (!field.counted.empty()) field.newest_tables = field.counted.train();
         if (!field.dataset) field.tables = field.newest_tables;
         field.counted = TableStatistics();
@@ -112,12 +86,9 @@ Status Writer::Impl::agree_on_tables() {
         sets[i].length = bytes.size();
         std::copy(bytes.begin(), bytes.end(), sets[i].bytes.begin());
     }
-    if (size == 1) return {};
-    const Status sent = comm->broadcast(std::as_writable_bytes(std::span(sets)), 0);
-    if (!sent.ok()) {
-        comm_failed = true;
-        return failed = sent;
-    }
+    if (session_.size == 1) return {};
+    const Status sent = session_.comm->broadcast(std::as_writable_bytes(std::span(sets)), 0);
+    if (!sent.ok()) return round_.lost(sent);
     for (std::size_t i = 0; i < sharing.size(); ++i) {
         const std::size_t length = std::min<std::uint64_t>(sets[i].length, sets[i].bytes.size());
         auto tables = TableSet::parse(std::span(sets[i].bytes).first(length));
@@ -128,4 +99,4 @@ Status Writer::Impl::agree_on_tables() {
     return {};
 }
 
-}  // namespace caesura
+}  // namespace caesura::writer

@@ -3,31 +3,53 @@
 namespace caesura::writer {
 namespace {
 
-class OwnTree final : public Tree {
-  public:
-    OwnTree(store::SharedFile& file, int rank) {
-        if (rank == 0) committer_.emplace(file);
+const char* kind_name(ErrorBound::Kind kind) {
+    switch (kind) {
+        case ErrorBound::Kind::absolute:
+            return "absolute";
+        case ErrorBound::Kind::relative:
+            return "relative";
+        case ErrorBound::Kind::pointwise_relative:
+            return "pointwise_relative";
+        case ErrorBound::Kind::psnr:
+            return "psnr";
+        case ErrorBound::Kind::lossless:
+            break;
     }
-    bool records_on_all_ranks() const override { return false; }
-    // The Writer keeps account of what a commit adds to the file: CommitImage::file_end().
-    std::uint64_t end() const override { return 0; }
-    void regions_end(std::uint64_t) override {}
-    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
-                                                    std::span<const store::ChunkRecord> records,
-                                                    std::uint64_t file_end, bool trim) override {
-        auto image = committer_->build(dumps, records, file_end, trim);
-        if (!image.ok()) return image.status();
-        return std::optional<store::CommitImage>(std::move(*image));
-    }
-
-  private:
-    std::optional<store::Committer> committer_;  // rank 0
-};
+    return "lossless";
+}
 
 }  // namespace
 
-std::unique_ptr<Tree> make_own_tree(store::SharedFile& file, int rank) {
-    return std::make_unique<OwnTree>(file, rank);
+void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                    const DumpTime&) const {
+    manifest.tree = store::TreeOwner::application;  // which says all else
+    for (const DumpedField& dumped : fields) {
+        const FieldState& field = dumped.field;
+        manifest.datasets.push_back({field.name,
+                                     field.dtype,
+                                     field.shape,
+                                     field.dataset->chunk,
+                                     field.dataset->pipeline,
+                                     {}});
+    }
+}
+
+void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                           const DumpTime& time) const {
+    manifest.root = root_attributes(options_);
+    manifest.groups = {iteration_group(manifest.iteration, time)};
+    for (const DumpedField& dumped : fields) {
+        const FieldState& field = dumped.field;
+        std::vector<store::Attribute> extra = {
+            {"caesura_codec", field.codec.name},
+            {"caesura_bound", dumped.bound.value},
+            {"caesura_bound_kind", std::string(kind_name(field.bound.kind))},
+            {"caesura_bound_requested", field.bound.value},
+        };
+        add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
+                  dumped.pipeline, field.options, std::move(extra));
+    }
 }
 
 }  // namespace caesura::writer

@@ -1,51 +1,57 @@
-// What a Writer's dumps become part of: the tree of groups and datasets that readers open. The
-// Writer's own (openPMD) tree is one implementation, an application's HDF5 file another.
-//
-// Invariants:
-//  - Called on the application's thread, inside the Writer's collective calls alone.
-//  - Every answer is the same on all ranks, and every call that changes something is made with the
-//    same arguments in the same order on all ranks where it is made.
+// What a Writer's dumps become part of (ledger/tree.hpp), and what follows from whose tree it is:
+// the Writer's own (openPMD) tree is one implementation, an application's HDF5 file another. What
+// stands here is right for an application's file.
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <span>
-
-#include "caesura/store.hpp"
+#include "ledger/tree.hpp"
+#include "writer/field_state.hpp"
+#include "writer/openpmd.hpp"
 
 namespace caesura::writer {
 
-class Tree {
-  public:
-    virtual ~Tree() = default;
-    /// false: rank 0 alone gets records and builds.
-    virtual bool records_on_all_ranks() const = 0;
-    /// Regions begin at or beyond it. Ranks that do not agree on it are an error of the Writer's
-    /// next collective call (internal: their trees are not the same any more).
-    virtual std::uint64_t end() const = 0;
-    /// From now on nothing of the tree may be allocated below `end`: regions have been reserved
-    /// there. On all ranks.
-    virtual void regions_end(std::uint64_t end) = 0;
-    /// Has the tree changed by itself since the last build, so that there is something to commit
-    /// without any dump? On all ranks; one rank's yes counts.
-    virtual bool changed() const { return false; }
-    /// Make dumps part of the tree, in memory. On rank 0, or on all ranks.
-    ///
-    /// @param dumps     ascending, each complete. Of an application's file they say path, dtype,
-    ///                  shape, chunk and pipeline of the datasets that have blocks, nothing else.
-    /// @param records   all blocks of these dumps, in any order.
-    /// @param file_end  end of all regions; see Committer::build, also for `trim`.
-    /// @return  on rank 0 the image to be flushed, elsewhere nothing. Errors end the Writer.
-    virtual Result<std::optional<store::CommitImage>> build(
-        std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
-        std::uint64_t file_end, bool trim) = 0;
-    /// The image of the last build lies in the file; called before the next build. On the ranks
-    /// that build. Errors end the Writer.
-    virtual Status flushed() { return {}; }
+/// A field in a dump, in the order of the datasets' numbers.
+struct DumpedField {
+    const FieldState& field;
+    ErrorBound bound;  ///< resolved: absolute or lossless
+    std::span<const FilterSpec> pipeline;
 };
 
-/// The tree of a file that nobody but the Writer makes: rank 0 builds it with a Committer.
-/// @param file  of the calling rank; outlives the tree.
-std::unique_ptr<Tree> make_own_tree(store::SharedFile& file, int rank);
+class Tree : public ledger::Tree {
+  public:
+    /// The manifest of a dump; its numbers are set.
+    virtual void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                          const DumpTime& time) const;
+    /// Is a dump one whole? Then a put that fails, or none at all, is an error of the dump. Else
+    /// every put stands for itself.
+    virtual bool dump_is_whole() const { return false; }
+    /// Are iterations those of other files too? Then another one's hand-over may begin them, and
+    /// one is always open.
+    virtual bool shares_iterations() const { return true; }
+    /// Is what was learned from its blocks, and the memory they took, for files to come?
+    virtual bool serves_next_file() const { return true; }
+};
+
+/// The tree of a file that nobody but the Writer makes.
+class OpenPmdTree final : public Tree {
+  public:
+    /// @param file, options  outlive the tree.
+    OpenPmdTree(store::SharedFile& file, int rank, const WriterOptions& options)
+        : commits_(file, rank), options_(options) {}
+    void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                  const DumpTime& time) const override;
+    bool dump_is_whole() const override { return true; }
+    bool shares_iterations() const override { return false; }
+    bool serves_next_file() const override { return false; }
+    bool records_on_all_ranks() const override { return commits_.records_on_all_ranks(); }
+    std::uint64_t end() const override { return commits_.end(); }
+    void regions_end(std::uint64_t end) override { commits_.regions_end(end); }
+    Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override {
+        return commits_.build(dumps, file_end, trim);
+    }
+
+  private:
+    ledger::CommitterTree commits_;
+    const WriterOptions& options_;
+};
 
 }  // namespace caesura::writer

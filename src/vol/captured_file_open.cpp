@@ -8,9 +8,9 @@
 #include "store/in_flight.hpp"
 #include "store/region_format.hpp"
 #include "vol/agree.hpp"
+#include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
-#include "vol/file_blocks.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -191,7 +191,13 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
     }
     if (under == nullptr) return native_error(name_, "opening the image of the file");
     may_hold_blocks_ = !call.creates();
-    regions_end_ = call.creates() ? store::first_region_address() : image_->end();
+    // Regions begin behind what lay in the file when it was opened.
+    const std::uint64_t end = call.creates() ? store::first_region_address() : image_->end();
+    const bool durable = config_->durability == Durability::durable;
+    tree_ = std::make_unique<ImageTree>(*image_, rank());
+    ledger_ = std::make_unique<ledger::Ledger>(
+        ledger::Ledger::Subject{*shared_file_, *tree_, *communicator_, durable},
+        image_->next_dump(), end);
     return under;
 }
 

@@ -1,9 +1,9 @@
-#include "vol/block_dataset.hpp"
+#include "vol/block_calls.hpp"
 
 #include <fmt/format.h>
 
 #include "vol/block_shape.hpp"
-#include "vol/stored_blocks.hpp"
+#include "vol/found_datasets.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -23,7 +23,7 @@ Shape kept_axes(const std::vector<int>& axes, const Extents& extents) {
 }
 
 /// Dims and axes of a dataset to be.
-Status read_dims(hid_t space, FileBlocks::Dataset& made, Shape& most_dims) {
+Status read_dims(hid_t space, BlockIo::Dataset& made, Shape& most_dims) {
     Extents now{}, most{};
     made.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
     if (made.rank < 1) return refused(made.path, "dataspace");
@@ -38,7 +38,7 @@ Status read_dims(hid_t space, FileBlocks::Dataset& made, Shape& most_dims) {
 }
 
 /// The chunk that the application asked for; rank 0: none.
-Shape own_chunk(const FileBlocks::Dataset& made) {
+Shape own_chunk(const BlockIo::Dataset& made) {
     const hid_t creation = made.creation.get();
     Extents chunk{};
     const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED &&
@@ -49,7 +49,7 @@ Shape own_chunk(const FileBlocks::Dataset& made) {
 /// See a dataset of one axis as the array that it is. Only our own filter can be told that the
 /// values of a chunk are an array of more axes than the chunk.
 bool flatten(const Settings& settings, const Shape& box, const Shape& most_dims,
-             FileBlocks::Dataset& made) {
+             BlockIo::Dataset& made) {
     const bool ours = settings.codec == "caesura" || settings.codec.starts_with("caesura:");
     if (!ours || made.rank != 1 || made.dims != most_dims) return false;
     const auto boxed = boxed_shape(made.dims[0], box, size_of(made.dtype), settings.chunk_bytes);
@@ -60,7 +60,7 @@ bool flatten(const Settings& settings, const Shape& box, const Shape& most_dims,
     return true;
 }
 
-herr_t set_pipeline(hid_t creation, const FileBlocks::Dataset& made, const FileBlocks& blocks) {
+herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo& blocks) {
     Extents chunk{};
     chunk.fill(1);
     if (made.flattened)
@@ -127,7 +127,7 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape
     auto blocks = file.blocks();
     if (!blocks.ok()) return blocks.status();
     const Settings settings = settings_of(*file.config(), facts.path);
-    auto made = std::make_shared<FileBlocks::Dataset>();
+    auto made = std::make_shared<BlockIo::Dataset>();
     made->path = facts.path;
     made->commit_writes = settings.commit_writes;
     made->dtype = facts.value_bytes == 4 ? float32 : float64;
@@ -168,7 +168,7 @@ Status adopt_blocks(const Object& made) {
 Status find_blocks(Object& opened) {
     const NativeObject native{opened.under, H5I_DATASET};
     CapturedDataset& dataset = *opened.dataset;
-    if (FileBlocks* const blocks = opened.file->blocks_or_null(); blocks != nullptr)
+    if (BlockIo* const blocks = opened.file->blocks_or_null(); blocks != nullptr)
         dataset.block = blocks->find(native);
     if (dataset.block == nullptr && opened.file->may_hold_blocks())
         if (Status status = find_stored(opened, native); !status.ok()) return status;
@@ -179,7 +179,7 @@ Status find_blocks(Object& opened) {
 
 Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                     hid_t transfer, const void* memory, bool together) {
-    FileBlocks::Dataset& dataset = *object.dataset->block;
+    BlockIo::Dataset& dataset = *object.dataset->block;
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
     selected->together = together;
@@ -189,7 +189,7 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
 
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                    hid_t transfer, void* memory, bool together) {
-    FileBlocks::Dataset& dataset = *object.dataset->block;
+    BlockIo::Dataset& dataset = *object.dataset->block;
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
     selected->together = together;

@@ -2,7 +2,7 @@
 // H5Ocopy. What the Writer must know of them, their creation list says.
 #pragma once
 
-#include "vol/file_blocks.hpp"
+#include "vol/block_io.hpp"
 
 namespace caesura::vol {
 
@@ -17,7 +17,7 @@ Status register_filter();
 /// @param under  the native connector's dataset, open.
 /// @return  with `definition`. Errors: unsupported (not stored as our Writer would: the reason),
 /// internal (HDF5 refused).
-Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path);
+Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path);
 
 /// Fill value and whether it is defined, from a creation list. Errors: internal.
 Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition);

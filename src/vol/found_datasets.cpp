@@ -1,14 +1,15 @@
-#include "vol/stored_blocks.hpp"
+#include "vol/found_datasets.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "base/all_ranks.hpp"
+#include "base/wire.hpp"
 #include "caesura/filter.hpp"
 #include "filter/hdf5_class.hpp"
 #include "vol/object.hpp"
 #include "vol/report.hpp"
-#include "writer/wire.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -60,7 +61,7 @@ const char* codec_of(Mode mode) {
 }
 
 /// Axes, dims and chunk; whether it can grow.
-Status read_shape(hid_t space, hid_t creation, FileBlocks::Dataset& found, bool& extendable) {
+Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable) {
     Extents now{}, most{}, chunk{};
     found.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
     if (found.rank < 1 || H5Pget_chunk(creation, found.rank, chunk.data()) != found.rank)
@@ -82,7 +83,7 @@ Status read_shape(hid_t space, hid_t creation, FileBlocks::Dataset& found, bool&
 
 /// The array of more axes that an application has flattened into a dataset of one: what the values
 /// of a chunk are, the filter's parameters say.
-Status unflatten(const std::vector<std::uint32_t>& chunk, FileBlocks::Dataset& found) {
+Status unflatten(const std::vector<std::uint32_t>& chunk, BlockIo::Dataset& found) {
     if (found.rank != 1 || chunk.size() < 2 || chunk.size() > k_max_rank) return {};
     Shape part = Shape::filled(static_cast<int>(chunk.size()), 0);
     for (std::size_t i = 0; i < chunk.size(); ++i) part[static_cast<int>(i)] = chunk[i];
@@ -113,7 +114,7 @@ Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definiti
     return {};
 }
 
-Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
+Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
     const Handle creation = ask(under, H5VL_DATASET_GET_DCPL);
     if (!creation.ok()) return store::hdf5_error(StatusCode::internal, path + ": creation list");
     std::vector<unsigned> words;
@@ -123,7 +124,7 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
     const Handle space = ask(under, H5VL_DATASET_GET_SPACE);
     if (!type.ok() || !space.ok())
         return store::hdf5_error(StatusCode::internal, path + ": type and dataspace");
-    auto found = std::make_shared<FileBlocks::Dataset>();
+    auto found = std::make_shared<BlockIo::Dataset>();
     found->path = std::move(path);
     if (H5Tequal(type.get(), H5T_NATIVE_FLOAT) <= 0 && H5Tequal(type.get(), H5T_NATIVE_DOUBLE) <= 0)
         return unfit("its values are neither float32 nor float64 of this machine");
@@ -153,18 +154,17 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
 
 // ------------------------------------------------------------------ from one rank to all of them
 
-void FileBlocks::keep(const DatasetPtr& found) { by_token_[key_of_token(found->token)] = found; }
+void BlockIo::keep(const DatasetPtr& found) { by_token_[key_of_token(found->token)] = found; }
 
 /// A found dataset by its token; null if it has been deleted.
-Result<FileBlocks::DatasetPtr> FileBlocks::find_again(const std::string& key,
-                                                      const std::string& path) {
+Result<BlockIo::DatasetPtr> BlockIo::find_again(const std::string& key, const std::string& path) {
     if (const auto found = by_token_.find(key); found != by_token_.end()) {
-        if (!open(*found->second).ok()) return DatasetPtr();
+        if (!place_.tree.open(*found->second).ok()) return DatasetPtr();
         return found->second;
     }
     H5O_token_t token{};
     key.copy(reinterpret_cast<char*>(&token), sizeof token);
-    auto native = NativeDataset::open(through_, token);
+    auto native = NativeDataset::open(place_.tree.through(), token);
     if (!native.ok()) return DatasetPtr();
     auto found = describe_stored(native->under(), path);
     if (!found.ok()) return found.status();
@@ -174,7 +174,7 @@ Result<FileBlocks::DatasetPtr> FileBlocks::find_again(const std::string& key,
     return found;
 }
 
-Status FileBlocks::put_waiting(Dataset& dataset) {
+Status BlockIo::put_waiting(Dataset& dataset) {
     for (Piece& piece : dataset.pieces)
         if (piece.dump == k_not_put)
             if (Status status = put(dataset, piece); !status.ok())
@@ -182,9 +182,9 @@ Status FileBlocks::put_waiting(Dataset& dataset) {
     return {};
 }
 
-Status FileBlocks::unite(const NativeObject& through) {
-    through_ = through;
-    writer::Packer packer;
+Status BlockIo::unite(const NativeObject& through) {
+    place_.tree.go_through(through);
+    base::Packer packer;
     for (const auto& [key, dataset] : by_token_)
         if (dataset->definition && !dataset->pieces.empty()) {
             packer.put(key);
@@ -194,7 +194,7 @@ Status FileBlocks::unite(const NativeObject& through) {
     if (!all.ok()) return all.status();
     std::map<std::string, std::string> paths;  // by token: in one order everywhere
     for (const Communicator::Bytes& part : *all)
-        for (writer::Unpacker unpacker(part); unpacker.more();) {
+        for (base::Unpacker unpacker(part); unpacker.more();) {
             std::string key = unpacker.get_string();
             paths.emplace(std::move(key), unpacker.get_string());
         }
@@ -203,7 +203,7 @@ Status FileBlocks::unite(const NativeObject& through) {
     return define_found(paths);
 }
 
-Status FileBlocks::define_found(const std::map<std::string, std::string>& paths) {
+Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
     Status first;
     std::vector<DatasetPtr> found;
     std::vector<std::uint8_t> mine;
@@ -214,15 +214,13 @@ Status FileBlocks::define_found(const std::map<std::string, std::string>& paths)
         mine.push_back(found.back() != nullptr ? 1 : 0);
     }
     const std::size_t n = mine.size();
-    std::vector<std::uint8_t> all(n * static_cast<std::size_t>(place_.communicator->size()));
-    if (Status status = place_.communicator->allgather(std::as_bytes(std::span(mine)),
-                                                       std::as_writable_bytes(std::span(all)));
-        !status.ok())
-        return status;
+    const auto all =
+        base::lists_from_all(*place_.communicator, std::span<const std::uint8_t>(mine));
+    if (!all.ok()) return all.status();
     auto path = paths.begin();
     for (std::size_t i = 0; i < n; ++i, ++path) {
         bool everywhere = true;
-        for (std::size_t at = i; at < all.size(); at += n) everywhere &= all[at] != 0;
+        for (std::size_t at = i; at < all->size(); at += n) everywhere &= (*all)[at] != 0;
         if (!everywhere) {  // deleted since, and its values with it
             if (found[i] != nullptr) found[i]->pieces.clear();
             continue;
@@ -233,7 +231,7 @@ Status FileBlocks::define_found(const std::map<std::string, std::string>& paths)
         if (status.ok()) {
             dataset.definition.reset();
             note_field(found[i]);
-            report_dataset(place_.config, place_.file.path(), dataset.path, true,
+            report_dataset(place_.config, place_.ledger.file().path(), dataset.path, true,
                            "blocks of " + to_string(dataset.chunk) + ", as it was made");
             status = put_waiting(dataset);
         }

@@ -1,5 +1,4 @@
-// The datasets of a captured file that become blocks: their writes, their reads, and the tree that
-// their blocks are placed in.
+// The datasets of a captured file that become blocks: their writes and their reads.
 //
 // | call                       | collective | communicates |
 // |----------------------------|------------|--------------|
@@ -22,16 +21,13 @@
 //  - Every call that goes through HDF5 gets an open object of the file to go through.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <optional>
 
 #include "base/buffer.hpp"
-#include "store/live_image.hpp"
 #include "vol/config.hpp"
-#include "vol/native_dataset.hpp"
+#include "vol/image_tree.hpp"
 #include "vol/selection.hpp"
-#include "writer/open_writer.hpp"
 
 namespace caesura::vol {
 
@@ -43,44 +39,11 @@ struct Selected {
     bool together = false;  ///< by all ranks; a read after everything was committed
 };
 
-class FileBlocks final : public writer::Tree {
+class BlockIo {
   public:
-    static constexpr std::uint64_t k_not_put = std::numeric_limits<std::uint64_t>::max();
-    /// One put of this rank that is not committed; or is not put, as the Writer does not know the
-    /// dataset.
-    struct Piece {
-        Box box;
-        std::uint64_t dump = k_not_put;
-        const std::byte* values = nullptr;  ///< in one of the copies
-        writer::Loss loss = writer::Loss::within_bound;
-        std::uint32_t turn = 0;
-    };
-    struct Dataset {
-        std::string path;
-        std::string key;  ///< what the Writer calls it
-        Field field;
-        DType dtype = float32;
-        Shape dims, chunk;
-        std::vector<int> axes;  ///< of the dataset's, those that dims has
-        int rank = 0;           ///< of the dataset in HDF5
-        /// It has one axis in the file, and dims and chunk are those of the array that an
-        /// application has flattened into it. The order of values and chunks is the same.
-        bool flattened = false;
-        store::Handle type, creation;  ///< in the file; as the application gave it
-        std::size_t filters = 0;
-        H5O_token_t token{};
-        NativeDataset native;
-        std::vector<Piece> pieces;             ///< oldest first
-        bool lossy = false;                    ///< what is stored may differ from what is read
-        bool commit_writes = false;            ///< collective ones, when they return
-        bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
-        /// Collective writes since the last hand-over, the same on all ranks: of two the later one
-        /// wins, whichever ranks wrote.
-        std::uint32_t writes_together = 0;
-        Shape settled;  ///< the dims at the last flush(); beyond, others may have written
-        /// What the Writer is to be told of a dataset that was found in the file.
-        std::optional<writer::DatasetDefinition> definition;
-    };
+    using Dataset = BlockDataset;
+    using Piece = BlockDataset::Piece;
+    static constexpr std::uint64_t k_not_put = BlockDataset::k_not_put;
     using DatasetPtr = std::shared_ptr<Dataset>;
     struct KeptPart {
         Box box;
@@ -89,13 +52,13 @@ class FileBlocks final : public writer::Tree {
 
     struct Place {
         std::shared_ptr<Communicator> communicator;
-        store::SharedFile& file;
-        store::LiveImage& image;
+        ledger::Ledger& ledger;
+        ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
     };
-    static std::unique_ptr<FileBlocks> make(const Place& place);
-    ~FileBlocks() override;
+    static std::unique_ptr<BlockIo> make(const Place& place);
+    ~BlockIo();
     /// Before anything is defined, handed over or committed; further calls do nothing.
     Status start();
     bool started() const { return writer_ != nullptr; }
@@ -114,7 +77,7 @@ class FileBlocks final : public writer::Tree {
     Status adopt(const DatasetPtr& made, const NativeObject& object);
     /// The dataset that `object` is; null if it does not become blocks.
     DatasetPtr find(const NativeObject& object) const;
-    /// A dataset that lies in the file (see stored_blocks.hpp) is one of ours from now on.
+    /// A dataset that lies in the file (see found_datasets.hpp) is one of ours from now on.
     void keep(const DatasetPtr& found);
     /// Tell the Writer of the found datasets that any rank has written to, and start it if there
     /// are some. Errors are this rank's own unless of the Communicator; the next hand-over is to
@@ -156,18 +119,8 @@ class FileBlocks final : public writer::Tree {
     /// what H5Fget_obj_count would count as the application's.
     void forget_types();
 
-    bool records_on_all_ranks() const override { return true; }
-    std::uint64_t end() const override { return place_.image.end(); }
-    void regions_end(std::uint64_t end) override { place_.image.move_end(end); }
-    bool changed() const override { return changed_; }
-    Result<std::optional<store::CommitImage>> build(std::span<const store::DumpManifest> dumps,
-                                                    std::span<const store::ChunkRecord> records,
-                                                    std::uint64_t file_end, bool trim) override;
-    Status flushed() override { return place_.image.committed(); }
-
   private:
-    explicit FileBlocks(const Place& place) : place_(place), pool_(place_.experience->pool) {}
-    Status open(Dataset& dataset);
+    explicit BlockIo(const Place& place) : place_(place), pool_(place_.experience->pool) {}
     void note_field(const DatasetPtr& dataset);
     Status put(const Dataset& dataset, Piece& piece);
     Status add(Dataset& dataset, Piece piece);
@@ -175,7 +128,6 @@ class FileBlocks final : public writer::Tree {
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
-    Status place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record);
     Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);
     void begin_turns();
     void forget_committed();
@@ -190,16 +142,13 @@ class FileBlocks final : public writer::Tree {
     base::BufferPool& pool_;
     std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;
-    std::map<std::string, Dataset*> by_key_;
     std::map<std::string, DatasetPtr> by_token_;
-    NativeObject through_;
     std::uint64_t waiting_bytes_ = 0;
     bool closing_ = false;
-    bool changed_ = false;  ///< the image holds metadata that no commit has taken
     std::unique_ptr<writer::OpenWriter> writer_;
 };
 
 /// Resolve what a call names. Errors: invalid_argument, unsupported (H5S_PLIST).
-Result<Selected> select(const FileBlocks::Dataset& dataset, hid_t memory_space, hid_t file_space);
+Result<Selected> select(const BlockIo::Dataset& dataset, hid_t memory_space, hid_t file_space);
 
 }  // namespace caesura::vol

@@ -1,70 +1,36 @@
-#include "vol/file_blocks.hpp"
+#include "vol/block_io.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "caesura/filter.hpp"
-#include "store/commit_parts.hpp"
+#include "base/all_ranks.hpp"
 #include "vol/memory_values.hpp"
 
 namespace caesura::vol {
 namespace {
 
-/// Coordinates of the dataset's own axes.
-std::array<hsize_t, H5S_MAX_RANK> native_offset(const FileBlocks::Dataset& dataset,
-                                                const Shape& offset) {
-    std::array<hsize_t, H5S_MAX_RANK> out{};
-    if (dataset.flattened) {
-        for (int axis = 0; axis < offset.rank(); ++axis)
-            out[0] = out[0] * dataset.dims[axis] + offset[axis];
-        return out;
-    }
-    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
-        out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
-    return out;
-}
-
-/// What a box that is whole but for its first axis covers of a flattened array.
-std::array<hsize_t, H5S_MAX_RANK> flat_extent(const Shape& extent) {
-    std::array<hsize_t, H5S_MAX_RANK> out;
-    out.fill(1);
-    out[0] = extent.count();
-    return out;
-}
-
-std::array<hsize_t, H5S_MAX_RANK> native_extent(const FileBlocks::Dataset& dataset,
-                                                const Shape& extent) {
-    if (dataset.flattened) return flat_extent(extent);
-    std::array<hsize_t, H5S_MAX_RANK> out{};
-    out.fill(1);
-    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
-        out[static_cast<std::size_t>(dataset.axes[i])] = extent[static_cast<int>(i)];
-    return out;
-}
-
-Status no_memory(const FileBlocks::Dataset& dataset) {
+Status no_memory(const BlockIo::Dataset& dataset) {
     return {StatusCode::invalid_argument,
             dataset.path + ": values are selected, and the address in memory is null"};
 }
 
 }  // namespace
 
-FileBlocks::~FileBlocks() = default;
+BlockIo::~BlockIo() = default;
 
-std::unique_ptr<FileBlocks> FileBlocks::make(const Place& place) {
-    return std::unique_ptr<FileBlocks>(new FileBlocks(place));
+std::unique_ptr<BlockIo> BlockIo::make(const Place& place) {
+    return std::unique_ptr<BlockIo>(new BlockIo(place));
 }
 
-Status FileBlocks::start() {
+Status BlockIo::start() {
     if (started()) return {};
     WriterOptions options;
     options.memory_bytes = place_.config->memory_bytes;
     options.durable = place_.config->durability == Durability::durable;
     auto writer = writer::OpenWriter::make(
-        {place_.file, *this, place_.image.next_dump()}, place_.communicator, std::move(options),
-        place_.experience,
+        {place_.ledger, place_.tree}, place_.communicator, std::move(options), place_.experience,
         [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {
             return read_stored(*by_field_[field.index], part, values);
         });
@@ -75,10 +41,10 @@ Status FileBlocks::start() {
 
 // ------------------------------------------------------------------------------- datasets
 
-Status FileBlocks::define(Dataset& made, writer::DatasetDefinition definition) {
+Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     // A path may come again, after its dataset has been deleted; the order is the same everywhere.
     made.key = made.path;
-    for (int n = 2; by_key_.count(made.key) > 0; ++n)
+    for (int n = 2; place_.tree.knows(made.key); ++n)
         made.key = fmt::format("{} ({})", made.path, n);
     definition.path = made.key;
     definition.dtype = made.dtype;
@@ -91,16 +57,15 @@ Status FileBlocks::define(Dataset& made, writer::DatasetDefinition definition) {
     return {};
 }
 
-std::span<const FilterSpec> FileBlocks::pipeline(const Dataset& dataset) const {
+std::span<const FilterSpec> BlockIo::pipeline(const Dataset& dataset) const {
     return writer_->pipeline(dataset.field);
 }
 
-const std::vector<std::vector<unsigned>>& FileBlocks::creation_values(
-    const Dataset& dataset) const {
+const std::vector<std::vector<unsigned>>& BlockIo::creation_values(const Dataset& dataset) const {
     return writer_->creation_values(dataset.field);
 }
 
-Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
+Status BlockIo::adopt(const DatasetPtr& made, const NativeObject& object) {
     auto token = token_of(object);
     if (!token.ok()) return token.status();
     made->token = *token;
@@ -108,17 +73,17 @@ Status FileBlocks::adopt(const DatasetPtr& made, const NativeObject& object) {
     by_token_[key_of_token(*token)] = made;
     note_field(made);
     // Kept, so that the dataset is there when its blocks are placed even if it has been deleted.
-    through_ = object;
-    return open(*made);
+    place_.tree.go_through(object);
+    return place_.tree.open(*made);
 }
 
-void FileBlocks::note_field(const DatasetPtr& dataset) {
+void BlockIo::note_field(const DatasetPtr& dataset) {
     by_field_.resize(std::max<std::size_t>(by_field_.size(), dataset->field.index + 1));
     by_field_[dataset->field.index] = dataset;
-    by_key_[dataset->key] = dataset.get();
+    place_.tree.add(*dataset);
 }
 
-FileBlocks::DatasetPtr FileBlocks::find(const NativeObject& object) const {
+BlockIo::DatasetPtr BlockIo::find(const NativeObject& object) const {
     if (by_token_.empty() || object.kind != H5I_DATASET) return nullptr;
     const auto token = token_of(object);
     if (!token.ok()) return nullptr;
@@ -126,20 +91,12 @@ FileBlocks::DatasetPtr FileBlocks::find(const NativeObject& object) const {
     return found == by_token_.end() ? nullptr : found->second;
 }
 
-Status FileBlocks::open(Dataset& dataset) {
-    if (dataset.native.ok()) return {};
-    auto opened = NativeDataset::open(through_, dataset.token);
-    if (!opened.ok()) return opened.status().with_context(dataset.path);
-    dataset.native = std::move(*opened);
-    return {};
-}
-
-void FileBlocks::release() {
+void BlockIo::release() {
     for (const auto& [token, dataset] : by_token_) dataset->native.close();
-    through_ = {};
+    place_.tree.go_through({});
 }
 
-void FileBlocks::forget_types() {
+void BlockIo::forget_types() {
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr) dataset->type.reset();
     // Those that were found and not written are known by their token alone.
@@ -148,14 +105,14 @@ void FileBlocks::forget_types() {
 
 // ---------------------------------------------------------------------------- reads, writes
 
-Status FileBlocks::put(const Dataset& dataset, Piece& piece) {
+Status BlockIo::put(const Dataset& dataset, Piece& piece) {
     piece.dump = writer_->next_dump();
     return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow,
                         piece.loss, piece.turn);
 }
 
 // Puts it, or lets it wait until the Writer knows the dataset.
-Status FileBlocks::add(Dataset& dataset, Piece piece) {
+Status BlockIo::add(Dataset& dataset, Piece piece) {
     if (!dataset.definition) {
         if (Status status = put(dataset, piece); !status.ok()) return status;
     }
@@ -164,12 +121,12 @@ Status FileBlocks::add(Dataset& dataset, Piece piece) {
     return {};
 }
 
-Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected& selected,
-                         const void* memory, hid_t memory_type, hid_t transfer) {
+Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& selected,
+                      const void* memory, hid_t memory_type, hid_t transfer) {
     if (selected.count == 0) return {};
     if (memory == nullptr) return no_memory(dataset);
-    through_ = through;
-    if (Status status = open(dataset); !status.ok()) return status;
+    place_.tree.go_through(through);
+    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     auto values = gather(pool_, memory, memory_type, selected.memory.get(), selected.count,
                          dataset.type.get(), transfer);
     if (!values.ok()) return values.status().with_context(dataset.path);
@@ -195,7 +152,7 @@ Status FileBlocks::write(Dataset& dataset, const NativeObject& through, Selected
 
 // What this rank has not written itself it reads from the file, where others' values may be missing
 // still.
-Status FileBlocks::check_settled(const Dataset& dataset, const Selected& selected) const {
+Status BlockIo::check_settled(const Dataset& dataset, const Selected& selected) const {
     const bool all = !dataset.others_may_have_written && dataset.settled == dataset.dims;
     if (all || selected.together || place_.communicator->size() == 1) return {};
     std::vector<char> known(selected.count, 0);
@@ -212,12 +169,12 @@ Status FileBlocks::check_settled(const Dataset& dataset, const Selected& selecte
                         dataset.path)};
 }
 
-Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected& selected,
-                        void* memory, hid_t memory_type, hid_t transfer) {
+Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& selected,
+                     void* memory, hid_t memory_type, hid_t transfer) {
     if (selected.count == 0) return {};
     if (memory == nullptr) return no_memory(dataset);
-    through_ = through;
-    if (Status status = open(dataset); !status.ok()) return status;
+    place_.tree.go_through(through);
+    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const std::size_t value_bytes = size_of(dataset.dtype);
     auto values = pool_.take(selected.count * value_bytes);
     if (!values.ok()) return values.status().with_context(dataset.path);
@@ -248,9 +205,8 @@ Status FileBlocks::read(Dataset& dataset, const NativeObject& through, Selected&
 }
 
 // A part of one chunk, from the tree. @return  false: it has no such chunk.
-Result<bool> FileBlocks::read_stored(Dataset& dataset, const Box& part,
-                                     std::span<std::byte> values) {
-    if (Status status = open(dataset); !status.ok()) return status;
+Result<bool> BlockIo::read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values) {
+    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const auto offset = native_offset(dataset, part.offset);
     auto there = dataset.native.has_chunk(offset.data());
     if (!there.ok() || !*there) return there;
@@ -270,11 +226,11 @@ Result<bool> FileBlocks::read_stored(Dataset& dataset, const Box& part,
 
 // ------------------------------------------------------------------------------- commits
 
-bool FileBlocks::anything_pending_here() const {
+bool BlockIo::anything_pending_here() const {
     return writer_->pending() || writer_->committed_dumps() < writer_->next_dump();
 }
 
-std::uint64_t FileBlocks::held_bytes() const {
+std::uint64_t BlockIo::held_bytes() const {
     std::uint64_t bytes = 0;
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr)
@@ -283,19 +239,17 @@ std::uint64_t FileBlocks::held_bytes() const {
     return bytes;
 }
 
-Result<bool> FileBlocks::anything_pending(const Status& error) {
+Result<bool> BlockIo::anything_pending(const Status& error) {
     const std::uint8_t mine = anything_pending_here() || !error.ok() ? 1 : 0;
-    std::vector<std::uint8_t> all(static_cast<std::size_t>(place_.communicator->size()));
-    if (Status status = place_.communicator->allgather(std::as_bytes(std::span(&mine, 1)),
-                                                       std::as_writable_bytes(std::span(all)));
-        !status.ok())
-        return status;
-    const bool any = std::any_of(all.begin(), all.end(), [](std::uint8_t one) { return one != 0; });
+    const auto all = base::from_all(*place_.communicator, mine);
+    if (!all.ok()) return all.status();
+    const bool any =
+        std::any_of(all->begin(), all->end(), [](std::uint8_t one) { return one != 0; });
     if (!any) forget_committed();
     return any;
 }
 
-void FileBlocks::forget_committed() {
+void BlockIo::forget_committed() {
     const std::uint64_t committed = writer_->committed_dumps();
     for (const auto& [token, dataset] : by_token_) {
         std::erase_if(dataset->pieces, [&](const Piece& piece) { return piece.dump < committed; });
@@ -311,22 +265,22 @@ void FileBlocks::forget_committed() {
 }
 
 /// What was put so far has been handed over.
-void FileBlocks::begin_turns() {
+void BlockIo::begin_turns() {
     waiting_bytes_ = 0;
     for (const auto& [token, dataset] : by_token_) dataset->writes_together = 0;
 }
 
-Status FileBlocks::hand_over(const NativeObject& through, const Status& mine) {
-    through_ = through;
+Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {
+    place_.tree.go_through(through);
     const Status status = writer_->end(mine);
     begin_turns();
     forget_committed();
     return status;
 }
 
-Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
-    through_ = through;
-    changed_ = place_.image.metadata_memory_bytes() > 0;
+Status BlockIo::flush(const NativeObject& through, const Status& mine) {
+    place_.tree.go_through(through);
+    place_.tree.look_for_changes();
     const Status status = writer_->flush(mine);
     begin_turns();
     if (!status.ok()) return status;
@@ -335,62 +289,27 @@ Status FileBlocks::flush(const NativeObject& through, const Status& mine) {
     return {};
 }
 
-Status FileBlocks::begin_close(const NativeObject& through, const Status& mine) {
-    through_ = through;
-    changed_ = false;  // datasets without their blocks are not worth a commit; see close()
+Status BlockIo::begin_close(const NativeObject& through, const Status& mine) {
+    place_.tree.go_through(through);
+    place_.tree
+        .pass_over_changes();  // datasets without their blocks are not worth a commit; see close()
     closing_ = true;
     waiting_bytes_ = 0;
     return writer_->begin_close(mine);
 }
 
-Status FileBlocks::close(const NativeObject& through, const Status& mine) {
+Status BlockIo::close(const NativeObject& through, const Status& mine) {
     const Status begun = closing_ ? Status{} : begin_close(through, mine);
-    through_ = through;
-    changed_ = place_.image.metadata_memory_bytes() > 0;
+    place_.tree.go_through(through);
+    place_.tree.look_for_changes();
     const Status closed = writer_->close();
     if (begun.ok() && closed.ok()) forget_committed();
     return begun.ok() ? closed : begun;
 }
 
-Status FileBlocks::place_chunk(const store::DatasetSpec& spec, const store::ChunkRecord& record) {
-    Dataset& dataset = *by_key_.at(spec.path);
-    if (Status status = open(dataset); !status.ok()) return status;
-    const auto native = native_offset(dataset, store::chunk_begin(spec, record.chunk));
-    const Status placed = place_.image.place(
-        record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
-            return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
-        });
-    if (!placed.ok()) return Status(placed).with_context(dataset.path);
-    if (!spec.pipeline.empty() && spec.pipeline[0].id != filter::k_filter_id)  // ours has mask 0
-        dataset.native.forget_last_mask(native.data());
-    return {};
-}
-
-Result<std::optional<store::CommitImage>> FileBlocks::build(
-    std::span<const store::DumpManifest> dumps, std::span<const store::ChunkRecord> records,
-    std::uint64_t file_end, bool trim) {
-    std::vector<store::ChunkRecord> sorted(records.begin(), records.end());
-    std::sort(sorted.begin(), sorted.end(), store::record_order);
-    std::vector<std::uint64_t> numbers;
-    for (const store::DumpManifest& dump : dumps) {
-        numbers.push_back(dump.dump);
-        for (const store::ChunkRecord& record : sorted)
-            if (record.dump == dump.dump)
-                if (Status s = place_chunk(dump.datasets[record.dataset], record); !s.ok())
-                    return s;
-    }
-    if (flush_native(through_) < 0)
-        return store::hdf5_error(StatusCode::internal, "flushing the image of the file");
-    auto image = place_.image.commit(numbers, file_end, trim);
-    if (!image.ok()) return image.status();
-    changed_ = false;
-    if (place_.communicator->rank() != 0) return std::optional<store::CommitImage>();
-    return std::optional<store::CommitImage>(std::move(*image));
-}
-
 // ------------------------------------------------------------------------------- selections
 
-Result<Selected> select(const FileBlocks::Dataset& dataset, hid_t memory_space, hid_t file_space) {
+Result<Selected> select(const BlockIo::Dataset& dataset, hid_t memory_space, hid_t file_space) {
     using store::Handle;
     if (memory_space == H5S_PLIST || file_space == H5S_PLIST)
         return Status{StatusCode::unsupported,

@@ -1,0 +1,83 @@
+#include "vol/image_tree.hpp"
+
+#include <algorithm>
+
+#include "caesura/filter.hpp"
+#include "store/commit_parts.hpp"
+
+namespace caesura::vol {
+namespace {
+
+/// What a box that is whole but for its first axis covers of a flattened array.
+std::array<hsize_t, H5S_MAX_RANK> flat_extent(const Shape& extent) {
+    std::array<hsize_t, H5S_MAX_RANK> out;
+    out.fill(1);
+    out[0] = extent.count();
+    return out;
+}
+
+}  // namespace
+
+std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset) {
+    std::array<hsize_t, H5S_MAX_RANK> out{};
+    if (dataset.flattened) {
+        for (int axis = 0; axis < offset.rank(); ++axis)
+            out[0] = out[0] * dataset.dims[axis] + offset[axis];
+        return out;
+    }
+    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
+        out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
+    return out;
+}
+
+std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent) {
+    if (dataset.flattened) return flat_extent(extent);
+    std::array<hsize_t, H5S_MAX_RANK> out{};
+    out.fill(1);
+    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
+        out[static_cast<std::size_t>(dataset.axes[i])] = extent[static_cast<int>(i)];
+    return out;
+}
+
+Status ImageTree::open(BlockDataset& dataset) {
+    if (dataset.native.ok()) return {};
+    auto opened = NativeDataset::open(through_, dataset.token);
+    if (!opened.ok()) return opened.status().with_context(dataset.path);
+    dataset.native = std::move(*opened);
+    return {};
+}
+
+Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord& record) {
+    BlockDataset& dataset = *datasets_.at(spec.path);
+    if (Status status = open(dataset); !status.ok()) return status;
+    const auto native = native_offset(dataset, store::chunk_begin(spec, record.chunk));
+    const Status placed =
+        image_.place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
+            return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
+        });
+    if (!placed.ok()) return Status(placed).with_context(dataset.path);
+    if (!spec.pipeline.empty() && spec.pipeline[0].id != filter::k_filter_id)  // ours has mask 0
+        dataset.native.forget_last_mask(native.data());
+    return {};
+}
+
+ledger::Tree::Built ImageTree::build(const Dumps& dumps, std::uint64_t file_end, bool trim) {
+    std::vector<store::ChunkRecord> sorted(dumps.records.begin(), dumps.records.end());
+    std::sort(sorted.begin(), sorted.end(), store::record_order);
+    std::vector<std::uint64_t> numbers;
+    for (const store::DumpManifest& dump : dumps.manifests) {
+        numbers.push_back(dump.dump);
+        for (const store::ChunkRecord& record : sorted)
+            if (record.dump == dump.dump)
+                if (Status s = place(dump.datasets[record.dataset], record); !s.ok()) return s;
+    }
+    if (flush_native(through_) < 0)
+        return store::hdf5_error(StatusCode::internal, "flushing the image of the file");
+    auto image = image_.commit(numbers, file_end, trim);
+    if (!image.ok()) return image.status();
+    changed_ = false;
+    if (rank_ != 0) return std::optional<store::CommitImage>();
+    return std::optional<store::CommitImage>(std::move(*image));
+}
+
+}  // namespace caesura::vol

@@ -1,0 +1,112 @@
+// The fields of a Writer, and what is remembered of each from dump to dump.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "caesura/writer.hpp"
+#include "writer/experience.hpp"
+#include "writer/layout.hpp"
+
+namespace caesura::writer {
+
+struct FieldState {
+    FieldState(std::string field_name, DType type, const Shape& extents, const ErrorBound& asked,
+               CodecSpec codec_spec, FieldOptions field_options, FieldModels& models)
+        : name(std::move(field_name)),
+          dtype(type),
+          shape(extents),
+          bound(asked),
+          codec(std::move(codec_spec)),
+          options(std::move(field_options)),
+          sizes(models.sizes),
+          times(models.times),
+          newest_tables(models.tables) {}
+
+    std::string name;
+    DType dtype = float32;
+    Shape shape;
+    ErrorBound bound;
+    CodecSpec codec;
+    FieldOptions options;
+    predict::SizeModel& sizes;  ///< of the Experience, as the next two
+    predict::CompressModel& times;
+    std::optional<Layout> layout;  ///< of the last dump it was in
+    bool in_last_dump = false;
+    // Codec "caesura" only; see tables.cpp.
+    TableSet& newest_tables;  ///< agreed: the same on all ranks
+    TableSet tables;          ///< what blocks are coded with: these, or those of the dataset
+    TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
+
+    /// Of an application's file.
+    struct Dataset {
+        Shape chunk;
+        bool extendable = false;
+        std::array<std::byte, 8> fill{};
+        std::vector<FilterSpec> pipeline = {};                    ///< as the dataset was created
+        std::vector<std::vector<unsigned>> creation_values = {};  ///< BlockCodec's
+        std::shared_ptr<const BlockCodec> codec = {};
+        ErrorBound codec_bound = {};
+        std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
+        std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above
+        /// Rank 0: stored bytes by chunk, for what is superseded.
+        std::unordered_map<std::uint64_t, std::uint64_t> stored_bytes = {};
+    };
+    std::optional<Dataset> dataset;
+};
+
+/// All fields, in the order of their definition.
+class Fields {
+  public:
+    FieldState& operator[](std::size_t field) { return all_[field]; }
+    const FieldState& operator[](std::size_t field) const { return all_[field]; }
+    std::size_t size() const { return all_.size(); }
+    auto begin() { return all_.begin(); }
+    auto end() { return all_.end(); }
+    auto begin() const { return all_.begin(); }
+    auto end() const { return all_.end(); }
+    /// @param definition  what must be the same on all ranks.
+    Field add(FieldState field, const std::string& definition) {
+        all_.push_back(std::move(field));
+        note(definition);
+        return Field{static_cast<std::uint32_t>(all_.size() - 1)};
+    }
+    /// What must be the same on all ranks comes to one number.
+    void note(const std::string& definition) {
+        hash_ = hash_ * 1099511628211u + std::hash<std::string>{}(definition);
+    }
+    std::uint64_t hash() const { return hash_; }
+
+  private:
+    std::vector<FieldState> all_;
+    std::uint64_t hash_ = 0;
+};
+
+/// The content that blocks keep where nothing was put.
+///
+/// @param part    of the dataset: the chunk `chunk` (row-major number), as far as it lies inside
+///                the dims.
+/// @param values  to be filled with its values of before, dense, C order.
+/// @return  false: there was nothing, the fill value is right. Errors cost the dump.
+/// Called inside end() on the application's thread, by the rank that has the chunk, after all
+/// earlier dumps with the dataset have been given to the tree and lie in the file.
+using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, const Box& part,
+                                              std::span<std::byte> values)>;
+
+/// Does the bound mean something only once the range of all values is known?
+inline bool needs_range(const ErrorBound& bound) {
+    return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
+}
+
+/// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported
+/// (the codec must know a bound that only the values will say; foreign.cpp).
+Status fix_pipeline(FieldState& field);
+
+/// Does this rank count what its blocks are made of? So do at most 64, evenly spaced; rank 0
+/// always.
+constexpr bool counts_tables(int rank, int size) {
+    constexpr std::int64_t k_ranks = 64;
+    return rank == 0 || size <= k_ranks || rank * k_ranks / size != (rank - 1) * k_ranks / size;
+}
+
+}  // namespace caesura::writer

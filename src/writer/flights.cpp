@@ -1,0 +1,209 @@
+#include "writer/flights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace caesura::writer {
+
+// --------------------------------------------------------------------------------- to the lanes
+
+void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task) {
+    flight.task = task.get();
+    if (Status status = executor_.submit(std::move(task)); !status.ok()) {
+        flight.task = nullptr;
+        executor_.report(std::move(status));
+    }
+}
+
+void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task) {
+    iterations_[flight.dump] = flight.iteration;
+    if (session_.options.planning) outcomes_.submitted(flight.dump);
+    flights_.push_back(std::move(flight));
+    hand_over(flights_.back(), std::move(task));
+}
+
+std::unique_ptr<run::DumpTask> Flights::overflow_task(Flight& flight) {
+    const std::size_t n = flight.overflow.size();
+    auto task = std::make_unique<run::DumpTask>(n);
+    task->dump = flight.dump;
+    task->iteration = flight.iteration;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        OverflowBlock& block = flight.overflow[i];
+        run::Job& job = task->jobs[i];
+        job.label = block.label + " (overflow)";
+        job.dataset = block.dataset;
+        job.chunk = block.chunk;
+        job.filter_mask = block.filter_mask;
+        job.stored_bytes = block.stored.size();
+        job.stored = std::move(block.stored);
+        job.taken = true;
+        job.state = run::JobState::compressed;
+        task->compress_order.push_back(i);
+        task->write_order.push_back(i);
+    }
+    task->n_begun = static_cast<std::uint32_t>(n);
+    task->n_compressed = static_cast<std::uint32_t>(n);
+    return task;
+}
+
+void Flights::place_overflow() {
+    for (const ledger::Book::Place& place : ledger_.place_overflow()) {
+        Flight* const flight = find(place.dump);
+        if (flight == nullptr) continue;  // not one of this Writer
+        auto task = overflow_task(*flight);
+        task->sink = std::make_unique<RegionSink>(ledger_.file(),
+                                                  std::vector<store::RegionWriter::Place>{place},
+                                                  std::string(), 0, session_.options.durable);
+        session_.say(
+            fmt::format("rank {}: iteration {}: {} blocks did not fit into the reserved region "
+                        "and go to the end of the file",
+                        session_.rank, flight->iteration, task->n_jobs));
+        hand_over(*flight, std::move(task));
+    }
+}
+
+// --------------------------------------------------------------------------------- and back
+
+void Flights::harvest() {
+    // Reclaimed tasks stay alive until this function ends: all of them are harvested below.
+    const auto reclaimed = executor_.reclaim();
+    for (Flight& flight : flights_) {
+        if (flight.task &&
+            flight.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished)
+            harvest_task(flight);
+    }
+}
+
+void Flights::harvest_task(Flight& flight) {
+    run::DumpTask& task = *flight.task;
+    const auto& sink = static_cast<const RegionSink&>(*task.sink);
+    for (const store::ChunkRecord& record : sink.records())
+        session_.totals.stored_bytes += record.bytes;
+
+    flight.overflow.clear();
+    ledger::Overflow overflow;
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        run::Job& job = task.jobs[i];
+        const bool overflowed = job.state.load() == run::JobState::overflowed;
+        if (!flight.features.empty()) {  // not for blocks that come back from an overflow
+            learn_job(flight, i);
+            if (overflowed) {
+                ++session_.totals.overflow_blocks;
+                session_.totals.overflow_bytes += job.stored.size();
+            }
+        }
+        if (!overflowed) continue;
+        ++overflow.blocks;
+        overflow.stored_bytes += job.stored.size();
+        flight.overflow.push_back(
+            {job.label, job.dataset, job.filter_mask, job.chunk, std::move(job.stored)});
+    }
+    if (!task.plans.empty()) harvest_plan(task);
+    flight.features.clear();
+    flight.task = nullptr;
+    const auto tails = sink.tails();
+    if (Status status =
+            ledger_.wrote(flight.dump, {sink.records(), tails, sink.used_end(), overflow});
+        !status.ok())
+        executor_.report(std::move(status));
+}
+
+void Flights::gathered(std::uint64_t until, std::span<const store::ChunkRecord> records) {
+    for (const store::ChunkRecord& record : records) {
+        Flight* const flight = session_.rank == 0 ? find(record.dump) : nullptr;
+        if (flight == nullptr) continue;
+        auto& dataset = fields_[flight->fields[record.dataset]].dataset;
+        if (!dataset) continue;  // a Writer's own dump has datasets of its own
+        std::uint64_t& bytes = dataset->stored_bytes[record.chunk];
+        session_.totals.superseded_bytes += bytes;
+        bytes = record.bytes;
+    }
+    while (!flights_.empty() && flights_.front().dump < until) flights_.pop_front();
+}
+
+bool Flights::any_at_work() const {
+    return std::any_of(flights_.begin(), flights_.end(),
+                       [](const Flight& flight) { return flight.task != nullptr; });
+}
+
+Flight* Flights::find(std::uint64_t dump) {
+    const auto found = std::find_if(flights_.begin(), flights_.end(),
+                                    [&](const Flight& flight) { return flight.dump == dump; });
+    return found == flights_.end() ? nullptr : &*found;
+}
+
+std::optional<std::uint64_t> Flights::iteration_of(std::uint64_t dump) const {
+    const auto found = iterations_.find(dump);
+    return found == iterations_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Flights::has_dumped(std::uint64_t iteration) const {
+    return std::any_of(iterations_.begin(), iterations_.end(),
+                       [&](const auto& entry) { return entry.second == iteration; });
+}
+
+// --------------------------------------------------------------------------------- what is learned
+
+// What the dump was planned to be beside what it was. Its plan is the first that was made with the
+// time that takes; those that came after reality had departed from it do not flatter it.
+void Flights::harvest_plan(run::DumpTask& task) {
+    const run::Plan& plan = task.plans[task.plans.count() > 1 ? 1 : 0];
+    const double end_s = task.last_write_end_s.load();
+    outcomes_.dump_ended(task.dump, plan.iteration_s, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
+    if (!session_.traces()) return;
+    const auto note = [&](const char* kind, const std::string& name, double begin_s, double until_s,
+                          std::uint64_t bytes) {
+        session_.plan_trace.add({kind, name, begin_s, until_s, task.iteration, bytes});
+    };
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        const run::Job& job = task.jobs[i];
+        const run::TaskTimes& times = plan.times[i];
+        if (!times.planned) continue;
+        note("planned_compress", job.label, times.compress_begin_s, times.compress_end_s,
+             job.stored_bytes);
+        note("planned_write", job.label, times.write_begin_s, times.write_end_s, job.stored_bytes);
+    }
+    note("planned_dump", "dump, planned", plan.made_s, plan.end_s, 0);
+    if (plan.iteration_s > 0.0)
+        note("planned_iteration", "iteration, planned", plan.iteration_begin_s,
+             plan.iteration_begin_s + plan.iteration_s, 0);
+    if (end_s > 0.0) note("dump", "dump", plan.made_s, end_s, 0);
+}
+
+void Flights::learn_job(const Flight& flight, std::size_t index) {
+    const run::Job& job = flight.task->jobs[index];
+    const predict::Features& features = flight.features[index];
+    FieldState& field = fields_[flight.job_fields[index]];
+    const double values = static_cast<double>(features.values);
+    if (values > 0.0)
+        field.times.learn(features.values * size_of(job.dtype),
+                          8.0 * static_cast<double>(job.stored_bytes) / values, job.compress_s,
+                          features.mode);
+    field.sizes.learn(features, job.stored_bytes);
+    WriterReport& totals = session_.totals;
+    ++totals.blocks;
+    totals.raw_bytes += job.valid.count() * size_of(job.dtype);
+    totals.fallback_blocks += job.fell_back;
+    totals.raw_blocks += job.stored_raw;
+    tables_.count_block(field, job.statistics.bytes());
+    if (job.absolute_bound > 0.0 && std::isfinite(job.max_error))
+        totals.max_error_over_bound =
+            std::max(totals.max_error_over_bound, job.max_error / job.absolute_bound);
+}
+
+void Flights::learn_writes() {
+    const plan::Obstacles& recorded = executor_.observer().recorded();
+    for (const run::WriteSample& sample : executor_.take_write_samples()) {
+        session_.experience->write_model.learn(sample.bytes, sample.write_s);
+        const double begin_s = sample.begin_s - session_.iteration_begin_s;
+        for (const plan::Interval& obstacle : recorded.write) {
+            const double overlap_s = std::min(obstacle.end_s, begin_s + sample.write_s) -
+                                     std::max(obstacle.begin_s, begin_s);
+            session_.totals.write_interference_s += std::max(0.0, overlap_s);
+        }
+    }
+}
+
+}  // namespace caesura::writer

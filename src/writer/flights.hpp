@@ -1,0 +1,82 @@
+// The dumps of this rank that the lanes work on, and what is taken in when they are done: records
+// for the ledger, what models learn, counters, and blocks that found no room.
+//
+// Invariant: dumps come and go in their order, as the ledger has them.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "ledger/ledger.hpp"
+#include "run/executor.hpp"
+#include "writer/outcomes.hpp"
+#include "writer/region_sink.hpp"
+#include "writer/tables.hpp"
+
+namespace caesura::writer {
+
+/// A compressed block that found no room and waits for the next collective.
+struct OverflowBlock {
+    std::string label;
+    std::uint32_t dataset = 0, filter_mask = 0;
+    std::uint64_t chunk = 0;
+    base::Buffer stored;
+};
+
+/// A dump between end() and the gathering of its records.
+struct Flight {
+    std::uint64_t dump = 0, iteration = 0;
+    std::vector<std::uint32_t> fields;        ///< by dataset
+    run::DumpTask* task = nullptr;            ///< while a lane works on it
+    std::vector<predict::Features> features;  ///< by job
+    std::vector<std::uint32_t> job_fields;    ///< by job
+    std::vector<OverflowBlock> overflow;
+};
+
+class Flights {
+  public:
+    Flights(Session& session, Fields& fields, Tables& tables, ledger::Ledger& ledger,
+            run::Executor& executor)
+        : session_(session),
+          fields_(fields),
+          tables_(tables),
+          ledger_(ledger),
+          executor_(executor) {}
+
+    /// A dump that the ledger has begun is handed over.
+    void submit(Flight flight, std::unique_ptr<run::DumpTask> task);
+    /// Take in what the lanes have finished.
+    void harvest();
+    /// What finished writes say about the next ones, and how much of them fell into obstacles.
+    void learn_writes();
+    /// Blocks that found no room get a region at the end of the file. Collective; says nothing.
+    void place_overflow();
+    /// Their records have been gathered; with them, on rank 0, blocks that were written before and
+    /// are left behind in the file.
+    void gathered(std::uint64_t until, std::span<const store::ChunkRecord> records);
+
+    bool any_at_work() const;
+    /// The application's number of a dump of this Writer.
+    std::optional<std::uint64_t> iteration_of(std::uint64_t dump) const;
+    bool has_dumped(std::uint64_t iteration) const;
+    Outcomes& outcomes() { return outcomes_; }
+
+  private:
+    void harvest_task(Flight& flight);
+    void harvest_plan(run::DumpTask& task);
+    void learn_job(const Flight& flight, std::size_t index);
+    std::unique_ptr<run::DumpTask> overflow_task(Flight& flight);
+    Flight* find(std::uint64_t dump);
+    void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task);
+
+    Session& session_;
+    Fields& fields_;
+    Tables& tables_;
+    ledger::Ledger& ledger_;
+    run::Executor& executor_;
+    std::deque<Flight> flights_;
+    std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump
+    Outcomes outcomes_;
+};
+
+}  // namespace caesura::writer

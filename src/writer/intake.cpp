@@ -1,0 +1,215 @@
+#include "writer/intake.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace caesura::writer {
+namespace {
+
+template <class T>
+void widen_range(const std::byte* data, std::uint64_t count, double& low, double& high) {
+    const T* values = reinterpret_cast<const T*>(data);
+    T least = std::numeric_limits<T>::infinity(), most = -least;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const T value = values[i];
+        // NaN compares false both ways; infinities do not belong to a range.
+        if (value < least && value >= std::numeric_limits<T>::lowest()) least = value;
+        if (value > most && value <= std::numeric_limits<T>::max()) most = value;
+    }
+    low = std::min(low, static_cast<double>(least));
+    high = std::max(high, static_cast<double>(most));
+}
+
+}  // namespace
+
+void Intake::begin_iteration(std::uint64_t number) {
+    if (in_iteration_ && misuse_.ok())
+        misuse_ = {StatusCode::invalid_argument,
+                   fmt::format("begin_iteration({}): iteration {} has not been ended", number,
+                               session_.iteration)};
+    if (closed_ && misuse_.ok())
+        misuse_ = {StatusCode::invalid_argument,
+                   fmt::format("begin_iteration({}) after close()", number)};
+    in_iteration_ = true;
+    if (!std::exchange(first_begun_, true)) expect_snapshots();
+    session_.iteration = number;
+    session_.iteration_begin_s = session_.now_s();
+}
+
+void Intake::begin_round(std::uint64_t dump) {
+    in_iteration_ = true;
+    session_.iteration = dump;
+    dump_.emplace();
+}
+
+void Intake::begin_dump(const DumpTime& time) {
+    const std::uint64_t iteration = session_.iteration;
+    if (misuse_.ok() && !in_iteration_)
+        misuse_ = {StatusCode::invalid_argument, "begin_dump() outside an iteration"};
+    if (misuse_.ok() && dump_)
+        misuse_ = {
+            StatusCode::invalid_argument,
+            fmt::format("iteration {}: a second begin_dump(); one dump an iteration", iteration)};
+    if (misuse_.ok() && flights_.has_dumped(iteration))
+        misuse_ = {StatusCode::invalid_argument,
+                   fmt::format("iteration {} has been dumped before", iteration)};
+    if (!dump_) dump_.emplace();
+    expect_no_snapshots();
+    dump_->time = time;
+}
+
+void Intake::end_iteration() {
+    dump_.reset();
+    in_iteration_ = false;
+}
+
+void Intake::close() {
+    closed_ = true;
+    expect_no_snapshots();
+}
+
+bool Intake::boxes_changed() const {
+    for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+        std::vector<RankBox> before;
+        if (fields_[f].in_last_dump)
+            for (const RankBox& b : fields_[f].layout->boxes)
+                if (b.rank == session_.rank) before.push_back(b);
+        if (dump_->boxes_of(f, session_.rank) != before) return true;
+        if (!before.empty() && fields_[f].layout->dims != fields_[f].shape) return true;
+    }
+    return false;
+}
+
+Status Intake::check_put(const Handed& handed) const {
+    const auto& [field, box, data, dtype, own, loss, turn] = handed;
+    const int rank = session_.rank;
+    const auto invalid = [&](std::string text) {
+        return Status{StatusCode::invalid_argument, std::move(text)};
+    };
+    if (closed_) return invalid(fmt::format("put() on rank {} after close()", rank));
+    if (!in_iteration_ || !dump_)
+        return invalid(fmt::format("put() on rank {} outside a dump", rank));
+    if (field.index >= fields_.size())
+        return invalid(
+            fmt::format("put() on rank {}: field handle {} was not defined by this "
+                        "writer, which has {} fields",
+                        rank, field.index, fields_.size()));
+    const FieldState& state = fields_[field.index];
+    const std::string who = fmt::format("field '{}' on rank {}", state.name, rank);
+    if (dtype != state.dtype)
+        return invalid(fmt::format("{}: the data are {}, the field is {}", who, to_string(dtype),
+                                   to_string(state.dtype)));
+    if (box.offset.rank() != state.shape.rank() || box.extent.rank() != state.shape.rank())
+        return invalid(fmt::format("{}: the box ({}) has {} axes, the field {} has {}", who,
+                                   to_string(box), box.extent.rank(), to_string(state.shape),
+                                   state.shape.rank()));
+    for (int axis = 0; axis < state.shape.rank(); ++axis)
+        if (box.extent[axis] > state.shape[axis] ||
+            box.offset[axis] > state.shape[axis] - box.extent[axis])
+            return invalid(fmt::format("{}: the box ({}) leaves the field {} along axis {}", who,
+                                       to_string(box), to_string(state.shape), axis));
+    if (!data && box.extent.count() > 0)
+        return invalid(fmt::format("{}: data is null for the box ({})", who, to_string(box)));
+    return {};
+}
+
+// Charge the budget; at the limit do the background's work until older dumps have given enough
+// back. A dump larger than the whole budget is taken all the same, and said and counted.
+Status Intake::reserve_memory(std::uint64_t bytes) {
+    if (session_.budget.try_charge(bytes)) return {};
+    bool charged = false;
+    executor_.set_draining(true);
+    session_.totals.put_wait_s +=
+        executor_.help([&] { return charged || (charged = session_.budget.try_charge(bytes)); });
+    executor_.set_draining(false);
+    if (Status error = executor_.error(); !error.ok()) {
+        if (charged) session_.budget.release(bytes);
+        return {StatusCode::cancelled, "an earlier error: " + error.message()};
+    }
+    if (!charged && !(charged = session_.budget.try_charge(bytes))) {
+        session_.budget.charge(bytes);
+        session_.totals.over_budget_bytes += bytes;
+        session_.say(
+            fmt::format("rank {}: iteration {} needs {} bytes more than the memory budget of {} "
+                        "holds and nothing older is left to write; taken all the same. Raise "
+                        "memory_bytes or borrow the data.",
+                        session_.rank, session_.iteration, bytes, session_.budget.limit_bytes()));
+    }
+    return {};
+}
+
+// What fresh pages cost can be paid by the workers while the application computes its way to the
+// first dump. Boxes are not known yet: an even share of every field. And not whether the data will
+// be borrowed: so it must be little of the budget, and what is not used goes back (submit).
+void Intake::expect_snapshots() {
+    constexpr std::uint64_t k_share = 8;
+    if (session_.options.cooperative || !session_.options.idle_priority) return;
+    const auto share_of = [&](const FieldState& field) {
+        const auto ranks = static_cast<std::uint64_t>(session_.size);
+        return (field.shape.count() + ranks - 1) / ranks * size_of(field.dtype);
+    };
+    std::uint64_t bytes = 0;
+    for (const FieldState& field : fields_) bytes += share_of(field);
+    if (bytes > session_.budget.limit_bytes() / k_share || !session_.budget.try_charge(bytes))
+        return;
+    expected_bytes_ = bytes;
+    for (const FieldState& field : fields_) session_.pool.expect(share_of(field));
+    executor_.prepare_buffers();
+}
+
+void Intake::expect_no_snapshots() {
+    if (expected_bytes_ == 0) return;
+    session_.pool.expect_nothing();
+    session_.budget.release(std::exchange(expected_bytes_, 0));
+}
+
+Status Intake::put(const Handed& handed) {
+    const auto& [field, box, data, dtype, own, loss, turn] = handed;
+    const double begin_s = session_.now_s();
+    const auto refuse = [&](Status status) {
+        // What an application's write says to it concerns nobody else.
+        if (tree_.dump_is_whole() && dump_ && dump_->error.ok()) dump_->error = status;
+        return status;
+    };
+    if (!round_.failed().ok())
+        return {StatusCode::cancelled, "an earlier error: " + round_.failed().message()};
+    if (Status status = check_put(handed); !status.ok()) return refuse(status);
+    if (box.extent.count() == 0) return {};  // a rank with nothing to put may say so
+
+    const FieldState& state = fields_[field.index];
+    const std::uint64_t bytes = box.extent.count() * size_of(dtype);
+    Put put{field.index, box, static_cast<const std::byte*>(data)};
+    run::Snapshot& snapshot = dump_->snapshots.emplace_back();
+    put.snapshot = &snapshot;
+    put.exactly = loss == Loss::spent;
+    put.turn = turn;
+    if (own == Ownership::copy) {
+        if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
+        snapshot.budget = &session_.budget;
+        snapshot.charged_bytes = bytes;
+        auto buffer = session_.pool.take(bytes, base::Pages::now);
+        if (!buffer.ok()) {
+            snapshot.release_memory();
+            return refuse(buffer.status().with_context(
+                fmt::format("field '{}' on rank {}", state.name, session_.rank)));
+        }
+        snapshot.buffer = std::move(*buffer);
+        std::memcpy(snapshot.buffer.data(), data, bytes);
+        put.data = snapshot.buffer.data();
+    }
+    if (needs_range(state.bound)) {
+        if (dtype == float32)
+            widen_range<float>(put.data, box.extent.count(), put.min, put.max);
+        else
+            widen_range<double>(put.data, box.extent.count(), put.min, put.max);
+    }
+    dump_->add(put);
+    session_.totals.put_s += session_.now_s() - begin_s;
+    session_.trace("put", state.name, begin_s);
+    return {};
+}
+
+}  // namespace caesura::writer

@@ -1,0 +1,72 @@
+// What the application hands over between two end()s: iterations, dumps and puts, each checked when
+// it comes, with the memory that copies take.
+//
+// Invariant: a call out of order is remembered, and is the error of the next end().
+#pragma once
+
+#include "run/executor.hpp"
+#include "writer/flights.hpp"
+#include "writer/open_dump.hpp"
+#include "writer/tree.hpp"
+
+namespace caesura::writer {
+
+/// Values that are put. @see OpenWriter::put
+struct Handed {
+    Field field;
+    const Box& box;
+    const void* data = nullptr;
+    DType dtype;
+    Ownership own = Ownership::copy;
+    Loss loss = Loss::within_bound;
+    std::uint32_t turn = 0;
+};
+
+class Intake {
+  public:
+    Intake(Session& session, const Fields& fields, const Tree& tree, const Round& round,
+           const Flights& flights, run::Executor& executor)
+        : session_(session),
+          fields_(fields),
+          tree_(tree),
+          round_(round),
+          flights_(flights),
+          executor_(executor) {}
+
+    void begin_iteration(std::uint64_t number);
+    /// An iteration that nobody announces, and its dump: of an application's file.
+    void begin_round(std::uint64_t dump);
+    void begin_dump(const DumpTime& time);
+    Status put(const Handed& handed);
+    void end_iteration();
+    /// No more iterations.
+    void close();
+
+    bool in_iteration() const { return in_iteration_; }
+    std::optional<OpenDump>& dump() { return dump_; }
+    const std::optional<OpenDump>& dump() const { return dump_; }
+    /// The first error of the application since the last call.
+    Status take_misuse() { return std::exchange(misuse_, {}); }
+    /// Has the dump other boxes than the last one had, on this rank?
+    bool boxes_changed() const;
+
+  private:
+    Status check_put(const Handed& handed) const;
+    Status reserve_memory(std::uint64_t bytes);
+    void expect_snapshots();
+    void expect_no_snapshots();
+
+    Session& session_;
+    const Fields& fields_;
+    const Tree& tree_;
+    const Round& round_;
+    const Flights& flights_;
+    run::Executor& executor_;
+    bool in_iteration_ = false, closed_ = false;
+    std::optional<OpenDump> dump_;
+    Status misuse_;                     ///< first call out of order
+    bool first_begun_ = false;          ///< an iteration, ever
+    std::uint64_t expected_bytes_ = 0;  ///< of the budget, held for the first dump's snapshots
+};
+
+}  // namespace caesura::writer

@@ -1,0 +1,34 @@
+// What a rank shares with the others of its node: cores, and the writing of blocks (S0 §3.4).
+#pragma once
+
+#include "run/node_share.hpp"
+#include "writer/session.hpp"
+
+namespace caesura::writer {
+
+class Node {
+  public:
+    explicit Node(Session& session) : session_(session) {}
+
+    /// This rank's share of the cores it may run on. Collective over the node.
+    /// @param ranks  of the node; null: not known.
+    void read_binding(Communicator* ranks);
+    /// Ranks write blocks for each other, if all want to and can. Collective over the node; without
+    /// it every rank writes its own blocks, and says why.
+    Status share_writes(std::unique_ptr<Communicator> ranks, base::File& file);
+
+    /// Have compress threads a core that the application leaves alone?
+    bool workers_have_a_core() const { return workers_have_a_core_; }
+    /// Null: every rank writes its own blocks.
+    run::NodeShare* share() const { return share_.get(); }
+    /// With share(): the ranks of the node.
+    Communicator* ranks() const { return ranks_.get(); }
+
+  private:
+    Session& session_;
+    bool workers_have_a_core_ = true;
+    std::unique_ptr<Communicator> ranks_;
+    std::unique_ptr<run::NodeShare> share_;
+};
+
+}  // namespace caesura::writer

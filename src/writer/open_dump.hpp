@@ -1,0 +1,62 @@
+// The dump of the open iteration: what the application has put into it.
+#pragma once
+
+#include <deque>
+#include <limits>
+
+#include "run/job.hpp"
+#include "writer/layout.hpp"
+#include "writer/openpmd.hpp"
+
+namespace caesura::writer {
+
+/// What the codec may make of values that are put.
+enum class Loss : std::uint8_t {
+    within_bound,  ///< as the bound allows
+    spent          ///< nothing: they have been through the codec before
+};
+
+/// One put of this rank, waiting for end().
+struct Put {
+    std::uint32_t field = 0;
+    Box box;
+    const std::byte* data = nullptr;
+    run::Snapshot* snapshot = nullptr;
+    std::uint32_t turn = 0;                                ///< OpenWriter::put
+    bool exactly = false;                                  ///< Loss::spent
+    double min = std::numeric_limits<double>::infinity();  ///< of the finite values
+    double max = -std::numeric_limits<double>::infinity();
+};
+
+/// The dump of the open iteration.
+struct OpenDump {
+    DumpTime time;
+    std::vector<Put> puts;
+    std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
+    std::deque<run::Snapshot> snapshots;
+    Status error;  ///< the first put that failed
+
+    void add(const Put& put) {
+        if (of_field.size() <= put.field) of_field.resize(put.field + 1);
+        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size()));
+        puts.push_back(put);
+    }
+    std::span<const std::uint32_t> puts_of(std::uint32_t field) const {
+        return field < of_field.size() ? std::span(of_field[field])
+                                       : std::span<const std::uint32_t>();
+    }
+    /// The k-th put of a field.
+    const Put& put_of(std::uint32_t field, std::uint32_t k) const {
+        return puts[of_field[field][k]];
+    }
+    /// What other ranks are told of this one's puts.
+    std::vector<RankBox> boxes_of(std::uint32_t field, int rank) const {
+        std::vector<RankBox> boxes;
+        for (const std::uint32_t i : puts_of(field))
+            boxes.push_back(
+                {rank, static_cast<std::uint32_t>(boxes.size()), puts[i].box, puts[i].turn});
+        return boxes;
+    }
+};
+
+}  // namespace caesura::writer

@@ -1,0 +1,58 @@
+// What the ranks of a Writer tell each other at each end(), and what they agree on: one exchange of
+// a Hello, errors, and the failure that ends everything.
+//
+// Invariant: failed() has the same code on all ranks, or the communicator has failed.
+#pragma once
+
+#include "ledger/book.hpp"
+#include "writer/session.hpp"
+
+namespace caesura::writer {
+
+/// What every rank tells every other at each end().
+struct Hello {
+    std::int32_t code = 0;    ///< StatusCode of this rank's first error
+    std::uint32_t fatal = 0;  ///< the error ends the writer, not just this dump
+    std::uint32_t has_dump = 0;
+    std::uint32_t has_puts = 0;
+    std::uint32_t boxes_changed = 0;  ///< since the last dump
+    std::uint64_t iteration = 0;
+    std::uint64_t definitions = 0;  ///< hash of all define_field calls
+    ledger::Statement statement;    ///< of the ledger
+};
+
+class Round {
+  public:
+    explicit Round(Session& session) : session_(session) {}
+
+    /// Everybody's Hello, by rank. Collective.
+    Result<std::vector<Hello>> exchange(const Hello& mine);
+    /// Errors of any rank, and disagreement between ranks. Same result on all ranks. Collective
+    /// where one has an error.
+    Status agree_on_errors(std::span<const Hello> all, const Status& mine);
+    /// The lowest rank's error, the same on all ranks; ok if there is none. Collective.
+    Status agree(const Status& mine);
+
+    /// Sticky; ok as long as the Writer goes on.
+    const Status& failed() const { return failed_; }
+    Status fail(Status status) { return failed_ = std::move(status); }
+    /// Only the first counts.
+    void fail_at_first(const Status& status) {
+        if (failed_.ok()) failed_ = status;
+    }
+    /// A call of the communicator has failed: none may follow.
+    Status lost(Status status) {
+        comm_failed_ = true;
+        return fail(std::move(status));
+    }
+    bool comm_failed() const { return comm_failed_; }
+
+  private:
+    Session& session_;
+    Status failed_;
+    bool comm_failed_ = false;
+};
+
+bool any_error(std::span<const Hello> all);
+
+}  // namespace caesura::writer

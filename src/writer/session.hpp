@@ -1,0 +1,52 @@
+// What all parts of a Writer share: its ranks, options and memory, what was learned, its counters.
+//
+// Invariant: belongs to the application's thread; outlives every other part.
+#pragma once
+
+#include "base/buffer.hpp"
+#include "base/clock.hpp"
+#include "base/trace.hpp"
+#include "caesura/writer.hpp"
+#include "writer/experience.hpp"
+
+namespace caesura::writer {
+
+struct Session {
+    /// @param past  null: nothing is known.
+    Session(std::string file_path, std::shared_ptr<Communicator> ranks, WriterOptions opts,
+            std::uint64_t budget_bytes, std::shared_ptr<Experience> past)
+        : experience(past ? std::move(past) : std::make_shared<Experience>()),
+          path(std::move(file_path)),
+          comm(std::move(ranks)),
+          options(std::move(opts)),
+          rank(comm->rank()),
+          size(comm->size()),
+          budget(budget_bytes),
+          pool(experience->pool) {}
+
+    double now_s() const { return clock.now_s(); }
+    void say(const std::string& text) const {
+        if (options.on_message) options.on_message(text);
+    }
+    bool traces() const { return !options.trace_path.empty(); }
+    void trace(const char* kind, std::string name, double begin_s) {
+        if (traces())
+            application_trace.add({kind, std::move(name), begin_s, now_s(), iteration, 0});
+    }
+
+    std::shared_ptr<Experience> experience;  ///< used by all that follows
+    std::string path;
+    std::shared_ptr<Communicator> comm;
+    WriterOptions options;
+    const base::Clock& clock = base::Clock::steady();
+    int rank = 0, size = 1;
+    base::MemoryBudget budget;
+    base::BufferPool& pool;  ///< the Experience's
+    WriterReport totals;
+    std::uint64_t iteration = 0;     ///< the open one, or the last
+    double iteration_begin_s = 0.0;  ///< its begin
+    base::TraceLane application_trace{"application"}, plan_trace{"plan"};
+    double trace_origin_s = 0.0;
+};
+
+}  // namespace caesura::writer
