@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "writer/user_attributes.hpp"
+
 namespace caesura::writer {
 namespace {
 
@@ -63,7 +65,8 @@ std::vector<Attribute> root_attributes(const WriterOptions& options) {
         {"date", now_text()},
     };
     if (!options.author.empty()) attributes.push_back({"author", options.author});
-    for (const auto& [name, value] : options.root_attributes) attributes.push_back({name, value});
+    for (const auto& [name, value] : options.root_attributes)
+        set_attribute(attributes, {name, value});
     return attributes;
 }
 
@@ -86,18 +89,21 @@ void add_field(store::DumpManifest& manifest, const std::string& name, DType dty
         {"unitSI", options.unit_si},
         {"position", std::vector<double>(static_cast<std::size_t>(shape.rank()), 0.0)},
     };
+    std::vector<Attribute>* of_record = &dataset.attributes;
+    const auto record = record_attributes(shape, options);
     const std::size_t slash = name.find('/');
     if (slash == std::string::npos) {
-        const auto record = record_attributes(shape, options);
         dataset.attributes.insert(dataset.attributes.end(), record.begin(), record.end());
     } else {
-        const std::string group = meshes + "/" + name.substr(0, slash);
-        const bool known = std::any_of(manifest.groups.begin(), manifest.groups.end(),
-                                       [&](const auto& g) { return g.path == group; });
-        if (!known) manifest.groups.push_back({group, record_attributes(shape, options)});
+        const std::string path = meshes + "/" + name.substr(0, slash);
+        auto group = std::find_if(manifest.groups.begin(), manifest.groups.end(),
+                                  [&](const auto& g) { return g.path == path; });
+        if (group == manifest.groups.end()) group = manifest.groups.insert(group, {path, record});
+        of_record = &group->attributes;
     }
     for (Attribute& attribute : extra) dataset.attributes.push_back(std::move(attribute));
-    for (const Attribute& attribute : options.attributes) dataset.attributes.push_back(attribute);
+    for (const Attribute& attribute : options.attributes)
+        set_attribute(is_of_record(attribute.name) ? *of_record : dataset.attributes, attribute);
     manifest.datasets.push_back(std::move(dataset));
 }
 
