@@ -22,7 +22,7 @@ MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 100
 
-# The table of docs/architecture.md: which rooms a room may know. Everybody may know base.
+# The table of docs/how/architecture.md: which rooms a room may know. Everybody may know base.
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "codec": {"base"},
@@ -101,6 +101,9 @@ TEXT = (
     "Makefile",
     "run",
 )
+
+# The map from the papers to functions and tests.
+PAPERS = "docs/evidence/papers.md"
 
 # Written in pieces so that this file passes its own rules.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|simplified" r" for now", re.IGNORECASE)
@@ -367,14 +370,14 @@ def _opens_with_comment(text: str) -> bool:
 
 
 def check_papers(root: Path, files: list[File]) -> Iterator[Violation]:
-    """docs/papers.md and the code name each other: functions, tests, sources."""
+    """docs/evidence/papers.md and the code name each other: functions, tests, sources."""
     by_path = {file.path: file for file in files}
     mentions = [(file, number, key) for file in files for number, key in _source_keys(file)]
-    papers = by_path.get("docs/papers.md")
+    papers = by_path.get(PAPERS)
     if papers is None:
         if mentions:
             yield Violation(
-                "docs/papers.md",
+                PAPERS,
                 1,
                 "papers",
                 f"missing; {len(mentions)} 'Source:' lines of the code need it",
@@ -383,7 +386,7 @@ def check_papers(root: Path, files: list[File]) -> Iterator[Violation]:
     text = re.sub(r"\s+", "", papers.text)
     for file, number, key in mentions:
         if not re.search(re.escape(re.sub(r"\s+", "", key)) + r"(?!\w)", text):
-            yield file.violation(number, "papers", f"{key} is not in docs/papers.md")
+            yield file.violation(number, "papers", f"{key} is not in {PAPERS}")
     for number, line in enumerate(papers.lines, 1):
         for word in re.findall(r"`([^`\s]+)`", line):
             if message := _dead_reference(root, by_path, word):

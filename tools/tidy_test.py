@@ -222,11 +222,12 @@ def test_files_open_by_saying_what_they_are(check):
     only(check({"tools/a.py": "import os\n"}), "tools/a.py", 1, "opening")
 
 
+MAP = "docs/evidence/papers.md"
 PAPERS = {
     "src/base/a.cpp": "// A. Source: S0 §3.3.1 Johnson, S1-Eq1.\nint order() { return 1; }\n",
     "src/base/a_test.cpp": "// A.\nTEST(Order, keeps_it) {}\nTEST_F(Place, holds) {}\n",
     "tests/test_a.py": '"""A."""\ndef test_b():\n    pass\n',
-    "docs/papers.md": "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
+    MAP: "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
     "S1-Eq1 `test_a.test_b` `tests/test_a.py:test_b` `CHANGELOG.md`\n",
 }
 
@@ -245,16 +246,17 @@ def test_the_map_of_papers_is_complete(check):
     ],
 )
 def test_the_map_of_papers_leads_somewhere(check, reference, message):
-    found = check({**PAPERS, "docs/papers.md": PAPERS["docs/papers.md"] + f"`{reference}`\n"})
-    assert only(found, "docs/papers.md", 3, "papers") == message
+    longer = PAPERS[MAP] + f"`{reference}`\n"
+    found = check({**PAPERS, MAP: longer})
+    assert only(found, MAP, 3, "papers") == message
 
 
 def test_every_source_in_the_code_is_in_the_map(check):
     source = PAPERS["src/base/a.cpp"].replace("S1-Eq1", "S1-Eq12")
     found = check({**PAPERS, "src/base/a.cpp": source})
-    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/papers.md"
-    found = check({**PAPERS, "docs/papers.md": None})
-    assert "missing" in only(found, "docs/papers.md", 1, "papers")
+    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/evidence/papers.md"
+    found = check({**PAPERS, MAP: None})
+    assert "missing" in only(found, MAP, 1, "papers")
 
 
 @pytest.mark.parametrize("text", [None, "# Changelog\n## 1.0\n"])
