@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 import tidy_cpp
+import tidy_docs
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
@@ -102,8 +103,7 @@ TEXT = (
     "run",
 )
 
-# The map from the papers to functions and tests.
-PAPERS = "docs/evidence/papers.md"
+PAPERS = tidy_docs.PAPERS  # the map from the papers to functions and tests
 
 # Written in pieces so that this file passes its own rules.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|simplified" r" for now", re.IGNORECASE)
@@ -432,6 +432,14 @@ def _dead_reference(root: Path, by_path: dict[str, File], word: str) -> str | No
     return None
 
 
+def check_documents(root: Path, files: list[File]) -> Iterator[Violation]:
+    """Links, pages and decisions that are named, the README's length: see tidy_docs.py."""
+    decisions = tidy_docs.decisions_of(root)
+    for file in files:
+        for line, rule, message in tidy_docs.check(root, file.path, file.text, decisions):
+            yield file.violation(line, rule, message)
+
+
 def check_changelog(root: Path) -> Iterator[Violation]:
     """The next release has a place to be described in."""
     path = root / "CHANGELOG.md"
@@ -454,6 +462,7 @@ def check(root: Path) -> list[Violation]:
     files = [File(root, path) for path in list_files(root)]
     found = [violation for file in files for rule in FILE_RULES for violation in rule(file)]
     found += check_papers(root, files)
+    found += check_documents(root, files)
     found += check_changelog(root)
     return sorted(set(found))
 

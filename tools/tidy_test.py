@@ -259,6 +259,54 @@ def test_every_source_in_the_code_is_in_the_map(check):
     assert "missing" in only(found, MAP, 1, "papers")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see [a](b.md)",
+        "see [a](../docs/b.md)",
+        "see [a](a.md#nothing)",
+        "see [a](#nothing)",
+        "![a](a.svg)",
+        "docs/b.md says it",
+        "decision D2 says it",
+        "design D1 says it",
+    ],
+)
+def test_links_pages_and_decisions_lead_somewhere(check, text):
+    decisions = {"docs/how/decisions.md": "# Decisions\n\n### D1. One file\n"}
+    only(check({**decisions, "docs/a.md": f"# A\n{text}\n"}), "docs/a.md", 2, "link")
+
+
+def test_good_links_are_silent_and_code_is_not_read_for_links(check):
+    text = (
+        "# A `b` (c), d\n[itself](#a-b-c-d) [other](how/decisions.md#d1-one-file) docs/a.md\n"
+        "[elsewhere](https://example.org/x.md) decision D1\n```\n# not a heading\n[a](b)\n```\n"
+    )
+    decisions = "# Decisions\n\n### D1. One file\n"
+    assert check({"docs/how/decisions.md": decisions, "docs/a.md": text}) == []
+    within = text + "[it](#not-a-heading)\n"
+    only(check({"docs/a.md": within}), "docs/a.md", 8, "link")
+
+
+def test_a_page_that_code_names_is_there(check):
+    assert check({"docs/a.md": "# A\n", "src/base/a.cpp": "// A, see docs/a.md.\n"}) == []
+    only(check({"src/base/a.cpp": "// A, see docs/b.md.\n"}), "src/base/a.cpp", 1, "link")
+
+
+def test_the_readme_is_short_and_names_no_paper(check):
+    assert check({"README.md": "# A\n" * 120}) == []
+    only(check({"README.md": "# A\n" * 121}), "README.md", 1, "readme")
+    only(check({"README.md": "# A\nas in S1 and AS10\n"}), "README.md", 2, "readme")
+
+
+@pytest.mark.parametrize("place", ["src/base/b.cpp", "src/base/a.cpp:orders", "tools/b.py"])
+def test_files_and_functions_that_pages_name_are_there(check, place):
+    code = {"src/base/a.cpp": "// A.\nint order() { return 1; }\n"}
+    good = "# A\n`src/base/a.cpp` and `src/base/a.cpp:order`, `a.cpp`, `out/bench/a.json`\n"
+    assert check({**code, "docs/a.md": good, "docs/records/a.md": f"`{place}`\n"}) == []
+    only(check({**code, "docs/a.md": f"# A\n`{place}`\n"}), "docs/a.md", 2, "place")
+
+
 @pytest.mark.parametrize("text", [None, "# Changelog\n## 1.0\n"])
 def test_the_changelog_has_room_for_the_next_release(check, text):
     only(check({"CHANGELOG.md": text}), "CHANGELOG.md", 1, "changelog")
