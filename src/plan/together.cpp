@@ -12,7 +12,7 @@ namespace caesura::plan {
 namespace {
 
 // Up to so many checkpoints hardly any instance has more states that none dominates; beyond, 16
-// come within half a percent of 256 on the bench's instances (docs/together.md).
+// come within half a percent of 256 on the bench's instances (docs/evidence/checkpoints.md).
 constexpr std::size_t k_few = 20, k_states_of_few = 256, k_states_of_many = 16;
 // Measured: 2 is up to 1.2 % worse, 8 no better.
 constexpr std::size_t k_windows = 4;

@@ -61,7 +61,7 @@ PAPER = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """Defaults are derived in docs/demo.md."""
+    """Defaults are derived in docs/evidence/demo.md."""
 
     ranks: int = 2
     repeats: int = 3
