@@ -1,16 +1,16 @@
-# One static library per room; `src/<room>/CMakeLists.txt` says what it may know.
+# One static library per room; src/rooms.ini says which rooms it is linked to.
 #
-#   caesura_room(plan SOURCES when.cpp DEPS base)
+#   caesura_room(plan SOURCES when.cpp)
 #       -> target caesura_plan
-#   caesura_room(store HDF5 SOURCES ... DEPS base)
+#   caesura_room(store HDF5 SOURCES ...)
 #       -> targets caesura_store (serial HDF5), caesura_store_parallel (with CAESURA_MPI) and
 #          caesura_store_vol (where there is an HDF5 for the VOL connector; compiled for it only).
-#          DEPS that come in these flavours are linked in the matching one.
+#          Rooms that come in these flavours are linked in the matching one.
 #   LIBS: outside libraries, private.
 #
 #   caesura_test(plan_when SOURCES when_test.cpp LIBS caesura_plan)   one gtest executable
 function(caesura_room name)
-    cmake_parse_arguments(A "HDF5" "" "SOURCES;DEPS;LIBS" ${ARGN})
+    cmake_parse_arguments(A "HDF5" "" "SOURCES;LIBS" ${ARGN})
     _caesura_room_flavour(caesura_${name} "")
     if(A_HDF5)
         target_link_libraries(caesura_${name} PRIVATE Hdf5::serial)
@@ -30,15 +30,20 @@ macro(_caesura_room_flavour target suffix)
     add_library(${target} STATIC ${A_SOURCES})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include
                                          PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    foreach(dep ${A_DEPS})
+    caesura_link_known_rooms(${target} ${name} "${suffix}")
+    target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${A_LIBS})
+endmacro()
+
+# Links `target` to the rooms that `room` knows, in the flavour of HDF5 that `suffix` names.
+function(caesura_link_known_rooms target room suffix)
+    foreach(dep ${CAESURA_KNOWS_${room}})
         if(NOT "${suffix}" STREQUAL "" AND TARGET caesura_${dep}${suffix})
             target_link_libraries(${target} PUBLIC caesura_${dep}${suffix})
         else()
             target_link_libraries(${target} PUBLIC caesura_${dep})
         endif()
     endforeach()
-    target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${A_LIBS})
-endmacro()
+endfunction()
 
 function(caesura_test name)
     if(NOT CAESURA_TESTS)
