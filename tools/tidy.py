@@ -61,10 +61,9 @@ PUBLIC_ROOM = {
     "cuda_device.hpp": "device",
     "device_calibration.hpp": "checkpoint",
 }
-# Tests that hold private parts of two rooms against each other: of run and simulate, and of writer
-# and store, in the place of the VOL connector.
+# Tests that hold private parts of two rooms, of writer
+# and store, against each other in the place of the VOL connector.
 TWINS = {
-    "tests/simulated_write_lane_test.cpp",
     "tests/application_file.hpp",
     "tests/open_writer_test.cpp",
     "tests/open_writer_errors_test.cpp",

@@ -8,9 +8,7 @@
 //    the same.
 #pragma once
 
-#include <limits>
-
-#include "caesura/plan.hpp"
+#include "plan/gap.hpp"
 
 namespace caesura::simulate {
 
@@ -41,12 +39,8 @@ class Expected {
     /// Since the begin of the iteration.
     const std::vector<plan::Interval>& obstacles() const { return expected_; }
 
-    struct Gap {
-        double free_s = std::numeric_limits<double>::infinity();  ///< to the next obstacle
-        double resume_s = 0.0;                                    ///< when that one has ended
-    };
     /// The time that is left before the next obstacle, seen from `now_s`.
-    Gap gap(double now_s) const {
+    plan::Gap gap(double now_s) const {
         const double shift_s = begin_s_ + late_s_;
         for (std::size_t k = next_; k < expected_.size(); ++k) {
             if (expected_[k].end_s + shift_s <= now_s) continue;

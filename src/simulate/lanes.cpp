@@ -1,13 +1,20 @@
 // The two lanes of a rank: when a compression begins, what a write takes, and what follows.
 #include <algorithm>
 
+#include "plan/compress_policy.hpp"
+#include "plan/write_policy.hpp"
 #include "simulate/world.hpp"
-#include "simulate/write_choice.hpp"
 
 namespace caesura::simulate {
 namespace {
 
-constexpr double k_rounding_s = 1e-9;  // as in write_choice.cpp
+// Sums of times that were planned exactly may differ in their last bits: a task that just fits has
+// to fit.
+plan::Gap rounded(plan::Gap gap) {
+    constexpr double k_rounding_s = 1e-9;
+    gap.free_s += k_rounding_s;
+    return gap;
+}
 
 }  // namespace
 
@@ -29,13 +36,17 @@ void World::begin_compress(Rank& rank) {
 bool World::may_compress(Rank& rank, const Task& task) {
     if (!application_waits_for_core() || rank.draining()) return true;
     if (rank.compress_waits_since_s < 0.0) rank.compress_waits_since_s = now_s_;
-    if (rank.phase().host) return false;
-    const Expected::Gap gap = rank.host.gap(now_s_);
-    if (task.piece.predicted_compress_s <= gap.free_s + k_rounding_s) return true;
-    const double tired_s =
+    plan::CompressView view;
+    view.now_s = now_s_;
+    view.application_computes = rank.phase().host;
+    view.gap = rounded(rank.host.gap(now_s_));
+    view.expected_s = {&task.piece.predicted_compress_s, 1};
+    view.patience_ends_s =
         rank.compress_waits_since_s + scenario_.output.patience_iterations * last_iteration_s_;
-    if (now_s_ >= tired_s) return true;
-    rank.timer_s = std::min({rank.timer_s, gap.resume_s, tired_s});
+    const plan::CompressDecision decision = decide_compress(view);
+    if (decision.begin) return true;
+    if (!view.application_computes)
+        rank.timer_s = std::min({rank.timer_s, decision.wait_until_s, view.patience_ends_s});
     return false;
 }
 
@@ -77,24 +88,25 @@ void World::begin_write(Rank& rank) {
         return;
     }
     if (rank.write_waits_since_s < 0.0) rank.write_waits_since_s = now_s_;
-    WriteView view;
-    view.now_s = now_s_;
+    plan::WriteView view;
     view.planning = mode_ == Mode::caesura;
     view.in_order = scenario_.output.write_in_order;
     view.draining = rank.draining();
-    view.application_on = rank.phase().network;
-    view.gap = rank.network.gap(now_s_);
-    view.ready = ready_bytes_;
+    view.application_writes = rank.phase().network;
+    view.gap = rounded(rank.network.gap(now_s_));
+    view.ready_bytes = ready_bytes_;
     view.more_coming = more;
     view.oldest_wait_s = now_s_ - rank.write_waits_since_s;
     view.patience_s = scenario_.output.patience_iterations * last_iteration_s_;
     view.buffer_bytes = scenario_.output.write_buffer_bytes;
     view.small_bytes = scenario_.output.small_write_bytes;
-    view.latency_s = scenario_.storage.latency_s;
-    view.bytes_per_s = rank.bytes_per_s;
-    const WriteChoice choice = choose_write(view);
+    view.cost = {scenario_.storage.latency_s, rank.bytes_per_s};
+    const plan::WriteDecision choice = decide_write(view);
     if (choice.take == 0) {
-        if (choice.again_s > now_s_) rank.timer_s = std::min(rank.timer_s, choice.again_s);
+        if (choice.wait_until_s < 0.0) return;  // at an event
+        const double tired_s = now_s_ + view.patience_s - view.oldest_wait_s;
+        const double again_s = std::min(choice.wait_until_s, tired_s);
+        if (again_s > now_s_) rank.timer_s = std::min(rank.timer_s, again_s);
         return;
     }
     double bytes = 0.0;

@@ -1,10 +1,10 @@
-#include "run/iterations.hpp"
+#include "plan/iterations.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-namespace caesura::run {
+namespace caesura::plan {
 namespace {
 
 double median(std::vector<double> values) {
@@ -14,8 +14,8 @@ double median(std::vector<double> values) {
 }
 
 // Medians keep order: what is sorted and disjoint in every record is so in the result.
-std::vector<plan::Interval> median_of(const std::vector<const std::vector<plan::Interval>*>& all) {
-    std::vector<plan::Interval> out(all.front()->size());
+std::vector<Interval> median_of(const std::vector<const std::vector<Interval>*>& all) {
+    std::vector<Interval> out(all.front()->size());
     std::vector<double> begins(all.size()), ends(all.size());
     for (std::size_t i = 0; i < out.size(); ++i) {
         for (std::size_t k = 0; k < all.size(); ++k) {
@@ -35,12 +35,12 @@ bool alike(const IterationRecord& a, const IterationRecord& b) {
 // What an obstacle's ends deviate by themselves, from the distances between one end and the next:
 // that an iteration is late as a whole is followed while it runs, and no spread. Two ends that
 // deviate independently make a distance deviate sqrt(2) times as much.
-double spread_of(const std::vector<const std::vector<plan::Interval>*>& all) {
+double spread_of(const std::vector<const std::vector<Interval>*>& all) {
     // Mean of largest less smallest of 1, 2, 3 normal numbers, in standard deviations.
     constexpr double k_range[] = {1.0, 1.128, 1.693};
     static_assert(std::size(k_range) == IterationHistory::k_kept);
-    const auto distance = [](const std::vector<plan::Interval>& marks, std::size_t end) {
-        const plan::Interval& mark = marks[end / 2];
+    const auto distance = [](const std::vector<Interval>& marks, std::size_t end) {
+        const Interval& mark = marks[end / 2];
         if (end % 2 == 1) return mark.end_s - mark.begin_s;
         return mark.begin_s - (end > 0 ? marks[end / 2 - 1].end_s : 0.0);
     };
@@ -66,7 +66,7 @@ IterationRecord typical(const std::deque<IterationRecord>& records) {
         if (votes > most) model = &*it;
         most = std::max(most, votes);
     }
-    std::vector<const std::vector<plan::Interval>*> compress, write;
+    std::vector<const std::vector<Interval>*> compress, write;
     std::vector<double> lengths;
     for (const IterationRecord& record : records) {
         if (!alike(record, *model)) continue;
@@ -147,4 +147,4 @@ const IterationRecord* IterationHistory::expect(std::string_view label, bool aft
     return kind ? &kind->expected : nullptr;
 }
 
-}  // namespace caesura::run
+}  // namespace caesura::plan

@@ -1,13 +1,13 @@
 // Goal: whatever an application does from iteration to iteration, the expectation of the next one
 // is that of its own kind as soon as the kind has been seen, and always sorted and disjoint.
-#include "run/iterations.hpp"
+#include "plan/iterations.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-namespace caesura::run {
+namespace caesura::plan {
 namespace {
 
 IterationRecord record(double write_begin_s, double length_s = 10.0) {
@@ -118,7 +118,7 @@ TEST(IterationHistory, the_spread_of_obstacles_is_found_and_lateness_is_no_sprea
             late.obstacles.write.push_back({begin_s, end_s});
             any.obstacles.write.push_back({begin_s + off_s(random), end_s + off_s(random)});
         }
-        for (plan::Interval& o : late.obstacles.write)
+        for (Interval& o : late.obstacles.write)
             o = {o.begin_s + 0.1 * round, o.end_s + 0.1 * round};
         drifting.add("", false, late);
         noisy.add("", false, any);
@@ -173,4 +173,4 @@ TEST(IterationHistory, what_is_expected_is_sorted_and_disjoint_whatever_was_seen
 }
 
 }  // namespace
-}  // namespace caesura::run
+}  // namespace caesura::plan

@@ -1,11 +1,11 @@
-#include "run/planning.hpp"
+#include "plan/dump_plan.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-namespace caesura::run {
+namespace caesura::plan {
 namespace {
 
 // A worker that gets this much of a core while the application computes has one of its own.
@@ -15,9 +15,9 @@ constexpr double k_own_core = 0.5;
 constexpr std::size_t k_most_robust_jobs = 1000;
 
 // What is to come of the obstacles, since now.
-std::vector<plan::Interval> from_now(std::span<const plan::Interval> obstacles, double now_s) {
-    std::vector<plan::Interval> out;
-    for (const plan::Interval& o : obstacles) {
+std::vector<Interval> from_now(std::span<const Interval> obstacles, double now_s) {
+    std::vector<Interval> out;
+    for (const Interval& o : obstacles) {
         const double begin_s =
             std::max({0.0, o.begin_s - now_s, out.empty() ? 0.0 : out.back().end_s});
         if (o.end_s - now_s > begin_s) out.push_back({begin_s, o.end_s - now_s});
@@ -26,10 +26,10 @@ std::vector<plan::Interval> from_now(std::span<const plan::Interval> obstacles, 
 }
 
 // The lane works on something else first: so much of its time is an obstacle.
-void occupy(std::vector<plan::Interval>& obstacles, double seconds) {
+void occupy(std::vector<Interval>& obstacles, double seconds) {
     if (!(seconds > 0.0)) return;
-    const plan::Interval busy{0.0, busy_until_s(obstacles, seconds)};
-    std::erase_if(obstacles, [&](const plan::Interval& o) { return o.end_s <= busy.end_s; });
+    const Interval busy{0.0, busy_until_s(obstacles, seconds)};
+    std::erase_if(obstacles, [&](const Interval& o) { return o.end_s <= busy.end_s; });
     obstacles.insert(obstacles.begin(), busy);
 }
 
@@ -48,19 +48,18 @@ std::vector<std::uint32_t> order_by(std::span<const double> begin_s, std::span<c
 // An iteration ends no earlier for lanes that are done long before it: S0 counts the later of the
 // two. Where the quick plan leaves a quarter of what is left of the iteration, room enough for what
 // turns out otherwise, no search is worth its time.
-Result<plan::Schedule> schedule_of(const PlanningView& view, std::span<const plan::Job> jobs,
-                                   const plan::Obstacles& obstacles) {
+Result<Schedule> schedule_of(const PlanningView& view, std::span<const Job> jobs,
+                             const Obstacles& obstacles) {
     constexpr double k_ample = 0.75;
     const Expectation& next = view.expected;
     const double rest_s = next.begin_s + next.length_s + next.late_s - view.now_s;
-    if (view.algorithm == plan::Algorithm::search && next.length_s > 0.0) {
-        auto quick =
-            plan::schedule(plan::Algorithm::ext_johnson_backfill, jobs, obstacles, view.rules);
+    if (view.algorithm == Algorithm::search && next.length_s > 0.0) {
+        auto quick = schedule(Algorithm::ext_johnson_backfill, jobs, obstacles, view.rules);
         if (!quick.ok() || quick->end_s <= k_ample * rest_s) return quick;
     }
-    plan::Rules rules = view.rules;
+    Rules rules = view.rules;
     rules.robust = rules.robust && jobs.size() <= k_most_robust_jobs;
-    return plan::schedule(view.algorithm, jobs, obstacles, rules);
+    return schedule(view.algorithm, jobs, obstacles, rules);
 }
 
 }  // namespace
@@ -78,9 +77,9 @@ double square_after(double square, double took_s, double expected_s) {
     return (1.0 - k_new) * square + k_new * off * off;
 }
 
-double busy_until_s(std::span<const plan::Interval> obstacles, double seconds) {
+double busy_until_s(std::span<const Interval> obstacles, double seconds) {
     double at_s = 0.0;
-    for (const plan::Interval& o : obstacles) {
+    for (const Interval& o : obstacles) {
         if (at_s + seconds <= o.begin_s) break;
         seconds -= std::max(0.0, o.begin_s - at_s);
         at_s = std::max(at_s, o.end_s);
@@ -88,11 +87,11 @@ double busy_until_s(std::span<const plan::Interval> obstacles, double seconds) {
     return at_s + seconds;
 }
 
-Status make_plan(const PlanningView& view, Plan& plan) {
+Status make_plan(const PlanningView& view, DumpPlan& plan) {
     const bool own_core = view.rates.busy > k_own_core;
     const double rate =
         std::max(1e-3, own_core ? std::min(view.rates.free, view.rates.busy) : view.rates.free);
-    std::vector<plan::Job> jobs;
+    std::vector<Job> jobs;
     std::vector<std::uint32_t> left, done;
     for (std::uint32_t i = 0; i < view.jobs.size(); ++i) {
         const JobLeft& job = view.jobs[i];
@@ -101,7 +100,7 @@ Status make_plan(const PlanningView& view, Plan& plan) {
             jobs.push_back({job.compress_s / rate, job.write_s, job.compress_spread_s / rate,
                             job.write_spread_s});
     }
-    plan::Obstacles obstacles;
+    Obstacles obstacles;
     if (!own_core) obstacles.compress = from_now(view.expected.obstacles.compress, view.now_s);
     obstacles.write = from_now(view.expected.obstacles.write, view.now_s);
     obstacles.spread_s = view.expected.obstacles.spread_s;
@@ -137,14 +136,16 @@ namespace {
 
 // A tenth of what was planned, and never less than a few milliseconds: below it another plan would
 // not be another one.
-double tolerance_s(const Plan& plan) { return std::max(5e-3, 0.1 * (plan.end_s - plan.made_s)); }
+double tolerance_s(const DumpPlan& plan) {
+    return std::max(5e-3, 0.1 * (plan.end_s - plan.made_s));
+}
 
 }  // namespace
 
-bool departed(const Plan& plan, double off_s) { return std::abs(off_s) > tolerance_s(plan); }
+bool departed(const DumpPlan& plan, double off_s) { return std::abs(off_s) > tolerance_s(plan); }
 
-bool departed(const Plan& plan, const Expectation& expected) {
+bool departed(const DumpPlan& plan, const Expectation& expected) {
     return expected.kind != plan.kind || departed(plan, expected.slip_s - plan.slip_s);
 }
 
-}  // namespace caesura::run
+}  // namespace caesura::plan

@@ -1,21 +1,19 @@
 // Goal: what is left of a dump is planned as the rules say, from now on, around what is expected;
 // and a plan is made again when, and only when, reality has left it.
-#include "run/planning.hpp"
+#include "plan/dump_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-namespace caesura::run {
+namespace caesura::plan {
 namespace {
 
 using Order = std::vector<std::uint32_t>;
 
-Plan& planned(Plan& plan, const PlanningView& view) {
-    plan.compress_order.resize(view.jobs.size());
-    plan.write_order.resize(view.jobs.size());
-    plan.times.resize(view.jobs.size());
+DumpPlan& planned(DumpPlan& plan, const PlanningView& view) {
+    plan.resize(view.jobs.size());
     EXPECT_TRUE(make_plan(view, plan).ok());
     return plan;
 }
@@ -25,7 +23,7 @@ TEST(Planning, without_obstacles_johnsons_order_begins_now) {
     PlanningView view;
     view.now_s = 100.0;
     view.jobs = jobs;
-    Plan plan;
+    DumpPlan plan;
     planned(plan, view);
     EXPECT_EQ(plan.compress_order, (Order{1, 0}));
     EXPECT_EQ(plan.write_order, (Order{1, 0}));
@@ -42,7 +40,7 @@ TEST(Planning, obstacles_suspend_a_resumable_compression_and_exclude_another) {
     view.now_s = 10.0;
     view.jobs = jobs;
     view.expected.obstacles.compress = {{9.0, 9.5}, {11.0, 12.0}};  // the first is over
-    Plan plan;
+    DumpPlan plan;
     planned(plan, view);
     EXPECT_DOUBLE_EQ(plan.times[0].compress_begin_s, 12.0);
     EXPECT_DOUBLE_EQ(plan.end_s, 15.0);
@@ -57,7 +55,7 @@ TEST(Planning, what_is_compressed_only_has_to_be_written_and_what_is_written_com
     const JobLeft jobs[] = {{0.0, 1.0, true}, {2.0, 1.0}, {0.0, 4.0}, {0.0, 2.0, true}};
     PlanningView view;
     view.jobs = jobs;
-    Plan plan;
+    DumpPlan plan;
     planned(plan, view);
     EXPECT_EQ(plan.compress_order, (Order{2, 1, 0, 3}));
     EXPECT_EQ(plan.write_order, (Order{2, 1, 0, 3}));
@@ -74,7 +72,7 @@ TEST(Planning, dumps_that_are_still_under_way_come_first) {
     view.expected.obstacles.compress = {{2.0, 3.0}};
     view.compress_ahead_s = 3.0;  // 0 to 2 and 3 to 4
     view.write_ahead_s = 6.0;
-    Plan plan;
+    DumpPlan plan;
     planned(plan, view);
     EXPECT_DOUBLE_EQ(plan.times[0].compress_begin_s, 4.0);
     EXPECT_DOUBLE_EQ(plan.times[0].write_begin_s, 6.0);
@@ -86,7 +84,7 @@ TEST(Planning, workers_with_cores_of_their_own_know_no_compress_obstacles) {
     view.jobs = jobs;
     view.expected.obstacles.compress = {{0.0, 5.0}};
     view.rates = {0.8, 0.8};
-    Plan plan;
+    DumpPlan plan;
     EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 2.5);
     view.rates = {0.8, 0.02};
     EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 7.5);
@@ -99,13 +97,13 @@ TEST(Planning, searches_only_where_the_lanes_may_outlast_the_iteration) {
     PlanningView view;
     view.jobs = jobs;
     view.expected.obstacles.write = {{6.0, 7.0}, {13.0, 14.0}, {15.0, 16.0}};
-    Plan quick, searched, ample, tight;
+    DumpPlan quick, searched, ample, tight;
     planned(quick, view);
-    view.algorithm = plan::Algorithm::search;
+    view.algorithm = Algorithm::search;
     planned(searched, view);
     ASSERT_LT(searched.end_s, quick.end_s);
     view.now_s = 100.0;
-    for (plan::Interval& o : view.expected.obstacles.write) o = {o.begin_s + 100, o.end_s + 100};
+    for (Interval& o : view.expected.obstacles.write) o = {o.begin_s + 100, o.end_s + 100};
     view.expected.begin_s = 95.0;
     view.expected.length_s = 5.0 + quick.end_s / 0.75 + 0.1;
     EXPECT_DOUBLE_EQ(planned(ample, view).end_s, 100.0 + quick.end_s);
@@ -119,10 +117,10 @@ TEST(Planning, spreads_of_durations_make_the_plan_robust) {
     JobLeft jobs[] = {{0.0, 1.0}, {0.0, 1.0}, {0.0, 1.6}};
     PlanningView view;
     view.jobs = jobs;
-    view.algorithm = plan::Algorithm::search;
+    view.algorithm = Algorithm::search;
     view.rules.robust = true;
     view.expected.obstacles.write = {{2.0, 6.0}};
-    Plan plan;
+    DumpPlan plan;
     EXPECT_DOUBLE_EQ(planned(plan, view).times[2].write_begin_s, 6.0) << "no spread is known";
     for (JobLeft& job : jobs) job.write_spread_s = 0.2 * job.write_s;
     EXPECT_DOUBLE_EQ(planned(plan, view).times[2].write_begin_s, 0.0);
@@ -138,13 +136,13 @@ TEST(Planning, plans_of_very_many_blocks_are_not_robust) {
         job.compress_spread_s = job.write_spread_s = 0.3;
     }
     PlanningView view;
-    view.algorithm = plan::Algorithm::search;
+    view.algorithm = Algorithm::search;
     view.rules.search_steps = 2000;
     for (int i = 0; i < 100; ++i)
         view.expected.obstacles.write.push_back({10.0 * i + 8.0, 10.0 * i + 10.0});
     for (const std::size_t n : {1000u, 1001u}) {
         view.jobs = std::span(jobs).first(n);
-        Plan robust, plain;
+        DumpPlan robust, plain;
         view.rules.robust = true;
         planned(robust, view);
         view.rules.robust = false;
@@ -161,7 +159,7 @@ TEST(Planning, how_far_tasks_are_off_is_learned) {
 }
 
 TEST(Planning, a_lanes_time_is_found_around_its_obstacles) {
-    const plan::Interval obstacles[] = {{1.0, 2.0}, {4.0, 5.0}};
+    const Interval obstacles[] = {{1.0, 2.0}, {4.0, 5.0}};
     EXPECT_DOUBLE_EQ(busy_until_s(obstacles, 0.0), 0.0);
     EXPECT_DOUBLE_EQ(busy_until_s(obstacles, 1.0), 1.0);
     EXPECT_DOUBLE_EQ(busy_until_s(obstacles, 2.0), 3.0);
@@ -180,7 +178,7 @@ TEST(Planning, every_plan_is_legal_from_now_on) {
         view.now_s = 50.0 + any(random);
         view.jobs = jobs;
         view.rules.resumable = round % 2 == 0;
-        view.algorithm = round % 3 ? plan::Algorithm::search : plan::Algorithm::two_lists_greedy;
+        view.algorithm = round % 3 ? Algorithm::search : Algorithm::two_lists_greedy;
         view.rules.search_steps = 2000;
         for (auto* lane : {&view.expected.obstacles.compress, &view.expected.obstacles.write}) {
             double at_s = 48.0;
@@ -189,17 +187,17 @@ TEST(Planning, every_plan_is_legal_from_now_on) {
                 lane->push_back({begin_s, at_s += any(random)});
             }
         }
-        Plan plan;
+        DumpPlan plan;
         planned(plan, view);
-        plan::Schedule schedule;
-        std::vector<plan::Job> left;
+        Schedule schedule;
+        std::vector<Job> left;
         for (std::size_t i = 0; i < jobs.size(); ++i) {
             EXPECT_EQ(plan.times[i].planned, !jobs[i].written);
             if (jobs[i].written) continue;
             const TaskTimes& times = plan.times[i];
             EXPECT_GE(times.compress_begin_s, view.now_s);
             EXPECT_GE(times.write_begin_s, times.compress_end_s);
-            for (const plan::Interval& o : view.expected.obstacles.write)
+            for (const Interval& o : view.expected.obstacles.write)
                 EXPECT_TRUE(times.write_end_s <= o.begin_s + 1e-9 ||
                             times.write_begin_s >= o.end_s - 1e-9);
             EXPECT_LE(times.write_end_s, plan.end_s + 1e-9);
@@ -211,7 +209,7 @@ TEST(Planning, every_plan_is_legal_from_now_on) {
 }
 
 TEST(Planning, a_tenth_of_the_plan_is_close_enough) {
-    Plan plan;
+    DumpPlan plan;
     plan.made_s = 100.0;
     plan.end_s = 102.0;
     EXPECT_FALSE(departed(plan, 0.19));
@@ -236,4 +234,4 @@ TEST(Planning, what_took_longer_so_far_is_expected_to_go_on_so) {
 }
 
 }  // namespace
-}  // namespace caesura::run
+}  // namespace caesura::plan

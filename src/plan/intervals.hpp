@@ -6,18 +6,17 @@
 
 #include "caesura/plan.hpp"
 
-namespace caesura::run {
+namespace caesura::plan {
 
-using Intervals = std::vector<plan::Interval>;
+using Intervals = std::vector<Interval>;
 
 /// What lies in either; intervals that touch become one. O(n log n).
 inline Intervals unite(Intervals a, const Intervals& b) {
     a.insert(a.end(), b.begin(), b.end());
-    std::sort(a.begin(), a.end(), [](const plan::Interval& x, const plan::Interval& y) {
-        return x.begin_s < y.begin_s;
-    });
+    std::sort(a.begin(), a.end(),
+              [](const Interval& x, const Interval& y) { return x.begin_s < y.begin_s; });
     Intervals all;
-    for (const plan::Interval& next : a) {
+    for (const Interval& next : a) {
         if (!all.empty() && next.begin_s <= all.back().end_s)
             all.back().end_s = std::max(all.back().end_s, next.end_s);
         else
@@ -30,7 +29,7 @@ inline Intervals unite(Intervals a, const Intervals& b) {
 inline Intervals without(const Intervals& a, const Intervals& b) {
     Intervals rest;
     auto first = b.begin();
-    for (const plan::Interval& interval : a) {
+    for (const Interval& interval : a) {
         double begin_s = interval.begin_s;
         while (first != b.end() && first->end_s <= begin_s) ++first;
         for (auto cut = first; cut != b.end() && cut->begin_s < interval.end_s; ++cut) {
@@ -44,8 +43,8 @@ inline Intervals without(const Intervals& a, const Intervals& b) {
 
 inline double length_s(const Intervals& intervals) {
     double sum_s = 0.0;
-    for (const plan::Interval& interval : intervals) sum_s += interval.end_s - interval.begin_s;
+    for (const Interval& interval : intervals) sum_s += interval.end_s - interval.begin_s;
     return sum_s;
 }
 
-}  // namespace caesura::run
+}  // namespace caesura::plan

@@ -1,4 +1,5 @@
 // Which compression to begin where the worker is not preempted: a pure decision over plain numbers.
+// The Writer's lane and the simulator's call it.
 //
 // Invariants:
 //  - What is begun is expected to end before the application needs the core again.
@@ -7,19 +8,19 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
-#include "caesura/plan.hpp"
+#include "plan/gap.hpp"
 
-namespace caesura::run {
+namespace caesura::plan {
 
 struct CompressView {
     double now_s = 0.0;
-    bool application_computes = false;          ///< inside a marked obstacle of the lane now
-    std::span<const plan::Interval> obstacles;  ///< expected, sorted, on the same clock
-    std::span<const double> expected_s;         ///< of the jobs not begun, in planned order
-    double waited_s = 0.0;                      ///< since a job could last be begun
-    double patience_s = 1.0;                    ///< about one iteration
+    bool application_computes = false;   ///< inside a marked obstacle of the lane now
+    Gap gap;                             ///< before the next expected obstacle
+    std::span<const double> expected_s;  ///< of the jobs not begun, in planned order
+    /// When patience ends, on the clock of `now_s`; about one iteration after a job could last be
+    /// begun.
+    double patience_ends_s = std::numeric_limits<double>::infinity();
 };
 
 struct CompressDecision {
@@ -32,4 +33,4 @@ struct CompressDecision {
 /// not, which is no later for it.
 CompressDecision decide_compress(const CompressView& view);
 
-}  // namespace caesura::run
+}  // namespace caesura::plan

@@ -14,11 +14,11 @@
 
 #include "caesura/plan.hpp"
 
-namespace caesura::run {
+namespace caesura::plan {
 
 /// One iteration, or what is expected of one; seconds since its begin.
 struct IterationRecord {
-    plan::Obstacles obstacles;
+    Obstacles obstacles;
     double length_s = 0.0;
 };
 
@@ -64,4 +64,4 @@ class IterationHistory {
     std::uint64_t count_ = 0;
 };
 
-}  // namespace caesura::run
+}  // namespace caesura::plan
