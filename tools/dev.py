@@ -309,7 +309,7 @@ def bench_peers(arguments: list[str]) -> int:
 def bench_running(arguments: list[str]) -> int:
     """S0's figures 4, 5, 9 and 10 by running the mini-app: bench/running, its figures.py."""
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "pfs", "pfs_stat"):
+    for target in ("caesura_lab_python", "cosmology", "pfs", "pfs_stat"):
         build(target=target)
     script = str(Path("bench", "running", "figures.py"))
     return run_open("running", [python, script, *arguments], log="running", env=environment())
@@ -319,7 +319,7 @@ def bench_prediction(_: list[str]) -> int:
     """Predicted against real sizes, times and regions: bench/prediction."""
     place = Path("bench", "prediction")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "pfs"):
+    for target in ("caesura_lab_python", "cosmology", "pfs"):
         build(target=target)
     code = run_open(
         "prediction: dumps",
@@ -338,7 +338,7 @@ def bench_prediction(_: list[str]) -> int:
 
 def bench_plan(_: list[str]) -> int:
     """Plans beside the best known ones: bench/plan."""
-    build(target="caesura_python")
+    build(target="caesura_lab_python")
     code = 0
     for script in ("table", "worth", "robust"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
@@ -348,7 +348,7 @@ def bench_plan(_: list[str]) -> int:
 
 def bench_simulate(_: list[str]) -> int:
     """S0's figures by simulation, and a run beside its simulation: bench/simulate."""
-    for target in ("caesura_python", "cosmology", "pfs"):
+    for target in ("caesura_lab_python", "cosmology", "pfs"):
         build(target=target)
     code = 0
     for script in ("figures", "from_run"):

@@ -40,8 +40,9 @@ ROOMS: dict[str, set[str]] = {
     "transit": {"base", "writer", "device"},
     "capi": {"base", "writer", "run", "plan", "device", "checkpoint", "spill"},
     "pmpi": set(),
-    "simulate": {"base", "plan"},
 }
+# What is in lab/ may know the insides of these, and nobody knows what is in lab/.
+LAB = {"base", "codec", "plan", "predict", "device", "checkpoint"}
 # Public headers that are not named after their room.
 PUBLIC_ROOM = {
     "caesura.h": "capi",
@@ -69,6 +70,8 @@ TWINS = {
     "tests/open_writer_errors_test.cpp",
 }
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
+# Whose Python may import caesura_lab.
+LAB_USERS = ("lab/", "bench/", "tests/")
 
 # In block only the adaptor of HDF5 filter plugins and what loads them for it.
 HDF5_PLACES = (
@@ -166,6 +169,11 @@ class File:
         return self.path.endswith(PYTHON)
 
     @property
+    def is_lab(self) -> bool:
+        """Research kept beside the product."""
+        return self.path.startswith("lab/")
+
+    @property
     def is_test(self) -> bool:
         """A test or benchmark beside its source."""
         return bool(re.search(r"_(test|bench)\.\w+$", self.path))
@@ -245,6 +253,8 @@ def check_includes(file: File) -> Iterator[Violation]:
 def _wrong_include(file: File, name: str) -> str | None:
     """Why this file may not include our header `name`, or None."""
     first = name.split("/")[0]
+    if (file.root / "lab" / name).exists():
+        return None if file.is_lab else f'"{name}": nobody outside lab/ knows the lab'
     if first == "caesura":
         header = name.split("/", 1)[1]
         if not (file.root / "include" / name).exists():
@@ -254,6 +264,9 @@ def _wrong_include(file: File, name: str) -> str | None:
             return None
     elif (file.root / "src" / name).exists() and first in ROOMS:
         target = first
+        if file.is_lab:
+            allowed = ", ".join(sorted(LAB))
+            return None if target in LAB else f'"{name}": lab may know {allowed}, not {target}'
         if file.room is None:
             if file.path.startswith("tests/") and (target == "base" or file.path in TWINS):
                 return None
@@ -262,7 +275,7 @@ def _wrong_include(file: File, name: str) -> str | None:
             return f'"{name}": a public header cannot include a private one'
     elif file.room is not None:
         return f'"{name}": write it as "room/file.hpp" or "caesura/file.hpp"'
-    elif file.path.split("/")[0] in OUTSIDE:
+    elif file.path.split("/")[0] in OUTSIDE or (file.is_lab and "/" not in name):
         return None
     else:
         return f'"{name}": no such file'
@@ -275,20 +288,32 @@ def _wrong_include(file: File, name: str) -> str | None:
 
 
 def check_room_deps(file: File) -> Iterator[Violation]:
-    """DEPS of caesura_room() keep to the same table."""
-    if not re.fullmatch(r"src/\w+/CMakeLists\.txt", file.path):
+    """DEPS of caesura_room() and lab_room() keep to the same tables."""
+    if not re.fullmatch(r"(src|lab)/\w+/CMakeLists\.txt", file.path):
         return
     code = re.sub(r"#[^\n]*", "", file.text)
-    for call in re.finditer(r"caesura_room\(\s*(\w+)(.*?)\)", code, re.DOTALL):
+    for call in re.finditer(r"\b(?:caesura|lab)_room\(\s*(\w+)(.*?)\)", code, re.DOTALL):
         room = call.group(1)
         line = file.text.count("\n", 0, file.text.find(call.group().split("\n")[0])) + 1
-        if room not in ROOMS:
+        if room not in ROOMS and not file.is_lab:
             yield file.violation(line, "include", f"{room}: not in the table of tools/tidy.py")
             continue
+        allowed = LAB if file.is_lab else ROOMS[room]
         deps = re.search(r"\bDEPS\s+([\w\s]+?)(?=\s+(?:LIBS|SOURCES|HDF5)\b|\s*$)", call.group(2))
         for dep in deps.group(1).split() if deps else []:
-            if dep not in ROOMS[room]:
+            if dep not in allowed and not (file.is_lab and dep.startswith("lab_")):
                 yield file.violation(line, "include", f"{room} may not depend on {dep}")
+
+
+def check_lab_imports(file: File) -> Iterator[Violation]:
+    """The product works where the lab is not installed; its command line alone asks for it."""
+    if not file.is_python or file.path.startswith(LAB_USERS):
+        return
+    for number, line in enumerate(file.lines, 1):
+        if re.match(r"\s*(?:from|import)\s+caesura_lab\b", line):
+            yield file.violation(
+                number, "lab", f"only {', '.join(LAB_USERS)} import caesura_lab; see cli/lab.py"
+            )
 
 
 def check_size(file: File) -> Iterator[Violation]:
@@ -336,7 +361,7 @@ def check_words(file: File) -> Iterator[Violation]:
 
 def check_printing(file: File) -> Iterator[Violation]:
     """A library returns what it has to say; it does not print, exit or abort."""
-    if not (file.path.startswith(("src/", "include/")) and file.is_cpp) or file.is_test:
+    if not (file.path.startswith(("src/", "include/", "lab/")) and file.is_cpp) or file.is_test:
         return
     for number, line in enumerate(file.code.splitlines(), 1):
         if found := PRINTING.search(line):
@@ -354,7 +379,7 @@ def check_opening(file: File) -> Iterator[Violation]:
     elif file.is_cpp and not _opens_with_comment(file.text):
         own = next((i.name for i in tidy_cpp.includes(file.text) if i.quoted), None)
         if own and file.path.endswith((".cpp", ".c", ".cu")):
-            places = [file.root / place / own for place in ("include", "src")]
+            places = [file.root / place / own for place in ("include", "src", "lab")]
             places.append((file.root / file.path).parent / own)
             if any(p.is_file() and _opens_with_comment(p.read_text()) for p in places):
                 return
@@ -438,6 +463,7 @@ def check_changelog(root: Path) -> Iterator[Violation]:
 FILE_RULES = (
     check_includes,
     check_room_deps,
+    check_lab_imports,
     check_size,
     check_words,
     check_printing,

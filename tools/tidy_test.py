@@ -20,6 +20,8 @@ GOOD = {
     "include/caesura/mpi.hpp": "// MPI.\n#pragma once\n#include <mpi.h>\n",
     "src/base/file.hpp": "// Files.\n#pragma once\n",
     "src/codec/bound.hpp": '// Bounds.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/store/tree.hpp": "// Trees.\n#pragma once\n",
+    "lab/simulate/world.hpp": '// A world.\n#pragma once\n#include "codec/bound.hpp"\n',
     "src/codec/bound.cpp": '#include "codec/bound.hpp"\n\n#include "caesura/codec.hpp"\n',
 }
 
@@ -72,6 +74,9 @@ def test_a_tree_that_keeps_the_rules_is_silent(check):
         ("python/a.cpp", "<H5Zpublic.h>"),
         ("src/writer/a.cpp", "<mpi.h>"),
         ("src/writer/a.cpp", '"caesura/mpi.hpp"'),
+        ("src/codec/a.cpp", '"simulate/world.hpp"'),  # nobody knows the lab
+        ("tests/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"store/tree.hpp"'),  # and it does not know everybody
     ],
 )
 def test_includes_keep_to_the_table_of_rooms(check, path, include):
@@ -90,6 +95,8 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("tests/a.cpp", '"base/file.hpp"'),
         ("bench/a.cpp", '"neighbour.hpp"'),
         ("src/codec/a.cpp", "<fmt/format.h>"),
+        ("lab/simulate/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"caesura/writer.hpp"'),
     ],
 )
 def test_what_the_table_allows_is_allowed(check, path, include):
@@ -109,6 +116,16 @@ def test_cmake_dependencies_keep_to_the_same_table(check):
     bad = "\ncaesura_room(plan SOURCES a.cpp DEPS base predict)\n"
     message = only(check({"src/plan/CMakeLists.txt": bad}), "src/plan/CMakeLists.txt", 2, "include")
     assert message == "plan may not depend on predict"
+    lab = "lab_room(simulate SOURCES a.cpp DEPS base plan)\n"
+    assert check({"src/plan/CMakeLists.txt": good, "lab/simulate/CMakeLists.txt": lab}) == []
+    bad = {"lab/simulate/CMakeLists.txt": "lab_room(simulate SOURCES a.cpp DEPS base store)\n"}
+    only(check(bad), "lab/simulate/CMakeLists.txt", 1, "include")
+
+
+def test_only_the_command_line_asks_for_the_lab_and_by_name(check):
+    text = '"""A."""\n\nfrom caesura_lab import simulation\n'
+    only(check({"python/caesura/a.py": text}), "python/caesura/a.py", 3, "lab")
+    assert check({"python/caesura/a.py": None, "bench/a.py": text, "lab/python/a.py": text}) == []
 
 
 @pytest.mark.parametrize("name", ["src/base/a.cpp", "tools/a.py"])
