@@ -5,18 +5,13 @@
 
 #include <algorithm>
 
+#include "base/median.hpp"
+
 namespace caesura::simulate {
 namespace {
 
 bool is_background(Mode mode) {
     return mode != Mode::compute && mode != Mode::sync && mode != Mode::filter;
-}
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0.0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 }  // namespace
@@ -148,7 +143,7 @@ void World::finish() {
         dumps += dump_s > 0.0;
     }
     if (dumps > 0.0) outcome_.slowest_dump_s = slowest_s / dumps;
-    outcome_.plan_error = median(std::move(plan_errors_));
+    outcome_.plan_error = base::median(std::move(plan_errors_));
     std::stable_sort(outcome_.timeline.begin(), outcome_.timeline.end(),
                      [](const Span& a, const Span& b) { return a.begin_s < b.begin_s; });
 }

@@ -4,14 +4,12 @@
 #include <cmath>
 #include <map>
 
+#include "base/median.hpp"
+
 namespace caesura::plan {
 namespace {
 
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
+using base::median;
 
 // Medians keep order: what is sorted and disjoint in every record is so in the result.
 std::vector<Interval> median_of(const std::vector<const std::vector<Interval>*>& all) {
