@@ -17,12 +17,13 @@ from functools import cached_property
 from pathlib import Path
 
 import tidy_cpp
+import tidy_docs
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 100
 
-# The table of docs/architecture.md: which rooms a room may know. Everybody may know base.
+# The table of docs/how/architecture.md: which rooms a room may know. Everybody may know base.
 ROOMS: dict[str, set[str]] = {
     "base": set(),
     "codec": {"base"},
@@ -103,6 +104,8 @@ TEXT = (
     "Makefile",
     "run",
 )
+
+PAPERS = tidy_docs.PAPERS  # the map from the papers to functions and tests
 
 # Written in pieces so that this file passes its own rules.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b|simplified" r" for now", re.IGNORECASE)
@@ -391,14 +394,14 @@ def _opens_with_comment(text: str) -> bool:
 
 
 def check_papers(root: Path, files: list[File]) -> Iterator[Violation]:
-    """docs/papers.md and the code name each other: functions, tests, sources."""
+    """docs/evidence/papers.md and the code name each other: functions, tests, sources."""
     by_path = {file.path: file for file in files}
     mentions = [(file, number, key) for file in files for number, key in _source_keys(file)]
-    papers = by_path.get("docs/papers.md")
+    papers = by_path.get(PAPERS)
     if papers is None:
         if mentions:
             yield Violation(
-                "docs/papers.md",
+                PAPERS,
                 1,
                 "papers",
                 f"missing; {len(mentions)} 'Source:' lines of the code need it",
@@ -407,7 +410,7 @@ def check_papers(root: Path, files: list[File]) -> Iterator[Violation]:
     text = re.sub(r"\s+", "", papers.text)
     for file, number, key in mentions:
         if not re.search(re.escape(re.sub(r"\s+", "", key)) + r"(?!\w)", text):
-            yield file.violation(number, "papers", f"{key} is not in docs/papers.md")
+            yield file.violation(number, "papers", f"{key} is not in {PAPERS}")
     for number, line in enumerate(papers.lines, 1):
         for word in re.findall(r"`([^`\s]+)`", line):
             if message := _dead_reference(root, by_path, word):
@@ -453,6 +456,14 @@ def _dead_reference(root: Path, by_path: dict[str, File], word: str) -> str | No
     return None
 
 
+def check_documents(root: Path, files: list[File]) -> Iterator[Violation]:
+    """Links, pages and decisions that are named, the README's length: see tidy_docs.py."""
+    decisions = tidy_docs.decisions_of(root)
+    for file in files:
+        for line, rule, message in tidy_docs.check(root, file.path, file.text, decisions):
+            yield file.violation(line, rule, message)
+
+
 def check_changelog(root: Path) -> Iterator[Violation]:
     """The next release has a place to be described in."""
     path = root / "CHANGELOG.md"
@@ -476,6 +487,7 @@ def check(root: Path) -> list[Violation]:
     files = [File(root, path) for path in list_files(root)]
     found = [violation for file in files for rule in FILE_RULES for violation in rule(file)]
     found += check_papers(root, files)
+    found += check_documents(root, files)
     found += check_changelog(root)
     return sorted(set(found))
 

@@ -239,11 +239,12 @@ def test_files_open_by_saying_what_they_are(check):
     only(check({"tools/a.py": "import os\n"}), "tools/a.py", 1, "opening")
 
 
+MAP = "docs/evidence/papers.md"
 PAPERS = {
     "src/base/a.cpp": "// A. Source: S0 §3.3.1 Johnson, S1-Eq1.\nint order() { return 1; }\n",
     "src/base/a_test.cpp": "// A.\nTEST(Order, keeps_it) {}\nTEST_F(Place, holds) {}\n",
     "tests/test_a.py": '"""A."""\ndef test_b():\n    pass\n',
-    "docs/papers.md": "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
+    MAP: "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
     "S1-Eq1 `test_a.test_b` `tests/test_a.py:test_b` `CHANGELOG.md`\n",
 }
 
@@ -262,16 +263,65 @@ def test_the_map_of_papers_is_complete(check):
     ],
 )
 def test_the_map_of_papers_leads_somewhere(check, reference, message):
-    found = check({**PAPERS, "docs/papers.md": PAPERS["docs/papers.md"] + f"`{reference}`\n"})
-    assert only(found, "docs/papers.md", 3, "papers") == message
+    longer = PAPERS[MAP] + f"`{reference}`\n"
+    found = check({**PAPERS, MAP: longer})
+    assert only(found, MAP, 3, "papers") == message
 
 
 def test_every_source_in_the_code_is_in_the_map(check):
     source = PAPERS["src/base/a.cpp"].replace("S1-Eq1", "S1-Eq12")
     found = check({**PAPERS, "src/base/a.cpp": source})
-    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/papers.md"
-    found = check({**PAPERS, "docs/papers.md": None})
-    assert "missing" in only(found, "docs/papers.md", 1, "papers")
+    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/evidence/papers.md"
+    found = check({**PAPERS, MAP: None})
+    assert "missing" in only(found, MAP, 1, "papers")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see [a](b.md)",
+        "see [a](../docs/b.md)",
+        "see [a](a.md#nothing)",
+        "see [a](#nothing)",
+        "![a](a.svg)",
+        "docs/b.md says it",
+        "decision D2 says it",
+        "design D1 says it",
+    ],
+)
+def test_links_pages_and_decisions_lead_somewhere(check, text):
+    decisions = {"docs/how/decisions.md": "# Decisions\n\n### D1. One file\n"}
+    only(check({**decisions, "docs/a.md": f"# A\n{text}\n"}), "docs/a.md", 2, "link")
+
+
+def test_good_links_are_silent_and_code_is_not_read_for_links(check):
+    text = (
+        "# A `b` (c), d\n[itself](#a-b-c-d) [other](how/decisions.md#d1-one-file) docs/a.md\n"
+        "[elsewhere](https://example.org/x.md) decision D1\n```\n# not a heading\n[a](b)\n```\n"
+    )
+    decisions = "# Decisions\n\n### D1. One file\n"
+    assert check({"docs/how/decisions.md": decisions, "docs/a.md": text}) == []
+    within = text + "[it](#not-a-heading)\n"
+    only(check({"docs/a.md": within}), "docs/a.md", 8, "link")
+
+
+def test_a_page_that_code_names_is_there(check):
+    assert check({"docs/a.md": "# A\n", "src/base/a.cpp": "// A, see docs/a.md.\n"}) == []
+    only(check({"src/base/a.cpp": "// A, see docs/b.md.\n"}), "src/base/a.cpp", 1, "link")
+
+
+def test_the_readme_is_short_and_names_no_paper(check):
+    assert check({"README.md": "# A\n" * 120}) == []
+    only(check({"README.md": "# A\n" * 121}), "README.md", 1, "readme")
+    only(check({"README.md": "# A\nas in S1 and AS10\n"}), "README.md", 2, "readme")
+
+
+@pytest.mark.parametrize("place", ["src/base/b.cpp", "src/base/a.cpp:orders", "tools/b.py"])
+def test_files_and_functions_that_pages_name_are_there(check, place):
+    code = {"src/base/a.cpp": "// A.\nint order() { return 1; }\n"}
+    good = "# A\n`src/base/a.cpp` and `src/base/a.cpp:order`, `a.cpp`, `out/bench/a.json`\n"
+    assert check({**code, "docs/a.md": good, "docs/records/a.md": f"`{place}`\n"}) == []
+    only(check({**code, "docs/a.md": f"# A\n`{place}`\n"}), "docs/a.md", 2, "place")
 
 
 @pytest.mark.parametrize("text", [None, "# Changelog\n## 1.0\n"])

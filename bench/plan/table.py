@@ -3,7 +3,7 @@
 
 Every algorithm on every published instance, for both kinds of compress lane: how long the iteration
 becomes, how far the last write ends above the best known (instances/best.json), how long planning
-takes. Prints the tables in Markdown, as docs/planning.md shows them.
+takes. Prints the tables in Markdown, as docs/evidence/planning.md shows them.
 """
 
 from __future__ import annotations

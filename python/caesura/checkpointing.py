@@ -9,7 +9,7 @@
         for n in reversed(range(steps)):
             checkpointer.restore(n, out=state)
 
-What the calls do, cost and promise is in caesura/checkpointer.hpp and docs/together.md. A
+What the calls do, cost and promise is in caesura/checkpointer.hpp and docs/guide/checkpoints.md. A
 Checkpointer and its device are used by one thread at a time; other threads run meanwhile. Nothing
 here is collective: each process has its own device, Checkpointer and file.
 """
@@ -105,7 +105,7 @@ class CudaDevice:
 class CheckpointerReport:
     """What a Checkpointer has done, in bytes, counts, and seconds of the device's clock."""
 
-    word: str  # U, C, A or X for each checkpoint: docs/together.md
+    word: str  # U, C, A or X for each checkpoint: docs/how/checkpoints.md
     checkpoint_s: float
     restore_s: float
     raw_bytes: int

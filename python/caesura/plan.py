@@ -1,8 +1,8 @@
 """The planner as a function: when each compression and each write runs around obstacles.
 
 Plain numbers in and out: jobs are (compress_s, write_s), obstacles (begin_s, end_s), all times in
-seconds from the begin of the iteration. What the algorithms are, and how good, is in
-docs/planning.md; caesura/plan.hpp is the same in C++.
+seconds from the begin of the iteration. docs/how/planning.md says what the
+algorithms are, docs/evidence/planning.md how good; caesura/plan.hpp is the same in C++.
 """
 
 from __future__ import annotations

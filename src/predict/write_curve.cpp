@@ -79,7 +79,8 @@ Status check(const WriteCurve& curve) {
 
 Result<WriteCurve> fit_write(std::span<const WriteSample> samples) {
     std::vector<WriteSample> kept;
-    std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept), usable);
+    std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept),
+                 [](const WriteSample& sample) { return usable(sample); });
     if (kept.empty())
         return Status{StatusCode::insufficient_data,
                       fmt::format("none of {} writes has a duration", samples.size())};

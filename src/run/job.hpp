@@ -25,6 +25,13 @@
 
 namespace caesura::run {
 
+/// sum += value, whoever else does.
+inline void add(std::atomic<double>& sum, double value) {
+    double old = sum.load(std::memory_order_relaxed);
+    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
+    }
+}
+
 /// Values handed over by the application: copied (the buffer is ours) or borrowed (it is empty).
 struct Snapshot {
     Snapshot() = default;

@@ -12,12 +12,6 @@
 namespace caesura::run {
 namespace {
 
-void add(std::atomic<double>& sum, double value) {
-    double old = sum.load(std::memory_order_relaxed);
-    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
-    }
-}
-
 double load(const std::atomic<double>& value) { return value.load(std::memory_order_relaxed); }
 
 // Rough: a lost update is nothing.

@@ -17,16 +17,17 @@ namespace {
 
 using store::TemporaryPath;
 
-constexpr unsigned k_seed = 20250311;
+constexpr unsigned k_checkpoint_file_seed = 20250311;
 
 CheckpointFileOptions not_durable(base::FileSystem* file_system = nullptr) {
     return {false, file_system};
 }
 
 TEST(CheckpointFile, what_the_host_has_no_room_for_comes_back_in_any_order_within_the_budget) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_checkpoint_file_seed);
     for (unsigned round = 0; round < 12; ++round) {
-        SCOPED_TRACE("seed " + std::to_string(k_seed) + " round " + std::to_string(round));
+        SCOPED_TRACE("seed " + std::to_string(k_checkpoint_file_seed) + " round " +
+                     std::to_string(round));
         const TemporaryPath path("spilled");
         const plan::CheckpointProfile expected = machine(40'000 + random() % 300'000);
         CheckpointerOptions options;
@@ -219,7 +220,7 @@ TEST(CheckpointFile, ten_thousand_checkpoints_stay_within_the_budget_and_come_ba
     auto checkpointer = Checkpointer::create(device, expected, options);
     ASSERT_TRUE(checkpointer.ok()) << checkpointer.status().message();
     const auto data_of = [](std::uint64_t id) {
-        std::mt19937_64 random(k_seed + id);
+        std::mt19937_64 random(k_checkpoint_file_seed + id);
         return checkpoint::synthetic(random, 1'000, id % 3 == 0 ? 1.0 : 10.0);
     };
     for (std::uint64_t id = 0; id < 10'000; ++id) {

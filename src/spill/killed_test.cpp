@@ -15,7 +15,7 @@ namespace {
 
 using store::TemporaryPath;
 
-constexpr unsigned k_seed = 4711;
+constexpr unsigned k_killed_seed = 4711;
 
 /// What the child says after each call: how many checkpoints it has made, and saved.
 struct Progress {
@@ -69,7 +69,7 @@ Progress killed_run(const std::string& path, unsigned seed, bool opens, std::uin
 }
 
 TEST(Killed, what_was_saved_is_restored_by_the_next_process_bit_for_bit) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_killed_seed);
     std::uint64_t saved = 0, found = 0;
     for (unsigned round = 0; round < 20; ++round) {
         const TemporaryPath path("killed");
@@ -77,8 +77,9 @@ TEST(Killed, what_was_saved_is_restored_by_the_next_process_bit_for_bit) {
         // The next process is killed as well, while it goes on with the file.
         for (unsigned life = 0; life < 3; ++life) {
             const std::uint64_t words = 1 + random() % 60;
-            SCOPED_TRACE("seed " + std::to_string(k_seed) + " round " + std::to_string(round) +
-                         " life " + std::to_string(life) + " words " + std::to_string(words));
+            SCOPED_TRACE("seed " + std::to_string(k_killed_seed) + " round " +
+                         std::to_string(round) + " life " + std::to_string(life) + " words " +
+                         std::to_string(words));
             const Progress progress = killed_run(path.str(), round, life > 0, words);
             ASSERT_GE(progress.saved, at_least);
             SpilledRun run(round, machine());
@@ -96,7 +97,7 @@ TEST(Killed, what_was_saved_is_restored_by_the_next_process_bit_for_bit) {
             found += ids.size();
         }
     }
-    std::cout << "seed " << k_seed << ": 60 kills, " << saved << " checkpoints were saved, "
+    std::cout << "seed " << k_killed_seed << ": 60 kills, " << saved << " checkpoints were saved, "
               << found << " restored\n";
 }
 

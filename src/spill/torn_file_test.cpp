@@ -16,7 +16,7 @@ namespace {
 using base::put_file;
 using store::TemporaryPath;
 
-constexpr unsigned k_seed = 77;
+constexpr unsigned k_torn_file_seed = 77;
 
 class TornFile : public ::testing::Test {
   protected:
@@ -26,7 +26,7 @@ class TornFile : public ::testing::Test {
     };
     void record() {
         store::RecordingFileSystem recorder(base::FileSystem::posix());
-        SpilledRun run(k_seed, machine());
+        SpilledRun run(k_torn_file_seed, machine());
         CheckpointerOptions options;
         options.write_all = true;
         options.commit_every_s = 0.0;
@@ -54,7 +54,7 @@ class TornFile : public ::testing::Test {
             return;
         }
         ASSERT_TRUE(file.ok()) << file.status().message();
-        SpilledRun run(k_seed, machine());
+        SpilledRun run(k_torn_file_seed, machine());
         ASSERT_TRUE(run.begin(file).ok());
         const std::vector<std::uint64_t> ids = run->ids();
         ASSERT_GE(ids.size(), saved);
@@ -72,10 +72,10 @@ class TornFile : public ::testing::Test {
 
 TEST_F(TornFile, cut_off_after_or_within_any_operation_it_has_all_that_was_saved) {
     record();
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_torn_file_seed);
     for (std::size_t count = 0; count <= operations_.size(); ++count) {
-        SCOPED_TRACE("seed " + std::to_string(k_seed) + ", " + std::to_string(count) + " of " +
-                     std::to_string(operations_.size()) + " operations");
+        SCOPED_TRACE("seed " + std::to_string(k_torn_file_seed) + ", " + std::to_string(count) +
+                     " of " + std::to_string(operations_.size()) + " operations");
         check(store::state_after(operations_, count), count);
         if (count == operations_.size() || operations_[count].bytes.empty()) continue;
         const std::size_t torn = random() % operations_[count].bytes.size();
@@ -97,7 +97,7 @@ TEST_F(TornFile, a_damaged_checkpoint_is_named_and_the_others_are_restored) {
     ASSERT_TRUE(put_file(path_.str(), state));
     auto file = CheckpointFile::open(path_.str(), {false, nullptr});
     ASSERT_TRUE(file.ok()) << file.status().message();
-    SpilledRun run(k_seed, machine());
+    SpilledRun run(k_torn_file_seed, machine());
     ASSERT_TRUE(run.begin(file).ok());
     std::size_t wrong = 0;
     for (const std::uint64_t id : run->ids()) {

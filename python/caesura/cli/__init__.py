@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from caesura.cli import (
@@ -13,6 +15,7 @@ from caesura.cli import (
     report,
     together,
     verify,
+    version,
     vol,
 )
 
@@ -29,6 +32,23 @@ app = typer.Typer(
     ),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=version.show,
+            help="Say version, commit and HDF5, and end.",
+        ),
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
 app.command("info")(info.info)
 app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)

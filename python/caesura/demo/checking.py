@@ -112,5 +112,6 @@ def check_checksums(path: Path, checked: Checked) -> None:
 
 
 def expected_paths(scenario: Scenario) -> set[str]:
-    iterations = [scenario.dump_every * (n + 1) - 1 for n in range(scenario.dumps)]
+    numbers = scenario.handed_over(scenario.hand_over)
+    iterations = [scenario.dump_every * (n + 1) - 1 for n in numbers]
     return {f"/data/{n}/meshes/{name}" for n in iterations for name in scenario.bounds}

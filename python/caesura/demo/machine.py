@@ -19,7 +19,7 @@ def describe(build: Path) -> dict[str, Any]:
         "compiler": _compiler(build),
         "build_type": _cached(build, "CMAKE_BUILD_TYPE"),
         "mpi": _first_line(["mpirun", "--version"]),
-        "commit": commit(Path(__file__).resolve().parent),
+        "commit": commit(),
     }
 
 
@@ -49,12 +49,16 @@ def _compiler(build: Path) -> str:
     return _first_line([path, "--version"]) if path else "unknown"
 
 
-def commit(folder: Path) -> str:
-    """Short hash, with + where the working tree differs; "unknown" outside of git."""
-    answer = _first_line(["git", "-C", str(folder), "rev-parse", "--short", "HEAD"])
-    if not answer:
+def commit(file: Path | None = None) -> str:
+    """Short hash of the sources that this package is run from, with + where the working tree
+    differs; "unknown" where git does not have them: an installed package may lie in somebody
+    else's repository."""
+    own = (file or Path(__file__)).resolve()
+    git = ["git", "-C", str(own.parent)]
+    if not _first_line([*git, "ls-files", "--error-unmatch", own.name]):
         return "unknown"
-    changed = _first_line(["git", "-C", str(folder), "status", "--porcelain", "-uno"])
+    answer = _first_line([*git, "rev-parse", "--short", "HEAD"])
+    changed = _first_line([*git, "status", "--porcelain", "-uno"])
     return answer + ("+" if changed else "")
 
 

@@ -1,13 +1,15 @@
 """Runs the mini-app in one mode under mpirun, with the emulated file system around it.
 
-Invariants: every mode gets the same arguments, the same environment and a cold, private bucket; a
-run that fails ends the demonstration with its last lines; no file of an earlier run is in the way.
+Invariants: every mode gets the same arguments, the same environment and a cold, private bucket; no
+file of an earlier run is in the way; a run whose results are complete counts, whatever mpirun says
+of its end, which then stands in Run.note.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import time
@@ -49,6 +51,16 @@ class Run:
     output: Path | None
     traces: list[Path]
     elapsed_s: float
+    note: str = ""  # what was odd about its end
+    others_cores: float = 0.0  # cores that other programs kept busy meanwhile
+
+
+class RunFailed(DemoError):
+    """A run without results; the message has its last lines and its command."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason  # in one line
 
 
 def find_build() -> Path:
@@ -115,7 +127,8 @@ class Runner:
         return command
 
     def stem(self, mode: str, repeat: int) -> Path:
-        return self._folder / f"{mode}-{repeat}"
+        which = self._scenario.hand_over
+        return self._folder / (f"{mode}-{repeat}" if which == "all" else f"{mode}-{which}-{repeat}")
 
     def _shim(self) -> list[str]:
         if self._scenario.bandwidth <= 0:
@@ -143,7 +156,7 @@ class Runner:
         # tick later, at every message. With a core of its own it had better spin.
         own_core = self._scenario.ranks <= len(os.sched_getaffinity(0))
         environment["OMPI_MCA_mpi_yield_when_idle"] = "0" if own_core else "1"
-        begin_s = time.monotonic()
+        begin_s, busy_s, children_s = time.monotonic(), machine_busy_s(), children_cpu_s()
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 command, stdout=sink, stderr=subprocess.STDOUT, env=environment
@@ -159,11 +172,15 @@ class Runner:
             finally:
                 self._remove_bucket()
         elapsed_s = time.monotonic() - begin_s
-        timing = stem.with_suffix(".timing.json")
-        if process.returncode != 0 or not timing.exists():
-            raise DemoError(_failure(mode, repeat, process.returncode, log, command))
+        own_s = children_cpu_s() - children_s
+        others = max(0.0, (machine_busy_s() - busy_s - own_s) / elapsed_s)
+        timing = read_timing(stem.with_suffix(".timing.json"))
+        code = process.returncode
+        if timing is None or (output is not None and not output.exists()):
+            raise RunFailed(_reason(code, log), _failure(mode, repeat, code, log, command))
         traces = sorted(self._folder.glob(f"{stem.name}.trace-*.json"))
-        return Run(mode, repeat, json.loads(timing.read_text()), output, traces, elapsed_s)
+        note = f"all results are there, but it {_reason(code, log)}" if code != 0 else ""
+        return Run(mode, repeat, timing, output, traces, elapsed_s, note, others)
 
     def _remove_leftovers(self, stem: Path) -> None:
         for path in self._folder.glob(f"{stem.name}.*"):
@@ -178,6 +195,41 @@ class Runner:
                 capture_output=True,
                 check=False,
             )
+
+
+def read_timing(path: Path) -> dict[str, Any] | None:
+    """None where there is none, or only a part: it is the last thing that a run writes."""
+    try:
+        timing = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return timing if isinstance(timing, dict) and "wall_s" in timing else None
+
+
+def machine_busy_s() -> float:
+    """CPU seconds that all programs of the machine have used since it started; 0 if unknown."""
+    try:
+        words = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    except OSError:
+        return 0.0
+    user, nice, system, _idle, _waiting, irq, softirq, steal = (int(word) for word in words)
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def children_cpu_s() -> float:
+    """CPU seconds of programs that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _reason(code: int, log: Path) -> str:
+    """How a run ended, in one line: what the program said last, else what mpirun says."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    said = [line for line in lines if line.strip("-*= ")]
+    own = [line for line in said if line.startswith(("cosmology:", "pfs:", "terminate called"))]
+    words = own[-1] if own else " ".join(said)
+    words = words if len(words) <= 200 else words[:199] + "…"
+    return f"ended with code {code}" + (f": {words}" if words else " and printed nothing")
 
 
 def _failure(mode: str, repeat: int, code: int, log: Path, command: list[str]) -> str:
