@@ -1,7 +1,7 @@
 """What output costs, from steps with and without it, and how well that is known.
 
-The question is a few per cent of a time that varies by several. docs/evidence/demo.md says why the answer is
-sound; in short:
+The question is a few per cent of a time that varies by several. docs/evidence/demo.md says why
+the answer is sound; in short:
 
   a cycle    is one dump's time: the calls that hand it over, and the steps until the next dump
   calls      are measured inside the run: they are lost to the application, and noise of the machine
