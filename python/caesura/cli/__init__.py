@@ -8,7 +8,6 @@ import typer
 
 from caesura.cli import (
     calibrate,
-    demo,
     info,
     lab,
     recover,
@@ -55,6 +54,5 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("together")(together.together)
-app.command("demo")(demo.demo)
 app.add_typer(vol.app, name="vol")
 lab.add_to(app)

@@ -9,6 +9,7 @@ import typer
 from caesura.cli.common import JSON_HELP, stop
 
 COMMANDS = {
+    "demo": "Run one simulation with several ways of output, and show what each costs.",
     "plan": "Plan when each compression and each write runs.",
     "simulate": "Simulate ranks, nodes and the file system they share.",
     "evaluate": "Hold what Caesura expects against what comes, on your own files.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from caesura.cli.common import JSON_HELP, err, expected_errors, need_core, out, print_json
+from caesura.cli.common import JSON_HELP, err, expected_errors, need_core, out, print_json, stop
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -39,6 +39,14 @@ def simulate(
     Exit codes: 0; 2 usage; 3 the scenario cannot be read or cannot be meant so.
     """
     need_core(as_json)
+    try:
+        from caesura_lab import _core  # noqa: F401
+    except ImportError as error:
+        stop(
+            f"the compiled module caesura_lab._core cannot be loaded ({error}); "
+            "run `make build`, or build the target caesura_lab_python",
+            as_json,
+        )
     from caesura_lab.simulation import load, run_scenario
 
     begin_s = time.monotonic()

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from caesura.demo.campaign import Outcome
-from caesura.demo.checking import expected_paths
-from caesura.demo.result import build_report, schema
-from caesura.demo.scenario import FULL, MODES, QUICK, DemoError, Scenario, sized
-from caesura.demo.state import LeftOut
-from caesura.demo.turns import HALVES, Turn, all_turns, one_repeat
-from caesura.report.demo_page import demo_page
-from caesura.report.demo_words import conditions, factor_sentence, percent, remarks
 from caesura.trace import read_traces
+from caesura_lab.demo.campaign import Outcome
+from caesura_lab.demo.checking import expected_paths
+from caesura_lab.demo.result import build_report, schema
+from caesura_lab.demo.scenario import FULL, MODES, QUICK, DemoError, Scenario, sized
+from caesura_lab.demo.state import LeftOut
+from caesura_lab.demo.turns import HALVES, Turn, all_turns, one_repeat
+from caesura_lab.report.demo_page import demo_page
+from caesura_lab.report.demo_words import conditions, factor_sentence, percent, remarks
 from synthetic_outcome import CALLS, LOSS, MACHINE, Noise, make_outcome
 
 REPEATED = replace(FULL, repeats=3)

@@ -8,17 +8,17 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Any
 
-from caesura.demo.campaign import Outcome
-from caesura.demo.measures import Cost, Measures
-from caesura.demo.scenario import MODES, PAPER, DemoError, Scenario
-from caesura.demo.statistics import Estimate, factor
-from caesura.demo.turns import HALVES, Turn, all_turns
+from caesura_lab.demo.campaign import Outcome
+from caesura_lab.demo.measures import Cost, Measures
+from caesura_lab.demo.scenario import MODES, PAPER, DemoError, Scenario
+from caesura_lab.demo.statistics import Estimate, factor
+from caesura_lab.demo.turns import HALVES, Turn, all_turns
 
 SCHEMA_NAME = "caesura-demo-report/2"
 
 
 def schema() -> dict[str, Any]:
-    text = files("caesura.demo").joinpath("report.schema.json").read_text(encoding="utf-8")
+    text = files("caesura_lab.demo").joinpath("report.schema.json").read_text(encoding="utf-8")
     return json.loads(text)
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Protocol
 
 from caesura.comparing import Hdf5Reference, RawReference
-from caesura.demo.checking import Checked, check_checksums, check_file
-from caesura.demo.runner import Run, RunFailed, Runner
-from caesura.demo.scenario import LOSSY, OURS, DemoError, Scenario, WrongValues
-from caesura.demo.state import Finished, LeftOut, State
-from caesura.demo.turns import Turn, all_turns
+
+from caesura_lab.demo.checking import Checked, check_checksums, check_file
+from caesura_lab.demo.runner import Run, RunFailed, Runner
+from caesura_lab.demo.scenario import LOSSY, OURS, DemoError, Scenario, WrongValues
+from caesura_lab.demo.state import Finished, LeftOut, State
+from caesura_lab.demo.turns import Turn, all_turns
 
 ATTEMPTS = 2
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from caesura.demo.scenario import OURS, DemoError, Scenario
+from caesura_lab.demo.scenario import OURS, DemoError, Scenario
 
 # mpirun refuses root and more ranks than cores unless told; containers forbid cross-memory attach.
 # All modes alike.

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
 from caesura.cli.common import (
     FINDING,
     JSON_HELP,
@@ -22,7 +19,11 @@ from caesura.cli.common import (
     print_json,
 )
 from caesura.cli.common import stop as stop_with
-from caesura.demo.scenario import (
+from caesura.report.quantities import bytes_text, duration_text, ratio_text, share_text
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from caesura_lab.demo.scenario import (
     FULL,
     MODES,
     QUICK,
@@ -32,7 +33,7 @@ from caesura.demo.scenario import (
     WrongValues,
     sized,
 )
-from caesura.report.demo_words import (
+from caesura_lab.report.demo_words import (
     conditions,
     factor_sentence,
     machine_noise,
@@ -40,7 +41,6 @@ from caesura.report.demo_words import (
     remarks,
     signed,
 )
-from caesura.report.quantities import bytes_text, duration_text, ratio_text, share_text
 
 _D = FULL
 
@@ -148,14 +148,15 @@ def _one_of(option: str, given: str, first: str, second: str) -> None:
 def _execute(
     scenario: Scenario, out_dir: Path, build: Path | None, resume: bool, as_json: bool
 ) -> dict:
-    from caesura.cli.demo_progress import make_watcher
-    from caesura.demo import machine
-    from caesura.demo.campaign import Campaign
-    from caesura.demo.result import build_report
-    from caesura.demo.runner import Runner, find_build, find_programs
-    from caesura.demo.state import State
-    from caesura.report.demo_page import demo_page
     from caesura.trace import read_traces
+
+    from caesura_lab.cli.demo_progress import make_watcher
+    from caesura_lab.demo import machine
+    from caesura_lab.demo.campaign import Campaign
+    from caesura_lab.demo.result import build_report
+    from caesura_lab.demo.runner import Runner, find_build, find_programs
+    from caesura_lab.demo.state import State
+    from caesura_lab.report.demo_page import demo_page
 
     tree = (build or find_build()).resolve()
     programs = find_programs(tree, scenario.bandwidth > 0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
+
+from caesura.checkout import commit, first_line
 
 
 def describe(build: Path) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def describe(build: Path) -> dict[str, Any]:
         "kernel": f"{platform.system()} {platform.release()}",
         "compiler": _compiler(build),
         "build_type": _cached(build, "CMAKE_BUILD_TYPE"),
-        "mpi": _first_line(["mpirun", "--version"]),
+        "mpi": first_line(["mpirun", "--version"]),
         "commit": commit(),
     }
 
@@ -46,25 +46,4 @@ def _cached(build: Path, variable: str) -> str:
 
 def _compiler(build: Path) -> str:
     path = _cached(build, "CMAKE_CXX_COMPILER")
-    return _first_line([path, "--version"]) if path else "unknown"
-
-
-def commit(file: Path | None = None) -> str:
-    """Short hash of the sources that this package is run from, with + where the working tree
-    differs; "unknown" where git does not have them: an installed package may lie in somebody
-    else's repository."""
-    own = (file or Path(__file__)).resolve()
-    git = ["git", "-C", str(own.parent)]
-    if not _first_line([*git, "ls-files", "--error-unmatch", own.name]):
-        return "unknown"
-    answer = _first_line([*git, "rev-parse", "--short", "HEAD"])
-    changed = _first_line([*git, "status", "--porcelain", "-uno"])
-    return answer + ("+" if changed else "")
-
-
-def _first_line(command: list[str]) -> str:
-    if shutil.which(command[0]) is None:
-        return ""
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = answer.stdout.splitlines()
-    return lines[0].strip() if answer.returncode == 0 and lines else ""
+    return first_line([path, "--version"]) if path else "unknown"

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from caesura.demo.checking import Checked
-from caesura.demo.runner import Programs, Run
-from caesura.demo.scenario import DemoError, Scenario
-from caesura.demo.turns import Turn
+from caesura_lab.demo.checking import Checked
+from caesura_lab.demo.runner import Programs, Run
+from caesura_lab.demo.scenario import DemoError, Scenario
+from caesura_lab.demo.turns import Turn
 
 _NAME = "finished.json"
 

@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from caesura.report.quantities import duration_text
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from caesura.demo.checking import Checked
-from caesura.demo.runner import Run
-from caesura.demo.scenario import Scenario
-from caesura.demo.turns import Turn, all_turns
-from caesura.report.quantities import duration_text
+from caesura_lab.demo.checking import Checked
+from caesura_lab.demo.runner import Run
+from caesura_lab.demo.scenario import Scenario
+from caesura_lab.demo.turns import Turn, all_turns
 
 
 class Estimate:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from caesura.demo.scenario import MODE_TITLES
 from caesura.report.quantities import bytes_text, duration_text
+
+from caesura_lab.demo.scenario import MODE_TITLES
 
 SENTENCE_TITLES = {"sync": "synchronous", "async": "asynchronous", "filter": "filtered"}
 

@@ -7,12 +7,12 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from caesura.demo.campaign import Outcome
-from caesura.demo.checking import Checked
-from caesura.demo.runner import Run
-from caesura.demo.scenario import FULL, LOSSY, MODES, OURS, Scenario
-from caesura.demo.state import Finished
-from caesura.demo.turns import Turn, all_turns
+from caesura_lab.demo.campaign import Outcome
+from caesura_lab.demo.checking import Checked
+from caesura_lab.demo.runner import Run
+from caesura_lab.demo.scenario import FULL, LOSSY, MODES, OURS, Scenario
+from caesura_lab.demo.state import Finished
+from caesura_lab.demo.turns import Turn, all_turns
 
 RATIOS = {
     "sync": 1.0,

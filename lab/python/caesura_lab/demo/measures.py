@@ -13,10 +13,10 @@ from functools import cached_property
 from statistics import fmean, median
 from typing import Any
 
-from caesura.demo.campaign import Outcome
-from caesura.demo.scenario import Scenario
-from caesura.demo.state import Finished
-from caesura.demo.statistics import (
+from caesura_lab.demo.campaign import Outcome
+from caesura_lab.demo.scenario import Scenario
+from caesura_lab.demo.state import Finished
+from caesura_lab.demo.statistics import (
     Cycles,
     Estimate,
     cycle_without_s,
@@ -26,7 +26,7 @@ from caesura.demo.statistics import (
     spread_of_runs,
     trimmed_mean,
 )
-from caesura.demo.turns import HALVES
+from caesura_lab.demo.turns import HALVES
 
 
 @dataclass(frozen=True)

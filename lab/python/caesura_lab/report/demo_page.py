@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from caesura.demo.scenario import LOSSY, MODE_TITLES, MODES
-from caesura.report.demo_words import (
+from caesura.report.markup import tag, text
+from caesura.report.page import definitions, lane_section, page, table, timeline_section
+from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
+from caesura.trace import Trace
+
+from caesura_lab.demo.scenario import LOSSY, MODE_TITLES, MODES
+from caesura_lab.report.demo_words import (
     conditions,
     factor_sentence,
     factor_text,
@@ -16,10 +21,6 @@ from caesura.report.demo_words import (
     signed,
     stands_out,
 )
-from caesura.report.markup import tag, text
-from caesura.report.page import definitions, lane_section, page, table, timeline_section
-from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
-from caesura.trace import Trace
 
 _CHART_WIDTH = 1000.0
 _CHART_LEFT = 300.0

@@ -8,9 +8,9 @@ import subprocess
 from statistics import median
 
 import pytest
-from caesura.demo.runner import find_build
-from caesura.demo.scenario import FULL, QUICK, Scenario
-from caesura.demo.statistics import (
+from caesura_lab.demo.runner import find_build
+from caesura_lab.demo.scenario import FULL, QUICK, Scenario
+from caesura_lab.demo.statistics import (
     CONFIDENCE,
     Cycles,
     Estimate,

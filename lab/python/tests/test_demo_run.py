@@ -11,8 +11,8 @@ import sys
 
 import jsonschema
 import pytest
-from caesura.demo.result import schema
-from caesura.demo.runner import find_build
+from caesura_lab.demo.result import schema
+from caesura_lab.demo.runner import find_build
 
 # Three steps: two dumps, of which a half has one. 7 modes and 1 + 1 pairs: 11 runs a repeat.
 SMALL = ["--grid", "32", "--steps", "3", "--pairs", "1", "--device-s", "0.05"]

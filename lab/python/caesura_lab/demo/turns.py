@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from caesura.demo.scenario import MODE_TITLES, MODES, PAIRED, Scenario
+from caesura_lab.demo.scenario import MODE_TITLES, MODES, PAIRED, Scenario
 
 HALVES = ("half", "other-half")
 # Bit for bit what was handed in: what all others can be held against.

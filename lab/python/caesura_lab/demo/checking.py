@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import h5py
-
 from caesura.comparing import (
     ComparisonError,
     FieldResult,
@@ -22,7 +21,8 @@ from caesura.comparing import (
     datasets,
     mesh_of,
 )
-from caesura.demo.scenario import DemoError, Scenario
+
+from caesura_lab.demo.scenario import DemoError, Scenario
 
 Progress = Callable[[int], None]
 
