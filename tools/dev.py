@@ -339,7 +339,7 @@ def bench_prediction(_: list[str]) -> int:
     """Predicted against real sizes, times and regions: bench/prediction."""
     place = Path("bench", "prediction")
     python = str(machine.ensure_bench())
-    build("", "caesura_python", "cosmology", "pfs")
+    build("", "caesura_lab_python", "cosmology", "pfs")
     code = run_open(
         "prediction: dumps",
         [python, str(Path("bench", "codec", "dumps.py"))],
@@ -357,7 +357,7 @@ def bench_prediction(_: list[str]) -> int:
 
 def bench_plan(_: list[str]) -> int:
     """Plans beside the best known ones: bench/plan."""
-    build("", "caesura_python")
+    build("", "caesura_lab_python")
     code = 0
     for script in ("table", "worth", "robust"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
@@ -367,7 +367,7 @@ def bench_plan(_: list[str]) -> int:
 
 def bench_simulate(_: list[str]) -> int:
     """S0's figures by simulation, and a run beside its simulation: bench/simulate."""
-    build("", "caesura_python", "cosmology", "pfs")
+    build("", "caesura_lab_python", "cosmology", "pfs")
     code = 0
     for script in ("figures", "from_run"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "simulate", f"{script}.py"))]

@@ -26,15 +26,18 @@ MAX_COLUMNS = 100
 
 ROOMS_FILE = "src/rooms.ini"
 ARCHITECTURE = "docs/how/architecture.md"
-# Tests that hold private parts of two rooms against each other: of run and simulate, and of writer
-# and store, in the place of the VOL connector.
+# What is in lab/ may know the insides of these, and nobody knows what is in lab/.
+LAB = {"base", "codec", "plan", "predict", "device", "checkpoint"}
+# Tests that hold private parts of two rooms, of writer
+# and store, against each other in the place of the VOL connector.
 TWINS = {
-    "tests/simulated_write_lane_test.cpp",
     "tests/application_file.hpp",
     "tests/open_writer_test.cpp",
     "tests/open_writer_errors_test.cpp",
 }
 OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
+# Whose Python may import caesura_lab.
+LAB_USERS = ("lab/", "bench/", "tests/")
 
 # Beside the rooms that src/rooms.ini lets see them.
 HDF5_PLACES = ("miniapps/", "bench/", "tests/")
@@ -114,6 +117,11 @@ class File:
         return self.path.endswith(PYTHON)
 
     @property
+    def is_lab(self) -> bool:
+        """Research kept beside the product."""
+        return self.path.startswith("lab/")
+
+    @property
     def is_test(self) -> bool:
         """A test or benchmark beside its source."""
         return bool(re.search(r"_(test|bench)\.\w+$", self.path))
@@ -181,6 +189,8 @@ def check_includes(file: File) -> Iterator[Violation]:
 
 def _wrong_include(file: File, name: str) -> str | None:
     """Why this file may not include our header `name`, or None."""
+    if (file.root / "lab" / name).exists():
+        return None if file.is_lab else f'"{name}": nobody outside lab/ knows the lab'
     target = file.graph.room_of_include(name)
     if name.startswith("caesura/"):
         if not (file.root / "include" / name).exists():
@@ -190,6 +200,9 @@ def _wrong_include(file: File, name: str) -> str | None:
         if file.room is None:
             return None
     elif target is not None and (file.root / "src" / name).exists():
+        if file.is_lab:
+            allowed = ", ".join(sorted(LAB))
+            return None if target in LAB else f'"{name}": lab may know {allowed}, not {target}'
         if file.room is None:
             if file.path.startswith("tests/") and (target == "base" or file.path in TWINS):
                 return None
@@ -198,11 +211,22 @@ def _wrong_include(file: File, name: str) -> str | None:
             return f'"{name}": a public header cannot include a private one'
     elif file.room is not None:
         return f'"{name}": write it as "room/file.hpp" or "caesura/file.hpp"'
-    elif file.path.split("/")[0] in OUTSIDE:
+    elif file.path.split("/")[0] in OUTSIDE or (file.is_lab and "/" not in name):
         return None
     else:
         return f'"{name}": no such file'
     return file.graph.wrong_edge(file.room, target, name)
+
+
+def check_lab_imports(file: File) -> Iterator[Violation]:
+    """The product works where the lab is not installed; its command line alone asks for it."""
+    if not file.is_python or file.path.startswith(LAB_USERS):
+        return
+    for number, line in enumerate(file.lines, 1):
+        if re.match(r"\s*(?:from|import)\s+caesura_lab\b", line):
+            yield file.violation(
+                number, "lab", f"only {', '.join(LAB_USERS)} import caesura_lab; see cli/lab.py"
+            )
 
 
 def check_size(file: File) -> Iterator[Violation]:
@@ -250,7 +274,7 @@ def check_words(file: File) -> Iterator[Violation]:
 
 def check_printing(file: File) -> Iterator[Violation]:
     """A library returns what it has to say; it does not print, exit or abort."""
-    if not (file.path.startswith(("src/", "include/")) and file.is_cpp) or file.is_test:
+    if not (file.path.startswith(("src/", "include/", "lab/")) and file.is_cpp) or file.is_test:
         return
     for number, line in enumerate(file.code.splitlines(), 1):
         if found := PRINTING.search(line):
@@ -268,7 +292,7 @@ def check_opening(file: File) -> Iterator[Violation]:
     elif file.is_cpp and not _opens_with_comment(file.text):
         own = next((i.name for i in tidy_cpp.includes(file.text) if i.quoted), None)
         if own and file.path.endswith((".cpp", ".c", ".cu")):
-            places = [file.root / place / own for place in ("include", "src")]
+            places = [file.root / place / own for place in ("include", "src", "lab")]
             places.append((file.root / file.path).parent / own)
             if any(p.is_file() and _opens_with_comment(p.read_text()) for p in places):
                 return
@@ -371,6 +395,7 @@ def check_changelog(root: Path) -> Iterator[Violation]:
 
 FILE_RULES = (
     check_includes,
+    check_lab_imports,
     check_size,
     check_words,
     check_printing,

@@ -66,6 +66,8 @@ GOOD = {
     "include/caesura/mpi.hpp": "// MPI.\n#pragma once\n#include <mpi.h>\n",
     "src/base/file.hpp": "// Files.\n#pragma once\n",
     "src/codec/bound.hpp": '// Bounds.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/store/tree.hpp": "// Trees.\n#pragma once\n",
+    "lab/simulate/world.hpp": '// A world.\n#pragma once\n#include "codec/bound.hpp"\n',
     "src/codec/bound.cpp": '#include "codec/bound.hpp"\n\n#include "caesura/codec.hpp"\n',
     "src/plan/when.hpp": '// When.\n#pragma once\n#include "caesura/base.hpp"\n',
     "src/store/region.hpp": '// Regions.\n#pragma once\n#include "base/file.hpp"\n',
@@ -125,6 +127,9 @@ def test_a_tree_that_keeps_the_rules_is_silent(check):
         ("python/a.cpp", "<H5Zpublic.h>"),
         ("src/writer/a.cpp", "<mpi.h>"),
         ("src/writer/a.cpp", '"caesura/mpi.hpp"'),
+        ("src/codec/a.cpp", '"simulate/world.hpp"'),  # nobody knows the lab
+        ("tests/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"store/tree.hpp"'),  # and it does not know everybody
     ],
 )
 def test_includes_keep_to_the_table_of_rooms(check, path, include):
@@ -143,6 +148,8 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("tests/a.cpp", '"base/file.hpp"'),
         ("bench/a.cpp", '"neighbour.hpp"'),
         ("src/codec/a.cpp", "<fmt/format.h>"),
+        ("lab/simulate/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"caesura/writer.hpp"'),
     ],
 )
 def test_what_the_table_allows_is_allowed(check, path, include):
@@ -199,6 +206,20 @@ def test_a_public_header_belongs_to_a_room(check):
 )
 def test_the_architecture_page_says_what_the_graph_says(check, row, instead, line):
     only(check({tidy.ARCHITECTURE: PAGE.replace(row, instead)}), tidy.ARCHITECTURE, line, "rooms")
+
+
+def test_the_lab_knows_some_rooms(check):
+    text = '// A world.\n#pragma once\n#include "store/region.hpp"\n'
+    only(check({"lab/simulate/world.hpp": text}), "lab/simulate/world.hpp", 3, "include")
+    text = '// A lane.\n#include "codec/bound.hpp"\n#include "plan/when.hpp"\n'
+    found = check({"src/run/lane.cpp": text + '#include "simulate/world.hpp"\n'})
+    assert "nobody outside" in only(found, "src/run/lane.cpp", 4, "include")
+
+
+def test_only_the_command_line_asks_for_the_lab_and_by_name(check):
+    text = '"""A."""\n\nfrom caesura_lab import simulation\n'
+    only(check({"python/caesura/a.py": text}), "python/caesura/a.py", 3, "lab")
+    assert check({"python/caesura/a.py": None, "bench/a.py": text, "lab/python/a.py": text}) == []
 
 
 @pytest.mark.parametrize("name", ["src/base/a.cpp", "tools/a.py"])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import best
 from caesura import plan
-from caesura.instances import Instance
+from caesura_lab.planning.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from caesura import __version__
-from caesura.demo.machine import commit
+from caesura.checkout import commit
 
 
 def test_version_says_version_commit_and_hdf5():

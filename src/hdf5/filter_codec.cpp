@@ -23,25 +23,6 @@
 #include "hdf5/hdf5_filter_plugin.hpp"
 #include "hdf5/known_filters.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
-#define CAESURA_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)  // Clang
-#define CAESURA_SANITIZED 1
-#endif
-#endif
-#ifdef CAESURA_SANITIZED
-// SZ3's filter hands out `new[]` memory that HDF5's convention has us `free`, as HDF5 itself does,
-// and a broken Zstd stream makes its filter ask malloc for more than there is. The sanitizers would
-// stop at either; weak, so that a program's own options win.
-extern "C" __attribute__((weak, visibility("default"))) const char* __asan_default_options() {
-    return "alloc_dealloc_mismatch=0:allocator_may_return_null=1";
-}
-extern "C" __attribute__((weak, visibility("default"))) const char* __tsan_default_options() {
-    return "allocator_may_return_null=1";
-}
-#endif
-
 namespace caesura::hdf5 {
 namespace {
 

@@ -7,12 +7,6 @@
 
 #include "hdf5/test_plugins.hpp"
 
-// As in filter_codec.cpp, whose own copy comes too late in a module that is opened at run time.
-extern "C" __attribute__((visibility("default"))) const char* __asan_default_options();
-extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
-    return "alloc_dealloc_mismatch=0:allocator_may_return_null=1";
-}
-
 namespace caesura::hdf5 {
 namespace {
 

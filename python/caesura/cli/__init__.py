@@ -8,13 +8,10 @@ import typer
 
 from caesura.cli import (
     calibrate,
-    demo,
-    evaluate,
     info,
-    plan,
+    lab,
     recover,
     report,
-    simulate,
     together,
     verify,
     version,
@@ -56,9 +53,6 @@ app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
-app.command("plan")(plan.plan)
 app.command("together")(together.together)
-app.command("demo")(demo.demo)
-app.command("simulate")(simulate.simulate)
-app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(vol.app, name="vol")
+lab.add_to(app)

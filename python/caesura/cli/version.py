@@ -7,8 +7,8 @@ import ctypes
 import typer
 
 from caesura import __version__
+from caesura.checkout import commit
 from caesura.cli.common import out
-from caesura.demo.machine import commit
 
 
 def show(wanted: bool) -> None:
