@@ -20,7 +20,7 @@
 namespace caesura {
 namespace {
 
-constexpr unsigned k_seed = 20240423;
+constexpr unsigned k_writer_balance_seed = 20240423;
 const Shape k_part{16, 16, 64};  // of one rank, in each of the fields
 constexpr int k_fields = 4;      // a block each
 constexpr double k_disk_bytes_per_s = 2e7;
@@ -55,7 +55,8 @@ struct Outcome {
 
 std::vector<float> values_of(const Scenario& scenario, int rank, unsigned dump, int field) {
     const unsigned seed = 100 * dump + 10 * static_cast<unsigned>(rank);
-    return testing::make_field<float>(k_part, k_seed + seed + static_cast<unsigned>(field),
+    return testing::make_field<float>(k_part,
+                                      k_writer_balance_seed + seed + static_cast<unsigned>(field),
                                       scenario.kind(rank, dump));
 }
 
@@ -257,7 +258,7 @@ TEST_F(WriterBalance, no_rank_waits_for_one_whose_communicator_fails) {
 }
 
 TEST_F(WriterBalance, random_loads_on_random_nodes_keep_every_byte) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_writer_balance_seed);
     std::uint64_t moved = 0;
     for (int trial = 0; trial < 6; ++trial) {
         Scenario scenario;
@@ -271,7 +272,8 @@ TEST_F(WriterBalance, random_loads_on_random_nodes_keep_every_byte) {
             std::mt19937 mine(seed + 31 * dump + static_cast<unsigned>(rank));
             return static_cast<int>(mine() % 4);
         };
-        SCOPED_TRACE("seed " + std::to_string(k_seed) + " trial " + std::to_string(trial));
+        SCOPED_TRACE("seed " + std::to_string(k_writer_balance_seed) + " trial " +
+                     std::to_string(trial));
         moved += settled(run_exactly(scenario));
     }
     EXPECT_GT(moved, 0u);

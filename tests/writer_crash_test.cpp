@@ -27,7 +27,7 @@ namespace {
 using base::get_file, base::put_file;
 using testing::Operation;
 
-constexpr unsigned k_seed = 20240611;
+constexpr unsigned k_writer_crash_seed = 20240611;
 constexpr std::uint64_t k_dumps = 5;
 constexpr std::uint64_t k_iterations_a_dump = 1000;  // most of them are never begun
 constexpr std::size_t k_sector_bytes = 512;
@@ -52,7 +52,7 @@ struct Case {
 /// Values on a coarse grid, so that Zstd has something to do.
 template <class T>
 std::vector<T> field(const Shape& shape, std::uint64_t dump, bool lopsided) {
-    const unsigned seed = k_seed + static_cast<unsigned>(dump);
+    const unsigned seed = k_writer_crash_seed + static_cast<unsigned>(dump);
     auto values = testing::make_field<T>(shape, seed, lopsided ? 2 : 0);
     for (T& value : values) value = std::round(value * T{2}) / T{2};
     if (lopsided)
@@ -176,14 +176,14 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
             ASSERT_GT(run_->given_blocks, 0u);
         }
         find_commits();
-        random_.seed(k_seed);
-        RecordProperty("seed", k_seed);
+        random_.seed(k_writer_crash_seed);
+        RecordProperty("seed", k_writer_crash_seed);
     }
     void TearDown() override {
         if (run_ && !IsSkipped())
             std::cout << fmt::format("{}: {} operations, {} commits, {} states, seed {}\n",
                                      GetParam().name, operations().size(), committed_.size(),
-                                     n_states_, k_seed);
+                                     n_states_, k_writer_crash_seed);
         if (HasFailure() && !failed_state_.empty()) {
             const std::string kept = ::testing::TempDir() + "caesura_writer_crash_failed.h5";
             ASSERT_TRUE(put_file(kept, failed_state_));

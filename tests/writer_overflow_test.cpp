@@ -15,7 +15,7 @@
 namespace caesura {
 namespace {
 
-constexpr unsigned k_seed = 20221116;
+constexpr unsigned k_writer_overflow_seed = 20221116;
 
 std::string path_of(const std::string& name) {
     return ::testing::TempDir() + "caesura_" + name + "_" + std::to_string(::getpid()) + ".h5";
@@ -45,8 +45,8 @@ const Shape k_part{32, 64, 32};  // of one rank: two blocks
 
 std::vector<float> values_of(const Scenario& scenario, int rank, unsigned dump) {
     const int kind = scenario.constant_at_odd && dump % 2 == 1 ? 3 : scenario.kind;
-    return testing::make_field<float>(k_part, k_seed + 100 * dump + static_cast<unsigned>(rank),
-                                      kind);
+    return testing::make_field<float>(
+        k_part, k_writer_overflow_seed + 100 * dump + static_cast<unsigned>(rank), kind);
 }
 
 Counts run(const std::string& path, const Scenario& scenario) {

@@ -12,12 +12,12 @@
 namespace caesura {
 namespace {
 
-constexpr unsigned k_seed = 20261122;
+constexpr unsigned k_writer_recall_seed = 20261122;
 constexpr double k_bound = 1e-3;
 const Shape k_shape{64, 32, 32};  // one block
 
 std::vector<float> waves(double strength, double noise) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_writer_recall_seed);
     std::normal_distribution<double> normal;
     std::vector<float> values(k_shape.count());
     for (std::size_t i = 0; i < values.size(); ++i)

@@ -21,7 +21,18 @@ import hdf5
 import machine
 import parallel_python
 import sanitizers
-from stages import LOGS, OUT, ROOT, cores, fail, note, run_open, run_stage
+from stages import (
+    LOGS,
+    OUT,
+    ROOT,
+    cores,
+    fail,
+    measured,
+    note,
+    run_open,
+    run_stage,
+    where_the_time_went,
+)
 
 
 def build_dir(sanitize: str = "") -> Path:
@@ -78,10 +89,15 @@ def setup() -> None:
     """System packages and the Python environment."""
     machine.ensure_packages()
     machine.ensure_python()
+    machine.ensure_command(build_dir() / "python")
 
 
-def cmake_arguments(sanitize: str) -> list[str]:
-    """What distinguishes this build tree from a bare `cmake -S . -B build`."""
+def cmake_arguments(sanitize: str, connector: bool) -> list[str]:
+    """What distinguishes this build tree from a bare `cmake -S . -B build`.
+
+    connector: it is going to be built, so that its HDF5 is built too, if need be. An HDF5 that is
+    there is named in any case: a tree is not configured one way and another in turn.
+    """
     arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
     if sanitize in sanitizers.ROOMS:
         return arguments + sanitizers.of_rooms(sanitize)
@@ -89,16 +105,17 @@ def cmake_arguments(sanitize: str) -> list[str]:
         return arguments + sanitizers.of_vol(sanitize, hdf5.ensure(), build_dir() / "plugins")
     nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
     arguments += ["-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
-    return [*arguments, f"-DHDF5_VOL_ROOT={hdf5.ensure() or ''}"]
+    root = hdf5.ensure() if connector else hdf5.known()
+    return [*arguments, f"-DHDF5_VOL_ROOT={root or ''}"]
 
 
-def configure(sanitize: str) -> None:
+def configure(sanitize: str, connector: bool) -> None:
     """Run CMake when its arguments or the set of its input files have changed.
 
     Ninja notices a changed file by itself; a new room (`if(EXISTS ...)`) it cannot see.
     """
     build = build_dir(sanitize)
-    arguments = cmake_arguments(sanitize)
+    arguments = cmake_arguments(sanitize, connector)
     digest = hashlib.sha256("\n".join(arguments).encode())
     for path in sorted(source_files((".txt", ".cmake"))):
         digest.update(str(path).encode())
@@ -119,15 +136,15 @@ def configure(sanitize: str) -> None:
     stamp.write_text(digest.hexdigest())
 
 
-def build(sanitize: str = "", target: str = "all") -> None:
-    """Set up, configure and compile."""
+def build(sanitize: str = "", *targets: str) -> None:
+    """Set up, configure and compile: these targets, or all there are, the connector among them."""
     setup()
-    configure(sanitize)
+    configure(sanitize, connector=not targets)
     tree = build_dir(sanitize)
     jobs = os.environ.get("JOBS", str(cores()))
     run_stage(
         f"compile in {tree.name}/ ({jobs} jobs)",
-        ["ninja", "-C", str(tree), "-j", jobs, target],
+        ["ninja", "-C", str(tree), "-j", jobs, *(targets or ["all"])],
         log=f"compile-{tree.name}",
     )
 
@@ -137,7 +154,7 @@ def build(sanitize: str = "", target: str = "all") -> None:
 
 def build_under_connector(sanitize: str) -> None:
     """What runs under the connector, and the filter with which stock tools read its files."""
-    build(target="h5caesura")
+    build("", "h5caesura")
     build(sanitize, sanitizers.VOL_TARGET)
 
 
@@ -180,7 +197,13 @@ def test(options: argparse.Namespace) -> int:
     if options.filter:
         command += ["-R", options.filter]
     command = [*sanitizers.launcher(options.sanitize), *command]
-    return run_open("tests", command, log=f"test-{tree.name}", env=environment(options.sanitize))
+    return run_open(
+        "tests",
+        command,
+        log=f"test-{tree.name}",
+        env=environment(options.sanitize),
+        before_last=where_the_time_went,
+    )
 
 
 def source_files(suffixes: tuple[str, ...]) -> list[Path]:
@@ -252,7 +275,7 @@ def bench(options: argparse.Namespace) -> int:
     if options.arguments and len(takers) != 1 and "codec" not in takers:
         fail(f"Name one of {', '.join(TAKE_ARGUMENTS)} for {' '.join(options.arguments)}.")
     taker = "codec" if "codec" in takers else "".join(takers[:1])
-    build(target="benches")
+    build("", "benches")
     programs = sorted(
         p
         for p in build_dir().rglob("*_bench")
@@ -287,8 +310,7 @@ def bench_codec(arguments: list[str]) -> int:
     """Our codec beside its peers: bench/codec. `arguments` go to its measure.py."""
     place = Path("bench", "codec")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "codec_aging", "bench_clock"):
-        build(target=target)
+    build("", "caesura_python", "cosmology", "codec_aging", "bench_clock")
     code = 0
     for script in ("dumps", "measure", "picture", "goals", "figure6", "scaling"):
         command = [python, str(place / f"{script}.py")]
@@ -300,8 +322,7 @@ def bench_codec(arguments: list[str]) -> int:
 def bench_peers(arguments: list[str]) -> int:
     """Writers beside ours under an emulated disk: bench/peers. `arguments` go to its peers.py."""
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "pfs", "pfs_stat"):
-        build(target=target)
+    build("", "caesura_python", "pfs", "pfs_stat")
     script = str(Path("bench", "peers", "peers.py"))
     return run_open("peers", [python, script, *arguments], log="peers", env=environment())
 
@@ -309,8 +330,7 @@ def bench_peers(arguments: list[str]) -> int:
 def bench_running(arguments: list[str]) -> int:
     """S0's figures 4, 5, 9 and 10 by running the mini-app: bench/running, its figures.py."""
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "pfs", "pfs_stat"):
-        build(target=target)
+    build("", "caesura_python", "cosmology", "pfs", "pfs_stat")
     script = str(Path("bench", "running", "figures.py"))
     return run_open("running", [python, script, *arguments], log="running", env=environment())
 
@@ -319,8 +339,7 @@ def bench_prediction(_: list[str]) -> int:
     """Predicted against real sizes, times and regions: bench/prediction."""
     place = Path("bench", "prediction")
     python = str(machine.ensure_bench())
-    for target in ("caesura_python", "cosmology", "pfs"):
-        build(target=target)
+    build("", "caesura_lab_python", "cosmology", "pfs")
     code = run_open(
         "prediction: dumps",
         [python, str(Path("bench", "codec", "dumps.py"))],
@@ -338,7 +357,7 @@ def bench_prediction(_: list[str]) -> int:
 
 def bench_plan(_: list[str]) -> int:
     """Plans beside the best known ones: bench/plan."""
-    build(target="caesura_python")
+    build("", "caesura_lab_python")
     code = 0
     for script in ("table", "worth", "robust"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "plan", f"{script}.py"))]
@@ -348,8 +367,7 @@ def bench_plan(_: list[str]) -> int:
 
 def bench_simulate(_: list[str]) -> int:
     """S0's figures by simulation, and a run beside its simulation: bench/simulate."""
-    for target in ("caesura_python", "cosmology", "pfs"):
-        build(target=target)
+    build("", "caesura_lab_python", "cosmology", "pfs")
     code = 0
     for script in ("figures", "from_run"):
         command = [str(machine.VENV_PYTHON), str(Path("bench", "simulate", f"{script}.py"))]
@@ -361,8 +379,7 @@ def bench_simulate(_: list[str]) -> int:
 
 def bench_balance(_: list[str]) -> int:
     """Ranks that write for each other, beside ranks that do not: bench/balance."""
-    for target in ("caesura_python", "spread", "pfs", "pfs_stat"):
-        build(target=target)
+    build("", "caesura_python", "spread", "pfs", "pfs_stat")
     command = [str(machine.VENV_PYTHON), str(Path("bench", "balance", "balance.py"))]
     return run_open("balance", command, log="balance", env=environment())
 
@@ -379,15 +396,14 @@ def bench_vol(_: list[str]) -> int:
 
 def bench_together(_: list[str]) -> int:
     """S2's figures by the model of many small checkpoints on a GPU: bench/together."""
-    for target in ("caesura_python", "together_synthetic"):
-        build(target=target)
+    build("", "caesura_python", "together_synthetic")
     command = [str(machine.VENV_PYTHON), str(Path("bench", "together", "figures.py"))]
     return run_open("together", command, log="together", env=environment())
 
 
 def bench_spill(_: list[str]) -> int:
     """What keeping checkpoints in a file costs, beside the disk itself: bench/spill."""
-    build(target="spilling")
+    build("", "spilling")
     command = [str(machine.VENV_PYTHON), str(Path("bench", "spill", "spill.py"))]
     return run_open("spill", command, log="spill", env=environment())
 
@@ -407,18 +423,22 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
 TAKE_ARGUMENTS = ("codec", "peers", "running")
 
 
+# The module with the filter plugin, the simulation, and the emulated file system with its tool.
+DEMO_TARGETS = ("caesura_python", "cosmology", "pfs", "pfs_stat")
+
+
 def demo(options: argparse.Namespace) -> int:
-    """Build, then hand over to `python -m caesura demo`."""
-    build()
-    package = build_dir() / "python" / "caesura"
-    if not package.is_dir():
-        fail(f"{package.relative_to(ROOT)} is missing: the build made no Python package.")
+    """Build what it runs, and nothing else; then hand over to `python -m caesura demo`."""
+    build("", *DEMO_TARGETS)
     sys.stdout.flush()
-    return subprocess.run(
-        [str(machine.VENV_PYTHON), "-m", "caesura", "demo", *options.arguments],
-        cwd=ROOT,
-        env=environment(),
-    ).returncode
+    with measured("demo"):
+        code = subprocess.run(
+            [str(machine.VENV_PYTHON), "-m", "caesura", "demo", *options.arguments],
+            cwd=ROOT,
+            env=environment(),
+        ).returncode
+    print(f"\n{where_the_time_went()}")
+    return code
 
 
 def crash(options: argparse.Namespace) -> int:

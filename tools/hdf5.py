@@ -205,6 +205,13 @@ def build(key: str) -> Path:
     return target
 
 
+def known() -> Path | None:
+    """What ensure() would give without building anything."""
+    if own := os.environ.get("HDF5_ROOT"):
+        return own_root(Path(own))
+    return system_root() or (kept(build_key()) if shutil.which("mpicc") else None)
+
+
 @functools.cache
 def ensure() -> Path | None:
     """The prefix of an HDF5 for the connector, built if need be; None (said) without one."""

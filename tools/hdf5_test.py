@@ -112,3 +112,21 @@ def test_apts_own_files_stay_untouched(tmp_path):
     sources = (tmp_path / "etc" / "sources.list").read_text().splitlines()
     assert len(sources) == 1
     assert sources[0].startswith("deb-src ")
+
+
+def test_what_is_known_is_found_without_building(tmp_path, monkeypatch):
+    """The demonstration needs no connector: it takes the HDF5 that is there, and builds none."""
+
+    def refuse(key):
+        raise AssertionError("nothing may be built")
+
+    monkeypatch.setattr(hdf5, "build", refuse)
+    monkeypatch.setattr(hdf5, "build_key", lambda: "key")
+    assert hdf5.known() is None
+    kept = tmp_path / "cache" / "caesura" / "hdf5-1.14.5-key"
+    kept.mkdir(parents=True)
+    if shutil.which("mpicc"):
+        assert hdf5.known() == hdf5.ensure() == kept
+    own = prefix(tmp_path / "own", "1.14.0")
+    monkeypatch.setenv("HDF5_ROOT", str(own))
+    assert hdf5.known() == own

@@ -149,6 +149,36 @@ def ensure_python() -> None:
     _ensure_environment(VENV, ROOT / "tools" / "requirements.txt")
 
 
+COMMAND = """#!{python}
+# The command line of this checkout. tools/dev.py makes this file at every set-up.
+import sys
+
+try:
+    from caesura.__main__ import main
+except ModuleNotFoundError as error:
+    if error.name != "caesura":
+        raise
+    sys.exit("caesura is not built yet: type `make build` or `make demo` in {root}")
+main()
+"""
+
+
+def ensure_command(package: Path) -> None:
+    """.venv/bin/caesura, and for the environment's Python the package in the build tree.
+
+    Both lead to what was built last, so that they never need to be installed again. PYTHONPATH,
+    which tests set, comes before.
+    """
+    script = VENV / "bin" / "caesura"
+    text = COMMAND.format(python=VENV_PYTHON, root=ROOT)
+    path = VENV / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    link = path / "site-packages" / "caesura-checkout.pth"
+    for place, wanted in ((script, text), (link, f"{package}\n")):
+        if not place.exists() or place.read_text() != wanted:
+            place.write_text(wanted)
+    script.chmod(0o755)
+
+
 def ensure_readers() -> None:
     """.venv-readers: other people's readers without our package, for interoperability tests."""
     _ensure_environment(READERS, ROOT / "tools" / "requirements-readers.txt")

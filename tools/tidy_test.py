@@ -12,15 +12,68 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tidy
 import tidy_cpp
 
+ROOMS = """# The rooms.
+[base]
+headers = base.hpp mpi.hpp
+does = errors
+
+[codec]
+knows = base
+headers = codec.hpp
+does = bounds
+
+[plan]
+knows = base
+does = orders
+
+[store]
+knows = base
+sees = HDF5
+does = bytes
+
+[store/file]
+knows = store
+does = files
+
+[run]
+knows = plan (codec)
+does = lanes
+
+[writer]
+knows = base codec
+headers = writer.hpp
+does = the facade
+"""
+PAGE = """# Architecture
+
+| room | what it does | may know |
+|---|---|---|
+| `src/base` | errors | nobody |
+| `src/codec` | bounds | base |
+| `src/plan` | orders | base |
+| `src/store` | bytes | base (HDF5 here) |
+| `src/store/file` | files | store |
+| `src/run` | lanes | plan, codec (headers only) |
+| `src/writer` | the facade | base, codec |
+"""
 GOOD = {
     "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
+    tidy.ARCHITECTURE: PAGE,
+    tidy.ROOMS_FILE: ROOMS,
     "include/caesura/base.hpp": "// Base.\n#pragma once\n#include <string>\n",
     "include/caesura/codec.hpp": '// Codec.\n#pragma once\n#include "caesura/base.hpp"\n',
     "include/caesura/writer.hpp": '// Writer.\n#pragma once\n#include "caesura/base.hpp"\n',
     "include/caesura/mpi.hpp": "// MPI.\n#pragma once\n#include <mpi.h>\n",
     "src/base/file.hpp": "// Files.\n#pragma once\n",
     "src/codec/bound.hpp": '// Bounds.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/store/tree.hpp": "// Trees.\n#pragma once\n",
+    "lab/simulate/world.hpp": '// A world.\n#pragma once\n#include "codec/bound.hpp"\n',
     "src/codec/bound.cpp": '#include "codec/bound.hpp"\n\n#include "caesura/codec.hpp"\n',
+    "src/plan/when.hpp": '// When.\n#pragma once\n#include "caesura/base.hpp"\n',
+    "src/store/region.hpp": '// Regions.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/store/file/host.hpp": '// Host.\n#pragma once\n#include "store/region.hpp"\n',
+    "src/run/lane.cpp": '// Lane.\n#include "codec/bound.hpp"\n#include "plan/when.hpp"\n',
+    "src/writer/put.cpp": '// Put.\n#include "caesura/codec.hpp"\n',
 }
 
 
@@ -57,6 +110,8 @@ def test_a_tree_that_keeps_the_rules_is_silent(check):
     ("path", "include"),
     [
         ("src/codec/a.cpp", '"caesura/writer.hpp"'),  # a room above
+        ("src/store/a.cpp", '"store/file/host.hpp"'),  # the room inside it
+        ("src/store/file/a.cpp", '"base/file.hpp"'),  # known only to the room around it
         ("src/base/a.cpp", '"codec/bound.hpp"'),
         ("src/plan/a.cpp", '"caesura/codec.hpp"'),  # a neighbour
         ("src/codec/a.cpp", '"bound.hpp"'),  # not written with its room
@@ -72,6 +127,9 @@ def test_a_tree_that_keeps_the_rules_is_silent(check):
         ("python/a.cpp", "<H5Zpublic.h>"),
         ("src/writer/a.cpp", "<mpi.h>"),
         ("src/writer/a.cpp", '"caesura/mpi.hpp"'),
+        ("src/codec/a.cpp", '"simulate/world.hpp"'),  # nobody knows the lab
+        ("tests/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"store/tree.hpp"'),  # and it does not know everybody
     ],
 )
 def test_includes_keep_to_the_table_of_rooms(check, path, include):
@@ -84,12 +142,14 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("src/writer/a.cpp", '"codec/bound.hpp"'),
         ("src/store/a.cpp", "<hdf5.h>"),
         ("src/codec/a_test.cpp", "<hdf5.h>"),
-        ("src/block/hdf5_adaptor.cpp", "<hdf5.h>"),
+        ("src/run/a.cpp", '"codec/bound.hpp"'),  # headers only
         ("miniapps/a.cpp", "<mpi.h>"),
         ("miniapps/a.cpp", '"caesura/mpi.hpp"'),
         ("tests/a.cpp", '"base/file.hpp"'),
         ("bench/a.cpp", '"neighbour.hpp"'),
         ("src/codec/a.cpp", "<fmt/format.h>"),
+        ("lab/simulate/a.cpp", '"simulate/world.hpp"'),
+        ("lab/simulate/a.cpp", '"caesura/writer.hpp"'),
     ],
 )
 def test_what_the_table_allows_is_allowed(check, path, include):
@@ -101,14 +161,65 @@ def test_an_include_in_a_comment_is_none(check):
     assert check({"src/base/a.cpp": text}) == []
 
 
-def test_cmake_dependencies_keep_to_the_same_table(check):
-    good = (
-        "# caesura_room(plan DEPS run)\ncaesura_room(plan\n    SOURCES a.cpp DEPS base\n LIBS x)\n"
-    )
-    assert check({"src/plan/CMakeLists.txt": good}) == []
-    bad = "\ncaesura_room(plan SOURCES a.cpp DEPS base predict)\n"
-    message = only(check({"src/plan/CMakeLists.txt": bad}), "src/plan/CMakeLists.txt", 2, "include")
-    assert message == "plan may not depend on predict"
+def test_the_graph_has_no_edge_that_nobody_uses(check):
+    empty = "// Nothing.\n"
+    names = ("src/run/lane.cpp", "src/writer/put.cpp", "include/caesura/writer.hpp")
+    found = check(dict.fromkeys(names, empty))
+    line = {name: ROOMS[: ROOMS.index(f"[{name}]")].count("\n") + 1 for name in ("run", "writer")}
+    assert found == [
+        f"{tidy.ROOMS_FILE}:{line[room]}: rooms: {room} includes nothing of {known}"
+        for room, known in (
+            ("run", "codec"),
+            ("run", "plan"),
+            ("writer", "base"),
+            ("writer", "codec"),
+        )
+    ]
+
+
+def test_the_graph_goes_from_low_to_high_and_names_what_is_there(check):
+    above = ROOMS.replace("[plan]\nknows = base", "[plan]\nknows = base writer")
+    page = PAGE.replace("| orders | base |", "| orders | base, writer |")
+    found = check({tidy.ROOMS_FILE: above, tidy.ARCHITECTURE: page})
+    assert only(found, tidy.ROOMS_FILE, 11, "rooms") == "writer is no room below plan"
+    gone = ROOMS.replace("codec.hpp", "codec.hpp none.hpp")
+    found = check({tidy.ROOMS_FILE: gone, tidy.ARCHITECTURE: PAGE})
+    assert only(found, tidy.ROOMS_FILE, 6, "rooms") == "there is no include/caesura/none.hpp"
+
+
+def test_a_public_header_belongs_to_a_room(check):
+    found = check({"include/caesura/more.hpp": '// More.\n#include "caesura/base.hpp"\n'})
+    only(found, "include/caesura/more.hpp", 2, "include")
+    more = '// A.\n#include "caesura/more.hpp"\n'
+    found = check({"include/caesura/more.hpp": "// More.\n", "tests/a.cpp": more})
+    assert "whose header" in only(found, "tests/a.cpp", 2, "include")
+
+
+@pytest.mark.parametrize(
+    ("row", "instead", "line"),
+    [
+        ("| `src/plan` | orders | base |", "| `src/plan` | orders | base, codec |", 7),
+        ("| `src/plan` | orders | base |", "| `src/plan` | order | base |", 7),
+        ("| `src/plan` | orders | base |\n", "", 1),
+        ("| nobody |\n", "| nobody |\n| `src/other` | other | base |\n", 6),
+    ],
+)
+def test_the_architecture_page_says_what_the_graph_says(check, row, instead, line):
+    only(check({tidy.ARCHITECTURE: PAGE.replace(row, instead)}), tidy.ARCHITECTURE, line, "rooms")
+
+
+def test_the_lab_knows_some_rooms(check):
+    text = '// A world.\n#pragma once\n#include "store/region.hpp"\n'
+    only(check({"lab/simulate/world.hpp": text}), "lab/simulate/world.hpp", 3, "include")
+    text = '// A lane.\n#include "codec/bound.hpp"\n#include "plan/when.hpp"\n'
+    found = check({"src/run/lane.cpp": text + '#include "simulate/world.hpp"\n'})
+    assert "nobody outside" in only(found, "src/run/lane.cpp", 4, "include")
+
+
+def test_only_the_command_line_asks_for_the_lab_and_by_name(check):
+    text = '"""A."""\n\nfrom caesura_lab import simulation\n'
+    only(check({"python/caesura/a.py": text}), "python/caesura/a.py", 3, "lab")
+    assert check({"python/caesura/a.py": None, "bench/a.py": text, "lab/python/a.py": text}) == []
 
 
 @pytest.mark.parametrize("name", ["src/base/a.cpp", "tools/a.py"])
@@ -222,11 +333,12 @@ def test_files_open_by_saying_what_they_are(check):
     only(check({"tools/a.py": "import os\n"}), "tools/a.py", 1, "opening")
 
 
+MAP = "docs/evidence/papers.md"
 PAPERS = {
     "src/base/a.cpp": "// A. Source: S0 §3.3.1 Johnson, S1-Eq1.\nint order() { return 1; }\n",
     "src/base/a_test.cpp": "// A.\nTEST(Order, keeps_it) {}\nTEST_F(Place, holds) {}\n",
     "tests/test_a.py": '"""A."""\ndef test_b():\n    pass\n',
-    "docs/papers.md": "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
+    MAP: "S0 §3.3.1 `src/base/a.cpp:order` `Order.keeps_it` `Place.holds`\n"
     "S1-Eq1 `test_a.test_b` `tests/test_a.py:test_b` `CHANGELOG.md`\n",
 }
 
@@ -245,16 +357,65 @@ def test_the_map_of_papers_is_complete(check):
     ],
 )
 def test_the_map_of_papers_leads_somewhere(check, reference, message):
-    found = check({**PAPERS, "docs/papers.md": PAPERS["docs/papers.md"] + f"`{reference}`\n"})
-    assert only(found, "docs/papers.md", 3, "papers") == message
+    longer = PAPERS[MAP] + f"`{reference}`\n"
+    found = check({**PAPERS, MAP: longer})
+    assert only(found, MAP, 3, "papers") == message
 
 
 def test_every_source_in_the_code_is_in_the_map(check):
     source = PAPERS["src/base/a.cpp"].replace("S1-Eq1", "S1-Eq12")
     found = check({**PAPERS, "src/base/a.cpp": source})
-    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/papers.md"
-    found = check({**PAPERS, "docs/papers.md": None})
-    assert "missing" in only(found, "docs/papers.md", 1, "papers")
+    assert only(found, "src/base/a.cpp", 1, "papers") == "S1-Eq12 is not in docs/evidence/papers.md"
+    found = check({**PAPERS, MAP: None})
+    assert "missing" in only(found, MAP, 1, "papers")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see [a](b.md)",
+        "see [a](../docs/b.md)",
+        "see [a](a.md#nothing)",
+        "see [a](#nothing)",
+        "![a](a.svg)",
+        "docs/b.md says it",
+        "decision D2 says it",
+        "design D1 says it",
+    ],
+)
+def test_links_pages_and_decisions_lead_somewhere(check, text):
+    decisions = {"docs/how/decisions.md": "# Decisions\n\n### D1. One file\n"}
+    only(check({**decisions, "docs/a.md": f"# A\n{text}\n"}), "docs/a.md", 2, "link")
+
+
+def test_good_links_are_silent_and_code_is_not_read_for_links(check):
+    text = (
+        "# A `b` (c), d\n[itself](#a-b-c-d) [other](how/decisions.md#d1-one-file) docs/a.md\n"
+        "[elsewhere](https://example.org/x.md) decision D1\n```\n# not a heading\n[a](b)\n```\n"
+    )
+    decisions = "# Decisions\n\n### D1. One file\n"
+    assert check({"docs/how/decisions.md": decisions, "docs/a.md": text}) == []
+    within = text + "[it](#not-a-heading)\n"
+    only(check({"docs/a.md": within}), "docs/a.md", 8, "link")
+
+
+def test_a_page_that_code_names_is_there(check):
+    assert check({"docs/a.md": "# A\n", "src/base/a.cpp": "// A, see docs/a.md.\n"}) == []
+    only(check({"src/base/a.cpp": "// A, see docs/b.md.\n"}), "src/base/a.cpp", 1, "link")
+
+
+def test_the_readme_is_short_and_names_no_paper(check):
+    assert check({"README.md": "# A\n" * 120}) == []
+    only(check({"README.md": "# A\n" * 121}), "README.md", 1, "readme")
+    only(check({"README.md": "# A\nas in S1 and AS10\n"}), "README.md", 2, "readme")
+
+
+@pytest.mark.parametrize("place", ["src/base/b.cpp", "src/base/a.cpp:orders", "tools/b.py"])
+def test_files_and_functions_that_pages_name_are_there(check, place):
+    code = {"src/base/a.cpp": "// A.\nint order() { return 1; }\n"}
+    good = "# A\n`src/base/a.cpp` and `src/base/a.cpp:order`, `a.cpp`, `out/bench/a.json`\n"
+    assert check({**code, "docs/a.md": good, "docs/records/a.md": f"`{place}`\n"}) == []
+    only(check({**code, "docs/a.md": f"# A\n`{place}`\n"}), "docs/a.md", 2, "place")
 
 
 @pytest.mark.parametrize("text", [None, "# Changelog\n## 1.0\n"])

@@ -3,8 +3,9 @@
 
 All fields at all bounds in all modes and both types, every kind of bound, then random bit patterns
 of random shapes from a seed. Counts values outside their bound, NaN and infinities that are not the
-same bits, and frames larger than the raw values + 64 bytes. Prints the table of docs/reliability.md
-and writes out/bench/reliability.json; any fault ends with exit status 1.
+same bits, and frames larger than the raw values + 64 bytes. Prints the table of
+docs/evidence/reliability.md and writes out/bench/reliability.json; any fault ends with exit status
+1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables in Markdown for docs/codec_bench.md, from out/bench/codec.json.
+"""Tables in Markdown for docs/evidence/codec.md, from out/bench/codec.json.
 
 A row is a set of blocks at one bound; a cell is "ratio, compress / decompress MB/s", geometric
 means. `*` marks a codec that broke the bound in at least one block of the row.

@@ -22,10 +22,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import bounds
-import exact
 from caesura import plan
-from caesura.instances import Instance, parse
+from caesura_lab.planning import bounds, exact
+from caesura_lab.planning.instances import Instance, parse
 
 PLACE = Path(__file__).resolve().parent / "instances"
 PATH = PLACE / "best.json"

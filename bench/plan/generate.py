@@ -27,7 +27,7 @@ import random
 import sys
 from pathlib import Path
 
-from caesura.instances import Instance, dumps
+from caesura_lab.planning.instances import Instance, dumps
 
 HERE = Path(__file__).resolve().parent
 PLACE = HERE / "instances"

@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 from best import PLACE
-from caesura.demo.runner import Runner, find_build, find_programs
-from caesura.demo.scenario import Scenario
-from caesura.instances import Instance, dumps, from_trace
 from caesura.trace import read_traces
+from caesura_lab.demo.runner import Runner, find_build, find_programs
+from caesura_lab.demo.scenario import Scenario
+from caesura_lab.planning.instances import Instance, dumps, from_trace
 from generate import TICK_S, whole
 
 SCENARIO = Scenario(

@@ -15,10 +15,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import best
-import bounds
-import exact
 import table
-from caesura.instances import Instance
+from caesura_lab.planning import bounds, exact
+from caesura_lab.planning.instances import Instance
 from sections import Sections
 
 SIZES = (4, 6, 8, 10, 12, 16, 24, 32)

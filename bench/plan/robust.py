@@ -18,7 +18,7 @@ from dataclasses import replace
 import best
 import table  # puts bench/codec on the path
 from caesura import plan
-from caesura.instances import Instance
+from caesura_lab.planning.instances import Instance
 from sections import Sections
 
 EVERY, WORLDS = 8, 40

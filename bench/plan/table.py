@@ -3,7 +3,7 @@
 
 Every algorithm on every published instance, for both kinds of compress lane: how long the iteration
 becomes, how far the last write ends above the best known (instances/best.json), how long planning
-takes. Prints the tables in Markdown, as docs/planning.md shows them.
+takes. Prints the tables in Markdown, as docs/evidence/planning.md shows them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import best
 from caesura import plan
-from caesura.instances import Instance
+from caesura_lab.planning.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
 

@@ -6,9 +6,9 @@ import statistics
 from dataclasses import replace
 
 import best
-import exact
 from caesura import plan
-from caesura.report.gantt import picture
+from caesura_lab.planning import exact
+from caesura_lab.report.gantt import picture
 from svg import Axis, document, line, mark, words
 
 WIDTH, ROW, TOP = 980.0, 30.0, 96.0

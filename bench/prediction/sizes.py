@@ -37,7 +37,7 @@ console = Console(soft_wrap=True)
 
 def dump(label: str, load: Callable[[], np.ndarray]):
     """A Dump whose shape is known by loading it once."""
-    from caesura.evaluating import Dump
+    from caesura_lab.evaluating import Dump
 
     values = load()
     return Dump(label, values.shape, values.dtype.name, lambda: np.ascontiguousarray(load()))
@@ -45,7 +45,7 @@ def dump(label: str, load: Callable[[], np.ndarray]):
 
 def miniapp(most: int) -> list:
     """Three stretches of the mini-app, each its own series of at most so many dumps."""
-    from caesura.evaluating import Series
+    from caesura_lab.evaluating import Series
 
     there = set(fields.dump_numbers())
     found = []
@@ -59,7 +59,7 @@ def miniapp(most: int) -> list:
 
 def redshifts() -> list:
     """Nyx, 64^3, from smooth to clustered: what is learned at one is of little use at the next."""
-    from caesura.evaluating import Series
+    from caesura_lab.evaluating import Series
 
     by_name = {(b.source, b.field): b for b in fields.real_blocks()}
     found = []
@@ -73,7 +73,7 @@ def redshifts() -> list:
 
 def synthetic() -> list:
     """256^3 fields at three instants."""
-    from caesura.evaluating import Series
+    from caesura_lab.evaluating import Series
 
     if not fields.can_make_synthetic():
         return []
@@ -90,7 +90,7 @@ def synthetic() -> list:
 
 def singles() -> list:
     """Fields of which there is one dump: Nyx at 128^3, the laser wakefield."""
-    from caesura.evaluating import Series
+    from caesura_lab.evaluating import Series
 
     return [
         Series(f"{b.source}/{b.field}", (dump(b.source, b.values),))
@@ -117,7 +117,7 @@ class Remembered:
         self.codecs: dict = {}
 
     def encode(self, where, block: np.ndarray, bound):
-        """As caesura.evaluating.Encoder."""
+        """As caesura_lab.evaluating.Encoder."""
         from caesura import prediction
 
         # The sum tells a changed field of the same name.
@@ -159,7 +159,7 @@ def goal(name: str, measured: float, limit: float, paper: str = "") -> dict:
 
 def own_goals(rows: Sequence) -> list[dict]:
     """Caesura's codec: predicted by asking it, from the first dump on."""
-    from caesura.evaluating import HIGH_RATIO, summary
+    from caesura_lab.evaluating import HIGH_RATIO, summary
 
     mine = [r for r in rows if r.codec in OWN and r.raw_bytes > 4 << 20]
     if not mine:
@@ -176,7 +176,7 @@ def own_goals(rows: Sequence) -> list[dict]:
 
 def foreign_goals(rows: Sequence) -> list[dict]:
     """SZ3 and ZFP after two dumps of the field."""
-    from caesura.evaluating import HIGH_RATIO, summary
+    from caesura_lab.evaluating import HIGH_RATIO, summary
 
     goals = []
     for codec in FOREIGN:
@@ -200,7 +200,7 @@ def foreign_goals(rows: Sequence) -> list[dict]:
 
 def groups(rows: Sequence) -> dict:
     """Summaries by codec, by what had been learned and by ratio."""
-    from caesura.evaluating import HIGH_RATIO, summary
+    from caesura_lab.evaluating import HIGH_RATIO, summary
 
     table = {}
     for codec in dict.fromkeys(r.codec for r in rows):
@@ -224,7 +224,7 @@ def groups(rows: Sequence) -> dict:
 
 def by_age(rows: Sequence) -> dict:
     """Median and 95th percentile of the error over the number of dumps learned, mini-app."""
-    from caesura.evaluating import HIGH_RATIO
+    from caesura_lab.evaluating import HIGH_RATIO
 
     table: dict = {}
     for codec in dict.fromkeys(r.codec for r in rows):
@@ -316,8 +316,8 @@ def main() -> int:
     parser.add_argument("--codecs", nargs="+", default=[*OWN, *FOREIGN])
     parser.add_argument("--no-synthetic", action="store_true", help="leave the 256^3 fields out")
     options = parser.parse_args()
-    from caesura import evaluating
-    from caesura.report.prediction_picture import picture
+    from caesura_lab import evaluating
+    from caesura_lab.report.prediction_picture import picture
 
     for line in fields.missing():
         console.print(line, style="yellow")

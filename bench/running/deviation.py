@@ -26,9 +26,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "bench" / "codec"), str(ROOT / "python")]
 
-from caesura.demo.runner import Runner, find_build, find_programs  # noqa: E402
-from caesura.demo.scenario import Scenario  # noqa: E402
 from caesura.trace import read_traces  # noqa: E402
+from caesura_lab.demo.runner import Runner, find_build, find_programs  # noqa: E402
+from caesura_lab.demo.scenario import Scenario  # noqa: E402
 from judged import Judged, judge  # noqa: E402
 from sections import Sections  # noqa: E402
 

@@ -28,8 +28,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "bench" / "codec"), str(ROOT / "python")]
 
-from caesura.demo.runner import Runner, find_build, find_programs  # noqa: E402
-from caesura.demo.scenario import PAPER, Scenario  # noqa: E402
+from caesura_lab.demo.runner import Runner, find_build, find_programs  # noqa: E402
+from caesura_lab.demo.scenario import PAPER, Scenario  # noqa: E402
 from conditions import conditions  # noqa: E402
 from pictures import picture  # noqa: E402
 from planned import planned_against_actual  # noqa: E402

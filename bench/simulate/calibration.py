@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from caesura.demo.runner import Programs, Runner
-from caesura.demo.scenario import Scenario
+from caesura_lab.demo.runner import Programs, Runner
+from caesura_lab.demo.scenario import Scenario
 
 _ENDLESS = 1e13  # bytes/s: all else of the emulated file system stays
 _SMALL_GRID = 32

@@ -24,8 +24,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from caesura.simulation import Point, Scenario, load, parse, run_scenario
-from caesura.simulation.picture import Series, lines
+from caesura_lab.simulation import Point, Scenario, load, parse, run_scenario
+from caesura_lab.simulation.picture import Series, lines
 
 HERE = Path(__file__).resolve().parent
 SCENARIOS = HERE / "scenarios"

@@ -32,9 +32,9 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from caesura.demo.runner import Programs, Run, Runner, find_build, find_programs
-from caesura.demo.scenario import Scenario
-from caesura.simulation import parse, run_scenario
+from caesura_lab.demo.runner import Programs, Run, Runner, find_build, find_programs
+from caesura_lab.demo.scenario import Scenario
+from caesura_lab.simulation import parse, run_scenario
 from calibration import Calibration, calibrate, calibration_of
 from measured import fitted, of_mode, scenario_of, toml
 

@@ -13,10 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from caesura.demo.runner import Run
-from caesura.demo.scenario import Scenario
-from caesura.simulation import parse, run_scenario
 from caesura.trace import Event, Trace, read_traces
+from caesura_lab.demo.runner import Run
+from caesura_lab.demo.scenario import Scenario
+from caesura_lab.simulation import parse, run_scenario
 from calibration import Calibration
 
 

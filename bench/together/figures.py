@@ -3,12 +3,12 @@
 
   bench/together/figures.py        writes out/bench/together.json and together_*.svg, prints tables
 
-No GPU: times are those of the model of docs/together.md with the A100 of a100.json. The throughput
-of a run is its bytes over what it takes longer, until all are at the host, than the application
-works: copies into the cache, compressing, waiting for the cache and for the last transfer. S2 IV-D1
-names both, "faster completion of flushes and minimal blocking time", and only so do its numbers
-agree with each other (docs/together.md). Kept beside it: bytes over what the application stands
-still for, which leaves out the last transfer.
+No GPU: times are those of the model of docs/how/checkpoints.md with the A100 of a100.json. The
+throughput of a run is its bytes over what it takes longer, until all are at the host, than the
+application works: copies into the cache, compressing, waiting for the cache and for the last
+transfer. S2 IV-D1 names both, "faster completion of flushes and minimal blocking time", and only so
+do its numbers agree with each other (docs/evidence/checkpoints.md). Kept beside it: bytes over what
+the application stands still for, which leaves out the last transfer.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ def _is_emulated(results: dict) -> bool:
 def _source(results: dict) -> str:
     """Where the numbers are from."""
     if _is_emulated(results):
-        return "In the model of docs/together.md with an A100's numbers; not measured on a GPU"
+        page = "docs/how/checkpoints.md"
+        return f"In the model of {page} with an A100's numbers; not measured on a GPU"
     return f"Measured on {results['device']}, coder {results['coder']}"
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
 
-from caesura.demo.runner import find_build, find_programs  # noqa: E402
+from caesura_lab.demo.runner import find_build, find_programs  # noqa: E402
 from plain import MPI, configuration, connector_variables, differences, program  # noqa: E402
 from results import OUT, save  # noqa: E402
 

@@ -26,8 +26,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "bench" / "codec"), str(ROOT / "python")]
 
-from caesura.demo.runner import Programs, Run, Runner, find_build, find_programs  # noqa: E402
-from caesura.demo.scenario import Scenario  # noqa: E402
+from caesura_lab.demo.runner import Programs, Run, Runner, find_build, find_programs  # noqa: E402
+from caesura_lab.demo.scenario import Scenario  # noqa: E402
 from plain import PLAIN, configuration, connector_variables, differences, program  # noqa: E402
 from results import OUT, save  # noqa: E402
 from svg import document, mini_app, range_bar, tag, words  # noqa: E402

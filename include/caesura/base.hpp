@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,7 +56,21 @@ class [[nodiscard]] Status {
     std::string message_;
 };
 
+/// What Result::value() throws where there is no value; what() is the Status's message.
+class __attribute__((visibility("default"))) NoValue : public std::runtime_error {
+  public:
+    explicit NoValue(Status status)
+        : std::runtime_error(status.message()), status_(std::move(status)) {}
+    const Status& status() const { return status_; }
+
+  private:
+    Status status_;
+};
+
 /// A value or the Status (never ok) that explains its absence.
+///
+/// Ask ok() before `*` and `->`, which do not look. value() looks: without a value it throws
+/// NoValue, the only exception that this library throws of its own, and only where you call it.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -64,9 +79,18 @@ class [[nodiscard]] Result {
 
     bool ok() const { return value_.has_value(); }
     const Status& status() const { return status_; }
-    T& value() & { return *value_; }
-    const T& value() const& { return *value_; }
-    T&& value() && { return std::move(*value_); }
+    T& value() & {
+        check();
+        return *value_;
+    }
+    const T& value() const& {
+        check();
+        return *value_;
+    }
+    T&& value() && {
+        check();
+        return std::move(*value_);
+    }
     T& operator*() & { return *value_; }
     const T& operator*() const& { return *value_; }
     T&& operator*() && { return std::move(*value_); }
@@ -74,6 +98,10 @@ class [[nodiscard]] Result {
     const T* operator->() const { return &*value_; }
 
   private:
+    void check() const {
+        if (!value_) throw NoValue(status_);
+    }
+
     std::optional<T> value_;
     Status status_;
 };

@@ -9,7 +9,7 @@
 // Checkpoint 17 is the dataset /checkpoints/17, of the type and shape of CheckpointerOptions, in
 // one chunk: as it is, or compressed by Caesura's filter, so that h5py, h5dump and any other reader
 // of HDF5 see its values. The bytes are written around the HDF5 library, as a Writer's are
-// (docs/file_format.md); what is written and what of it is committed is as there.
+// (docs/how/file_format.md); what is written and what of it is committed is as there.
 //
 // Invariants:
 //  - What was committed is not lost, whatever instant process or (if durable) machine dies at; nor

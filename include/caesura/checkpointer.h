@@ -13,9 +13,10 @@
  *     while (step-- > 0) caesura_checkpointer_restore(checkpointer, step, state);
  *     caesura_checkpointer_free(checkpointer);
  *
- * What the calls do, cost and promise stands in caesura/checkpointer.hpp and docs/together.md;
- * codes and messages are those of caesura.h. Nothing here is collective: each process has its own
- * device, checkpointer and file. A checkpointer and its device are used by one thread at a time.
+ * What the calls do, cost and promise stands in caesura/checkpointer.hpp and
+ * docs/guide/checkpoints.md; codes and messages are those of caesura.h. Nothing here is collective:
+ * each process has its own device, checkpointer and file. A checkpointer and its device are used by
+ * one thread at a time.
  */
 #ifndef CAESURA_CHECKPOINTER_H
 #define CAESURA_CHECKPOINTER_H

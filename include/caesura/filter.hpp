@@ -6,7 +6,7 @@
 //    table set.
 //  - Two forms. The user's: up to four small numbers that one can type. The full one: made by
 //    to_cd_values() and by the plugin when a dataset is created; it is what lies in files.
-//    docs/filter.md has both, word by word.
+//    docs/how/filter.md has both, word by word.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 #include "caesura/codec.hpp"
 
-namespace caesura::filter {
+namespace caesura::hdf5 {
 
-/// The filter's number; 256 to 511 is HDF5's range for testing. docs/filter_registration.md has
-/// the text that asks The HDF Group for a number of our own. This line is the only place that
-/// knows.
+/// The filter's number; 256 to 511 is HDF5's range for testing. This line is the only place that
+/// knows. docs/reference/filter_registration.md has the text that asks The HDF Group for a number
+/// of our own.
 inline constexpr unsigned k_filter_id = 322;
 /// Shown by h5dump and h5ls.
 inline constexpr const char* k_filter_name = "caesura error-bounded compressor";
@@ -80,4 +80,4 @@ Result<std::uint64_t> decoded_bytes(const Settings& settings, std::span<const st
 Status decode_chunk(const Settings& settings, std::span<const std::byte> frame,
                     std::span<std::byte> chunk);
 
-}  // namespace caesura::filter
+}  // namespace caesura::hdf5

@@ -12,7 +12,7 @@
 // second of the application and one of the link are worth.
 //
 // No guarantee: whoever holds a checkpoint bets on the ones to come. What it comes to is measured
-// in docs/together.md.
+// in docs/evidence/checkpoints.md.
 //
 // Invariants:
 //  - Pure given its inputs: no clock, no thread, no device. The caller says what time it is.
@@ -47,7 +47,8 @@ class HorizonPlanner {
     ///          fits the cache together with this one), naming the value; the checkpoint then
     ///          counts as not made.
     /// Cost: microseconds; with a member of the ensemble, or a known number of checkpoints, one
-    /// plan of all that remain now and then, milliseconds of hundreds (docs/together.md).
+    /// plan of all that remain now and then: milliseconds for hundreds of them
+    /// (docs/evidence/checkpoints.md).
     /// Source: S2 §III-A, the oracles; planning without them is ours.
     /// Calls: not thread-safe; one thread at a time.
     Result<char> next(const HorizonNow& now);

@@ -57,14 +57,14 @@ std::string_view to_string(Algorithm algorithm);
 /// the names there are.
 Result<Algorithm> algorithm_named(std::string_view name);
 
-/// Steps of Algorithm::search in a millisecond: measured, see docs/planning.md. Steps are counted,
-/// not timed, so that a plan can be made again.
+/// Steps of Algorithm::search in a millisecond: measured, see docs/evidence/planning.md. Steps are
+/// counted, not timed, so that a plan can be made again.
 inline constexpr std::uint64_t k_search_steps_per_ms = 600'000;
 
 /// What a plan has to keep to, and what making it may cost.
 struct Rules {
-    /// An obstacle of the compress lane suspends a compression, which goes on after it (design D5:
-    /// a worker at idle priority), instead of excluding it (S0: a task is never preempted).
+    /// An obstacle of the compress lane suspends a compression, which goes on after it (a worker at
+    /// idle priority, decision D5), instead of excluding it (S0: a task is never preempted).
     bool resumable = false;
     /// Algorithm::search: what it may cost; by default some 20 ms. 0: the best backfilled order as
     /// it is.

@@ -15,7 +15,7 @@
 //
 // While something is held nothing overtakes it: only A or X may follow an A. So checkpoints reach
 // the host in their order, and what a killed run has left there is a beginning of it without gaps.
-// What that costs is measured in docs/together.md.
+// What that costs is measured in docs/evidence/checkpoints.md.
 //
 // Invariants: pure functions of plain numbers; no clock, no thread, no device.
 #pragma once
@@ -88,10 +88,11 @@ double compress_s(std::span<const CompressPoint> curve, double bytes);
 ///          compressed), naming index and value.
 /// Calls: independent, pure, thread-safe. For n checkpoints, k that fit the cache together with
 /// their temporary buffer, s states: O(n k s^2) time at worst, O(n s) memory.
-/// Source: S2-Alg1, corrected (docs/papers.md). Differs: a buffer leaves the cache when it has been
-/// carried, waiting for the cache is counted, and states are kept for all pairs of times that no
-/// other dominates. Dominance assumes nothing of sizes or of the curve: who is nowhere later, and
-/// at no moment has less of the cache free, can do whatever the other does, no later.
+/// Source: S2-Alg1, corrected (docs/evidence/papers.md). Differs: a buffer leaves the cache when it
+/// has been carried, waiting for the cache is counted, and states are kept for all pairs of times
+/// that no other dominates. Dominance assumes nothing of sizes or of the curve: a state that is
+/// nowhere later, and at no moment has less of the cache free, can do whatever the other does, no
+/// later.
 Result<TogetherPlan> together(const CheckpointProfile& profile, const TogetherStart& start = {},
                               std::size_t states = 0, Goal goal = Goal::at_host);
 

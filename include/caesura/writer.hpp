@@ -73,8 +73,9 @@ struct WriterOptions {
     /// 0: 4 KiB. Rank 0's value counts.
     std::uint64_t stripe_bytes = 0;
     int compress_threads = 1;
-    /// Compress threads run below everything else (design: measured to cost the application nothing
-    /// on its own core). false: at normal priority, for measurements and for cores of their own.
+    /// Compress threads run below everything else, which was measured to cost the application
+    /// nothing on its own core (decision D5). false: at normal priority, for measurements and for
+    /// cores of their own.
     bool idle_priority = true;
     /// No compress threads: blocks are compressed on the caller's thread, in Iteration's
     /// compress_for and wait_until and wherever it waits for us. For a rank with exactly one core
@@ -141,7 +142,7 @@ struct WriterReport {
     std::uint64_t peak_memory_bytes = 0;
     double max_error_over_bound = 0;  ///< largest that CodecSpec::verify saw; 0: it saw none
     double write_interference_s = 0;  ///< write tasks inside write obstacles
-    /// Seen without marks, by the MPI layer and by caesura::wait (docs/planning.md, Observation).
+    /// Seen without marks, by the MPI layer and by caesura::wait (docs/guide/planning.md).
     double seen_computing_s = 0, seen_communicating_s = 0, seen_waiting_s = 0;
     double seen_spinning_s = 0;        ///< of seen_communicating_s, with the core kept busy
     std::uint64_t seen_intervals = 0;  ///< what these add up

@@ -2,6 +2,7 @@
 
 #include "options.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -12,8 +13,25 @@
 
 namespace cosmology {
 
+namespace {
+
+constexpr const char* k_help_of_results = R"(what to learn
+  --timing-json F   rank 0 writes times, bytes and the writer's report
+  --trace PATTERN   Chrome trace per rank, "%r" becomes the rank (modes caesura, async)
+  --raw-dir DIR     each dump's fields as raw floats, FIELD_ITERATION.bin; not charged to the time
+  --check           verify mass, momentum, particle count and growth; exit 3 if violated
+  --quiet           print nothing but errors
+
+examples
+  mpirun -n 2 cosmology --mode sync --output sync.h5 --timing-json sync.json
+  HDF5_PLUGIN_PATH=... mpirun -n 2 cosmology --mode caesura --device-s 2 --output run.h5
+)";
+
+}  // namespace
+
 std::string help_text() {
-    return R"(cosmology: a particle-mesh universe that dumps six fields, for measuring output
+    return std::string(
+               R"(cosmology: a particle-mesh universe that dumps six fields, for measuring output
 
 usage: mpirun -n RANKS cosmology [options]
 
@@ -28,6 +46,10 @@ what to compute
   --steps N         time steps (11), equal in ln a
   --dump-every K    dump at steps K-1, 2K-1, ... but never at the last step, so that the last dump
                     too is written while a step computes (1). For D dumps use N = K*D + 1.
+  --hand-over all   every dump goes to the output (default)
+              half  the fields are made all the same, but only the dumps 1, 2, 4, 7, 8, 11, ... (of
+                    0, 1, 2, ...) go there: steps with and without output take turns in one run
+              other-half  the dumps 0, 3, 5, 6, 9, 10, ...
   --box MPC         comoving side (28.5)
   --z-init Z        redshift of the start (159)      --z-final Z   of the last step (2)
   --seed S          another universe (1); the same for any number of ranks
@@ -70,17 +92,7 @@ how to write
   --stripe-bytes B  space begins at multiples of B (0: 4096)
   --no-fsync        do not wait for the disk at commits (modes caesura, async)
 
-what to learn
-  --timing-json F   rank 0 writes times, bytes and the writer's report
-  --trace PATTERN   Chrome trace per rank, "%r" becomes the rank (modes caesura, async)
-  --raw-dir DIR     each dump's fields as raw floats, FIELD_ITERATION.bin; not charged to the time
-  --check           verify mass, momentum, particle count and growth; exit 3 if violated
-  --quiet           print nothing but errors
-
-examples
-  mpirun -n 2 cosmology --mode sync --output sync.h5 --timing-json sync.json
-  HDF5_PLUGIN_PATH=... mpirun -n 2 cosmology --mode caesura --device-s 2 --output run.h5
-)";
+)") + k_help_of_results;
 }
 
 namespace {
@@ -126,6 +138,13 @@ class Parser {
     char** argv_;
 };
 
+HandOver hand_over_named(const std::string& name) {
+    if (name == "all") return HandOver::all;
+    if (name == "half") return HandOver::half;
+    if (name == "other-half") return HandOver::other_half;
+    throw std::invalid_argument("--hand-over is '" + name + "'; use all, half or other-half");
+}
+
 using Setter = std::function<void(Parser&, Options&)>;
 
 const std::map<std::string, Setter>& setters() {
@@ -135,6 +154,7 @@ const std::map<std::string, Setter>& setters() {
         {"--particles", [](auto& p, auto& o) { o.particles = p.template whole<int>(8, 8192); }},
         {"--steps", [](auto& p, auto& o) { o.steps = p.template whole<int>(2, 1e6); }},
         {"--dump-every", [](auto& p, auto& o) { o.dump_every = p.template whole<int>(1, 1e6); }},
+        {"--hand-over", [](auto& p, auto& o) { o.hand_over = hand_over_named(p.text()); }},
         {"--box", [](auto& p, auto& o) { o.box_mpc = p.number(0.1, 1e5); }},
         {"--z-init", [](auto& p, auto& o) { o.z_init = p.number(0.1, 1000.0); }},
         {"--z-final", [](auto& p, auto& o) { o.z_final = p.number(0.0, 1000.0); }},
@@ -187,6 +207,16 @@ std::string Options::file_of(std::uint64_t step) const {
     const std::string name =
         path.stem().string() + "-" + std::to_string(step) + path.extension().string();
     return path.parent_path() / name;
+}
+
+bool Options::hands_over(int step) const {
+    if (!dumps_at(step)) return false;
+    if (hand_over == HandOver::all) return true;
+    // The sequence of Thue and Morse. Each half has one dump of every two neighbours, and as many
+    // at each place of four: neither a drift of the machine nor what every fourth step does more
+    // (the particles are sorted) is mistaken for the output.
+    const bool odd = std::popcount(static_cast<unsigned>(step / dump_every)) % 2 == 1;
+    return odd == (hand_over == HandOver::half);
 }
 
 Options parse_options(int argc, char** argv) {

@@ -8,11 +8,15 @@
 
 namespace cosmology {
 
+/// Which dumps the output gets. The fields of all of them are made in any case.
+enum class HandOver { all, half, other_half };
+
 struct Options {
     int grid = 256;
     int particles = 0;  ///< a side; 0: as the grid
     int steps = 11;
     int dump_every = 1;
+    HandOver hand_over = HandOver::all;
     double box_mpc = 28.5;
     double z_init = 159.0, z_final = 2.0;
     std::uint64_t seed = 1;
@@ -49,6 +53,8 @@ struct Options {
         // Never at the last step: the last dump is written while that step computes.
         return step % dump_every == dump_every - 1 && step + 1 < steps;
     }
+    /// Whether the fields of a step are handed to the output, or made and dropped.
+    bool hands_over(int step) const;
 };
 
 /// Throws std::invalid_argument with a sentence for the user.

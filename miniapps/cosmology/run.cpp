@@ -61,6 +61,14 @@ Json spread(double value, const Slab& slab) {
             {"mean", reduced(value, MPI_SUM, slab.comm()) / slab.size()}};
 }
 
+/// Means over the ranks: as a step communicates, it ends on all of them at nearly the same time.
+std::vector<double> means(std::vector<double> values, const Slab& slab) {
+    MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_SUM,
+                  slab.comm());
+    for (double& value : values) value /= slab.size();
+    return values;
+}
+
 Json phase_report(const StepClock& clock, const Slab& slab) {
     Json phases;
     for (const auto& [name, phase] : clock.phases()) {
@@ -129,11 +137,15 @@ class Run {
   private:
     void iterate(int step) {
         const double begin = StepClock::wall_s(), uncharged = uncharged_s_;
-        const bool dumps = options_.dumps_at(step);
+        const bool makes_fields = options_.dumps_at(step), dumps = options_.hands_over(step);
         output_->begin_iteration(static_cast<std::uint64_t>(step), Simulation::label(step));
-        simulation_.step(step, dumps, clock_);
+        const double stepping = StepClock::wall_s();
+        const double cpu_before = clock_.total(Resource::core).cpu_s;
+        simulation_.step(step, makes_fields, clock_);
+        step_s_.push_back(StepClock::wall_s() - stepping);
+        step_cpu_s_.push_back(clock_.total(Resource::core).cpu_s - cpu_before);
         uncharged_s_ += not_charged([&] {
-            if (options_.check) checks_.add(step, simulation_.diagnostics(), dumps);
+            if (options_.check) checks_.add(step, simulation_.diagnostics(), makes_fields);
             if (dumps && !options_.raw_dir.empty())
                 write_raw(options_, simulation_.slab(), simulation_.fields(), step);
         });
@@ -141,7 +153,9 @@ class Run {
         const double age_s = simulation_.background().age_s(simulation_.scale_factor(step));
         if (dumps) output_->dump(simulation_.fields(), static_cast<std::uint64_t>(step), age_s);
         output_->end_iteration();
+        calls_s_.push_back(stepping - begin + StepClock::wall_s() - handing_over);
         output_s_ += StepClock::wall_s() - handing_over;
+        handed_over_.push_back(dumps);
         dumps_ += dumps ? 1 : 0;
         iteration_s_.push_back(StepClock::wall_s() - begin - (uncharged_s_ - uncharged));
     }
@@ -159,7 +173,7 @@ class Run {
     std::uint64_t file_bytes() const {
         std::set<std::string> files;
         for (int step = 0; step < options_.steps; ++step)
-            if (options_.dumps_at(step))
+            if (options_.hands_over(step))
                 files.insert(options_.file_of(static_cast<std::uint64_t>(step)));
         std::uint64_t bytes = 0;
         for (const std::string& file : files) {
@@ -174,7 +188,7 @@ class Run {
         const auto last = output_->committed();
         int dumps = 0;
         for (int step = 0; last && step <= static_cast<int>(*last); ++step)
-            dumps += options_.dumps_at(step) ? 1 : 0;
+            dumps += options_.hands_over(step) ? 1 : 0;
         return dumps;
     }
 
@@ -204,6 +218,12 @@ class Run {
         MPI_Allreduce(MPI_IN_PLACE, iteration_s_.data(), static_cast<int>(iteration_s_.size()),
                       MPI_DOUBLE, MPI_MAX, slab.comm());
         t["iteration_s"] = iteration_s_;
+        // Each step's own time, the CPU time of its host work, the time in the output's calls
+        // around it, and whether these handed a dump over.
+        t["step_s"] = means(step_s_, slab);
+        t["step_cpu_s"] = means(step_cpu_s_, slab);
+        t["calls_s"] = means(calls_s_, slab);
+        t["handed_over"] = handed_over_;
         const PhaseTime host = clock_.total(Resource::core);
         const PhaseTime talk = clock_.total(Resource::network);
         // Means over the ranks; the slowest rank of each phase stands under "phases".
@@ -239,7 +259,8 @@ class Run {
     double open_s_ = 0, close_s_ = 0, wall_s_ = 0, output_s_ = 0, uncharged_s_ = 0;
     double process_cpu_s_ = 0, peak_memory_bytes_ = 0;
     int dumps_ = 0;
-    std::vector<double> iteration_s_;
+    std::vector<double> iteration_s_, step_s_, step_cpu_s_, calls_s_;
+    std::vector<bool> handed_over_;
 };
 
 }  // namespace

@@ -34,10 +34,11 @@ plan::Algorithm to_algorithm(const std::string& name);
 void bind_checkpointer(nb::module_& module);
 void bind_codec(nb::module_& module);
 void bind_errors(nb::module_& module);
+/// For another module: exceptions are those of the module caesura._core.
+void share_errors();
 void bind_files(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
-void bind_simulate(nb::module_& module);
 void bind_times(nb::module_& module);
 void bind_together(nb::module_& module);
 void bind_writer(nb::module_& module);

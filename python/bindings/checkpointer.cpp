@@ -174,17 +174,17 @@ void bind_checkpointer(nb::module_& module) {
     nb::class_<PyDevice>(module, "Device")
         .def("work", &PyDevice::work, nb::arg("seconds"))
         .def("now_s", &PyDevice::now_s);
-    module.def("emulated_device", &emulated_device, nb::arg("memory_bytes"),
+    module.def("emulated_device", &emulated_device, nb::kw_only(), nb::arg("memory_bytes"),
                nb::arg("link_bytes_per_s"), nb::arg("copy_bytes_per_s"), nb::arg("compress_curve"));
-    module.def("cuda_device", &cuda_device, nb::arg("ordinal"), nb::arg("stream"), nb::arg("coder"),
-               nb::arg("nvcomp"));
+    module.def("cuda_device", &cuda_device, nb::kw_only(), nb::arg("ordinal"), nb::arg("stream"),
+               nb::arg("coder"), nb::arg("nvcomp"));
     nb::class_<PyCheckpointer>(module, "Checkpointer")
         .def(nb::init<std::shared_ptr<PyDevice>, const plan::CheckpointProfile&, const std::string&,
                       const std::vector<std::uint64_t>&, const Bound&,
                       const std::optional<std::string>&, bool, std::optional<std::uint64_t>, bool,
                       bool, double, std::uint64_t>(),
-             nb::arg("device"), nb::arg("expected"), nb::arg("dtype"), nb::arg("shape"),
-             nb::arg("bound"), nb::arg("path").none(), nb::arg("reopens"),
+             nb::arg("device"), nb::arg("expected"), nb::kw_only(), nb::arg("dtype"),
+             nb::arg("shape"), nb::arg("bound"), nb::arg("path").none(), nb::arg("reopens"),
              nb::arg("host_bytes").none(), nb::arg("write_all"), nb::arg("durable"),
              nb::arg("commit_every_s"), nb::arg("checkpoints"))
         .def("checkpoint", &PyCheckpointer::checkpoint, nb::arg("id"), nb::arg("data"))

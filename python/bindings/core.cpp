@@ -8,7 +8,6 @@ NB_MODULE(_core, module) {
     caesura::python::bind_files(module);
     caesura::python::bind_plan(module);
     caesura::python::bind_predict(module);
-    caesura::python::bind_simulate(module);
     caesura::python::bind_times(module);
     caesura::python::bind_together(module);
     caesura::python::bind_checkpointer(module);

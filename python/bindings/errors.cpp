@@ -42,4 +42,9 @@ void bind_errors(nb::module_& module) {
     module.attr("CorruptError") = nb::borrow(corrupt_error);
 }
 
+void share_errors() {
+    const nb::object found = nb::module_::import_("caesura._core").attr("CorruptError");
+    corrupt_error = nb::object(found).release().ptr();
+}
+
 }  // namespace caesura::python

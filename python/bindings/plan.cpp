@@ -126,18 +126,19 @@ void bind_plan(nb::module_& module) {
     module.attr("DEFAULT_ALGORITHM") = std::string(plan::to_string(plan::k_default_algorithm));
     module.attr("SEARCH_STEPS") = plan::Rules{}.search_steps;
     module.attr("SEARCH_STEPS_PER_MS") = plan::k_search_steps_per_ms;
-    module.def("schedule", &schedule, nb::arg("jobs"), nb::arg("compress_obstacles"),
+    module.def("schedule", &schedule, nb::arg("jobs"), nb::kw_only(), nb::arg("compress_obstacles"),
                nb::arg("write_obstacles"), nb::arg("algorithm"), nb::arg("resumable"),
                nb::arg("search_steps").none(), nb::arg("seed"), nb::arg("robust"),
                nb::arg("spreads"), nb::arg("obstacle_spread_s"));
-    module.def("execute", &execute, nb::arg("compress_begin_s"), nb::arg("compress_end_s"),
-               nb::arg("write_begin_s"), nb::arg("end_s"), nb::arg("expected"),
-               nb::arg("compress_obstacles"), nb::arg("write_obstacles"), nb::arg("real"),
-               nb::arg("real_compress_obstacles"), nb::arg("real_write_obstacles"),
+    module.def("execute", &execute, nb::kw_only(), nb::arg("compress_begin_s"),
+               nb::arg("compress_end_s"), nb::arg("write_begin_s"), nb::arg("end_s"),
+               nb::arg("expected"), nb::arg("compress_obstacles"), nb::arg("write_obstacles"),
+               nb::arg("real"), nb::arg("real_compress_obstacles"), nb::arg("real_write_obstacles"),
                nb::arg("resumable"));
-    module.def("check", &check, nb::arg("compress_begin_s"), nb::arg("compress_end_s"),
-               nb::arg("write_begin_s"), nb::arg("end_s"), nb::arg("jobs"),
-               nb::arg("compress_obstacles"), nb::arg("write_obstacles"), nb::arg("resumable"));
+    module.def("check", &check, nb::kw_only(), nb::arg("compress_begin_s"),
+               nb::arg("compress_end_s"), nb::arg("write_begin_s"), nb::arg("end_s"),
+               nb::arg("jobs"), nb::arg("compress_obstacles"), nb::arg("write_obstacles"),
+               nb::arg("resumable"));
     module.def("lower_bound", &lower_bound, nb::arg("jobs"), nb::arg("compress_obstacles"),
                nb::arg("write_obstacles"));
 }

@@ -41,7 +41,7 @@ Plan plan_of(Result<plan::TogetherPlan>&& made) {
 
 void bind_together(nb::module_& module) {
     nb::class_<plan::CheckpointProfile>(module, "CheckpointProfile");
-    module.def("checkpoint_profile", &profile_of, nb::arg("checkpoint_bytes"),
+    module.def("checkpoint_profile", &profile_of, nb::kw_only(), nb::arg("checkpoint_bytes"),
                nb::arg("intervals_s"), nb::arg("compressed_bytes"), nb::arg("compress_curve"),
                nb::arg("link_bytes_per_s"), nb::arg("cache_bytes"), nb::arg("header_bytes"),
                nb::arg("copy_bytes_per_s"));

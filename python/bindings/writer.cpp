@@ -17,6 +17,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
+#include "writer_report.hpp"
 
 namespace caesura::python {
 
@@ -229,47 +230,7 @@ struct PyIteration {
 
 nb::dict to_python(const WriterReport& report) {
     nb::dict out;
-    out["raw_bytes"] = report.raw_bytes;
-    out["stored_bytes"] = report.stored_bytes;
-    out["reserved_bytes"] = report.reserved_bytes;
-    out["spare_bytes"] = report.spare_bytes;
-    out["overflow_bytes"] = report.overflow_bytes;
-    out["overflow_blocks"] = report.overflow_blocks;
-    out["fallback_blocks"] = report.fallback_blocks;
-    out["raw_blocks"] = report.raw_blocks;
-    out["blocks"] = report.blocks;
-    out["recalled_blocks"] = report.recalled_blocks;
-    out["writes"] = report.writes;
-    out["helped_blocks"] = report.helped_blocks;
-    out["helped_bytes"] = report.helped_bytes;
-    out["taken_back_blocks"] = report.taken_back_blocks;
-    out["dumps"] = report.dumps;
-    out["compress_s"] = report.compress_s;
-    out["predicted_compress_s"] = report.predicted_compress_s;
-    out["write_s"] = report.write_s;
-    out["plan_s"] = report.plan_s;
-    out["put_s"] = report.put_s;
-    out["end_s"] = report.end_s;
-    out["close_s"] = report.close_s;
-    out["put_wait_s"] = report.put_wait_s;
-    out["over_budget_bytes"] = report.over_budget_bytes;
-    out["peak_memory_bytes"] = report.peak_memory_bytes;
-    out["max_error_over_bound"] = report.max_error_over_bound;
-    out["write_interference_s"] = report.write_interference_s;
-    out["seen_computing_s"] = report.seen_computing_s;
-    out["seen_communicating_s"] = report.seen_communicating_s;
-    out["seen_waiting_s"] = report.seen_waiting_s;
-    out["seen_spinning_s"] = report.seen_spinning_s;
-    out["seen_intervals"] = report.seen_intervals;
-    out["cores"] = report.cores;
-    out["compress_interference_s"] = report.compress_interference_s;
-    out["replans"] = report.replans;
-    out["planned_dumps"] = report.planned_dumps;
-    out["planned_end_s"] = report.planned_end_s;
-    out["actual_end_s"] = report.actual_end_s;
-    out["planned_iteration_s"] = report.planned_iteration_s;
-    out["actual_iteration_s"] = report.actual_iteration_s;
-    out["plan_deviation"] = report.plan_deviation;
+    for_each_member(report, [&](const char* name, auto value) { out[name] = value; });
     return out;
 }
 
@@ -341,6 +302,12 @@ struct PyWriter {
 }  // namespace
 
 void bind_writer(nb::module_& module) {
+    nb::list members;
+    for_each_member(WriterReport{}, [&](const char* name, auto value) {
+        members.append(
+            nb::make_tuple(name, std::is_same_v<decltype(value), double> ? "float" : "int"));
+    });
+    module.attr("WRITER_REPORT") = nb::tuple(members);
     nb::class_<PyBusy>(module, "Busy").def("end", &PyBusy::end);
     nb::class_<PyDump>(module, "Dump")
         .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),

@@ -9,7 +9,7 @@
         for n in reversed(range(steps)):
             checkpointer.restore(n, out=state)
 
-What the calls do, cost and promise is in caesura/checkpointer.hpp and docs/together.md. A
+What the calls do, cost and promise is in caesura/checkpointer.hpp and docs/guide/checkpoints.md. A
 Checkpointer and its device are used by one thread at a time; other threads run meanwhile. Nothing
 here is collective: each process has its own device, Checkpointer and file.
 """
@@ -48,7 +48,12 @@ class EmulatedDevice:
         """memory_bytes: what may be allocated, the cache included. compress_curve: (bytes, seconds)
         of compressing so much at once, ascending bytes. ValueError naming the value."""
         curve = [(float(size), float(seconds)) for size, seconds in compress_curve]
-        self._core = _core.emulated_device(memory_bytes, link_bytes_per_s, copy_bytes_per_s, curve)
+        self._core = _core.emulated_device(
+            memory_bytes=memory_bytes,
+            link_bytes_per_s=link_bytes_per_s,
+            copy_bytes_per_s=copy_bytes_per_s,
+            compress_curve=curve,
+        )
 
     def work(self, seconds: float) -> None:
         """The application computes for so long."""
@@ -83,7 +88,10 @@ class CudaDevice:
         ValueError for another coder. RuntimeError saying what is missing: CUDA in this build, the
         driver, the GPU, nvCOMP and what to install."""
         self._core = _core.cuda_device(
-            ordinal, stream, coder, "" if nvcomp is None else os.fspath(nvcomp)
+            ordinal=ordinal,
+            stream=stream,
+            coder=coder,
+            nvcomp="" if nvcomp is None else os.fspath(nvcomp),
         )
         self.stream = stream
 
@@ -97,7 +105,7 @@ class CudaDevice:
 class CheckpointerReport:
     """What a Checkpointer has done, in bytes, counts, and seconds of the device's clock."""
 
-    word: str  # U, C, A or X for each checkpoint: docs/together.md
+    word: str  # U, C, A or X for each checkpoint: docs/how/checkpoints.md
     checkpoint_s: float
     restore_s: float
     raw_bytes: int
@@ -165,10 +173,19 @@ class Checkpointer:
         kind, axes = self._content()
         self._device, self._has_file = device, path is not None
         self._core = _core.Checkpointer(
-            device._core, profile._profile, kind, axes, tuple(as_bound(bound)),
-            None if path is None else os.fspath(path), mode == "r+", host_bytes, write_all,
-            durable, commit_every_s, checkpoints,
-        )  # fmt: skip
+            device._core,
+            profile._profile,
+            dtype=kind,
+            shape=axes,
+            bound=tuple(as_bound(bound)),
+            path=None if path is None else os.fspath(path),
+            reopens=mode == "r+",
+            host_bytes=host_bytes,
+            write_all=write_all,
+            durable=durable,
+            commit_every_s=commit_every_s,
+            checkpoints=checkpoints,
+        )
 
     def _content(self) -> tuple[str, list[int]]:
         """Type and axes as the library has them; no axes: bytes, in values of the type's size."""

@@ -1,14 +1,15 @@
 """The planner as a function: when each compression and each write runs around obstacles.
 
 Plain numbers in and out: jobs are (compress_s, write_s), obstacles (begin_s, end_s), all times in
-seconds from the begin of the iteration. What the algorithms are, and how good, is in
-docs/planning.md; caesura/plan.hpp is the same in C++.
+seconds from the begin of the iteration. docs/how/planning.md says what the
+algorithms are, docs/evidence/planning.md how good; caesura/plan.hpp is the same in C++.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from caesura import _core
 
@@ -32,6 +33,15 @@ class Schedule:
     write_end_s: list[float]
     end_s: float  # of the last write; 0 without jobs
     plan_s: float = field(default=0.0, compare=False)  # how long making it took
+
+    def _placed(self) -> dict[str, Any]:
+        """What the module asks of a schedule."""
+        return {
+            "compress_begin_s": self.compress_begin_s,
+            "compress_end_s": self.compress_end_s,
+            "write_begin_s": self.write_begin_s,
+            "end_s": self.end_s,
+        }
 
 
 def schedule(
@@ -61,9 +71,17 @@ def schedule(
     """
     jobs = list(jobs)
     made = _core.schedule(
-        jobs, list(compress_obstacles), list(write_obstacles), algorithm, resumable, search_steps,
-        seed, robust, list(spreads), obstacle_spread_s,
-    )  # fmt: skip
+        jobs,
+        compress_obstacles=list(compress_obstacles),
+        write_obstacles=list(write_obstacles),
+        algorithm=algorithm,
+        resumable=resumable,
+        search_steps=search_steps,
+        seed=seed,
+        robust=robust,
+        spreads=list(spreads),
+        obstacle_spread_s=obstacle_spread_s,
+    )
     ends = [begin_s + job[1] for begin_s, job in zip(made["write_begin_s"], jobs, strict=True)]
     return Schedule(write_end_s=ends, **made)
 
@@ -77,9 +95,12 @@ def check(
 ) -> None:
     """Is the schedule legal? Raises ValueError naming the two parties and their times if not."""
     _core.check(
-        made.compress_begin_s, made.compress_end_s, made.write_begin_s, made.end_s, list(jobs),
-        list(compress_obstacles), list(write_obstacles), resumable,
-    )  # fmt: skip
+        **made._placed(),
+        jobs=list(jobs),
+        compress_obstacles=list(compress_obstacles),
+        write_obstacles=list(write_obstacles),
+        resumable=resumable,
+    )
 
 
 def execute(
@@ -93,10 +114,18 @@ def execute(
     expected, real: jobs, obstacles of the compress lane, of the write lane. Returns when the last
     write ends, and by how much tasks hold the application up.
     """
+    jobs, compress_obstacles, write_obstacles = map(list, expected)
+    real_jobs, real_compress_obstacles, real_write_obstacles = map(list, real)
     return _core.execute(
-        made.compress_begin_s, made.compress_end_s, made.write_begin_s, made.end_s,
-        *(list(part) for part in expected), *(list(part) for part in real), resumable,
-    )  # fmt: skip
+        **made._placed(),
+        expected=jobs,
+        compress_obstacles=compress_obstacles,
+        write_obstacles=write_obstacles,
+        real=real_jobs,
+        real_compress_obstacles=real_compress_obstacles,
+        real_write_obstacles=real_write_obstacles,
+        resumable=resumable,
+    )
 
 
 def lower_bound(

@@ -6,7 +6,7 @@ A profile is JSON, or a Profile:
      "cache_bytes": 128000000, "header_bytes": 1000, "copy_bytes_per_s": 500e9}
 The last two may be left out. Files that keep a profile say "format" and "version" too. The model
 behind the times, and what the letters of a plan mean, is in caesura/together.hpp and
-docs/together.md.
+docs/how/checkpoints.md.
 """
 
 from __future__ import annotations
@@ -55,10 +55,15 @@ class Profile:
         copy_bytes_per_s: float = 0.0,
     ) -> None:
         self._profile = _core.checkpoint_profile(
-            checkpoint_bytes, list(intervals_s), list(compressed_bytes),
-            [tuple(point) for point in compress_curve], link_bytes_per_s, cache_bytes,
-            header_bytes, copy_bytes_per_s,
-        )  # fmt: skip
+            checkpoint_bytes=checkpoint_bytes,
+            intervals_s=list(intervals_s),
+            compressed_bytes=list(compressed_bytes),
+            compress_curve=[tuple(point) for point in compress_curve],
+            link_bytes_per_s=link_bytes_per_s,
+            cache_bytes=cache_bytes,
+            header_bytes=header_bytes,
+            copy_bytes_per_s=copy_bytes_per_s,
+        )
         self.checkpoints = len(intervals_s)
         self._machine = (compress_curve, link_bytes_per_s, cache_bytes, header_bytes,
                          copy_bytes_per_s)  # fmt: skip

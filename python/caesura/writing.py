@@ -19,13 +19,13 @@ import importlib.util
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from caesura import communicator
+from caesura import _core, communicator
 from caesura.bounds import as_bound
 
 _LANES = {"compress": 0, "write": 1}
@@ -41,53 +41,23 @@ class Field:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class WriterReport:
-    """Counters of this rank since the writer was made, in bytes, seconds or counts."""
-
-    raw_bytes: int
-    stored_bytes: int
-    reserved_bytes: int
-    spare_bytes: int
-    overflow_bytes: int
-    overflow_blocks: int
-    fallback_blocks: int
-    raw_blocks: int
-    blocks: int
-    recalled_blocks: int
-    writes: int
-    dumps: int
-    compress_s: float
-    predicted_compress_s: float
-    write_s: float
-    plan_s: float
-    put_s: float
-    end_s: float
-    close_s: float
-    put_wait_s: float
-    over_budget_bytes: int
-    peak_memory_bytes: int
-    max_error_over_bound: float
-    write_interference_s: float
-    seen_computing_s: float
-    seen_communicating_s: float
-    seen_waiting_s: float
-    seen_spinning_s: float
-    seen_intervals: int
-    cores: float
-    compress_interference_s: float
-    replans: int
-    planned_dumps: int
-    planned_end_s: float
-    actual_end_s: float
-    planned_iteration_s: float
-    actual_iteration_s: float
-    plan_deviation: float
+class _Ratio:
+    """What follows from a report's members."""
 
     @property
     def ratio(self) -> float:
         """Raw over stored bytes; 1 before anything was stored."""
         return self.raw_bytes / self.stored_bytes if self.stored_bytes else 1.0
+
+
+# Its members are those of WriterReport in caesura/writer.hpp, which says what each is; the module
+# lists them (python/bindings/writer_report.hpp).
+WriterReport = make_dataclass("WriterReport", _core.WRITER_REPORT, bases=(_Ratio,), frozen=True)
+WriterReport.__module__ = __name__
+WriterReport.__doc__ = (
+    "Counters of this rank since the writer was made, in bytes, seconds or counts; "
+    "caesura/writer.hpp says what each is."
+)
 
 
 # Options of WriterOptions that few need: how space in the file is kept, how the lanes run.
@@ -243,8 +213,6 @@ class Writer:
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
-        from caesura import _core
-
         self._bound = bound_of(absolute, relative, bound) or ("lossless", 0.0)
         wrapped = communicator.wrap(comm)
         self._own_comm = wrapped if wrapped is not comm else None
@@ -342,8 +310,7 @@ class Writer:
         return self._core.released(int(iteration))
 
     def report(self) -> WriterReport:
-        values = self._core.report()
-        return WriterReport(**{field.name: values[field.name] for field in fields(WriterReport)})
+        return WriterReport(**self._core.report())
 
     def close(self) -> None:
         """Collective. Finishes and commits everything; raises the first error."""

@@ -274,7 +274,7 @@ def test_an_exception_inside_saves_nothing_and_gives_the_file_free(tmp_path):
 
 
 def test_the_example_of_the_documentation_runs(tmp_path):
-    page = Path(__file__).resolve().parents[2] / "docs" / "together.md"
+    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "checkpoints.md"
     if not page.exists():
         pytest.skip("the documentation is not beside the tests")
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)

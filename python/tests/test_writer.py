@@ -5,9 +5,12 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+from dataclasses import fields
+from pathlib import Path
 
 import caesura
 import numpy as np
@@ -29,6 +32,19 @@ def write(path, arrays, **options):
             with writer.iteration(n) as iteration:
                 iteration.begin_dump(time=0.5 * n).put(field, array, offset=(0,) * array.ndim)
     return writer
+
+
+def test_a_report_has_every_member_of_the_librarys(tmp_path):
+    header = (Path(__file__).parents[2] / "include" / "caesura" / "writer.hpp").read_text()
+    body = re.search(r"struct WriterReport \{(.*?)\n\};", re.sub("//.*", "", header), re.DOTALL)
+    declared = re.findall(r"(?:uint64_t|double)\s+([^;]+);", body.group(1))
+    names = [part.split("=")[0].strip() for line in declared for part in line.split(",")]
+    assert len(names) > 40
+    assert [field.name for field in fields(caesura.WriterReport)] == names
+    report = write(tmp_path / "run.h5", [wave()], absolute=BOUND).report()
+    assert all(isinstance(getattr(report, f.name), {"int": int, "float": float}[f.type])
+               for f in fields(report))  # fmt: skip
+    assert report.superseded_bytes == report.helped_blocks == 0
 
 
 def test_every_dump_is_read_back_within_its_bound(tmp_path):

@@ -6,10 +6,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/page.hpp"
+
 namespace caesura::base {
 namespace {
 
-constexpr std::size_t k_page_bytes = 4096;
 // Smaller ones are not kept: there are many of them, of many sizes, and they would take the slots
 // from the snapshots and chunks for which recycling pays.
 constexpr std::size_t k_least_kept_bytes = 1u << 20;

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  - No lock anywhere. A worker at idle priority can be preempted at any instruction; if it then
-//    held a lock, the application's thread would wait for a thread that gets no time (design D5).
+//    held a lock, the application's thread would wait for a thread that gets no time (decision D5).
 //    malloc's arenas are such locks, so large buffers come from mmap and are recycled by atomics.
 //  - A Buffer knows its budget: its bytes are charged while it lives.
 #pragma once

@@ -1,7 +1,7 @@
 // A signal between threads without a lock: raise() never waits, and a waiter that misses nothing.
 //
 // Why not a condition variable: its mutex could be held by an idle-priority thread that gets no
-// time, and the application would wait for it (design D5). Why not std::atomic::wait: it has no
+// time, and the application would wait for it (decision D5). Why not std::atomic::wait: it has no
 // timeout, and the write lane waits for "an event or the end of the next obstacle".
 #pragma once
 

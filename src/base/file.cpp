@@ -12,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/page.hpp"
+
 namespace caesura::base {
 namespace {
 
@@ -128,7 +130,6 @@ class PosixFile final : public File {
     static constexpr std::size_t k_max_parts = 1024;
     // Large enough for the disk, small enough that it begins soon.
     static constexpr std::size_t k_early_bytes = 8u << 20;
-    static constexpr std::uint64_t k_page_bytes = 4096;
 
     /// A hint: what goes wrong is sync()'s to tell. A last page that is not full is the next
     /// part's.

@@ -13,10 +13,10 @@
 #include <mutex>
 #include <random>
 
+#include "base/page.hpp"
+
 namespace caesura::base {
 namespace {
-
-constexpr std::uint64_t k_page_bytes = 4096;
 
 Status refused(std::string_view what, int error) {
     return {StatusCode::unsupported,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr caesura_compress_point k_curve[] = {{1e3, 34e-6}, {2e7, 3.7e-3}};
 
-std::string temporary(const char* name) {
+std::string temporary_file(const char* name) {
     return ::testing::TempDir() + name + std::to_string(::getpid()) + ".h5";
 }
 
@@ -43,14 +43,14 @@ std::vector<float> wave(std::uint64_t id) {
 }
 
 TEST(CCheckpointer, a_c_program_makes_checkpoints_and_restores_them_backwards) {
-    const std::string path = temporary("caesura_c_checkpointer_");
+    const std::string path = temporary_file("caesura_c_checkpointer_");
     EXPECT_EQ(caesura_c_checkpointer_example(path.c_str()), 0) << caesura_last_error();
     EXPECT_GT(std::filesystem::file_size(path), 100u * 1'000u);
     std::filesystem::remove(path);
 }
 
 TEST(CCheckpointer, a_later_one_reopens_the_file_and_takes_over_the_profile) {
-    const std::string path = temporary("caesura_c_reopen_");
+    const std::string path = temporary_file("caesura_c_reopen_");
     caesura_device* const first = device();
     caesura_checkpointer_options options = options_of(path);
     options.rank = 2;
@@ -107,7 +107,7 @@ TEST(CCheckpointer, a_later_one_reopens_the_file_and_takes_over_the_profile) {
 }
 
 TEST(CCheckpointer, a_refused_call_leaves_an_older_file_as_it_was) {
-    const std::string path = temporary("caesura_c_kept_");
+    const std::string path = temporary_file("caesura_c_kept_");
     caesura_device* const made_on = device();
     caesura_checkpointer_options options = options_of(path);
     caesura_checkpointer* checkpointer = nullptr;
@@ -164,7 +164,7 @@ TEST(CCheckpointer, errors_have_a_code_and_a_sentence) {
     said(caesura_device_create_emulated(1, 0.0, 1.0, k_curve, 2, &none), CAESURA_INVALID_ARGUMENT,
          "link_bytes_per_s is 0");
     EXPECT_EQ(none, nullptr);
-    const std::string path = temporary("caesura_c_errors_");
+    const std::string path = temporary_file("caesura_c_errors_");
     caesura_device* const there = device();
     caesura_checkpointer* made = nullptr;
     caesura_checkpointer_options options = options_of(path);

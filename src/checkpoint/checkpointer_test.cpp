@@ -15,7 +15,7 @@ using checkpoint::device_of;
 using checkpoint::small_machine;
 using checkpoint::synthetic;
 
-constexpr unsigned k_seed = 63;
+constexpr unsigned k_checkpointer_seed = 63;
 
 /// An application that makes checkpoints and remembers what they were.
 struct Application {
@@ -49,12 +49,13 @@ struct Application {
 };
 
 TEST(Checkpointer, any_checkpoint_comes_back_in_any_order_within_the_cap) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_checkpointer_seed);
     const auto uniform = [&](double from, double to) {
         return std::uniform_real_distribution<double>(from, to)(random);
     };
     for (unsigned round = 0; round < 30; ++round) {
-        SCOPED_TRACE("seed " + std::to_string(k_seed) + " round " + std::to_string(round));
+        SCOPED_TRACE("seed " + std::to_string(k_checkpointer_seed) + " round " +
+                     std::to_string(round));
         plan::CheckpointProfile expected = small_machine(20'000 + random() % 500'000);
         expected.header_bytes = 4096;
         Application application(expected, round);
@@ -77,7 +78,7 @@ TEST(Checkpointer, any_checkpoint_comes_back_in_any_order_within_the_cap) {
 TEST(Checkpointer, read_backwards_what_comes_next_is_there_or_on_its_way) {
     for (const double ratio : {1.0, 16.0}) {
         const plan::CheckpointProfile expected = small_machine();
-        Application application(expected, k_seed);
+        Application application(expected, k_checkpointer_seed);
         for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, ratio);
         ASSERT_TRUE(application.checkpointer->flush().ok());
         for (std::uint64_t id = 66; id-- > 0;) {
@@ -99,7 +100,7 @@ TEST(Checkpointer, told_how_many_there_will_be_it_is_done_sooner) {
     for (const std::uint64_t checkpoints : {0u, 66u}) {
         CheckpointerOptions options;
         options.checkpoints = checkpoints;
-        Application application(small_machine(), k_seed + 3, options);
+        Application application(small_machine(), k_checkpointer_seed + 3, options);
         for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, 16.0);
         ASSERT_TRUE(application.checkpointer->flush().ok());
         end_s[checkpoints > 0] = application.device.now_s();
@@ -109,7 +110,7 @@ TEST(Checkpointer, told_how_many_there_will_be_it_is_done_sooner) {
 }
 
 TEST(Checkpointer, read_forwards_it_learns_the_direction) {
-    Application application(small_machine(), k_seed + 1);
+    Application application(small_machine(), k_checkpointer_seed + 1);
     for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 50e-6, 1.0);
     for (std::uint64_t id = 0; id < 66; ++id) {
         application.expect_back(id);
@@ -119,7 +120,7 @@ TEST(Checkpointer, read_forwards_it_learns_the_direction) {
 }
 
 TEST(Checkpointer, wrong_ids_are_named_and_change_nothing) {
-    Application application(small_machine(), k_seed + 2);
+    Application application(small_machine(), k_checkpointer_seed + 2);
     application.make(5, 1e-5, 4.0);
     std::vector<std::byte> data(application.bytes);
     const Status again = application.checkpointer->checkpoint(5, data.data());
@@ -164,7 +165,7 @@ TEST(Checkpointer, with_a_bound_every_value_keeps_it_and_the_plan_knows_what_it_
     for (const double bound : {0.0, 1e-4, 1e-2}) {
         CheckpointerOptions options;
         options.content = {float32, shape, bound > 0.0 ? absolute(bound) : lossless()};
-        Application application(small_machine(), k_seed, options);
+        Application application(small_machine(), k_checkpointer_seed, options);
         Checkpointer& checkpointer = *application.checkpointer;
         for (std::uint64_t id = 0; id < 66; ++id) application.make(id, 20e-6, wave(id, shape));
         double largest = 0.0;
@@ -183,7 +184,7 @@ TEST(Checkpointer, with_a_bound_every_value_keeps_it_and_the_plan_knows_what_it_
         if (bound > 0.0) {
             EXPECT_LT(share, 0.5);
         }
-        Application next(recorded, k_seed, options);
+        Application next(recorded, k_checkpointer_seed, options);
         for (std::uint64_t id = 0; id < 66; ++id) next.make(id, 20e-6, wave(id, shape));
         ASSERT_TRUE(next.checkpointer->flush().ok());
         EXPECT_LE(next.device.now_s(), 1.05 * plan::together(recorded)->flush_end_s) << bound;
@@ -205,11 +206,11 @@ TEST(Checkpointer, contents_that_cannot_be_are_refused_when_it_is_made) {
 }
 
 TEST(Checkpointer, what_one_run_recorded_is_what_the_next_one_expects) {
-    Application first(small_machine(), k_seed + 3);
+    Application first(small_machine(), k_checkpointer_seed + 3);
     for (std::uint64_t id = 0; id < 66; ++id) first.make(id, 20e-6, 16.0);
     ASSERT_TRUE(first.checkpointer->flush().ok());
     const plan::CheckpointProfile recorded = first.checkpointer->recorded();
-    Application second(recorded, k_seed + 4);
+    Application second(recorded, k_checkpointer_seed + 4);
     for (std::uint64_t id = 0; id < 66; ++id) second.make(id, 20e-6, 16.0);
     ASSERT_TRUE(second.checkpointer->flush().ok());
     EXPECT_LT(second.device.now_s(), first.device.now_s());
@@ -237,7 +238,7 @@ TEST(Checkpointer, a_fault_that_shows_when_the_work_is_done_is_told_by_the_call_
     const plan::CheckpointProfile profile = small_machine();
     FailingDevice device(device_of(profile));
     device.compressions = -1;  // never fails
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_checkpointer_seed);
     std::vector<std::byte> state = synthetic(random, profile.checkpoint_bytes, 4.0);
     auto checkpointer = Checkpointer::create(device, profile);
     ASSERT_TRUE(checkpointer.ok()) << checkpointer.status().message();

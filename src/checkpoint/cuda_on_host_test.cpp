@@ -18,7 +18,7 @@ namespace {
 namespace on_host = device::on_host;
 using device::CudaOptions;
 
-constexpr std::uint64_t k_seed = 17;
+constexpr std::uint64_t k_cuda_on_host_seed = 17;
 const std::vector<std::string> k_none;
 
 void ok(cudaError_t code) { ASSERT_EQ(code, cudaSuccess) << cudaGetErrorName(code); }
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Streams, DeviceStoodInForByTheHost,
                          [](const auto& each) { return name_of(each.param); });
 
 TEST_P(DeviceStoodInForByTheHost, keeps_what_the_interface_promises) {
-    begin(k_seed);
+    begin(k_cuda_on_host_seed);
     for (const DeviceCheck& check : device_suite()) {
         SCOPED_TRACE(check.name);
         EXPECT_EQ(check.run(*device_), "");
@@ -169,9 +169,9 @@ double largest_error(const std::vector<std::byte>& a, const std::vector<std::byt
 TEST_P(CudaStoodInForByTheHost, checkpointer_brings_back_in_any_order_what_kernels_made) {
     constexpr std::size_t k_values = 12'000;
     constexpr std::uint64_t k_steps = 80;
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_cuda_on_host_seed);
     for (const double bound : {0.0, 1e-3}) {
-        begin(k_seed + 1);
+        begin(k_cuda_on_host_seed + 1);
         CheckpointerOptions options;
         if (bound > 0.0) options.content = {float32, Shape{k_values}, absolute(bound)};
         auto made = Checkpointer::create(*device_, machine_for(4 * k_values, 12), options);
@@ -237,15 +237,15 @@ void run_through_errors(const CudaOptions& options, std::uint64_t steps) {
 }
 
 TEST_P(CudaStoodInForByTheHost, a_call_that_fails_is_told_and_leaves_nothing_behind) {
-    begin(k_seed);
+    begin(k_cuda_on_host_seed);
     const std::uint64_t before = on_host::calls();
     run_through_errors(options_, 10);
     const std::uint64_t calls = on_host::calls() - before;
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_cuda_on_host_seed);
     for (int round = 0; round < 60; ++round) {
         const std::uint64_t nth = round < 30 ? round + 1 : 1 + random() % calls;
         SCOPED_TRACE("call " + std::to_string(nth) + " of " + std::to_string(calls));
-        begin(k_seed + nth);
+        begin(k_cuda_on_host_seed + nth);
         device_.reset();
         on_host::fail_call(nth, nth % 2 == 0 ? cudaErrorInvalidValue : cudaErrorMemoryAllocation);
         run_through_errors(options_, 10);
@@ -256,7 +256,7 @@ TEST_P(CudaStoodInForByTheHost, a_call_that_fails_is_told_and_leaves_nothing_beh
 }
 
 TEST_P(CudaStoodInForByTheHost, where_the_gpu_cannot_be_made_current_no_other_does_the_work) {
-    begin(k_seed);
+    begin(k_cuda_on_host_seed);
     std::byte* const from = *device_->allocate(1000);
     std::byte* const to = *device_->allocate(1000);
     for (const std::uint64_t nth : {1, 2}) {
@@ -270,15 +270,15 @@ TEST_P(CudaStoodInForByTheHost, where_the_gpu_cannot_be_made_current_no_other_do
 }
 
 TEST_P(CudaStoodInForByTheHost, an_error_in_a_stream_is_told_and_nothing_waits_for_ever) {
-    begin(k_seed);
+    begin(k_cuda_on_host_seed);
     const std::uint64_t before = on_host::operations();
     run_through_errors(options_, 10);
     const std::uint64_t operations = on_host::operations() - before;
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_cuda_on_host_seed);
     for (int round = 0; round < 30; ++round) {
         const std::uint64_t nth = 1 + random() % operations;
         SCOPED_TRACE("operation " + std::to_string(nth) + " of " + std::to_string(operations));
-        begin(k_seed + nth);
+        begin(k_cuda_on_host_seed + nth);
         device_.reset();
         on_host::fail_operation(nth, cudaErrorIllegalAddress);
         run_through_errors(options_, 10);

@@ -7,7 +7,7 @@
 //  - What is held, temporary and queued shares one pool; its cap is never exceeded. A checkpoint
 //    waits until there is room.
 //  - Parcels reach the host in the order of their checkpoints: what is there is a beginning of the
-//    run without gaps (docs/together.md).
+//    run without gaps (docs/how/checkpoints.md).
 //  - A compression needs room for what is held, as much again and a header. The held bytes are
 //    given back before the result is copied into a buffer of its own size, so there is room for it.
 //  - After an error no checkpoint is made, and every later call returns it.

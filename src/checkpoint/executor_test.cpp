@@ -7,7 +7,7 @@
 namespace caesura::checkpoint {
 namespace {
 
-constexpr unsigned k_seed = 41;
+constexpr unsigned k_executor_seed = 41;
 
 /// What arrives is unpacked and compared at once with what was made.
 class Receiver {
@@ -38,7 +38,7 @@ class Receiver {
 };
 
 TEST(Executor, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_executor_seed);
     const auto uniform = [&](double from, double to) {
         return std::uniform_real_distribution<double>(from, to)(random);
     };
@@ -56,7 +56,8 @@ TEST(Executor, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
             device.work(interval_s * uniform(0.5, 1.5));
             receiver.made(synthetic(random, profile.checkpoint_bytes, ratio));
             const Status status = (*executor)->checkpoint(id, receiver.newest());
-            ASSERT_TRUE(status.ok()) << status.message() << " seed " << k_seed << " " << round;
+            ASSERT_TRUE(status.ok())
+                << status.message() << " seed " << k_executor_seed << " " << round;
         }
         ASSERT_TRUE((*executor)->finish().ok());
         EXPECT_EQ(receiver.arrived(), 60u);
@@ -69,7 +70,7 @@ TEST(Executor, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
 }
 
 TEST(Executor, ten_thousand_checkpoints_leave_nothing_behind) {
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_executor_seed + 1);
     plan::CheckpointProfile profile = small_machine(64'000);
     profile.checkpoint_bytes = 1'000;
     profile.header_bytes = device::parcel_bytes_at_most(32, 0);
@@ -96,7 +97,7 @@ TEST(Executor, ten_thousand_checkpoints_leave_nothing_behind) {
 }
 
 TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
-    std::mt19937_64 random(k_seed + 2);
+    std::mt19937_64 random(k_executor_seed + 2);
     for (const double rate : {170e6, 400e6, 1e9, 4e9})  // S2's 17 to 400 GB/s
         for (const double ratio : {4.0, 16.0}) {
             plan::CheckpointProfile profile = small_machine();
@@ -131,7 +132,7 @@ TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
 }
 
 TEST(Executor, what_one_run_recorded_plans_the_next_one) {
-    std::mt19937_64 random(k_seed + 3);
+    std::mt19937_64 random(k_executor_seed + 3);
     const auto shot = [&](const plan::CheckpointProfile& expected) {
         device::EmulatedDevice device = device_of(expected);
         Receiver receiver(expected.checkpoint_bytes);
@@ -156,7 +157,7 @@ TEST(Executor, what_one_run_recorded_plans_the_next_one) {
 }
 
 TEST(Executor, an_error_of_the_receiver_ends_the_run_and_stays) {
-    std::mt19937_64 random(k_seed + 4);
+    std::mt19937_64 random(k_executor_seed + 4);
     const plan::CheckpointProfile profile = small_machine();
     device::EmulatedDevice device = device_of(profile);
     auto executor = Executor::create(device, profile, "", [](Arrived&&) {
@@ -183,7 +184,7 @@ class Uncompressing final : public device::EmulatedDevice {
 };
 
 TEST(Executor, after_an_error_what_the_link_carries_still_arrives_and_its_memory_is_free) {
-    std::mt19937_64 random(k_seed + 5);
+    std::mt19937_64 random(k_executor_seed + 5);
     const plan::CheckpointProfile profile = small_machine();
     for (const bool polls : {false, true}) {
         Uncompressing device(device_of(profile));
@@ -224,7 +225,7 @@ class Wanting final : public device::EmulatedDevice {
 };
 
 TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
-    std::mt19937_64 random(k_seed + 6);
+    std::mt19937_64 random(k_executor_seed + 6);
     std::string letters;
     for (int round = 0; round < 60; ++round) {
         plan::CheckpointProfile profile = small_machine(100'000 + random() % 900'000);
@@ -238,7 +239,8 @@ TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
             device.work(1e-6);
             receiver.made(synthetic(random, profile.checkpoint_bytes, 8.0));
             const Status status = (*executor)->checkpoint(id, receiver.newest());
-            ASSERT_TRUE(status.ok()) << status.message() << " seed " << k_seed << " " << round;
+            ASSERT_TRUE(status.ok())
+                << status.message() << " seed " << k_executor_seed << " " << round;
         }
         ASSERT_TRUE((*executor)->finish().ok());
         EXPECT_EQ(receiver.arrived(), 40u);

@@ -23,7 +23,7 @@ using device::Coder;
 using device::CudaOptions;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::uint64_t k_seed = 23;
+constexpr std::uint64_t k_nvcomp_on_host_seed = 23;
 const std::vector<std::string> k_none;
 
 class NvcompStoodInFor : public ::testing::TestWithParam<Coder> {
@@ -42,7 +42,7 @@ class NvcompStoodInFor : public ::testing::TestWithParam<Coder> {
                        : 1000;
         };
         wish_nothing();
-        on_host::begin({.seed = k_seed});
+        on_host::begin({.seed = k_nvcomp_on_host_seed});
         ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
         options_.stream = stream_;
         options_.coder = GetParam();
@@ -148,7 +148,7 @@ TEST_P(NvcompStoodInFor, device_keeps_what_the_interface_promises) {
 }
 
 TEST_P(NvcompStoodInFor, pieces_of_any_size_come_back_and_batches_make_no_difference) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_nvcomp_on_host_seed);
     for (int round = 0; round < 12; ++round) {
         std::vector<Bytes> made;
         for (std::size_t i = 0, n = 1 + random() % 5; i < n; ++i)
@@ -163,12 +163,12 @@ TEST_P(NvcompStoodInFor, pieces_of_any_size_come_back_and_batches_make_no_differ
             ASSERT_TRUE(parcel.ok()) << parcel.status().message();
             parcels[one] = *parcel;
         }
-        EXPECT_EQ(parcels[0], parcels[1]) << "seed " << k_seed << " round " << round;
+        EXPECT_EQ(parcels[0], parcels[1]) << "seed " << k_nvcomp_on_host_seed << " round " << round;
         for (std::size_t i = made.size(); i-- > 0;) {
             Bytes piece(made[i].size());
             const Status status = unpack(parcels[0], i, piece);
             ASSERT_TRUE(status.ok()) << status.message();
-            EXPECT_EQ(piece, made[i]) << "seed " << k_seed << " round " << round;
+            EXPECT_EQ(piece, made[i]) << "seed " << k_nvcomp_on_host_seed << " round " << round;
         }
         Bytes other(made[0].size() + 8);
         EXPECT_EQ(unpack(parcels[0], 0, other).code(), StatusCode::invalid_argument);
@@ -178,7 +178,7 @@ TEST_P(NvcompStoodInFor, pieces_of_any_size_come_back_and_batches_make_no_differ
 /// nvCOMP would do what is undefined: the stand-in writes down that it was shown damage.
 TEST_P(NvcompStoodInFor, damage_is_told_and_nvcomp_never_sees_it) {
     ASSERT_TRUE(create().ok());
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_nvcomp_on_host_seed + 1);
     const std::vector<Bytes> made = {synthetic(random, 150'001, 4.0), synthetic(random, 70'000, 1)};
     const auto parcel = parcel_of(made);
     ASSERT_TRUE(parcel.ok()) << parcel.status().message();
@@ -194,14 +194,14 @@ TEST_P(NvcompStoodInFor, damage_is_told_and_nvcomp_never_sees_it) {
             const Status status = unpack(damaged, i, piece);
             told += !status.ok();
             if (!status.ok()) continue;
-            EXPECT_EQ(piece, made[i]) << "byte " << at << " seed " << k_seed;
+            EXPECT_EQ(piece, made[i]) << "byte " << at << " seed " << k_nvcomp_on_host_seed;
         }
     }
     EXPECT_GT(told, 200);
 }
 
 TEST_P(NvcompStoodInFor, whatever_call_fails_is_told_and_leaves_nothing) {
-    std::mt19937_64 random(k_seed + 2);
+    std::mt19937_64 random(k_nvcomp_on_host_seed + 2);
     const std::vector<Bytes> made = {synthetic(random, 300'000, 4.0)};
     int failed = 0;
     for (std::uint64_t nth = 1;; ++nth) {
@@ -225,7 +225,7 @@ TEST_P(NvcompStoodInFor, whatever_call_fails_is_told_and_leaves_nothing) {
 
 TEST_P(NvcompStoodInFor, a_chunk_that_fails_is_told) {
     ASSERT_TRUE(create().ok());
-    std::mt19937_64 random(k_seed + 3);
+    std::mt19937_64 random(k_nvcomp_on_host_seed + 3);
     const std::vector<Bytes> made = {synthetic(random, 700'000, 4.0)};
     for (const std::uint64_t nth : {1u, 3u, 7u}) {
         nvcomp_->fail_chunk = nth;
@@ -258,7 +258,7 @@ TEST_P(NvcompStoodInFor, another_version_is_refused_and_what_to_install_is_said)
 }
 
 TEST_P(NvcompStoodInFor, another_coders_parcel_is_refused_and_packed_ones_are_read) {
-    std::mt19937_64 random(k_seed + 4);
+    std::mt19937_64 random(k_nvcomp_on_host_seed + 4);
     const std::vector<Bytes> made = {synthetic(random, 100'000, 4.0)};
     ASSERT_TRUE(create().ok());
     const auto parcel = parcel_of(made);
@@ -316,7 +316,7 @@ TEST_P(NvcompStoodInFor, a_checkpointer_keeps_every_byte_within_its_cap_and_take
 
     profile.checkpoint_bytes = 100'001;
     options = {};
-    std::mt19937_64 random(k_seed + 5);
+    std::mt19937_64 random(k_nvcomp_on_host_seed + 5);
     auto made = Checkpointer::create(*device_, profile, options);
     ASSERT_TRUE(made.ok()) << made.status().message();
     std::vector<Bytes> states;
@@ -332,7 +332,7 @@ TEST_P(NvcompStoodInFor, a_checkpointer_keeps_every_byte_within_its_cap_and_take
     for (std::uint64_t id = 60; id-- > 0;) {
         const Status status = (*made)->restore(id, state);
         ASSERT_TRUE(status.ok()) << status.message();
-        EXPECT_EQ(back(state, 100'001), states[id]) << id << " seed " << k_seed;
+        EXPECT_EQ(back(state, 100'001), states[id]) << id << " seed " << k_nvcomp_on_host_seed;
     }
     EXPECT_LE((*made)->report().peak_cache_bytes, profile.cache_bytes);
     EXPECT_NE((*made)->report().word.find_first_of("CX"), std::string::npos);

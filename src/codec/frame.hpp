@@ -1,4 +1,4 @@
-// The frame: what lies around the coded values, byte by byte. docs/file_format.md is its prose.
+// The frame: what lies around the coded values, byte by byte. docs/how/file_format.md is its prose.
 //
 // Invariants:
 //  - Header, slab table and part headers are written and read here and nowhere else.

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstring>
 
+#define CAESURA_KERNELS_OF_FLOATS
 #include "codec/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <limits>
 
+#define CAESURA_KERNELS_OF_FLOATS
 #include "codec/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE

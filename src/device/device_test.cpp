@@ -84,8 +84,8 @@ TEST(Emulated, mistakes_in_its_use_are_errors) {
 }
 
 TEST(Pool, never_has_more_than_its_cap_and_gives_everything_back) {
-    constexpr unsigned k_seed = 9;
-    std::mt19937_64 random(k_seed);
+    constexpr unsigned k_device_seed = 9;
+    std::mt19937_64 random(k_device_seed);
     EmulatedDevice device = emulated();
     {
         Pool pool(device, 10'000);
@@ -100,7 +100,7 @@ TEST(Pool, never_has_more_than_its_cap_and_gives_everything_back) {
             } else {
                 const std::uint64_t bytes = 1 + random() % 4000;
                 const auto memory = pool.take(bytes);
-                ASSERT_EQ(memory.ok(), sum + bytes <= 10'000) << "seed " << k_seed;
+                ASSERT_EQ(memory.ok(), sum + bytes <= 10'000) << "seed " << k_device_seed;
                 if (memory.ok()) taken.emplace_back(*memory, bytes), sum += bytes;
                 refused += !memory.ok();
             }

@@ -12,7 +12,7 @@
 namespace caesura::device::nvcomp {
 namespace {
 
-constexpr unsigned k_seed = 11;
+constexpr unsigned k_nvcomp_frame_seed = 11;
 using Bytes = std::vector<std::byte>;
 
 struct Made {
@@ -79,16 +79,16 @@ Status read(const Bytes& frame) {
 }
 
 TEST(NvcompFrame, is_read_as_it_was_written) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_nvcomp_frame_seed);
     for (int round = 0; round < 200; ++round) {
         const Made made = random_frame(random);
         const Bytes frame = made.frame();
         ASSERT_TRUE(is_frame(frame));
         const auto header = read_header(frame, frame.size());
-        ASSERT_TRUE(header.ok()) << header.status().message() << " seed " << k_seed;
+        ASSERT_TRUE(header.ok()) << header.status().message() << " seed " << k_nvcomp_frame_seed;
         EXPECT_EQ(std::memcmp(&*header, &made.header, sizeof made.header), 0);
         const auto chunks = read_chunks(*header, std::span(frame).first(table_bytes(*header)));
-        ASSERT_TRUE(chunks.ok()) << chunks.status().message() << " seed " << k_seed;
+        ASSERT_TRUE(chunks.ok()) << chunks.status().message() << " seed " << k_nvcomp_frame_seed;
         for (std::size_t c = 0; c < chunks->size(); ++c) {
             const std::uint64_t begin = c == 0 ? 0 : filled_up(made.lines[c - 1].end_bytes);
             EXPECT_EQ((*chunks)[c].offset, body_begin(header->chunks, header->shift) + begin);
@@ -104,7 +104,7 @@ TEST(NvcompFrame, is_read_as_it_was_written) {
 }
 
 TEST(NvcompFrame, every_damaged_bit_of_the_header_is_told) {
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_nvcomp_frame_seed + 1);
     const Bytes frame = random_frame(random).frame();
     for (std::size_t bit = 0; bit < 8 * sizeof(Header); ++bit) {
         Bytes damaged = frame;
@@ -115,7 +115,7 @@ TEST(NvcompFrame, every_damaged_bit_of_the_header_is_told) {
 
 /// A line that is damaged names other places, or a checksum that the chunk does not have.
 TEST(NvcompFrame, every_damaged_bit_of_a_line_changes_what_the_chunk_must_add_up_to) {
-    std::mt19937_64 random(k_seed + 2);
+    std::mt19937_64 random(k_nvcomp_frame_seed + 2);
     for (int round = 0; round < 20; ++round) {
         const Made made = random_frame(random);
         const Bytes frame = made.frame();
@@ -133,7 +133,7 @@ TEST(NvcompFrame, every_damaged_bit_of_a_line_changes_what_the_chunk_must_add_up
 }
 
 TEST(NvcompFrame, cut_off_anywhere_it_is_an_error) {
-    std::mt19937_64 random(k_seed + 3);
+    std::mt19937_64 random(k_nvcomp_frame_seed + 3);
     const Bytes frame = random_frame(random).frame();
     for (std::size_t bytes = 0; bytes < frame.size(); bytes += bytes < 200 ? 1 : 997) {
         const Bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(bytes));
@@ -146,7 +146,7 @@ TEST(NvcompFrame, cut_off_anywhere_it_is_an_error) {
 
 /// Whoever forges a header makes its checksum right, too.
 TEST(NvcompFrame, forged_numbers_never_lead_outside) {
-    std::mt19937_64 random(k_seed + 4);
+    std::mt19937_64 random(k_nvcomp_frame_seed + 4);
     const std::uint64_t numbers[] = {0,          1,          7,          8,          15,
                                      16,         65535,      65536,      65537,      1u << 20,
                                      0x7fffffff, 0x80000000, 0xffffffff, 1ull << 32, 1ull << 48,
@@ -196,7 +196,7 @@ TEST(NvcompFrame, forged_numbers_never_lead_outside) {
 }
 
 TEST(NvcompFrame, the_host_does_not_unpack_it_and_says_who_does) {
-    std::mt19937_64 random(k_seed + 5);
+    std::mt19937_64 random(k_nvcomp_frame_seed + 5);
     const Made made = random_frame(random);
     const Bytes frame = made.frame();
     Bytes parcel(parcel_table_bytes(1));

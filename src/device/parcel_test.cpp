@@ -10,7 +10,7 @@
 namespace caesura::device {
 namespace {
 
-constexpr unsigned k_seed = 3;
+constexpr unsigned k_parcel_seed = 3;
 
 std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t n) {
     std::vector<std::byte> bytes(n);
@@ -21,7 +21,7 @@ std::vector<std::byte> random_bytes(std::mt19937_64& random, std::size_t n) {
 }
 
 TEST(Parcel, every_piece_comes_back_alone_whatever_they_are) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_parcel_seed);
     for (int round = 0; round < 100; ++round) {
         const Coder coder = round % 2 == 0 ? Coder::codec : Coder::packed;
         std::vector<std::vector<std::byte>> raw;
@@ -33,12 +33,12 @@ TEST(Parcel, every_piece_comes_back_alone_whatever_they_are) {
         const std::vector<std::span<const std::byte>> pieces(raw.begin(), raw.end());
         std::vector<std::byte> parcel(parcel_bytes_at_most(pieces.size(), bytes, coder));
         const auto packed = pack(pieces, {}, parcel, coder);
-        ASSERT_TRUE(packed.ok()) << packed.status().message() << " seed " << k_seed;
+        ASSERT_TRUE(packed.ok()) << packed.status().message() << " seed " << k_parcel_seed;
         parcel.resize(*packed);
         for (std::size_t i = pieces.size(); i-- > 0;) {
             std::vector<std::byte> piece(raw[i].size());
             ASSERT_TRUE(unpack(parcel, i, piece).ok());
-            EXPECT_EQ(piece, raw[i]) << "seed " << k_seed << " round " << round;
+            EXPECT_EQ(piece, raw[i]) << "seed " << k_parcel_seed << " round " << round;
         }
         std::vector<std::byte> none(1);
         EXPECT_EQ(unpack(parcel, pieces.size(), none).code(), StatusCode::invalid_argument);
@@ -97,8 +97,8 @@ void pack_with_a_bound(DType dtype, unsigned seed, Coder coder) {
 
 TEST(Parcel, with_a_bound_every_finite_value_lies_within_it_and_all_else_is_as_it_was) {
     for (const Coder coder : {Coder::codec, Coder::packed}) {
-        pack_with_a_bound<float>(float32, k_seed + 2, coder);
-        pack_with_a_bound<double>(float64, k_seed + 3, coder);
+        pack_with_a_bound<float>(float32, k_parcel_seed + 2, coder);
+        pack_with_a_bound<double>(float64, k_parcel_seed + 3, coder);
     }
 }
 
@@ -120,7 +120,7 @@ TEST(Parcel, contents_that_cannot_be_are_refused_by_name) {
 }
 
 TEST(Parcel, cut_off_or_flipped_anywhere_it_is_an_error_or_says_the_same) {
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_parcel_seed + 1);
     const auto first = random_bytes(random, 300), second = random_bytes(random, 200);
     const std::vector<std::span<const std::byte>> pieces = {first, second};
     std::vector<std::byte> parcel(parcel_bytes_at_most(2, 500));

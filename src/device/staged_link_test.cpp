@@ -11,7 +11,7 @@
 namespace caesura::device {
 namespace {
 
-constexpr unsigned k_seed = 21;
+constexpr unsigned k_staged_link_seed = 21;
 using Direction = StagedLink::Direction;
 
 /// Moves in memory, as late as it may: when it is waited for.
@@ -59,7 +59,7 @@ struct Buffers {
 };
 
 TEST(StagedLink, everything_arrives_whole_and_in_order_in_both_directions) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_staged_link_seed);
     for (int round = 0; round < 60; ++round) {
         const auto direction = round % 2 == 0 ? Direction::to_host : Direction::to_device;
         MemoryMover mover;
@@ -88,7 +88,7 @@ TEST(StagedLink, everything_arrives_whole_and_in_order_in_both_directions) {
                 }
             }
         }  // waits for the rest
-        EXPECT_EQ(to, from) << "seed " << k_seed << " round " << round;
+        EXPECT_EQ(to, from) << "seed " << k_staged_link_seed << " round " << round;
         ASSERT_EQ(mover.began.size(), 30u);
         for (std::uint64_t i = 0; i < 30; ++i) EXPECT_EQ(mover.began[i], 100 + i);
     }

@@ -14,7 +14,7 @@
 namespace caesura::ledger {
 namespace {
 
-constexpr unsigned k_seed = 20261122;
+constexpr unsigned k_book_seed = 20261122;
 constexpr std::uint64_t k_page = store::k_region_alignment;
 
 /// Who owns a page of the file.
@@ -365,7 +365,7 @@ class Run {
 };
 
 void play(bool live_tree) {
-    for (unsigned seed = k_seed; seed < k_seed + 120; ++seed) {
+    for (unsigned seed = k_book_seed; seed < k_book_seed + 120; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         std::mt19937 random(seed);
         const int n_ranks = 1 + static_cast<int>(random() % 5);
@@ -383,12 +383,12 @@ void play(bool live_tree) {
 }
 
 TEST(Book, whatever_happens_no_byte_has_two_owners_and_all_ranks_agree) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_book_seed));
     play(false);
 }
 
 TEST(Book, and_so_it_is_beside_a_tree_that_allocates_by_itself) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_book_seed));
     play(true);
 }
 

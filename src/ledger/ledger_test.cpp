@@ -16,7 +16,7 @@ namespace {
 
 using store::SmallDump;
 
-constexpr unsigned k_seed = 20261122;
+constexpr unsigned k_ledger_seed = 20261122;
 const store::RunId k_run{std::byte{9}, std::byte{4}};
 
 /// One rank of a run. Its dumps are written when it is told to.
@@ -99,7 +99,7 @@ Result<store::SharedFile> open_together(const std::string& path, Communicator& c
 }
 
 TEST(Ledger, late_ranks_and_late_flushes_lose_no_dump) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_ledger_seed));
     const store::TemporaryPath path("ledger");
     constexpr std::uint64_t k_dumps = 12;
     std::deque<SmallDump> dumps;
@@ -108,7 +108,7 @@ TEST(Ledger, late_ranks_and_late_flushes_lose_no_dump) {
         auto file = open_together(path.str(), *comm);
         ASSERT_TRUE(file.ok()) << file.status().message();
         Rank rank(std::move(*file), *comm);
-        std::mt19937 random(k_seed + static_cast<unsigned>(comm->rank()));
+        std::mt19937 random(k_ledger_seed + static_cast<unsigned>(comm->rank()));
         for (const SmallDump& dump : dumps) {
             if (random() % 2 == 0) rank.write_oldest();
             rank.round(random() % 2 == 0, &dump);

@@ -31,7 +31,7 @@ Schedule schedule_of(const Instance& in, std::vector<double> compress_begin_s,
             end_s};
 }
 
-double below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
+double just_below(double x) { return std::nextafter(x, -std::numeric_limits<double>::infinity()); }
 double above(double x) { return std::nextafter(x, std::numeric_limits<double>::infinity()); }
 
 // Goal: however a legal schedule is spoilt, and by however little, check() notices. The smallest
@@ -41,14 +41,14 @@ TEST(Check, catches_every_kind_of_mutation) {
     RecordProperty("seed", static_cast<int>(seed));
     InstanceMaker maker(seed, 0.125);
     for (int round = 0; round < 200; ++round) {
-        const Instance in = maker.make(3 + maker.below(12), 2 + maker.below(6), 0.0);
+        const Instance in = maker.make(3 + maker.just_below(12), 2 + maker.just_below(6), 0.0);
         const auto made = schedule(k_all[round % 4], in.jobs, in.obstacles);
         ASSERT_TRUE(made.ok());
         const Schedule& good = *made;
         ASSERT_TRUE(check(good, in.jobs, in.obstacles).ok());
-        const std::size_t a = maker.below(in.jobs.size());
+        const std::size_t a = maker.just_below(in.jobs.size());
         const std::size_t b = (a + 1) % in.jobs.size();
-        const std::size_t o = maker.below(in.obstacles.write.size());
+        const std::size_t o = maker.just_below(in.obstacles.write.size());
         const auto mutate = [&](const char* kind, std::initializer_list<const char*> words,
                                 const std::function<void(Schedule&)>& spoil) {
             Schedule bad = good;
@@ -56,7 +56,7 @@ TEST(Check, catches_every_kind_of_mutation) {
             expect_refused(bad, in, kind, words);
         };
         mutate("write before its compression ends", {}, [&](Schedule& s) {
-            s.write_begin_s[a] = below(s.compress_begin_s[a] + in.jobs[a].compress_s);
+            s.write_begin_s[a] = just_below(s.compress_begin_s[a] + in.jobs[a].compress_s);
         });
         mutate("two compressions at once", {"compress lane", "overlaps"},
                [&](Schedule& s) { s.compress_begin_s[a] = s.compress_begin_s[b]; });
@@ -64,24 +64,26 @@ TEST(Check, catches_every_kind_of_mutation) {
                [&](Schedule& s) { s.write_begin_s[a] = s.write_begin_s[b]; });
         mutate("a compression begins a step too early for its neighbour", {"compress lane"},
                [&](Schedule& s) {
-                   s.compress_begin_s[b] = below(s.compress_begin_s[a] + in.jobs[a].compress_s);
+                   s.compress_begin_s[b] =
+                       just_below(s.compress_begin_s[a] + in.jobs[a].compress_s);
                });
         mutate("a write runs a step into its neighbour", {"write lane"}, [&](Schedule& s) {
-            s.write_begin_s[b] = below(s.write_begin_s[a] + in.jobs[a].write_s);
+            s.write_begin_s[b] = just_below(s.write_begin_s[a] + in.jobs[a].write_s);
         });
         const Interval& wall = in.obstacles.compress.back();
         if (wall.end_s > 0.0)
             mutate("a compression inside an obstacle", {"compress lane"},
                    [&](Schedule& s) { s.compress_begin_s[a] = std::max(0.0, wall.begin_s); });
         mutate("a write that starts before an obstacle ends", {"write lane"},
-               [&](Schedule& s) { s.write_begin_s[a] = below(in.obstacles.write[o].end_s); });
+               [&](Schedule& s) { s.write_begin_s[a] = just_below(in.obstacles.write[o].end_s); });
         mutate("a begin before the iteration", {"finite and >= 0"},
                [&](Schedule& s) { s.compress_begin_s[a] = -1e-300; });
         mutate("a write at no time", {"nan", "write lane"},
                [&](Schedule& s) { s.write_begin_s[a] = std::numeric_limits<double>::quiet_NaN(); });
         mutate("a write that never begins", {"inf"},
                [&](Schedule& s) { s.write_begin_s[a] = std::numeric_limits<double>::infinity(); });
-        mutate("an end too early", {"ends at"}, [&](Schedule& s) { s.end_s = below(s.end_s); });
+        mutate("an end too early", {"ends at"},
+               [&](Schedule& s) { s.end_s = just_below(s.end_s); });
         mutate("an end too late", {"ends at"}, [&](Schedule& s) { s.end_s = above(s.end_s); });
         mutate("a compression that ends when it does not", {"compression of job", "ends at"},
                [&](Schedule& s) { s.compress_end_s[a] = above(s.compress_end_s[a]); });

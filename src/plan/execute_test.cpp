@@ -10,7 +10,7 @@
 namespace caesura::plan {
 namespace {
 
-constexpr unsigned k_seed = 20261121;
+constexpr unsigned k_execute_seed = 20261121;
 
 Execution run(const Orders& orders, const Instance& expected, const Instance& real,
               bool resumable = false) {
@@ -26,9 +26,9 @@ Execution run(const Orders& orders, const Instance& expected, const Instance& re
 // compression, on a grid (ties, touching intervals) and on real numbers. Tasks that take no time
 // have no order among themselves where they share a moment, so only the end is held to then.
 TEST(Execute, a_world_as_expected_gives_the_planned_schedule) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_execute_seed));
     for (const double grid_s : {0.25, 0.0}) {
-        InstanceMaker maker(k_seed, grid_s);
+        InstanceMaker maker(k_execute_seed, grid_s);
         for (int round = 0; round < 150; ++round) {
             const bool has_zeros = round % 3 == 0;
             const Instance in = maker.make(maker.below(15), maker.below(10), has_zeros ? 0.3 : 0.0);
@@ -58,8 +58,8 @@ TEST(Execute, a_world_as_expected_gives_the_planned_schedule) {
 // Goal: whatever really happens, the orders are kept, nothing overlaps, and the application's
 // obstacles come in their own length and as late as it was held up.
 TEST(Execute, keeps_the_orders_and_overlaps_nothing_in_any_world) {
-    RecordProperty("seed", static_cast<int>(k_seed + 1));
-    InstanceMaker maker(k_seed + 1, 0.0);
+    RecordProperty("seed", static_cast<int>(k_execute_seed + 1));
+    InstanceMaker maker(k_execute_seed + 1, 0.0);
     for (int round = 0; round < 300; ++round) {
         const std::size_t n = maker.below(15);
         const Instance expected = maker.make(n, maker.below(8), 0.1);

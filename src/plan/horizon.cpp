@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/invalid.hpp"
 #include "plan/one_step.hpp"
 
 namespace caesura::plan {
@@ -26,8 +27,6 @@ constexpr double k_slower = 1.1;
 // worked off when the pace rises. 1.0 and 0.6 are behind the better simple way twice as often.
 constexpr std::size_t k_states = 4, k_most_planned = 512;
 constexpr double k_faster = 0.8;
-
-Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
 
 void move_towards(double& value, double newest) { value += k_newest * (newest - value); }
 

@@ -7,9 +7,9 @@
 namespace caesura::plan {
 namespace {
 
-class World {
+class HorizonRun {
   public:
-    World(const CheckpointProfile& actual, HorizonPlanner& planner, double plan_s)
+    HorizonRun(const CheckpointProfile& actual, HorizonPlanner& planner, double plan_s)
         : actual_(actual),
           planner_(planner),
           plan_s_(plan_s),
@@ -85,11 +85,11 @@ class World {
 Result<TogetherPlan> play_planner(const CheckpointProfile& actual, HorizonPlanner& planner,
                                   double plan_s) {
     if (Status status = validate(actual, {}); !status.ok()) return status;
-    World world(actual, planner, plan_s);
+    HorizonRun run(actual, planner, plan_s);
     for (std::size_t i = 0; i < actual.intervals_s.size(); ++i)
-        if (Status status = world.checkpoint(i); !status.ok()) return status;
-    world.finish();
-    return world.result();
+        if (Status status = run.checkpoint(i); !status.ok()) return status;
+    run.finish();
+    return run.result();
 }
 
 }  // namespace caesura::plan

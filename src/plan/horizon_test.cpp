@@ -7,7 +7,7 @@
 namespace caesura::plan {
 namespace {
 
-constexpr unsigned k_seed = 77;
+constexpr unsigned k_horizon_seed = 77;
 
 CheckpointProfile machine_of(CheckpointProfile profile) {
     profile.intervals_s.clear();
@@ -25,7 +25,7 @@ CheckpointProfile varied(std::mt19937_64& random, CheckpointProfile profile) {
 
 TEST(Horizon, without_a_profile_is_at_most_two_percent_behind_the_better_simple_way) {
     // Runs like those of S2; what k_ends in one_step.cpp was chosen by is the bench's.
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_horizon_seed);
     for (const double rate : {17e9, 40e9, 60e9, 100e9, 200e9, 400e9})
         for (const double cache : {64e6, 128e6, 256e6})
             for (const double share : {0.04, 0.1, 0.25}) {
@@ -39,13 +39,13 @@ TEST(Horizon, without_a_profile_is_at_most_two_percent_behind_the_better_simple_
                 ASSERT_TRUE(made.ok()) << made.status().message();
                 EXPECT_LE(made->flush_end_s, 1.02 * std::min(send_all_raw(run)->flush_end_s,
                                                              compress_each(run)->flush_end_s))
-                    << "seed " << k_seed << ", " << rate << " B/s, cache " << cache << ", share "
-                    << share << ": " << made->word;
+                    << "seed " << k_horizon_seed << ", " << rate << " B/s, cache " << cache
+                    << ", share " << share << ": " << made->word;
             }
 }
 
 TEST(Horizon, never_says_what_cannot_be_done_whatever_a_run_is_like) {
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_horizon_seed + 1);
     for (int round = 0; round < 300; ++round) {
         const CheckpointProfile run = random_profile(random, 1 + random() % 40);
         CheckpointProfile expected = machine_of(run);
@@ -56,8 +56,8 @@ TEST(Horizon, never_says_what_cannot_be_done_whatever_a_run_is_like) {
         auto planner = HorizonPlanner::create(expected, round % 3 == 0 ? random() % 50 : 0);
         ASSERT_TRUE(planner.ok()) << planner.status().message();
         const auto made = play_planner(run, *planner);
-        ASSERT_TRUE(made.ok()) << made.status().message() << " seed " << k_seed + 1 << " round "
-                               << round;
+        ASSERT_TRUE(made.ok()) << made.status().message() << " seed " << k_horizon_seed + 1
+                               << " round " << round;
         ASSERT_EQ(made->word.size(), run.intervals_s.size());
         double held = 0.0;
         for (std::size_t i = 0; i < made->word.size(); ++i) {
@@ -75,7 +75,7 @@ TEST(Horizon, never_says_what_cannot_be_done_whatever_a_run_is_like) {
 }
 
 TEST(Horizon, a_run_exactly_like_the_ensembles_first_is_planned_once_and_as_together_does) {
-    std::mt19937_64 random(k_seed + 2);
+    std::mt19937_64 random(k_horizon_seed + 2);
     for (const double rate : {40e9, 100e9, 400e9}) {
         const CheckpointProfile run = varied(random, paper_like(66, rate));
         auto planner = HorizonPlanner::create(run);
@@ -89,7 +89,7 @@ TEST(Horizon, a_run_exactly_like_the_ensembles_first_is_planned_once_and_as_toge
 }
 
 TEST(Horizon, another_member_of_the_ensemble_is_nearly_as_good_as_knowing_the_run) {
-    std::mt19937_64 random(k_seed + 3);
+    std::mt19937_64 random(k_horizon_seed + 3);
     for (const double rate : {40e9, 100e9, 400e9})
         for (int shot = 0; shot < 20; ++shot) {  // differ by up to 10 %, as S2's do
             const CheckpointProfile first = varied(random, paper_like(66, rate));
@@ -98,7 +98,7 @@ TEST(Horizon, another_member_of_the_ensemble_is_nearly_as_good_as_knowing_the_ru
             const auto made = play_planner(run, *planner);
             ASSERT_TRUE(made.ok());
             EXPECT_LE(made->flush_end_s, 1.05 * together(run)->flush_end_s)
-                << "seed " << k_seed + 3 << " rate " << rate << " " << made->word;
+                << "seed " << k_horizon_seed + 3 << " rate " << rate << " " << made->word;
         }
 }
 
@@ -113,7 +113,7 @@ TEST(Horizon, plans_again_where_the_run_is_not_as_the_ensembles_first) {
 }
 
 TEST(Horizon, how_many_there_will_be_is_nearly_as_good_as_knowing_the_run) {
-    std::mt19937_64 random(k_seed + 4);
+    std::mt19937_64 random(k_horizon_seed + 4);
     double all = 0.0, with_the_end = 0.0;
     for (const double rate : {30e9, 40e9, 100e9, 400e9})
         for (const double cache : {64e6, 128e6, 256e6})
@@ -127,7 +127,7 @@ TEST(Horizon, how_many_there_will_be_is_nearly_as_good_as_knowing_the_run) {
                 const double made_s = play_planner(run, *planner)->flush_end_s;
                 const double known_s = together(run)->flush_end_s;
                 // Compressing the first one alone, to learn its size, is a sixth of the shortest.
-                EXPECT_LE(made_s, 1.25 * known_s) << "seed " << k_seed + 4 << ", " << rate
+                EXPECT_LE(made_s, 1.25 * known_s) << "seed " << k_horizon_seed + 4 << ", " << rate
                                                   << " B/s, cache " << cache << ", share " << share;
                 auto blind = HorizonPlanner::create(machine_of(run));
                 all += play_planner(run, *blind)->flush_end_s / known_s;

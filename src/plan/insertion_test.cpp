@@ -11,7 +11,7 @@
 namespace caesura::plan {
 namespace {
 
-constexpr unsigned k_seed = 20221113;
+constexpr unsigned k_insertion_seed = 20221113;
 using Queue = std::vector<std::size_t>;
 
 // TIME(q) of S1-Alg1, line by line.
@@ -64,8 +64,8 @@ Queue as_printed(std::span<const Job> jobs) {
 // Goal: on a grid, where sums are exact and ties frequent, the O(n^2) order is the very one that
 // the corrected text gives.
 TEST(Insertion, is_the_papers_order) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed, 0.125);
+    RecordProperty("seed", static_cast<int>(k_insertion_seed));
+    InstanceMaker maker(k_insertion_seed, 0.125);
     for (int round = 0; round < 300; ++round) {
         const auto jobs = maker.make(maker.below(40), 0, 0.1).jobs;
         ASSERT_EQ(insertion_order(jobs), corrected(jobs)) << "round " << round;
@@ -75,8 +75,8 @@ TEST(Insertion, is_the_papers_order) {
 // Goal: never better than the optimum over all orders, and close to it: within 10 % always, equal
 // to it in most small instances. Never worse than the order of generation.
 TEST(Insertion, is_near_the_optimum_of_all_orders) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 1, 0.125);
+    RecordProperty("seed", static_cast<int>(k_insertion_seed));
+    InstanceMaker maker(k_insertion_seed + 1, 0.125);
     int equal = 0;
     constexpr int k_rounds = 300;
     double worst = 1.0;
@@ -104,8 +104,8 @@ TEST(Insertion, is_near_the_optimum_of_all_orders) {
 // then compares with a queue that holds the field twice, which never ends sooner: so every field
 // stays in front, and the result is the order of generation backwards, however bad.
 TEST(Insertion, does_not_have_the_printed_bug) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 4, 0.125);
+    RecordProperty("seed", static_cast<int>(k_insertion_seed));
+    InstanceMaker maker(k_insertion_seed + 4, 0.125);
     double printed_s = 0.0, ours_s = 0.0;
     for (int round = 0; round < 100; ++round) {
         const auto jobs = maker.make(6, 0, 0.0).jobs;
@@ -121,8 +121,8 @@ TEST(Insertion, does_not_have_the_printed_bug) {
 // Goal: real durations: a permutation, and legal around obstacles by the same placing rule, for
 // both rules.
 TEST(Insertion, is_placed_around_obstacles) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 2, 0.0);
+    RecordProperty("seed", static_cast<int>(k_insertion_seed));
+    InstanceMaker maker(k_insertion_seed + 2, 0.0);
     for (int round = 0; round < 200; ++round) {
         const auto [jobs, obstacles] = maker.make(maker.below(30), maker.below(10), 0.05);
         for (const Algorithm a : {Algorithm::insertion, Algorithm::insertion_backfill}) {
@@ -141,7 +141,7 @@ TEST(Insertion, is_placed_around_obstacles) {
 // 1,000 jobs are ordered in less time than one block takes to compress.
 TEST(Insertion, costs_the_square_of_the_jobs) {
     const auto seconds = [](std::size_t n) {
-        const auto jobs = InstanceMaker(k_seed + 3, 0.0).make(n, 0, 0.0).jobs;
+        const auto jobs = InstanceMaker(k_insertion_seed + 3, 0.0).make(n, 0, 0.0).jobs;
         double best_s = std::numeric_limits<double>::infinity();
         for (int repeat = 0; repeat < 5; ++repeat) {
             const auto begin = std::chrono::steady_clock::now();

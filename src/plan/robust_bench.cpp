@@ -4,7 +4,7 @@
 //     plan_robust_bench bench/plan/instances/{beginning,middle,end}.json
 //
 // Every plan is run by plan::execute() in the same 100 worlds an instance, none of which it has
-// seen. Prints the table of docs/planning.md.
+// seen. Prints the table of docs/evidence/planning.md.
 #include <fmt/format.h>
 
 #include <fstream>

@@ -21,8 +21,8 @@ namespace {
 
 // How much longer than the present order a tried one may be to be taken, as a share of the end and
 // times a number drawn with mean 1: falls from the first to the last over the budget. Chosen on
-// random instances (docs/planning.md): 1 % to 0.01 % beats a fall from 3 % or 0.3 % and pure
-// descent.
+// random instances (docs/evidence/planning.md): 1 % to 0.01 % beats a fall from 3 % or 0.3 % and
+// pure descent.
 constexpr double k_first_temperature = 1e-2, k_last_temperature = 1e-4;
 // Steps between two looks at the temperature: cooling need not be smooth.
 constexpr std::uint64_t k_cooling_steps = 4096;

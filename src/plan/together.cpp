@@ -12,8 +12,8 @@ namespace caesura::plan {
 namespace {
 
 // Up to so many checkpoints hardly any instance has more states that none dominates; beyond, 16
-// come within half a percent of 256 on the bench's instances (docs/together.md).
-constexpr std::size_t k_few = 20, k_states_of_few = 256, k_states = 16;
+// come within half a percent of 256 on the bench's instances (docs/evidence/checkpoints.md).
+constexpr std::size_t k_few = 20, k_states_of_few = 256, k_states_of_many = 16;
 // Measured: 2 is up to 1.2 % worse, 8 no better.
 constexpr std::size_t k_windows = 4;
 
@@ -130,7 +130,7 @@ class Planner {
           n_(profile.intervals_s.size()),
           most_states_(states > 0    ? states
                        : n_ <= k_few ? k_states_of_few
-                                     : k_states),
+                                     : k_states_of_many),
           frontiers_(n_ + 1) {}
 
     Result<TogetherPlan> plan() {

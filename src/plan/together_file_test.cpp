@@ -6,12 +6,12 @@ namespace caesura::plan {
 namespace {
 
 TEST(TogetherFile, every_number_is_read_back_exactly) {
-    constexpr unsigned k_seed = 5;
-    std::mt19937_64 random(k_seed);
+    constexpr unsigned k_together_file_seed = 5;
+    std::mt19937_64 random(k_together_file_seed);
     for (int round = 0; round < 50; ++round) {
         const CheckpointProfile profile = random_profile(random, random() % 30);
         const auto again = parse_checkpoint_profile(to_json(profile));
-        ASSERT_TRUE(again.ok()) << again.status().message() << " seed " << k_seed;
+        ASSERT_TRUE(again.ok()) << again.status().message() << " seed " << k_together_file_seed;
         EXPECT_EQ(again->checkpoint_bytes, profile.checkpoint_bytes);
         EXPECT_EQ(again->intervals_s, profile.intervals_s);
         EXPECT_EQ(again->compressed_bytes, profile.compressed_bytes);

@@ -7,7 +7,7 @@
 namespace caesura::plan {
 namespace {
 
-constexpr unsigned k_seed = 20231;
+constexpr unsigned k_together_seed = 20231;
 
 double best_of_all_words(const CheckpointProfile& profile, const TogetherStart& start = {},
                          Goal goal = Goal::at_host) {
@@ -23,30 +23,30 @@ double best_of_all_words(const CheckpointProfile& profile, const TogetherStart& 
 }
 
 TEST(Together, finds_the_best_of_all_legal_words) {
-    std::mt19937_64 random(k_seed);
+    std::mt19937_64 random(k_together_seed);
     for (int round = 0; round < 300; ++round) {
         const CheckpointProfile profile = random_profile(random, 1 + random() % 8);
         const auto plan = together(profile);
         ASSERT_TRUE(plan.ok()) << plan.status().message();
         EXPECT_TRUE(plan->exact);
         EXPECT_DOUBLE_EQ(plan->flush_end_s, best_of_all_words(profile))
-            << "seed " << k_seed << ", round " << round << ", " << plan->word;
+            << "seed " << k_together_seed << ", round " << round << ", " << plan->word;
     }
 }
 
 TEST(Together, finds_the_best_of_all_legal_words_of_ten_letters) {
-    std::mt19937_64 random(k_seed + 1);
+    std::mt19937_64 random(k_together_seed + 1);
     for (int round = 0; round < 6; ++round) {
         const CheckpointProfile profile = random_profile(random, 10);
         const auto plan = together(profile);
         ASSERT_TRUE(plan.ok()) << plan.status().message();
         EXPECT_DOUBLE_EQ(plan->flush_end_s, best_of_all_words(profile))
-            << "seed " << k_seed + 1 << ", round " << round << ", " << plan->word;
+            << "seed " << k_together_seed + 1 << ", round " << round << ", " << plan->word;
     }
 }
 
 TEST(Together, finds_the_word_with_which_the_application_goes_on_soonest) {
-    std::mt19937_64 random(k_seed + 4);
+    std::mt19937_64 random(k_together_seed + 4);
     int sooner = 0;
     for (int round = 0; round < 300; ++round) {
         const CheckpointProfile profile = random_profile(random, 1 + random() % 8);
@@ -55,14 +55,14 @@ TEST(Together, finds_the_word_with_which_the_application_goes_on_soonest) {
         EXPECT_TRUE(plan->exact);
         EXPECT_DOUBLE_EQ(plan->application_end_s,
                          best_of_all_words(profile, {}, Goal::application_done))
-            << "seed " << k_seed + 4 << ", round " << round << ", " << plan->word;
+            << "seed " << k_together_seed + 4 << ", round " << round << ", " << plan->word;
         sooner += plan->application_end_s < together(profile)->application_end_s;
     }
     EXPECT_GT(sooner, 100);
 }
 
 TEST(Together, goes_on_from_what_is_held_and_queued) {
-    std::mt19937_64 random(k_seed + 2);
+    std::mt19937_64 random(k_together_seed + 2);
     int held = 0;
     for (int round = 0; round < 300; ++round) {
         CheckpointProfile profile = random_profile(random, 1 + random() % 6);
@@ -72,11 +72,12 @@ TEST(Together, goes_on_from_what_is_held_and_queued) {
         if (round % 2 == 0) start.held_bytes = 2000, start.held_compressed_bytes = 700;
         const double best_s = best_of_all_words(profile, start);
         const auto plan = together(profile, start);
-        ASSERT_EQ(plan.ok(), std::isfinite(best_s)) << "seed " << k_seed + 2 << " round " << round;
+        ASSERT_EQ(plan.ok(), std::isfinite(best_s))
+            << "seed " << k_together_seed + 2 << " round " << round;
         if (!plan.ok()) continue;
         held += start.held_bytes > 0;
         EXPECT_DOUBLE_EQ(plan->flush_end_s, best_s)
-            << "seed " << k_seed + 2 << ", round " << round << ", " << plan->word;
+            << "seed " << k_together_seed + 2 << ", round " << round << ", " << plan->word;
         const auto again = play(profile, plan->word, start);
         ASSERT_TRUE(again.ok()) << again.status().message();
         EXPECT_DOUBLE_EQ(again->flush_end_s, plan->flush_end_s);
@@ -85,7 +86,7 @@ TEST(Together, goes_on_from_what_is_held_and_queued) {
 }
 
 TEST(Together, playing_a_word_is_what_the_slow_model_says) {
-    std::mt19937_64 random(k_seed + 3);
+    std::mt19937_64 random(k_together_seed + 3);
     int legal = 0;
     for (int round = 0; round < 100; ++round) {
         const CheckpointProfile profile = random_profile(random, 6);
@@ -100,7 +101,7 @@ TEST(Together, playing_a_word_is_what_the_slow_model_says) {
             EXPECT_DOUBLE_EQ(played->application_end_s, slow->application_end_s) << word;
         });
     }
-    EXPECT_GT(legal, 1000) << "seed " << k_seed + 3;
+    EXPECT_GT(legal, 1000) << "seed " << k_together_seed + 3;
 }
 
 TEST(Together, a_long_plan_is_what_its_word_comes_to_and_beats_both_simple_ones) {
@@ -117,11 +118,12 @@ TEST(Together, a_long_plan_is_what_its_word_comes_to_and_beats_both_simple_ones)
 }
 
 TEST(Together, no_simple_word_is_better_in_what_is_asked_for_however_little_is_looked_at) {
-    std::mt19937_64 random(k_seed + 5);
+    std::mt19937_64 random(k_together_seed + 5);
     for (int round = 0; round < 300; ++round) {
         const CheckpointProfile profile = random_profile(random, 30 + random() % 60);
         for (const Goal goal : {Goal::at_host, Goal::application_done}) {
-            SCOPED_TRACE("seed " + std::to_string(k_seed + 5) + " round " + std::to_string(round));
+            SCOPED_TRACE("seed " + std::to_string(k_together_seed + 5) + " round " +
+                         std::to_string(round));
             const auto plan = together(profile, {}, 1 + random() % 4, goal);
             ASSERT_TRUE(plan.ok());
             for (const auto& simple : {send_all_raw(profile), compress_each(profile)}) {

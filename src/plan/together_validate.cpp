@@ -3,12 +3,11 @@
 
 #include <cmath>
 
+#include "plan/invalid.hpp"
 #include "plan/together_model.hpp"
 
 namespace caesura::plan {
 namespace {
-
-Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
 
 bool is_time(double s) { return std::isfinite(s) && s >= 0.0; }
 

@@ -15,7 +15,7 @@ constexpr Algorithm k_lists[] = {
     Algorithm::generation_list, Algorithm::generation_list_backfill,
     Algorithm::insertion,       Algorithm::insertion_backfill,
 };
-constexpr unsigned k_seed = 20240422;
+constexpr unsigned k_when_seed = 20240422;
 
 bool backfills(Algorithm a) {
     return a == Algorithm::ext_johnson_backfill || a == Algorithm::generation_list_backfill ||
@@ -117,8 +117,8 @@ TEST(Schedule, figure_1_of_s0) {
 
 // Goal: without obstacles Johnson's order is optimal, with and without backfilling.
 TEST(Schedule, johnson_is_optimal_without_obstacles) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed, 0.125);
+    RecordProperty("seed", static_cast<int>(k_when_seed));
+    InstanceMaker maker(k_when_seed, 0.125);
     for (int round = 0; round < 300; ++round) {
         const auto jobs = maker.make(maker.below(7), 0, 0.1).jobs;
         const double optimum_s = jobs.empty() ? 0.0 : brute_force_optimum_s(jobs);
@@ -133,9 +133,9 @@ TEST(Schedule, johnson_is_optimal_without_obstacles) {
 // Goal: every task gets exactly the earliest legal place that its algorithm's rule leaves, and
 // check() finds nothing, on a grid (ties, touching intervals, zero lengths) and on real numbers.
 TEST(Schedule, gives_every_task_its_earliest_legal_place) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_when_seed));
     for (const double grid_s : {0.25, 0.0}) {
-        InstanceMaker maker(k_seed + 1, grid_s);
+        InstanceMaker maker(k_when_seed + 1, grid_s);
         for (int round = 0; round < 400; ++round) {
             const auto [jobs, obstacles] =
                 maker.make(maker.below(25), maker.below(10), round % 3 == 0 ? 0.3 : 0.0);
@@ -162,8 +162,8 @@ TEST(Schedule, gives_every_task_its_earliest_legal_place) {
 // Goal: no schedule beats the bound that holds for every schedule: both lanes' work, plus what
 // must come before the first write or after the last compression, plus obstacles inside.
 TEST(Schedule, never_ends_before_the_lower_bound) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 2, 0.125);
+    RecordProperty("seed", static_cast<int>(k_when_seed));
+    InstanceMaker maker(k_when_seed + 2, 0.125);
     const auto covered = [](std::span<const Interval> obstacles, double from_s, double to_s) {
         double sum_s = 0.0;
         for (const Interval& o : obstacles)
@@ -195,8 +195,8 @@ TEST(Schedule, never_ends_before_the_lower_bound) {
 // Goal: backfilling never moves what is placed: the schedule of the first k jobs is the first k
 // entries of the schedule of all.
 TEST(Schedule, later_jobs_never_move_placed_ones) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 3, 0.0);
+    RecordProperty("seed", static_cast<int>(k_when_seed));
+    InstanceMaker maker(k_when_seed + 3, 0.0);
     for (int round = 0; round < 100; ++round) {
         const auto [jobs, obstacles] = maker.make(12, 6, 0.1);
         const auto all = schedule(Algorithm::generation_list_backfill, jobs, obstacles);
@@ -214,8 +214,8 @@ TEST(Schedule, later_jobs_never_move_placed_ones) {
 // Goal: S0 §3.3.1's remark: compressions of the first Johnson set start at the same time with and
 // without backfilling, because they come by increasing length, so no skipped gap holds a later one.
 TEST(Schedule, backfilling_leaves_the_first_set_alone) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    InstanceMaker maker(k_seed + 4, 0.0);
+    RecordProperty("seed", static_cast<int>(k_when_seed));
+    InstanceMaker maker(k_when_seed + 4, 0.0);
     for (int round = 0; round < 200; ++round) {
         const auto [jobs, obstacles] = maker.make(15, 8, 0.05);
         const auto plain = schedule(Algorithm::ext_johnson, jobs, obstacles);

@@ -12,7 +12,7 @@
 namespace caesura::plan {
 namespace {
 
-constexpr unsigned k_seed = 20240422;
+constexpr unsigned k_who_seed = 20240422;
 
 WriteLoad load_of(std::vector<double> write_s) {
     WriteLoad load;
@@ -86,7 +86,7 @@ double optimum_s(const std::vector<WriteLoad>& loads) {
 }  // namespace
 
 TEST(Who, done_s_is_what_a_plain_simulation_finds) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_who_seed);
     for (int trial = 0; trial < 200; ++trial) {
         const auto loads = random_loads(random, 2 + trial % 5, 1 + trial % 7, 20.0, trial % 2);
         std::vector<Move> moves;
@@ -98,12 +98,12 @@ TEST(Who, done_s_is_what_a_plain_simulation_finds) {
         const auto found = done_s(loads, moves);
         for (std::uint32_t p = 0; p < loads.size(); ++p)
             EXPECT_NEAR(found[p], plain_done_s(loads, moves, p), 1e-9 * (1.0 + found[p]))
-                << "seed " << k_seed << " trial " << trial;
+                << "seed " << k_who_seed << " trial " << trial;
     }
 }
 
 TEST(Who, ends_moves_each_task_once_and_never_raises_the_last_end) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_who_seed);
     for (int trial = 0; trial < 300; ++trial) {
         const auto loads =
             random_loads(random, 2 + trial % 7, 1 + trial % 40, 1.0 + trial % 30, trial % 3 == 0);
@@ -119,7 +119,7 @@ TEST(Who, ends_moves_each_task_once_and_never_raises_the_last_end) {
         double before_s = last(loads, {});
         for (std::size_t n = 1; n <= moves.size(); ++n) {
             const double after_s = last(loads, {moves.begin(), moves.begin() + n});
-            EXPECT_LE(after_s, before_s) << "seed " << k_seed << " trial " << trial;
+            EXPECT_LE(after_s, before_s) << "seed " << k_who_seed << " trial " << trial;
             before_s = after_s;
         }
         if (!moves.empty()) {
@@ -129,7 +129,7 @@ TEST(Who, ends_moves_each_task_once_and_never_raises_the_last_end) {
 }
 
 TEST(Who, S0_rule_ends_and_never_raises_the_largest_load) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_who_seed);
     for (int trial = 0; trial < 300; ++trial) {
         auto loads = random_loads(random, 2 + trial % 7, trial % 40, 1.0 + trial % 30, false);
         for (WriteLoad& load : loads)
@@ -138,7 +138,8 @@ TEST(Who, S0_rule_ends_and_never_raises_the_largest_load) {
         double before_s = last(loads, {});
         for (std::size_t n = 1; n <= moves.size(); ++n) {
             const double after_s = last(loads, {moves.begin(), moves.begin() + n});
-            EXPECT_LE(after_s, before_s * (1 + 1e-12)) << "seed " << k_seed << " trial " << trial;
+            EXPECT_LE(after_s, before_s * (1 + 1e-12))
+                << "seed " << k_who_seed << " trial " << trial;
             before_s = after_s;
         }
     }
@@ -196,7 +197,7 @@ TEST(Who, a_lane_with_little_time_is_asked_last) {
 }
 
 TEST(Who, best_move_is_close_to_the_best_of_all_assignments_and_closer_than_S0) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_who_seed);
     double ours = 0.0, s0 = 0.0, none = 0.0, worst = 0.0;
     constexpr int k_trials = 60;
     for (int trial = 0; trial < k_trials; ++trial) {
@@ -221,7 +222,7 @@ TEST(Who, best_move_is_close_to_the_best_of_all_assignments_and_closer_than_S0) 
 
 // With as many blocks as real ranks have, a share of everything for everybody is the bound.
 TEST(Who, many_blocks_are_shared_out_almost_evenly) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_who_seed);
     double ours = 0.0, s0 = 0.0, none = 0.0;
     constexpr int k_trials = 50;
     for (int trial = 0; trial < k_trials; ++trial) {

@@ -1,6 +1,6 @@
 /* libcaesura_pmpi.so: every MPI call that communicates or waits, in C. The time inside is an
- * obstacle of the write lane, the time between is computing; docs/planning.md, "Observation", says
- * how it is used and what it costs.
+ * obstacle of the write lane, the time between is computing; docs/guide/planning.md says how it is
+ * used and what it costs.
  *
  * Test and its like return at once, but a loop around them waits: the calls of such a loop follow
  * each other so closely that they are one stretch (src/run/activity.hpp). Calls that do not

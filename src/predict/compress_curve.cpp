@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/median.hpp"
 #include "caesura/times.hpp"
 #include "predict/fit.hpp"
 
@@ -222,7 +223,7 @@ double median_error(const CompressCurve& curve, std::span<const CompressSample> 
         if (usable(s))
             errors.push_back(
                 std::fabs(curve.predict_s(s.raw_bytes, s.bits_per_value) / s.compress_s - 1.0));
-    return median(std::move(errors));
+    return base::median(std::move(errors));
 }
 
 }  // namespace caesura::predict

@@ -9,19 +9,18 @@
 #include <cmath>
 
 #include "caesura/times.hpp"
+#include "predict/learning.hpp"
 
 namespace caesura::predict {
 namespace {
 
-constexpr double k_max_log_ratio = 4.2;       // a factor of 66: what one block may claim
 constexpr double k_prior_spread = 1.0;        // of ln(measured / built-in curve)
 constexpr double k_calibrated_spread = 0.15;  // of ln(measured / this machine's curve)
 constexpr double k_noise = 0.1;               // from block to block
-constexpr double k_least_gain = 0.1;          // the last ten or so blocks count
 constexpr double k_local_gain = 0.3;
 constexpr double k_most_local = 0.7;    // no part of the curve is moved by more than 2
 constexpr double k_knots_apart = 0.75;  // in log2(1 + bits): 8 knots reach 37 bits
-constexpr double k_least_s = 1e-12;
+constexpr double k_least_compress_s = 1e-12;
 
 struct BuiltIn {
     std::string_view codec;
@@ -113,7 +112,8 @@ const CompressModel::ModeCurve& CompressModel::curve_of(Mode mode) const {
 
 double CompressModel::curve_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode) const {
     const ModeCurve& entry = curve_of(mode);
-    return std::max(k_least_s, entry.curve.predict_s(raw_bytes, entry.bits_scale * bits_per_value));
+    return std::max(k_least_compress_s,
+                    entry.curve.predict_s(raw_bytes, entry.bits_scale * bits_per_value));
 }
 
 double CompressModel::correction(double bits_per_value) const {

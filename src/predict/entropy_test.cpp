@@ -12,7 +12,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221116;
+constexpr unsigned k_entropy_seed = 20221116;
 
 // Two-sided geometric codes: residuals of real fields look like this.
 std::vector<std::int32_t> laplace_codes(std::size_t n, double scale, std::mt19937& random) {
@@ -39,8 +39,8 @@ double exact_entropy(const std::vector<std::int32_t>& codes) {
 // Goal: 2,000 codes tell the entropy of the source within 2 % + 0.03 bits on average over draws,
 // from a fraction of a bit to 14 bits; the plug-in estimate cannot exceed log2(2000) = 11 bits.
 TEST(CodeCost, small_samples_are_unbiased_however_wide_the_codes_spread) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_entropy_seed));
+    std::mt19937 random(k_entropy_seed);
     for (const double scale : {0.2, 0.5, 1.0, 5.0, 50.0, 500.0, 4000.0}) {
         const double truth = exact_entropy(laplace_codes(1'000'000, scale, random));
         double mean = 0.0, plug_in = 0.0;
@@ -74,8 +74,8 @@ TEST(CodeCost, outliers_cost_their_full_width) {
 // Goal: a Huffman code spends at least a bit, a lossless stage behind it folds zeros that lie
 // together and cannot fold zeros that are scattered.
 TEST(CodeCost, runs_are_folded_only_where_zeros_lie_together) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_entropy_seed));
+    std::mt19937 random(k_entropy_seed);
     std::vector<std::int32_t> together(20'000, 0), scattered(20'000, 0);
     for (std::size_t i = 0; i < 2000; ++i)
         together[i] = scattered[i] = 1 + static_cast<std::int32_t>(random() % 4);
@@ -102,9 +102,9 @@ TEST(ByteEntropy, is_that_of_the_bytes) {
 // Goal: how many distinct codes a whole block will have, from 1 % of it: within 25 % (the
 // tails that were never sampled are missing), from a few to ten thousand.
 TEST(CodeCost, tells_how_many_codes_there_will_be) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_entropy_seed));
     for (const double spread : {2.0, 30.0, 500.0, 4000.0}) {
-        std::mt19937 random(k_seed);
+        std::mt19937 random(k_entropy_seed);
         std::normal_distribution<double> normal(0.0, spread);
         std::vector<std::int32_t> codes(1u << 19);
         for (std::int32_t& code : codes)

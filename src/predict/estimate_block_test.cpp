@@ -9,7 +9,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20261120;
+constexpr unsigned k_estimate_block_seed = 20261120;
 const Box k_array{{0, 0, 0}, {96, 96, 96}};
 
 struct Field {
@@ -19,10 +19,10 @@ struct Field {
 };
 
 std::vector<Field> fields() {
-    auto rough = smooth_field<float>({96, 96, 96}, 4, k_seed);
-    const auto noise = noise_field<float>({96, 96, 96}, k_seed + 1);
+    auto rough = smooth_field<float>({96, 96, 96}, 4, k_estimate_block_seed);
+    const auto noise = noise_field<float>({96, 96, 96}, k_estimate_block_seed + 1);
     for (std::size_t i = 0; i < rough.size(); ++i) rough[i] += 0.01f * noise[i];
-    return {{"smooth", smooth_field<float>({96, 96, 96}, 6, k_seed), 1e-3},
+    return {{"smooth", smooth_field<float>({96, 96, 96}, 6, k_estimate_block_seed), 1e-3},
             {"rough", rough, 1e-3},
             {"noise", noise, 1e-2}};
 }
@@ -63,7 +63,7 @@ TEST(EstimateBlock, is_close_to_what_the_codec_makes_of_the_block) {
 }
 
 TEST(EstimateBlock, of_what_cannot_be_compressed_is_the_raw_size) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_estimate_block_seed);
     std::vector<float> values(k_array.extent.count());
     for (float& value : values) {
         const auto bits = static_cast<std::uint32_t>(random());

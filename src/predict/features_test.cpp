@@ -10,7 +10,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221117;
+constexpr unsigned k_features_seed = 20221117;
 
 template <class T>
 constexpr DType dtype_of = sizeof(T) == 4 ? float32 : float64;
@@ -68,7 +68,7 @@ double exact_huffman_bits(const std::vector<T>& field, const Shape& shape, doubl
 template <class T>
 void expect_accurate(const Shape& shape) {
     for (const int radius : {1, 3}) {
-        const auto field = smooth_field<T>(shape, radius, k_seed);
+        const auto field = smooth_field<T>(shape, radius, k_features_seed);
         for (const double bound : {0.03, 0.003, 0.0003}) {
             const double exact = exact_huffman_bits(field, shape, bound);
             const Features features = sample(field, shape, absolute(bound));
@@ -80,7 +80,7 @@ void expect_accurate(const Shape& shape) {
     }
 }
 TEST(SampleBlock, matches_the_exact_huffman_size_of_the_whole_block) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_features_seed));
     expect_accurate<float>({200'000});
     expect_accurate<float>({500, 400});
     expect_accurate<float>({80, 72, 64});
@@ -92,7 +92,7 @@ TEST(SampleBlock, matches_the_exact_huffman_size_of_the_whole_block) {
 // way from fine to a bound above the field's range, where nothing is left.
 TEST(SampleBlock, costs_less_with_a_looser_bound) {
     const Shape shape{64, 64, 64};
-    const auto field = smooth_field<float>(shape, 4, k_seed);
+    const auto field = smooth_field<float>(shape, 4, k_features_seed);
     double before = std::numeric_limits<double>::infinity();
     double smooth_before = before;
     for (double bound = 1e-6; bound < 100.0; bound *= 2.0) {
@@ -120,8 +120,8 @@ TEST(SampleBlock, a_constant_field_costs_nothing) {
 // Goal: what cannot be compressed is seen as such: random bit patterns without a bound, and noise
 // under a bound far below its own grain.
 TEST(SampleBlock, noise_costs_about_its_raw_size) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_features_seed));
+    std::mt19937 random(k_features_seed);
     std::vector<float> patterns(100'000);
     for (float& value : patterns) {
         const std::uint32_t bits = random();
@@ -129,7 +129,7 @@ TEST(SampleBlock, noise_costs_about_its_raw_size) {
     }
     EXPECT_GT(sample(patterns, {100'000}, lossless()).bits_per_value, 31.5);
     EXPECT_LE(sample(patterns, {100'000}, lossless()).bits_per_value, 32.0);
-    const auto noise = noise_field<float>({50, 50, 50}, k_seed);
+    const auto noise = noise_field<float>({50, 50, 50}, k_features_seed);
     EXPECT_GT(sample(noise, {50, 50, 50}, absolute(1e-8)).bits_per_value, 31.9);
     EXPECT_GT(sample(noise, {50, 50, 50}, absolute(1e-4)).bits_per_value, 13.0);
     // A Gaussian float: 23 bits of mantissa that are noise, sign and exponent mostly not.
@@ -139,13 +139,13 @@ TEST(SampleBlock, noise_costs_about_its_raw_size) {
 // Goal: values without a code (NaN, Inf, far out of range) are paid for at full width, in
 // proportion to their share.
 TEST(SampleBlock, pays_full_width_for_outliers) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_features_seed));
     const Shape shape{64, 64, 64};
-    const auto clean = smooth_field<float>(shape, 4, k_seed);
+    const auto clean = smooth_field<float>(shape, 4, k_features_seed);
     const double clean_bits = sample(clean, shape, absolute(0.01)).bits_per_value;
     for (const float odd :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
-        std::mt19937 random(k_seed);
+        std::mt19937 random(k_features_seed);
         auto field = clean;
         for (float& value : field)
             if (random() % 10 == 0) value = odd;
@@ -159,8 +159,8 @@ TEST(SampleBlock, pays_full_width_for_outliers) {
 
 // Goal: a part of an array gives the features of the same values alone: strides and offsets right.
 TEST(SampleBlock, reads_only_its_part_of_the_array) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_features_seed));
+    std::mt19937 random(k_features_seed);
     for (int round = 0; round < 60; ++round) {
         const int rank = 1 + round % 4;
         Box array{Shape::filled(rank, 0), Shape::filled(rank, 0)};
@@ -172,7 +172,7 @@ TEST(SampleBlock, reads_only_its_part_of_the_array) {
             array.extent[axis] =
                 part.offset[axis] - array.offset[axis] + part.extent[axis] + random() % 4;
         }
-        const auto inside = smooth_field<float>(part.extent, 0, k_seed + 1);
+        const auto inside = smooth_field<float>(part.extent, 0, k_features_seed + 1);
         // Around the part lies poison: one value of it read would show.
         std::vector<float> outside(array.extent.count(), std::numeric_limits<float>::quiet_NaN());
         copy_box(part, part, reinterpret_cast<const std::byte*>(inside.data()), array,
@@ -193,7 +193,7 @@ TEST(SampleBlock, reads_only_its_part_of_the_array) {
 
 TEST(SampleBlock, a_bound_that_means_nothing_is_lossless) {
     const Shape shape{32, 32, 32};
-    const auto field = smooth_field<float>(shape, 2, k_seed);
+    const auto field = smooth_field<float>(shape, 2, k_features_seed);
     const double bits = sample(field, shape, lossless()).bits_per_value;
     for (const ErrorBound& bound :
          {relative(0.1), absolute(0.0), absolute(-1.0), absolute(std::nan("")), absolute(1e-320),
@@ -212,7 +212,7 @@ Features sample_for(const char* codec, const std::vector<float>& field, const Sh
 // rounded ones for those that round (fewer bits for a looser bound), ZFP's own stream for ZFP.
 TEST(SampleBlock, looks_at_what_the_codec_will_see) {
     const Shape shape{48, 48, 48};
-    const auto field = smooth_field<float>(shape, 3, k_seed);
+    const auto field = smooth_field<float>(shape, 3, k_features_seed);
     const double exact = sample(field, shape, lossless()).bits_per_value;
     for (const char* codec : {"zstd", "blosc2"})
         EXPECT_EQ(sample_for(codec, field, shape, 0.01).bits_per_value, exact) << codec;
@@ -234,10 +234,12 @@ TEST(SampleBlock, looks_at_what_the_codec_will_see) {
 // is far behind; the better one is what smooth_bits_per_value says.
 TEST(SampleBlock, tells_both_of_sz3s_ways) {
     const Shape shape{64, 64, 64};
-    const Features smooth = sample_for("sz3", smooth_field<float>(shape, 4, k_seed), shape, 1e-2);
+    const Features smooth =
+        sample_for("sz3", smooth_field<float>(shape, 4, k_features_seed), shape, 1e-2);
     EXPECT_LT(smooth.interpolated_bits_per_value, smooth.bits_per_value);
     EXPECT_EQ(smooth.smooth_bits_per_value, smooth.interpolated_bits_per_value);
-    const Features noise = sample_for("sz3", noise_field<float>(shape, k_seed), shape, 1e-2);
+    const Features noise =
+        sample_for("sz3", noise_field<float>(shape, k_features_seed), shape, 1e-2);
     EXPECT_EQ(noise.smooth_bits_per_value,
               std::min(noise.bits_per_value, noise.interpolated_bits_per_value));
     EXPECT_GT(noise.symbols, 100.0);
@@ -246,7 +248,7 @@ TEST(SampleBlock, tells_both_of_sz3s_ways) {
 
 TEST(SampleBlock, says_when_a_codec_cannot_take_the_values) {
     const Shape shape{32, 32, 32};
-    auto field = smooth_field<float>(shape, 3, k_seed);
+    auto field = smooth_field<float>(shape, 3, k_features_seed);
     for (const char* codec : {"sz3", "zfp"})
         EXPECT_TRUE(sample_for(codec, field, shape, 0.01).finite);
     for (std::size_t i = 0; i < field.size(); i += 5)

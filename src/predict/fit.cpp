@@ -131,12 +131,4 @@ std::vector<double> fit_nonnegative(const std::vector<std::vector<double>>& rows
     return v;
 }
 
-double median(std::vector<double> values) {
-    if (values.empty()) return 0.0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return 0.5 * (*middle + *std::max_element(values.begin(), middle));
-}
-
 }  // namespace caesura::predict

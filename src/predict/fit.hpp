@@ -19,7 +19,4 @@ namespace caesura::predict {
 std::vector<double> fit_nonnegative(const std::vector<std::vector<double>>& rows,
                                     std::size_t columns);
 
-/// The middle one (of an even number the mean of both); 0 of none.
-double median(std::vector<double> values);
-
 }  // namespace caesura::predict

@@ -12,21 +12,19 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20261122;
-
-using codec::dtype_of;
+constexpr unsigned k_glance_seed = 20261122;
 
 template <class T>
 std::optional<double> glance(const std::vector<T>& values, const Box& array, const Box& part,
                              const ErrorBound& bound) {
-    return predict::glance(reinterpret_cast<const std::byte*>(values.data()), dtype_of<T>(), array,
-                           part, bound);
+    return predict::glance(reinterpret_cast<const std::byte*>(values.data()), codec::dtype_of<T>(),
+                           array, part, bound);
 }
 
 template <class T>
 std::vector<T> noisy(const Shape& shape, double strength) {
-    auto values = codec::smooth_array<T>(shape, k_seed);
-    std::mt19937 random(k_seed);
+    auto values = codec::smooth_array<T>(shape, k_glance_seed);
+    std::mt19937 random(k_glance_seed);
     std::normal_distribution<double> normal(0.0, strength);
     for (T& value : values) value += static_cast<T>(normal(random));
     return values;

@@ -7,7 +7,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221119;
+constexpr unsigned k_profile_seed = 20221119;
 
 Profile example() {
     Profile profile;
@@ -69,8 +69,8 @@ TEST(Profile, of_another_version_or_kind_is_refused_with_what_to_do) {
 // Goal: cut off at any byte, or with any byte changed, a profile is refused or still usable; never
 // a crash.
 TEST(Profile, survives_any_damage) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_profile_seed));
+    std::mt19937 random(k_profile_seed);
     const std::string text = to_json(example());
     for (std::size_t length = 0; length + 2 < text.size(); ++length)
         EXPECT_EQ(parse_profile(text.substr(0, length)).status().code(), StatusCode::corrupt);

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "caesura/predict.hpp"
+#include "predict/learning.hpp"
 #include "predict/size_guess.hpp"
 
 namespace caesura::predict {
@@ -20,14 +21,11 @@ namespace {
 constexpr double k_page_bytes = 4096.0;
 constexpr double k_tolerated_share = 0.01;
 
-constexpr double k_prior_steps = 4.0;  // how many steps the prior spread is worth
-constexpr double k_remembered_dumps = 8.0;
+constexpr double k_prior_steps = 4.0;   // how many steps the prior spread is worth
 constexpr double k_least_step = 0.003;  // no field is more regular than this
 // In bits of a value: a glance sees a few thousand values, and less than ten of them changing by a
 // bit is chance.
 constexpr double k_activity_floor = 1.0 / 512;
-
-double square(double x) { return x * x; }
 
 }  // namespace
 

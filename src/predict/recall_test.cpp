@@ -11,7 +11,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20261122;
+constexpr unsigned k_recall_seed = 20261122;
 constexpr std::uint64_t k_values = 1u << 21;
 constexpr double k_activity = 0.5;
 
@@ -66,7 +66,7 @@ TEST(Recall, says_what_the_dump_before_came_to) {
 // Goal: a large block is looked at until its sizes have been seen to move by less than a hundredth;
 // if they move by more, always.
 TEST(Recall, of_large_blocks_waits_until_sizes_are_known_to_hardly_move) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_recall_seed);
     for (const double step : {0.002, 0.03}) {
         SizeModel model("caesura", float32);
         std::normal_distribution<double> normal(0.0, step);
@@ -134,7 +134,7 @@ TEST(Recall, teaches_nothing_about_guesses) {
 // Goal: sizes that are recalled exceed mean and two deviations no more often than a normal
 // distribution's would, give or take, however the field moves: evenly, by chance, or with jumps.
 TEST(Recall, claims_a_spread_that_holds) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_recall_seed);
     for (const double drift : {0.0, 0.01})
         for (const double noise : {0.003, 0.02})
             for (const double jumps : {0.0, 0.01}) {
@@ -169,9 +169,9 @@ TEST(Recall, claims_a_spread_that_holds) {
 // Goal: a writer's way: closely twice, then only glances; as soon as the field is another, closely.
 TEST(Look, goes_closer_only_where_the_field_is_not_what_it_was) {
     const Box box{{0, 0, 0}, {64, 64, 64}};
-    const auto smooth = smooth_field<float>(box.extent, 6, k_seed);
+    const auto smooth = smooth_field<float>(box.extent, 6, k_recall_seed);
     auto rough = smooth;
-    const auto noise = noise_field<float>(box.extent, k_seed + 1);
+    const auto noise = noise_field<float>(box.extent, k_recall_seed + 1);
     for (std::size_t i = 0; i < rough.size(); ++i) rough[i] += 0.1f * noise[i];
     auto broken = smooth;
     std::fill(broken.begin(), broken.begin() + 64 * 64 * 16, std::nanf(""));

@@ -9,7 +9,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221114;
+constexpr unsigned k_reserve_seed = 20221114;
 
 // Goal: independent errors pool (ten equal blocks need sqrt(10) sigmas, not ten), shared ones add.
 TEST(Reserve, pools_independent_errors_and_adds_shared_ones) {
@@ -88,8 +88,8 @@ TEST(Slot, space_follows_the_weight_between_space_and_speed) {
 // Goal: for a field that has been learned, the reserve of three sigmas holds the actual region in
 // at least 99 % of the dumps, while costing less than S1's 25 % on every block.
 TEST(Reserve, holds_the_region_in_99_percent_of_dumps) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_reserve_seed));
+    std::mt19937 random(k_reserve_seed);
     for (const double spread : {0.02, 0.1, 0.2}) {
         std::normal_distribution<double> noise(0.0, spread);
         int dumps = 0, held = 0;

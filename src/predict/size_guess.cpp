@@ -1,5 +1,5 @@
 // The first guess of each family of codecs. Constants were fitted once, to the plugins' output on
-// cosmology and plasma fields; docs/prediction.md says how well they do.
+// cosmology and plasma fields; docs/evidence/prediction.md says how well they do.
 #include "predict/size_guess.hpp"
 
 #include <algorithm>

@@ -15,16 +15,15 @@
 #include <cmath>
 
 #include "caesura/predict.hpp"
+#include "predict/learning.hpp"
 #include "predict/size_guess.hpp"
 
 namespace caesura::predict {
 namespace {
 
-constexpr double k_least_gain = 0.1;  // the last ten or so blocks count
 constexpr double k_least_noise_gain = 0.05;
-constexpr double k_prior_blocks = 4.0;   // how many blocks the prior spread is worth
-constexpr double k_drift = 0.02;         // a field's factor moves so far between dumps
-constexpr double k_max_log_ratio = 4.2;  // a factor of 66: what one block may claim
+constexpr double k_prior_blocks = 4.0;  // how many blocks the prior spread is worth
+constexpr double k_drift = 0.02;        // a field's factor moves so far between dumps
 constexpr double k_most_sigmas = 4.0;
 constexpr double k_doubt = 0.25;      // share of a block's odd step that may come back
 constexpr double k_doubt_left = 0.5;  // of it, one dump later
@@ -32,9 +31,6 @@ constexpr double k_most_spread = 0.4;
 constexpr double k_most_var = 1.0;
 constexpr std::uint64_t k_trusted_blocks = 3;  // learned before one block can be called odd
 constexpr double k_shared_prior_weight = 4.0;  // dumps
-constexpr double k_remembered_dumps = 8.0;
-
-double square(double x) { return x * x; }
 
 // What a sample leaves unsaid is so many bits per value, whatever their number: as a share of the
 // size it grows as these get fewer. Found over ratios from 2 to 200, with every codec.

@@ -10,8 +10,8 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221115;
-constexpr const char* k_codecs[] = {"none", "sz3", "zfp", "zstd", "blosc2", "filter:32015"};
+constexpr unsigned k_size_model_seed = 20221115;
+constexpr const char* k_any_codecs[] = {"none", "sz3", "zfp", "zstd", "blosc2", "filter:32015"};
 
 Features features_of(double bits, std::uint64_t block = k_no_block) {
     Features features;
@@ -40,11 +40,11 @@ TEST(SizeModel, codec_none_stores_exactly_the_raw_bytes) {
 // Goal: a field whose blocks are k times the guess, with noise, is predicted within the noise after
 // a dump or two, and the spread that is claimed becomes the noise's.
 TEST(SizeModel, learns_the_fields_own_factor_and_spread) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_size_model_seed));
     for (const char* codec : {"sz3", "zfp", "zstd", "filter:32015"}) {
         for (const double factor : {0.3, 0.8, 1.0, 1.7}) {
             for (const double spread : {0.02, 0.15}) {
-                std::mt19937 random(k_seed);
+                std::mt19937 random(k_size_model_seed);
                 std::normal_distribution<double> noise(0.0, spread);
                 SizeModel model(codec, float32);
                 const SizeModel fresh(codec, float32);
@@ -146,8 +146,8 @@ TEST(SizeModel, spread_grows_outside_what_was_learned) {
 // Goal: a block's own past counts more than the field's: blocks that differ for good are each
 // predicted as they were, their drift by what was sampled.
 TEST(SizeModel, remembers_every_block_by_itself) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_size_model_seed));
+    std::mt19937 random(k_size_model_seed);
     std::normal_distribution<double> noise(0.0, 0.002);
     for (const char* codec : {"sz3", "zfp", "zstd", "filter:32015"}) {
         SizeModel model(codec, float32);
@@ -175,9 +175,9 @@ TEST(SizeModel, remembers_every_block_by_itself) {
 // Goal: the share of the spread that does not average out is told from the data: it is nearly all
 // where the blocks move together, and little where each moves by itself.
 TEST(SizeModel, tells_common_steps_from_single_ones) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_size_model_seed));
     const auto shared_share = [](bool together) {
-        std::mt19937 random(k_seed);
+        std::mt19937 random(k_size_model_seed);
         std::normal_distribution<double> step(0.0, 0.05);
         SizeModel model("sz3", float32);
         std::vector<double> logs(32, 0.0);
@@ -200,8 +200,8 @@ TEST(SizeModel, tells_common_steps_from_single_ones) {
 // Goal: what is claimed holds: of many fields whose blocks step at random, about as many sizes lie
 // beyond mean + 2 sigma and + 3 sigma as a normal says (2.3 %, 0.1 %), a little more or less.
 TEST(SizeModel, the_spread_is_what_happens) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_size_model_seed));
+    std::mt19937 random(k_size_model_seed);
     int n = 0, beyond_two = 0, beyond_three = 0;
     for (int field = 0; field < 60; ++field) {
         const double spread = std::exp2(-4.0 - field % 5);
@@ -281,12 +281,12 @@ TEST(SizeModel, expects_blocks_with_nan_to_go_lossless) {
 
 // Goal: nothing that is learned makes a prediction that is negative, infinite or above raw.
 TEST(SizeModel, stays_sane_whatever_it_is_told) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed + 1);
+    RecordProperty("seed", static_cast<int>(k_size_model_seed));
+    std::mt19937 random(k_size_model_seed + 1);
     const std::uint64_t strange_bytes[] = {0, 1, 1000, 1u << 22,
                                            std::numeric_limits<std::uint64_t>::max()};
     const double strange_bits[] = {0.0, 1e-12, 0.1, 5.0, 32.0, 64.0};
-    for (const char* codec : k_codecs) {
+    for (const char* codec : k_any_codecs) {
         SizeModel model(codec, float64);
         for (int i = 0; i < 2000; ++i) {
             Features f = features_of(strange_bits[random() % 6]);

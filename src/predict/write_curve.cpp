@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/median.hpp"
 #include "caesura/times.hpp"
 #include "predict/fit.hpp"
 
@@ -78,7 +79,8 @@ Status check(const WriteCurve& curve) {
 
 Result<WriteCurve> fit_write(std::span<const WriteSample> samples) {
     std::vector<WriteSample> kept;
-    std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept), usable);
+    std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept),
+                 [](const WriteSample& sample) { return usable(sample); });
     if (kept.empty())
         return Status{StatusCode::insufficient_data,
                       fmt::format("none of {} writes has a duration", samples.size())};
@@ -109,7 +111,7 @@ double median_error(const WriteCurve& curve, std::span<const WriteSample> sample
         if (usable(s))
             errors.push_back(
                 std::fabs(curve.predict_s(static_cast<double>(s.bytes)) / s.write_s - 1.0));
-    return median(std::move(errors));
+    return base::median(std::move(errors));
 }
 
 double ordered_share(const WriteCurve& curve, std::span<const WriteSample> samples, double tie) {

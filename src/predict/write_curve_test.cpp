@@ -9,12 +9,12 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221118;
+constexpr unsigned k_write_curve_seed = 20221118;
 constexpr std::uint64_t k_sizes[] = {250'000,    1'000'000,  2'000'000,  5'000'000,
                                      10'000'000, 20'000'000, 50'000'000, 100'000'000};
 
 std::vector<WriteSample> samples_of(const WriteCurve& curve, double noise, int repeats) {
-    std::mt19937 random(k_seed);
+    std::mt19937 random(k_write_curve_seed);
     std::normal_distribution<double> error(0.0, noise > 0 ? noise : 1.0);
     std::vector<WriteSample> samples;
     for (int r = 0; r < repeats; ++r)
@@ -53,8 +53,8 @@ TEST(WriteCurve, one_size_alone_reads_a_cost_per_byte) {
 }
 
 TEST(WriteCurve, is_monotone_whatever_was_measured) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_write_curve_seed));
+    std::mt19937 random(k_write_curve_seed);
     std::lognormal_distribution<double> wild(-5.0, 3.0);
     for (int round = 0; round < 50; ++round) {
         std::vector<WriteSample> samples;

@@ -16,7 +16,7 @@ constexpr double k_memory = 0.95;         // weight of a write relative to the n
 constexpr double k_anchor_weight = 0.02;  // of all writes
 constexpr double k_anchor_bytes = 16.0e6;
 constexpr double k_max_surprise = 5.0;  // one stalled write counts as at most this factor
-constexpr double k_least_s = 1.0e-7;
+constexpr double k_least_write_s = 1.0e-7;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ double WriteModel::beyond_s(double bytes) const {
 // ordinary disk), so that small writes teach the latency. Not relative to the time seen: when the
 // disk becomes slow, the fast writes of before would weigh more than the present ones.
 double WriteModel::weight_of(double bytes) const {
-    const double usual_s = std::max(k_least_s, curve_.predict_s(bytes));
+    const double usual_s = std::max(k_least_write_s, curve_.predict_s(bytes));
     return 1.0 / (usual_s * usual_s);
 }
 
@@ -64,8 +64,8 @@ void WriteModel::add_anchors(Sums& sums) const {
 
 void WriteModel::learn(std::uint64_t bytes, double write_s) {
     if (!std::isfinite(write_s) || write_s < 0.0) return;
-    const double expected_s = std::max(k_least_s, predict_s(bytes));
-    double seen_s = std::max(write_s, k_least_s);
+    const double expected_s = std::max(k_least_write_s, predict_s(bytes));
+    double seen_s = std::max(write_s, k_least_write_s);
     // The first writes may lie anywhere; later ones are bounded, so that one stall does not decide.
     if (learned_ >= 3)
         seen_s = std::clamp(seen_s, expected_s / k_max_surprise, expected_s * k_max_surprise);

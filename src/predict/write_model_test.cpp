@@ -9,7 +9,7 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20221113;
+constexpr unsigned k_write_model_seed = 20221113;
 
 double relative_error(const WriteModel& model, std::uint64_t bytes, double true_s) {
     return std::fabs(model.predict_s(bytes) / true_s - 1.0);
@@ -17,8 +17,8 @@ double relative_error(const WriteModel& model, std::uint64_t bytes, double true_
 
 // Goal: from noisy writes of many sizes both the latency and the throughput are found.
 TEST(WriteModel, learns_latency_and_throughput) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_write_model_seed));
+    std::mt19937 random(k_write_model_seed);
     std::normal_distribution<double> noise(0.0, 0.05);
     struct Disk {
         double latency_s, bytes_per_s;
@@ -76,8 +76,8 @@ TEST(WriteModel, follows_a_lasting_change) {
 
 // Goal: whatever is learned, predictions are finite, >= 0 and never fall with the size.
 TEST(WriteModel, stays_sane_whatever_it_is_told) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed + 1);
+    RecordProperty("seed", static_cast<int>(k_write_model_seed));
+    std::mt19937 random(k_write_model_seed + 1);
     const double inf = std::numeric_limits<double>::infinity();
     const double strange[] = {0.0, -1.0, std::nan(""), inf, -inf, 1e-300, 1e300};
     std::lognormal_distribution<double> duration(-5.0, 4.0);

@@ -10,14 +10,15 @@
 namespace caesura::predict {
 namespace {
 
-constexpr unsigned k_seed = 20141204;
+constexpr unsigned k_zfp_bits_seed = 20141204;
 
-Box whole(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
+Box whole_of(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
 
 template <class T>
 ZfpSample sample(const std::vector<T>& field, const Shape& shape, double tolerance) {
     return zfp_sample(reinterpret_cast<const std::byte*>(field.data()),
-                      sizeof(T) == 4 ? float32 : float64, whole(shape), whole(shape), tolerance);
+                      sizeof(T) == 4 ? float32 : float64, whole_of(shape), whole_of(shape),
+                      tolerance);
 }
 
 // The coder as it is published, bit by bit: in each plane the bits of the coefficients that are
@@ -47,8 +48,8 @@ std::uint32_t bit_by_bit(const std::vector<std::uint64_t>& values, int int_bits,
 
 // Goal: the lengths of the coefficients alone give the size of the embedded code, exactly.
 TEST(ZfpBits, counts_what_the_coder_writes) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937_64 random(k_seed);
+    RecordProperty("seed", static_cast<int>(k_zfp_bits_seed));
+    std::mt19937_64 random(k_zfp_bits_seed);
     for (int round = 0; round < 4000; ++round) {
         const std::size_t size = std::size_t{4} << (2 * (round % 4));
         const int int_bits = round % 8 < 4 ? 32 : 64;
@@ -93,8 +94,8 @@ TEST(ZfpBits, constant_blocks_take_two_bits_a_plane) {
 // Goal: scaling values and tolerance by a power of two changes nothing, down to the smallest there
 // are.
 TEST(ZfpBits, do_not_depend_on_the_scale) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    const auto field = noise_field<double>({4, 4, 4}, k_seed);
+    RecordProperty("seed", static_cast<int>(k_zfp_bits_seed));
+    const auto field = noise_field<double>({4, 4, 4}, k_zfp_bits_seed);
     std::vector<float> values(field.begin(), field.end());
     const std::uint32_t bits = zfp_block_bits(values.data(), 3, 0x1p-8);
     for (const int e : {-120, -100, -50, 50, 100}) {
@@ -115,9 +116,9 @@ TEST(ZfpBits, do_not_depend_on_the_scale) {
 
 // Goal: more accuracy costs more, by about one bit a value for each halving where planes are noise.
 TEST(ZfpBits, grow_with_accuracy) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_zfp_bits_seed));
     const Shape shape{24, 24, 24};
-    const auto noise = noise_field<double>(shape, k_seed);
+    const auto noise = noise_field<double>(shape, k_zfp_bits_seed);
     double before = 0.0;
     for (int e = 0; e < 30; ++e) {
         const double bits = sample(noise, shape, std::ldexp(1.0, -e)).bits_per_value;
@@ -133,19 +134,19 @@ TEST(ZfpBits, grow_with_accuracy) {
 // (padding and axes of one value included), against all blocks counted.
 template <class T>
 void expect_close(const Shape& shape, int radius) {
-    const auto field = smooth_field<T>(shape, radius, k_seed);
+    const auto field = smooth_field<T>(shape, radius, k_zfp_bits_seed);
     const ZfpSample some = sample(field, shape, 1e-3);
     EXPECT_LE(some.blocks, k_zfp_blocks);
     // Counted whole, in slices thin enough to be looked at block by block.
     double bits = 0.0;
     const std::uint64_t step = 4;
     for (std::uint64_t begin = 0; begin < shape[0]; begin += step) {
-        Box part = whole(shape);
+        Box part = whole_of(shape);
         part.offset[0] = begin;
         part.extent[0] = std::min(step, shape[0] - begin);
         const ZfpSample slice =
             zfp_sample(reinterpret_cast<const std::byte*>(field.data()),
-                       sizeof(T) == 4 ? float32 : float64, whole(shape), part, 1e-3);
+                       sizeof(T) == 4 ? float32 : float64, whole_of(shape), part, 1e-3);
         EXPECT_EQ(slice.blocks, slice.of_blocks) << "a slice is to be counted whole";
         bits += slice.bits_per_value * static_cast<double>(part.extent.count());
     }
@@ -153,7 +154,7 @@ void expect_close(const Shape& shape, int radius) {
         << to_string(shape);
 }
 TEST(ZfpBits, a_sample_tells_the_whole) {
-    RecordProperty("seed", static_cast<int>(k_seed));
+    RecordProperty("seed", static_cast<int>(k_zfp_bits_seed));
     expect_close<float>({64, 64, 64}, 3);
     expect_close<double>({64, 40, 52}, 3);
     expect_close<float>({66, 63, 37}, 2);
@@ -162,7 +163,7 @@ TEST(ZfpBits, a_sample_tells_the_whole) {
 }
 
 TEST(ZfpBits, axes_of_one_value_do_not_count) {
-    const auto field = smooth_field<float>({48, 48}, 3, k_seed);
+    const auto field = smooth_field<float>({48, 48}, 3, k_zfp_bits_seed);
     const double flat = sample(field, {48, 48}, 1e-3).bits_per_value;
     EXPECT_EQ(sample(field, {1, 48, 48}, 1e-3).bits_per_value, flat);
     EXPECT_EQ(sample(field, {48, 1, 48}, 1e-3).bits_per_value, flat);
@@ -172,7 +173,7 @@ TEST(ZfpBits, axes_of_one_value_do_not_count) {
 }
 
 TEST(ZfpBits, values_that_zfp_cannot_take_are_seen) {
-    auto field = smooth_field<float>({16, 16, 16}, 2, k_seed);
+    auto field = smooth_field<float>({16, 16, 16}, 2, k_zfp_bits_seed);
     EXPECT_TRUE(sample(field, {16, 16, 16}, 1e-3).finite);
     for (const float odd :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {

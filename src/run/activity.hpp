@@ -14,9 +14,12 @@
 //  - The intervals of one result are sorted, disjoint, and not shorter than k_merge_s.
 #pragma once
 
-#include "run/intervals.hpp"
+#include "plan/intervals.hpp"
 
 namespace caesura::run {
+
+using plan::Intervals;
+using plan::length_s;
 
 /// What a thread does instead of computing.
 enum class Doing { communicates, waits };

@@ -8,15 +8,9 @@
 namespace caesura::run {
 namespace {
 
-void add(std::atomic<double>& sum, double value) {
-    double old = sum.load(std::memory_order_relaxed);
-    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
-    }
-}
-
 // Fill what lies beyond the array with copies of the last valid value along each axis, so that a
-// filter sees no artificial edge (design D12). Axes from last to first: each pass fills slabs whose
-// inner axes are already whole.
+// filter sees no artificial edge (decision D12). Axes from last to first: each pass fills slabs
+// whose inner axes are already whole.
 void replicate_padding(const Job& job, std::byte* chunk) {
     const Shape& full = job.chunk_box.extent;
     const std::size_t value_bytes = size_of(job.dtype);

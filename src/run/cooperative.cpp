@@ -6,7 +6,7 @@
 //  - Nobody else computes the block meanwhile unless somebody waits for it (help()).
 #include <algorithm>
 
-#include "run/compress_policy.hpp"
+#include "plan/compress_policy.hpp"
 #include "run/executor.hpp"
 
 namespace caesura::run {
@@ -18,12 +18,11 @@ Job* Executor::job_before(double deadline_s, DumpTask*& dump) {
         dump = candidate.get();
         std::vector<double> expected_s;
         const std::vector<Job*> jobs = jobs_to_begin(*dump, expected_s);
-        const plan::Interval end[] = {{deadline_s, std::numeric_limits<double>::infinity()}};
-        CompressView view;
+        plan::CompressView view;
         view.now_s = clock_.now_s();
-        view.obstacles = end;
+        view.gap = {deadline_s - view.now_s, std::numeric_limits<double>::infinity()};
         view.expected_s = expected_s;
-        const CompressDecision decision = decide_compress(view);
+        const plan::CompressDecision decision = decide_compress(view);
         if (!decision.begin) return nullptr;
         Job* job = jobs[*decision.begin];
         if (begin(*job, *dump, view.now_s)) return job;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "run/compress_policy.hpp"
+#include "plan/compress_policy.hpp"
 #include "run/priority.hpp"
 
 namespace caesura::run {
@@ -122,14 +122,13 @@ Job* Executor::next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dum
     std::vector<double> expected_s;
     const std::vector<Job*> jobs = jobs_to_begin(*dump, expected_s);
     const Expectation expected = observer_.expected();
-    CompressView view;
+    plan::CompressView view;
     view.now_s = clock_.now_s();
     view.application_computes = observer_.application_computes();
-    view.obstacles = expected.obstacles.compress;
+    view.gap = plan::gap_before_next(expected.obstacles.compress, view.now_s);
     view.expected_s = expected_s;
-    view.waited_s = view.now_s - last_begun_s_.load(std::memory_order_relaxed);
-    view.patience_s = std::max(0.1, observer_.last_iteration_s());
-    const CompressDecision decision = decide_compress(view);
+    view.patience_ends_s = last_begun_s_.load(std::memory_order_relaxed) + patience_s();
+    const plan::CompressDecision decision = decide_compress(view);
     if (decision.begin) {
         last_begun_s_.store(view.now_s, std::memory_order_relaxed);
         Job* job = jobs[*decision.begin];
@@ -145,7 +144,7 @@ Job* Executor::next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dum
 std::vector<Job*> Executor::jobs_to_begin(DumpTask& dump, std::vector<double>& expected_s) const {
     const Plan& plan = dump.plans.current();
     const auto& order = dump.plans.empty() ? dump.compress_order : plan.compress_order;
-    std::vector<JobLeft> left;
+    std::vector<plan::JobLeft> left;
     (void)view_of(dump, left);
     std::vector<Job*> jobs;
     for (const std::uint32_t index : order) {

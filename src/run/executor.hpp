@@ -17,8 +17,6 @@
 #include "base/trace.hpp"
 #include "run/job.hpp"
 #include "run/observer.hpp"
-#include "run/planning.hpp"
-#include "run/write_policy.hpp"
 
 namespace caesura::run {
 
@@ -134,8 +132,9 @@ class Executor {
     bool finish_dump(DumpTask& dump);
     bool run_flush();
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
-    WriteView view_of(std::span<const std::uint64_t> ready_bytes,
-                      std::span<const plan::Interval> obstacles, const WriteCost& cost);
+    plan::WriteView view_of(std::span<const double> ready_bytes, const WriteCost& cost,
+                            double now_s) const;
+    double now_in_iteration_s() const { return clock_.now_s() - observer_.iteration_begin_s(); }
     void note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
                     std::uint64_t iteration);
     // Blocks that another rank writes, helping.cpp.
@@ -150,7 +149,8 @@ class Executor {
     void withdraw_offers();
     bool lane_is_ours() const;
     // planner.cpp
-    PlanningView view_of(DumpTask& dump, std::vector<JobLeft>& left) const;
+    plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
+    double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
     void improve(DumpTask& dump, base::TraceLane* trace);
     void note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s);
     void note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s, double end_s);

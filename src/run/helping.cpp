@@ -100,14 +100,14 @@ bool Executor::write_given(DumpTask& dump, double& wait_s) {
                              now_s - job.share.claimed_since_s >= dump.claim_patience_s;
         if (phase != NodeShare::Phase::offered && phase != NodeShare::Phase::failed && !overdue)
             continue;
-        const std::uint64_t bytes[] = {job.share.bytes};
-        const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
-        WriteView view = view_of(bytes, obstacles, dump.write_cost);
+        const double bytes[] = {static_cast<double>(job.share.bytes)};
+        const double in_iteration_s = now_in_iteration_s();
+        plan::WriteView view = view_of(bytes, dump.write_cost, in_iteration_s);
         view.oldest_wait_s = now_s - job.share.offered_s;
-        const WriteDecision decision = decide_write(view);
+        const plan::WriteDecision decision = decide_write(view);
         if (decision.take == 0) {
             if (decision.wait_until_s >= 0.0)
-                wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - view.now_s));
+                wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - in_iteration_s));
             return false;
         }
         if (phase == NodeShare::Phase::offered && !share.take_back(job.share)) continue;
@@ -129,15 +129,15 @@ bool Executor::help_neighbours(double& wait_s) {
     if (!options_.share || cannot_help_ || stopping_.load(std::memory_order_acquire)) return false;
     std::vector<NodeShare::Offer> offers = options_.share->offers();
     if (offers.empty()) return false;
-    std::vector<std::uint64_t> bytes(offers.size());
+    std::vector<double> bytes(offers.size());
     std::transform(offers.begin(), offers.end(), bytes.begin(),
-                   [](const NodeShare::Offer& offer) { return offer.bytes; });
-    const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
-    const WriteView view = view_of(bytes, obstacles, last_cost_);
-    const WriteDecision decision = decide_write(view);
+                   [](const NodeShare::Offer& offer) { return static_cast<double>(offer.bytes); });
+    const double now_s = now_in_iteration_s();
+    const plan::WriteView view = view_of(bytes, last_cost_, now_s);
+    const plan::WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)
-            wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - view.now_s));
+            wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - now_s));
         return false;
     }
     const auto claimed =

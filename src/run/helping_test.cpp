@@ -17,7 +17,7 @@
 namespace caesura::run {
 namespace {
 
-constexpr unsigned k_seed = 20240422;
+constexpr unsigned k_helping_seed = 20240422;
 constexpr std::size_t k_block_values = 4096, k_block_bytes = k_block_values * sizeof(float);
 
 // Every byte xor 0x5a, so that what arrives can be checked exactly.
@@ -276,13 +276,13 @@ TEST(Helping, an_idle_rank_writes_what_it_is_given_and_syncs_it_first) {
     helper.file.before = [&] { return helped.open(), Status{}; };
     owner.start(true);  // it writes nothing before the helper has begun
     helper.start();
-    PlacingSink* sink = owner.submit(k_half_to_1, 1000, k_seed);
+    PlacingSink* sink = owner.submit(k_half_to_1, 1000, k_helping_seed);
     helped.wait();
     owner.free();
     owner.finish(*sink);
     owner.stop();
     helper.stop();
-    expect_exact(node.disk, *sink, 8, k_seed);
+    expect_exact(node.disk, *sink, 8, k_helping_seed);
     EXPECT_EQ(owner.given, 4);
     const auto mine = owner.executor->counters(), theirs = helper.executor->counters();
     EXPECT_GE(theirs.helped_blocks, 1u);
@@ -297,9 +297,9 @@ TEST(Helping, without_a_helper_the_owner_writes_everything) {
     Node node(2);
     Rank owner(node, 0), absent(node, 1);
     owner.start();
-    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_seed);
+    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_helping_seed);
     owner.finish(*sink);
-    expect_exact(node.disk, *sink, 8, k_seed);
+    expect_exact(node.disk, *sink, 8, k_helping_seed);
     EXPECT_EQ(owner.executor->counters().taken_back_blocks, 4u);
 }
 
@@ -312,12 +312,12 @@ TEST(Helping, a_helper_that_stalls_costs_time_and_no_block) {
     helper.file.before = [&] { return claimed.open(), released.wait(), Status{}; };
     owner.start(true);
     helper.start();
-    PlacingSink* first = owner.submit(k_half_to_1, 0, k_seed);
+    PlacingSink* first = owner.submit(k_half_to_1, 0, k_helping_seed);
     claimed.wait();
     owner.free();
     owner.finish(*first);
     EXPECT_TRUE(first->finished.load());
-    expect_exact(node.disk, *first, 8, k_seed);
+    expect_exact(node.disk, *first, 8, k_helping_seed);
     owner.reclaim();
     // What is still claimed is not given out again, however many dumps come.
     const auto stuck = owner.executor->counters().taken_back_blocks;
@@ -325,18 +325,18 @@ TEST(Helping, a_helper_that_stalls_costs_time_and_no_block) {
     std::vector<PlacingSink*> sinks;
     for (unsigned n = 1; n <= 3; ++n) {
         owner.given = 0;
-        sinks.push_back(owner.submit(k_half_to_1, n * 1000000, k_seed + n));
+        sinks.push_back(owner.submit(k_half_to_1, n * 1000000, k_helping_seed + n));
         EXPECT_LT(owner.given, 4);
         owner.finish(*sinks.back());
         owner.reclaim();
     }
     released.open();
     helper.stop();
-    expect_exact(node.disk, *first, 8, k_seed);
-    for (unsigned n = 1; n <= 3; ++n) expect_exact(node.disk, *sinks[n - 1], 8, k_seed + n);
+    expect_exact(node.disk, *first, 8, k_helping_seed);
+    for (unsigned n = 1; n <= 3; ++n) expect_exact(node.disk, *sinks[n - 1], 8, k_helping_seed + n);
     // All its memory is there again.
     owner.given = 0;
-    owner.finish(*owner.submit(k_half_to_1, 9000000, k_seed));
+    owner.finish(*owner.submit(k_half_to_1, 9000000, k_helping_seed));
     EXPECT_EQ(owner.given, 4);
 }
 
@@ -352,11 +352,11 @@ TEST(Helping, a_helper_whose_disk_is_full_leaves_the_block_to_its_owner) {
     };
     owner.start(true);
     helper.start();
-    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_seed);
+    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_helping_seed);
     tried.wait();
     owner.free();
     owner.finish(*sink);
-    expect_exact(node.disk, *sink, 8, k_seed);
+    expect_exact(node.disk, *sink, 8, k_helping_seed);
     EXPECT_EQ(owner.executor->counters().taken_back_blocks, 4u);
     EXPECT_TRUE(owner.executor->error().ok());
     helper.stop();
@@ -372,7 +372,7 @@ TEST(Helping, the_owner_meets_the_error_that_is_its_own) {
     helper.file.before = broken;
     owner.start();
     helper.start();
-    PlacingSink* sink = owner.submit({1, 1, 1, 1}, 0, k_seed);
+    PlacingSink* sink = owner.submit({1, 1, 1, 1}, 0, k_helping_seed);
     owner.finish(*sink);
     EXPECT_FALSE(sink->finished.load());
     EXPECT_EQ(owner.executor->error().code(), StatusCode::io);
@@ -399,13 +399,13 @@ TEST(Helping, a_helper_that_is_killed_between_claim_and_write_loses_nothing) {
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);
     Rank owner(node, 0, 0.02);
     owner.start(true);
-    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_seed);
+    PlacingSink* sink = owner.submit(k_half_to_1, 0, k_helping_seed);
     int how = 0;
     EXPECT_EQ(::waitpid(child, &how, 0), child);
     EXPECT_TRUE(WIFSIGNALED(how));
     owner.free();
     owner.finish(*sink);
-    expect_exact(node.disk, *sink, 8, k_seed);
+    expect_exact(node.disk, *sink, 8, k_helping_seed);
     EXPECT_GE(owner.executor->counters().taken_back_blocks, 1u);
     ::close(ready[0]);
     ::close(ready[1]);
@@ -416,7 +416,7 @@ TEST(Helping, a_block_without_room_in_the_file_comes_back_in_memory_of_its_own) 
     Rank owner(node, 0), helper(node, 1);
     owner.start();
     helper.start();
-    PlacingSink* sink = owner.submit({1, 1, 1, 1}, 0, k_seed, 2 * (k_block_bytes + 11));
+    PlacingSink* sink = owner.submit({1, 1, 1, 1}, 0, k_helping_seed, 2 * (k_block_bytes + 11));
     owner.finish(*sink);
     owner.reclaim();
     std::size_t overflowed = 0;
@@ -429,7 +429,7 @@ TEST(Helping, a_block_without_room_in_the_file_comes_back_in_memory_of_its_own) 
         EXPECT_EQ(sink->places.count(i), 0u);
     }
     EXPECT_EQ(overflowed, 2);
-    expect_exact(node.disk, *sink, 2, k_seed);
+    expect_exact(node.disk, *sink, 2, k_helping_seed);
 }
 
 TEST(Helping, a_task_is_claimed_or_taken_back_and_never_both) {
@@ -478,7 +478,7 @@ TEST(Helping, random_ranks_that_help_each_other_write_every_byte) {
     for (int r = 0; r < k_ranks; ++r)
         applications.emplace_back([&, r] {
             auto& rank = *ranks[static_cast<std::size_t>(r)];
-            std::mt19937 random(k_seed + static_cast<unsigned>(r));
+            std::mt19937 random(k_helping_seed + static_cast<unsigned>(r));
             for (unsigned d = 0; d < k_dumps; ++d) {
                 std::vector<int> helpers(1 + random() % 12);
                 for (int& helper : helpers) {

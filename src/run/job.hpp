@@ -19,10 +19,18 @@
 
 #include "base/buffer.hpp"
 #include "caesura/block.hpp"
+#include "plan/write_policy.hpp"
 #include "run/node_share.hpp"
 #include "run/plans.hpp"
 
 namespace caesura::run {
+
+/// sum += value, whoever else does.
+inline void add(std::atomic<double>& sum, double value) {
+    double old = sum.load(std::memory_order_relaxed);
+    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
+    }
+}
 
 /// Values handed over by the application: copied (the buffer is ours) or borrowed (it is empty).
 struct Snapshot {
@@ -121,14 +129,7 @@ class Sink {
     virtual Status finish() = 0;
 };
 
-/// A line t = latency + bytes / rate: what a write is expected to take.
-struct WriteCost {
-    double latency_s = 1e-3;
-    double bytes_per_s = 1e9;
-    double seconds(std::uint64_t bytes) const {
-        return latency_s + static_cast<double>(bytes) / bytes_per_s;
-    }
-};
+using plan::WriteCost;
 
 enum class DumpPhase : int { running = 0, finished = 1, failed = 2 };
 

@@ -38,8 +38,8 @@ void Observer::begin_iteration(double now_s, std::string_view label) {
 }
 
 // The running iteration as it is now; an open mark ends now.
-IterationRecord Observer::record_until(double now_s) const {
-    IterationRecord record = recorded_;
+plan::IterationRecord Observer::record_until(double now_s) const {
+    plan::IterationRecord record = recorded_;
     record.length_s = now_s - begin_s_.load(std::memory_order_relaxed);
     const auto close = [&](const LaneState& lane, std::vector<plan::Interval>& marks) {
         if (lane.depth > 0 && record.length_s > lane.open_s)
@@ -53,7 +53,7 @@ IterationRecord Observer::record_until(double now_s) const {
 void Observer::expect_next(double now_s, bool dumped) {
     if (!running_) return;
     dumped_ = dumped_ || dumped;
-    IterationRecord record = record_until(now_s);
+    plan::IterationRecord record = record_until(now_s);
     if (added_)
         history_.update_last(std::move(record));
     else
@@ -224,7 +224,8 @@ void Observer::publish(double origin_s, std::string_view label, bool after_dump,
     std::string ahead_label(label);
     for (std::size_t ahead = 0; ahead < k_ahead; ++ahead) {
         // Whether those after the next follow a dump is not known: as if they did not.
-        const IterationRecord* record = history_.expect(ahead_label, ahead == 0 && after_dump);
+        const plan::IterationRecord* record =
+            history_.expect(ahead_label, ahead == 0 && after_dump);
         if (ahead == 0) {
             length_s_.store(record ? record->length_s : 0.0, std::memory_order_release);
             spread_s_.store(record ? record->obstacles.spread_s : 0.0, std::memory_order_release);

@@ -17,21 +17,13 @@
 #include <vector>
 
 #include "base/event.hpp"
-#include "caesura/plan.hpp"
+#include "plan/dump_plan.hpp"
+#include "plan/iterations.hpp"
 #include "run/activity.hpp"
-#include "run/iterations.hpp"
 
 namespace caesura::run {
 
-/// What is to come, seconds of the clock unless said otherwise.
-struct Expectation {
-    plan::Obstacles obstacles;  ///< that are not over yet; of the iterations after it too
-    double begin_s = 0.0;       ///< of the iteration that runs, or of the next one
-    double length_s = 0.0;      ///< of that iteration; 0: nothing is known of its kind
-    double late_s = 0.0;        ///< how late the application is; contained in the obstacles
-    double slip_s = 0.0;        ///< the same, summed over all iterations
-    std::uint64_t kind = 0;     ///< another number: another kind of iteration than was expected
-};
+using plan::Expectation;
 
 class Observer {
   public:
@@ -112,11 +104,11 @@ class Observer {
     void leave_open_calls();
     void pass(LaneState& lane, std::size_t which, double relative_s);
     void match(LaneState& lane, std::size_t which, double relative_s);
-    IterationRecord record_until(double now_s) const;
+    plan::IterationRecord record_until(double now_s) const;
 
     std::vector<base::Event*> waiting_;
-    IterationHistory history_;
-    IterationRecord recorded_;
+    plan::IterationHistory history_;
+    plan::IterationRecord recorded_;
     std::array<LaneState, 2> lanes_;
     std::string label_;
     bool running_ = false, dumped_ = false, after_dump_ = false, added_ = false;

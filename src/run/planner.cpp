@@ -12,28 +12,22 @@
 namespace caesura::run {
 namespace {
 
-void add(std::atomic<double>& sum, double value) {
-    double old = sum.load(std::memory_order_relaxed);
-    while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
-    }
-}
-
 double load(const std::atomic<double>& value) { return value.load(std::memory_order_relaxed); }
 
 // Rough: a lost update is nothing.
 void learn_off(std::atomic<double>& square, double took_s, double expected_s) {
-    square.store(square_after(load(square), took_s, expected_s), std::memory_order_relaxed);
+    square.store(plan::square_after(load(square), took_s, expected_s), std::memory_order_relaxed);
 }
 
 }  // namespace
 
 // What is left of the dump by now.
-PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const {
-    PlanningView view;
+plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const {
+    plan::PlanningView view;
     view.now_s = clock_.now_s();
     const double compress_scale =
-        scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
-    const double write_scale = scale_of(load(dump.written_s), load(dump.written_expected_s));
+        plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
+    const double write_scale = plan::scale_of(load(dump.written_s), load(dump.written_expected_s));
     const double compress_off = std::sqrt(load(compress_off_)),
                  write_off = std::sqrt(load(write_off_));
     left.resize(dump.n_jobs);
@@ -65,12 +59,12 @@ PlanningView Executor::view_of(DumpTask& dump, std::vector<JobLeft>& left) const
 
 Status Executor::plan(DumpTask& dump) {
     dump.plans.allocate(dump.n_jobs);
-    std::vector<JobLeft> left, ahead;
-    PlanningView view = view_of(dump, left);
+    std::vector<plan::JobLeft> left, ahead;
+    plan::PlanningView view = view_of(dump, left);
     for (const auto& earlier : dumps_) {
         if (earlier->phase.load(std::memory_order_acquire) != DumpPhase::running) continue;
         (void)view_of(*earlier, ahead);
-        for (const JobLeft& job : ahead) {
+        for (const plan::JobLeft& job : ahead) {
             if (job.written) continue;
             view.compress_ahead_s += job.compress_s;
             view.write_ahead_s += job.write_s;
@@ -102,8 +96,8 @@ void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
     const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
     Status status;
     try {
-        std::vector<JobLeft> left;
-        PlanningView view = view_of(dump, left);
+        std::vector<plan::JobLeft> left;
+        plan::PlanningView view = view_of(dump, left);
         view.algorithm = options_.algorithm;
         status = make_plan(view, *next);
     } catch (const std::bad_alloc&) {
@@ -125,13 +119,13 @@ void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
 void Executor::note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s) {
     learn_off(compress_off_, cpu_s,
               job.expected_compress_s *
-                  scale_of(load(dump.compressed_s), load(dump.compressed_expected_s)));
+                  plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s)));
     add(dump.compressed_s, cpu_s);
     add(dump.compressed_expected_s, job.expected_compress_s);
     if (dump.plans.empty()) return;
     const auto index = static_cast<std::size_t>(&job - dump.jobs.get());
     const Plan& plan = dump.plans.current();
-    const TaskTimes& times = plan.times[index];
+    const plan::TaskTimes& times = plan.times[index];
     if (times.planned && departed(plan, end_s - times.compress_end_s)) dump.plans.want();
 }
 
@@ -143,12 +137,12 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
     for (const Job* job : jobs) {
         expected_s += dump.write_cost.seconds(job->stored_bytes);
         if (dump.plans.empty()) continue;
-        const TaskTimes& times = plan.times[static_cast<std::size_t>(job - dump.jobs.get())];
+        const plan::TaskTimes& times = plan.times[static_cast<std::size_t>(job - dump.jobs.get())];
         if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);
     }
     expected_s -= static_cast<double>(jobs.size() - 1) * dump.write_cost.latency_s;
     learn_off(write_off_, end_s - begin_s,
-              expected_s * scale_of(load(dump.written_s), load(dump.written_expected_s)));
+              expected_s * plan::scale_of(load(dump.written_s), load(dump.written_expected_s)));
     add(dump.written_s, end_s - begin_s);
     add(dump.written_expected_s, expected_s);
     dump.last_write_end_s.store(end_s, std::memory_order_relaxed);

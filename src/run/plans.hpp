@@ -10,27 +10,15 @@
 
 #include <array>
 #include <atomic>
-#include <cstdint>
-#include <vector>
+
+#include "plan/dump_plan.hpp"
 
 namespace caesura::run {
 
-/// When a job's tasks run, seconds of the clock.
-struct TaskTimes {
-    double compress_begin_s = 0.0, compress_end_s = 0.0;
-    double write_begin_s = 0.0, write_end_s = 0.0;
-    bool planned = false;  ///< false: it was done when the plan was made
-};
+using plan::TaskTimes;
 
-struct Plan {
-    std::vector<std::uint32_t> compress_order, write_order;  ///< [n_jobs] job indices
-    std::vector<TaskTimes> times;                            ///< [n_jobs]
-    double made_s = 0.0;                          ///< by the clock; nothing is planned before it
-    double end_s = 0.0;                           ///< by the clock, of the last write
-    double iteration_begin_s = 0.0;               ///< of the iteration it is made for
-    double iteration_s = 0.0;                     ///< its expected length; 0: nothing known
-    std::uint64_t kind = 0;                       ///< Expectation::kind it was made for
-    double slip_s = 0.0;                          ///< Expectation::slip_s it was made for
+/// A plan that is being followed.
+struct Plan : plan::DumpPlan {
     std::atomic<std::uint32_t> next_compress{0};  ///< how far down compress_order the workers are
 };
 
@@ -39,11 +27,7 @@ class Plans {
     static constexpr std::size_t k_plans = 8;
 
     void allocate(std::size_t n_jobs) {
-        for (Plan& plan : plans_) {
-            plan.compress_order.resize(n_jobs);
-            plan.write_order.resize(n_jobs);
-            plan.times.resize(n_jobs);
-        }
+        for (Plan& plan : plans_) plan.resize(n_jobs);
     }
     /// Without planning, and for what needs no plan.
     bool empty() const { return plans_[0].times.empty(); }

@@ -6,7 +6,7 @@
 namespace caesura::run {
 
 /// Put the calling thread below everything else: SCHED_IDLE, or nice 19 where the thread could not
-/// leave SCHED_IDLE again (without privileges). Measured (design D5): a worker at normal priority
+/// leave SCHED_IDLE again (without privileges). Measured (decision D5): a worker at normal priority
 /// costs the application 40 %, at either of these nothing measurable. But whoever joins a thread
 /// waits for the job it is in, and beside a process that never waits SCHED_IDLE leaves it 3/1024 of
 /// the core, nice 19 15/1024.

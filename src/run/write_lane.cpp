@@ -4,12 +4,11 @@
 #include <new>
 
 #include "run/executor.hpp"
-#include "run/write_policy.hpp"
 
 namespace caesura::run {
 namespace {
 
-constexpr std::uint64_t k_write_before_offers_bytes = 4u << 20;
+constexpr double k_write_before_offers_bytes = 4u << 20;
 
 // The compressed blocks of a dump that are to be written here, in planned order; `more_coming` if
 // others are still to come, `offers_coming` if some of these are for a helper.
@@ -78,18 +77,18 @@ bool Executor::run_flush() {
 }
 
 // What the policy has to know, but for how long the first block has been ready and what is to come.
-WriteView Executor::view_of(std::span<const std::uint64_t> ready_bytes,
-                            std::span<const plan::Interval> obstacles, const WriteCost& cost) {
-    WriteView view;
-    view.now_s = clock_.now_s() - observer_.iteration_begin_s();
+// `now_s` is since the begin of the iteration, as expected obstacles are.
+plan::WriteView Executor::view_of(std::span<const double> ready_bytes, const WriteCost& cost,
+                                  double now_s) const {
+    plan::WriteView view;
     view.planning = options_.planning;
     view.draining =
         draining_.load(std::memory_order_acquire) != 0 || stopping_.load(std::memory_order_acquire);
     view.application_writes = observer_.application_writes();
-    view.obstacles = obstacles;
+    view.gap = plan::gap_before_next(observer_.write_obstacles(), now_s);
     view.ready_bytes = ready_bytes;
-    view.patience_s = std::max(0.1, observer_.last_iteration_s());
-    view.buffer_bytes = options_.write_buffer_bytes;
+    view.patience_s = patience_s();
+    view.buffer_bytes = static_cast<double>(options_.write_buffer_bytes);
     view.cost = cost;
     return view;
 }
@@ -106,26 +105,26 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
         oldest_ready_since_s_ = -1.0;
         return options_.share && write_given(dump, wait_s);
     }
-    std::vector<std::uint64_t> ready_bytes(ready.size());
+    std::vector<double> ready_bytes(ready.size());
     std::transform(ready.begin(), ready.end(), ready_bytes.begin(),
-                   [](const Job* job) { return job->stored.size(); });
-    const std::vector<plan::Interval> obstacles = observer_.write_obstacles();
+                   [](const Job* job) { return static_cast<double>(job->stored.size()); });
     // A disk that is slower than expected today holds fewer bytes before the next obstacle.
-    const double scale = scale_of(dump.written_s.load(std::memory_order_relaxed),
-                                  dump.written_expected_s.load(std::memory_order_relaxed));
-    WriteView view =
-        view_of(ready_bytes, obstacles,
-                {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale});
-    const double now_s = view.now_s + observer_.iteration_begin_s();
-    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = now_s;
-    view.oldest_wait_s = now_s - oldest_ready_since_s_;
+    const double scale = plan::scale_of(dump.written_s.load(std::memory_order_relaxed),
+                                        dump.written_expected_s.load(std::memory_order_relaxed));
+    const double now_s = now_in_iteration_s();
+    plan::WriteView view =
+        view_of(ready_bytes,
+                {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale}, now_s);
+    const double clock_now_s = now_s + observer_.iteration_begin_s();
+    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = clock_now_s;
+    view.oldest_wait_s = clock_now_s - oldest_ready_since_s_;
     view.more_coming = more_coming;
     // What is compressed during a long write is offered only after it, and its helper waits.
     if (offers_coming) view.buffer_bytes = std::min(view.buffer_bytes, k_write_before_offers_bytes);
-    const WriteDecision decision = decide_write(view);
+    const plan::WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)
-            wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - view.now_s));
+            wait_s = std::min(wait_s, std::max(1e-4, decision.wait_until_s - now_s));
         return false;
     }
     do_write(dump, std::span(ready).subspan(decision.first, decision.take));

@@ -13,7 +13,7 @@
 namespace caesura::store {
 namespace {
 
-RunId test_run() {
+RunId commit_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(i * 17 + 5);
     return run;
@@ -27,7 +27,7 @@ void expect_dump(const std::string& path, const SmallDump& dump) {
 
 TEST(Store, stock_hdf5_reads_raw_and_deflated_chunks_of_every_committed_dump) {
     const TemporaryPath path("commit");
-    SmallRun run(base::FileSystem::posix(), path.str(), 3, test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 3, commit_run());
     ASSERT_TRUE(run.opened().ok()) << run.opened().message();
     EXPECT_FALSE(stock_opens(path.str()));  // nothing committed, nothing to open
     std::vector<SmallDump> dumps;
@@ -45,8 +45,8 @@ TEST(Store, stock_hdf5_reads_raw_and_deflated_chunks_of_every_committed_dump) {
 
 TEST(Store, a_flush_runs_beside_the_next_dumps_writes) {
     const TemporaryPath path("beside");
-    SmallRun run(base::FileSystem::posix(), path.str(), 1, test_run());
-    auto other = SharedFile::open(base::FileSystem::posix(), path.str(), test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 1, commit_run());
+    auto other = SharedFile::open(base::FileSystem::posix(), path.str(), commit_run());
     ASSERT_TRUE(other.ok());
     const SmallDump first(0), second(1);
     ASSERT_TRUE(run.write_regions(first).ok());
@@ -69,7 +69,7 @@ TEST(Store, a_flush_runs_beside_the_next_dumps_writes) {
 
 TEST(Store, several_dumps_in_one_commit) {
     const TemporaryPath path("several");
-    SmallRun run(base::FileSystem::posix(), path.str(), 2, test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 2, commit_run());
     const SmallDump a(0), b(1), c(5);
     for (const SmallDump* dump : {&a, &b, &c}) ASSERT_TRUE(run.write_regions(*dump).ok());
     const Status status = run.commit();
@@ -79,7 +79,7 @@ TEST(Store, several_dumps_in_one_commit) {
 
 TEST(Store, the_stored_end_includes_regions_reserved_for_the_next_dump) {
     const TemporaryPath path("reserved");
-    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), commit_run());
     ASSERT_TRUE(shared.ok());
     Committer committer(*shared);
     const std::uint64_t reserved = first_region_address() + (64u << 20);
@@ -107,7 +107,7 @@ TEST(Store, a_stock_writer_is_refused_while_a_run_lasts_and_a_reader_is_not) {
     const TemporaryPath path("locked");
     const SmallDump dump(0);
     {
-        SmallRun run(base::FileSystem::posix(), path.str(), 2, test_run());
+        SmallRun run(base::FileSystem::posix(), path.str(), 2, commit_run());
         ASSERT_TRUE(run.dump_and_commit(dump).ok());
         const QuietErrors quiet;
         EXPECT_FALSE(Handle(H5Fopen(path.str().c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose).ok());
@@ -140,7 +140,7 @@ TEST(Store, of_two_runs_that_create_a_file_at_once_one_gets_it_and_the_other_doe
                 ASSERT_TRUE(second->dump_and_commit(second_dump).ok());
             };
             InterleavedFileSystem files(at, create_second);
-            SmallRun first(files, path.str(), 1, test_run());
+            SmallRun first(files, path.str(), 1, commit_run());
             reached = files.reached();
             if (!reached) create_second();
             ASSERT_NE(first.opened().ok(), second->opened().ok());
@@ -151,7 +151,7 @@ TEST(Store, of_two_runs_that_create_a_file_at_once_one_gets_it_and_the_other_doe
                 ASSERT_TRUE(first.dump_and_commit(first_dump).ok());
             }
             EXPECT_EQ(*SharedFile::run_of(base::FileSystem::posix(), path.str()),
-                      first.opened().ok() ? test_run() : run);
+                      first.opened().ok() ? commit_run() : run);
             expect_dump(path.str(), first.opened().ok() ? first_dump : second_dump);
         }
     }
@@ -245,7 +245,7 @@ Status commit_filtered(SharedFile& shared, Committer& committer, const FilteredD
 
 TEST(Store, client_data_are_stored_verbatim_whatever_filters_the_process_has) {
     const TemporaryPath path("filters");
-    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), commit_run());
     ASSERT_TRUE(shared.ok());
     Committer committer(*shared);
     std::uint64_t end = first_region_address();
@@ -308,7 +308,7 @@ class Refusal : public ::testing::Test {
 
     TemporaryPath path_{"refusal"};
     SmallDump first_{0}, second_{1}, third_{2};
-    SmallRun run_{base::FileSystem::posix(), path_.str(), 2, test_run()};
+    SmallRun run_{base::FileSystem::posix(), path_.str(), 2, commit_run()};
 };
 
 TEST_F(Refusal, of_a_missing_chunk_names_dataset_and_chunk) {
@@ -387,7 +387,7 @@ TEST_F(Refusal, of_a_second_image_before_the_first_is_flushed) {
 
 TEST(Store, attributes_of_every_type_are_stored_and_kept) {
     const TemporaryPath path("attributes");
-    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), commit_run());
     ASSERT_TRUE(shared.ok());
     DumpManifest manifest;
     manifest.root = {{"text", std::string("caf\xc3\xa9")}, {"none", std::string()}};
@@ -434,7 +434,7 @@ TEST(Store, attributes_of_every_type_are_stored_and_kept) {
 
 TEST(Store, a_region_takes_exactly_what_it_says_is_free) {
     const TemporaryPath path("region");
-    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    auto shared = SharedFile::create(base::FileSystem::posix(), path.str(), commit_run());
     ASSERT_TRUE(shared.ok());
     const std::uint64_t at = first_region_address();
     RegionWriter region(*shared, {3, 8, at, 8192, 0}, "manifest");

@@ -16,10 +16,10 @@ namespace {
 
 using base::get_file, base::put_file;
 
-constexpr unsigned k_seed = 20240607;
+constexpr unsigned k_crash_seed = 20240607;
 constexpr std::uint64_t k_dumps = 5;
 
-RunId test_run() {
+RunId crash_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(200 - i * 3);
     return run;
@@ -35,7 +35,7 @@ class Crash : public ::testing::Test {
 
     void SetUp() override {
         RecordingFileSystem recorder(base::FileSystem::posix());
-        SmallRun run(recorder, path_.str(), 2, test_run());
+        SmallRun run(recorder, path_.str(), 2, crash_run());
         ASSERT_TRUE(run.opened().ok()) << run.opened().message();
         for (std::size_t n = 0; n < dumps_.size(); ++n) {
             ASSERT_TRUE(run.write_regions(dumps_[n]).ok());
@@ -93,7 +93,7 @@ class Crash : public ::testing::Test {
 
     bool has_valid_journal() {
         auto file = base::FileSystem::posix().open(path_.str(), base::FileSystem::Mode::read);
-        auto journal = read_journal(**file, test_run());
+        auto journal = read_journal(**file, crash_run());
         return journal.ok() && journal->state == Journal::State::valid;
     }
     static bool has_header(std::span<const std::byte> state) {
@@ -127,8 +127,8 @@ TEST_F(Crash, before_the_directory_was_synced_loses_no_dump) {
 }
 
 TEST_F(Crash, inside_any_write_loses_no_dump) {
-    std::mt19937 random(k_seed);
-    RecordProperty("seed", k_seed);
+    std::mt19937 random(k_crash_seed);
+    RecordProperty("seed", k_crash_seed);
     constexpr std::size_t k_sector = 512;
     for (std::size_t n = 0; n < operations_.size(); ++n) {
         const std::size_t bytes = operations_[n].bytes.size();
@@ -150,8 +150,8 @@ TEST_F(Crash, inside_any_write_loses_no_dump) {
 }
 
 TEST_F(Crash, that_loses_unsynced_writes_loses_no_dump) {
-    std::mt19937 random(k_seed + 1);
-    RecordProperty("seed", k_seed + 1);
+    std::mt19937 random(k_crash_seed + 1);
+    RecordProperty("seed", k_crash_seed + 1);
     for (std::size_t n = 0; n <= operations_.size(); ++n) {
         const std::size_t loose = unsynced(operations_, n);
         if (loose == 0) continue;
@@ -190,8 +190,8 @@ TEST_F(Crash, of_recovery_itself_loses_no_dump) {
 
 /// Damage: recovery may refuse or report, but what was committed and not damaged stays exact.
 TEST_F(Crash, with_damaged_bytes_never_corrupts_committed_dumps) {
-    std::mt19937 random(k_seed + 2);
-    RecordProperty("seed", k_seed + 2);
+    std::mt19937 random(k_crash_seed + 2);
+    RecordProperty("seed", k_crash_seed + 2);
     // Regions of dump 3 written, not committed.
     const std::size_t n = written_at_[3];
     const auto state = state_after(operations_, n);
@@ -219,8 +219,8 @@ TEST_F(Crash, with_damaged_bytes_never_corrupts_committed_dumps) {
 }
 
 TEST_F(Crash, with_a_damaged_journal_falls_back_to_the_commit_before) {
-    std::mt19937 random(k_seed + 3);
-    RecordProperty("seed", k_seed + 3);
+    std::mt19937 random(k_crash_seed + 3);
+    RecordProperty("seed", k_crash_seed + 3);
     // Find the moment when dump 2's journal is whole and nothing is overwritten yet.
     std::size_t n = written_at_[2];
     const auto is_journal = [](const Operation& o) {
@@ -276,7 +276,7 @@ TEST_F(Crash, names_the_dropped_iteration_and_counts_its_blocks) {
 }
 
 TEST_F(Crash, leaves_the_file_to_a_living_writer) {
-    SmallRun run(quiet_, path_.str(), 1, test_run());
+    SmallRun run(quiet_, path_.str(), 1, crash_run());
     ASSERT_TRUE(run.dump_and_commit(dumps_[0]).ok());
     auto report = recover(quiet_, path_.str());
     EXPECT_EQ(report.status().code(), StatusCode::io);
@@ -307,7 +307,7 @@ TEST_F(Crash, inside_a_commit_whose_journal_lies_outside_its_slot_is_repaired) {
     RecordingFileSystem recorder(base::FileSystem::posix());
     std::size_t first_commit = 0;
     {
-        auto shared = SharedFile::create(recorder, path_.str(), test_run());
+        auto shared = SharedFile::create(recorder, path_.str(), crash_run());
         ASSERT_TRUE(shared.ok());
         Committer committer(*shared);
         auto one = committer.build({&parents, 1}, {}, first_region_address());
@@ -353,7 +353,7 @@ TEST_F(Crash, a_full_disk_at_any_operation_is_no_space_and_loses_no_dump) {
             FaultyFileSystem faulty(base::FileSystem::posix(), k, after);
             std::size_t committed = 0;
             {
-                SmallRun run(faulty, path_.str(), 2, test_run());
+                SmallRun run(faulty, path_.str(), 2, crash_run());
                 Status status = run.opened();
                 for (std::size_t d = 0; status.ok() && d < 3; ++d) {
                     status = run.write_regions(dumps_[d]);
@@ -381,7 +381,7 @@ TEST_F(Crash, after_a_full_disk_has_room_again_the_commit_can_be_repeated) {
     for (std::uint64_t k = 0; k < 60; ++k) {
         SCOPED_TRACE(fmt::format("operation {}", k));
         FaultyFileSystem faulty(base::FileSystem::posix(), k, FaultyFileSystem::After::works_again);
-        SmallRun run(faulty, path_.str(), 1, test_run());
+        SmallRun run(faulty, path_.str(), 1, crash_run());
         if (!run.opened().ok()) continue;
         bool regions_ok = true;
         for (std::size_t d = 0; regions_ok && d < 3; ++d) {

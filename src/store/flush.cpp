@@ -1,4 +1,4 @@
-// Design D3: the order in which a commit reaches the disk.
+// The order in which a commit reaches the disk (decision D3).
 #include <fmt/format.h>
 
 #include "base/file.hpp"

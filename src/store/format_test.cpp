@@ -15,7 +15,7 @@
 namespace caesura::store {
 namespace {
 
-RunId test_run() {
+RunId format_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(i);
     return run;
@@ -31,7 +31,7 @@ RegionHeader sample_header() { return {7, 3, 1 << 20, 1 << 16, 65536, 10, 0x0123
 ChunkRecord sample_record() { return {3, 2, 1, 5, (1 << 20) + 192, 1000, 0xfedcba9876543210}; }
 
 TEST(Format, region_header_bytes_are_pinned) {
-    EXPECT_EQ(hex(encode_region_header(sample_header(), test_run())),
+    EXPECT_EQ(hex(encode_region_header(sample_header(), format_run())),
               "8a4341455352470a0100000007000000000102030405060708090a0b0c0d0e0f"
               "0300000000000000000010000000000000000100000000000000010000000000"
               "0a00000000000000efcdab896745230100000000000000000000000000000000"
@@ -39,24 +39,25 @@ TEST(Format, region_header_bytes_are_pinned) {
 }
 
 TEST(Format, block_prefix_bytes_are_pinned) {
-    EXPECT_EQ(hex(encode_block_prefix(sample_record(), run_tag(test_run()))),
+    EXPECT_EQ(hex(encode_block_prefix(sample_record(), run_tag(format_run()))),
               "8a43424b01000000db7017f6a6e3558303000000000000000500000000000000"
               "e8030000000000001032547698badcfe02000000010000001167509ad23ec52a");
 }
 
 TEST(Format, records_survive_a_round_trip) {
-    const auto header = decode_region_header(encode_region_header(sample_header(), test_run()),
-                                             test_run(), sample_header().address);
+    const auto header = decode_region_header(encode_region_header(sample_header(), format_run()),
+                                             format_run(), sample_header().address);
     EXPECT_EQ(header, sample_header());
-    const std::uint64_t tag = run_tag(test_run());
+    const std::uint64_t tag = run_tag(format_run());
     EXPECT_EQ(decode_block_prefix(encode_block_prefix(sample_record(), tag), tag,
                                   sample_record().address - k_block_prefix_bytes),
               sample_record());
-    EXPECT_EQ(*decode_file_header(encode_file_header(test_run()), "x"), test_run());
+    EXPECT_EQ(*decode_file_header(encode_file_header(format_run()), "x"), format_run());
     CommitRecord commit;
     commit.sequence = 9, commit.file_end = 1 << 30, commit.metadata_bytes = 12345;
     for (const std::uint64_t dump : {0, 1, 2, 5, 9, 8}) ASSERT_TRUE(commit.add(dump).ok());
-    EXPECT_EQ(decode_commit_record(encode_commit_record(commit, test_run()), test_run()), commit);
+    EXPECT_EQ(decode_commit_record(encode_commit_record(commit, format_run()), format_run()),
+              commit);
 }
 
 template <class Bytes, class Decode>
@@ -69,24 +70,24 @@ void expect_every_flip_refused(const Bytes& good, Decode decode) {
 }
 
 TEST(Format, any_flipped_bit_makes_a_record_invalid) {
-    const std::uint64_t tag = run_tag(test_run());
-    expect_every_flip_refused(encode_region_header(sample_header(), test_run()), [](auto& b) {
-        return decode_region_header(b, test_run(), sample_header().address).has_value();
+    const std::uint64_t tag = run_tag(format_run());
+    expect_every_flip_refused(encode_region_header(sample_header(), format_run()), [](auto& b) {
+        return decode_region_header(b, format_run(), sample_header().address).has_value();
     });
     expect_every_flip_refused(encode_block_prefix(sample_record(), tag), [&](auto& b) {
         return decode_block_prefix(b, tag, sample_record().address - 64).has_value();
     });
-    expect_every_flip_refused(encode_file_header(test_run()),
+    expect_every_flip_refused(encode_file_header(format_run()),
                               [](auto& b) { return decode_file_header(b, "x").ok(); });
 }
 
 TEST(Format, a_record_is_only_valid_at_its_own_address_and_in_its_own_run) {
-    const auto header = encode_region_header(sample_header(), test_run());
-    EXPECT_FALSE(decode_region_header(header, test_run(), sample_header().address + 4096));
+    const auto header = encode_region_header(sample_header(), format_run());
+    EXPECT_FALSE(decode_region_header(header, format_run(), sample_header().address + 4096));
     EXPECT_FALSE(decode_region_header(header, RunId{}, sample_header().address));
-    const auto prefix = encode_block_prefix(sample_record(), run_tag(test_run()));
+    const auto prefix = encode_block_prefix(sample_record(), run_tag(format_run()));
     const std::uint64_t at = sample_record().address - 64;
-    EXPECT_FALSE(decode_block_prefix(prefix, run_tag(test_run()), at + 8));
+    EXPECT_FALSE(decode_block_prefix(prefix, run_tag(format_run()), at + 8));
     EXPECT_FALSE(decode_block_prefix(prefix, run_tag(RunId{}), at));
 }
 
@@ -95,7 +96,7 @@ TEST(Format, a_region_that_would_leave_the_address_space_is_none) {
     for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 4095}) {
         RegionHeader header = sample_header();
         header.bytes = bytes;
-        EXPECT_FALSE(decode_region_header(encode_region_header(header, test_run()), test_run(),
+        EXPECT_FALSE(decode_region_header(encode_region_header(header, format_run()), format_run(),
                                           header.address));
     }
 }
@@ -114,7 +115,8 @@ TEST(Format, commit_record_joins_intervals_and_says_when_it_is_full) {
     for (; status.ok() && next < 2000; next += 2) status = record.add(next);
     EXPECT_EQ(status.code(), StatusCode::unsupported);
     EXPECT_GT(record.dumps.size(), 150u);
-    EXPECT_EQ(decode_commit_record(encode_commit_record(record, test_run()), test_run()), record);
+    EXPECT_EQ(decode_commit_record(encode_commit_record(record, format_run()), format_run()),
+              record);
 }
 
 TEST(Format, manifest_survives_a_round_trip) {
@@ -169,7 +171,7 @@ TEST(Format, a_damaged_manifest_is_refused_or_another_manifest_but_never_a_crash
 // blocks only.
 TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
     const TemporaryPath path("caesura_slots");
-    auto file = SharedFile::create(base::FileSystem::posix(), path.str(), test_run());
+    auto file = SharedFile::create(base::FileSystem::posix(), path.str(), format_run());
     ASSERT_TRUE(file.ok()) << file.status().message();
     const auto offsets = slot_offsets(std::vector<std::uint64_t>{1000, 2001, 500, 0}, 0);
     ASSERT_EQ(offsets.size(), 5u);
@@ -195,7 +197,7 @@ TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
     ASSERT_TRUE(behind.write({&plain, 1}, records).ok());
 
     const std::uint64_t end = *file->file().size();
-    const auto found = scan_regions(file->file(), test_run(), end);
+    const auto found = scan_regions(file->file(), format_run(), end);
     ASSERT_TRUE(found.ok());
     ASSERT_EQ(found->size(), 2u);
     EXPECT_EQ((*found)[0].blocks, (std::vector<ChunkRecord>{records[1], records[0]}));
@@ -204,7 +206,7 @@ TEST(Slots, are_found_by_their_table_and_may_stay_empty) {
 
     const std::byte wrong{0xff};
     ASSERT_TRUE(file->file().write_at(begin + k_region_header_bytes + 9, {&wrong, 1}).ok());
-    const auto damaged = scan_regions(file->file(), test_run(), end);
+    const auto damaged = scan_regions(file->file(), format_run(), end);
     ASSERT_EQ(damaged->size(), 2u);
     EXPECT_TRUE((*damaged)[0].blocks.empty());
     EXPECT_EQ((*damaged)[1].blocks.size(), 1u);

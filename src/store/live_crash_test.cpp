@@ -9,10 +9,10 @@
 namespace caesura::store {
 namespace {
 
-constexpr unsigned k_seed = 20260921;
+constexpr unsigned k_live_crash_seed = 20260921;
 constexpr int k_steps = 4;
 
-RunId test_run() {
+RunId live_crash_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(7 + i * 11);
     return run;
@@ -66,7 +66,7 @@ class LiveCrash : public ::testing::Test {
     void SetUp() override {
         RecordingFileSystem recorder(base::FileSystem::posix());
         {
-            LiveRun run(recorder, path_.str(), 2, test_run());
+            LiveRun run(recorder, path_.str(), 2, live_crash_run());
             for (int step = 0; step < k_steps; ++step) {
                 steps_.write(run, step);
                 require(run.commit(step + 1 == k_steps));
@@ -121,7 +121,7 @@ class LiveCrash : public ::testing::Test {
         steps.fields.resize(static_cast<std::size_t>(step));
         steps.latest.resize(static_cast<std::size_t>(step));
         {
-            LiveRun run = LiveRun::reopen(quiet_, path_.str(), 2, test_run());
+            LiveRun run = LiveRun::reopen(quiet_, path_.str(), 2, live_crash_run());
             ASSERT_EQ(run.next_dump(), static_cast<std::uint64_t>(step));
             for (; step < k_steps; ++step) {
                 steps.write(run, step);
@@ -149,8 +149,8 @@ TEST_F(LiveCrash, between_any_two_operations_is_the_last_commit_or_the_next) {
 }
 
 TEST_F(LiveCrash, inside_any_write_is_the_last_commit_or_the_next) {
-    std::mt19937 random(k_seed);
-    RecordProperty("seed", k_seed);
+    std::mt19937 random(k_live_crash_seed);
+    RecordProperty("seed", k_live_crash_seed);
     for (std::size_t n = 4; n < operations_.size(); ++n) {
         const std::size_t bytes = operations_[n].bytes.size();
         if (operations_[n].kind != Operation::Kind::write || bytes < 2) continue;
@@ -162,8 +162,8 @@ TEST_F(LiveCrash, inside_any_write_is_the_last_commit_or_the_next) {
 }
 
 TEST_F(LiveCrash, that_loses_unsynced_writes_is_the_last_commit_or_the_next) {
-    std::mt19937 random(k_seed + 1);
-    RecordProperty("seed", k_seed + 1);
+    std::mt19937 random(k_live_crash_seed + 1);
+    RecordProperty("seed", k_live_crash_seed + 1);
     for (std::size_t n = 4; n <= operations_.size(); ++n) {
         const std::size_t loose = unsynced(operations_, n);
         for (int trial = 0; trial < 3 && loose > 0; ++trial) {
@@ -200,7 +200,7 @@ TEST_F(LiveCrash, a_file_whose_commit_was_cut_off_is_not_opened_before_recovery)
     std::size_t n = committed_at_[1];
     while (!(operations_[n].kind == Operation::Kind::write && operations_[n].offset == 8192)) ++n;
     put(state_after(operations_, n + 1));
-    auto shared = SharedFile::open(quiet_, path_.str(), test_run());
+    auto shared = SharedFile::open(quiet_, path_.str(), live_crash_run());
     ASSERT_TRUE(shared.ok());
     auto image = LiveImage::make(*shared);
     EXPECT_EQ(image.status().code(), StatusCode::corrupt);

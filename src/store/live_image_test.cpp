@@ -11,7 +11,7 @@
 namespace caesura::store {
 namespace {
 
-RunId test_run() {
+RunId live_image_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(100 + i * 5);
     return run;
@@ -39,7 +39,7 @@ class Live : public ::testing::Test {
 };
 
 TEST_F(Live, two_ranks_with_the_same_calls_make_one_file_with_the_data_of_both) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.group("/level_0");
     run.attribute("/level_0", "step", 17);
     run.integers("/level_0/contiguous", 0);
@@ -61,7 +61,7 @@ TEST_F(Live, every_commit_is_a_whole_file_while_the_run_goes_on) {
     for (const auto low : {H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST}) {
         LiveOptions options;
         options.low = low;
-        LiveRun run(files_, path_.str(), 2, test_run(), options);
+        LiveRun run(files_, path_.str(), 2, live_image_run(), options);
         std::vector<PlacedDataset> fields;
         for (int step = 0; step < 6; ++step) {
             const std::string group = fmt::format("/step_{}", step);
@@ -89,7 +89,7 @@ TEST_F(Live, every_commit_is_a_whole_file_while_the_run_goes_on) {
 }
 
 TEST_F(Live, stock_readers_refuse_a_file_that_is_in_flight_until_the_next_commit) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     SharedFile& shared = *run.ranks()[0].shared;
     require(mark_in_flight(shared));  // nothing to mark
     EXPECT_FALSE(is_marked_in_flight(shared.file()).value());
@@ -113,7 +113,7 @@ TEST_F(Live, stock_readers_refuse_a_file_that_is_in_flight_until_the_next_commit
 
 TEST_F(Live, recover_takes_the_mark_off_a_file_whose_run_has_died) {
     {
-        LiveRun run(files_, path_.str(), 1, test_run());
+        LiveRun run(files_, path_.str(), 1, live_image_run());
         run.attribute("/", "step", 1);
         require(run.commit(true));
         require(mark_in_flight(*run.ranks()[0].shared));
@@ -131,7 +131,7 @@ TEST_F(Live, recover_takes_the_mark_off_a_file_whose_run_has_died) {
 }
 
 TEST_F(Live, metadata_never_lands_between_the_old_end_and_the_floor) {
-    LiveRun run(files_, path_.str(), 1, test_run());
+    LiveRun run(files_, path_.str(), 1, live_image_run());
     std::vector<std::pair<std::uint64_t, std::uint64_t>> kept;
     const std::vector<std::byte> pattern(40960, std::byte{0xee});
     for (int step = 0; step < 20; ++step) {
@@ -153,7 +153,7 @@ TEST_F(Live, metadata_never_lands_between_the_old_end_and_the_floor) {
 }
 
 TEST_F(Live, a_replaced_chunk_moves_and_its_old_bytes_are_left_alone) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     auto one = run.placed("/field", 1);
     require(run.commit());
     const std::uint64_t committed_end = run.image().end();
@@ -172,7 +172,7 @@ TEST_F(Live, a_replaced_chunk_moves_and_its_old_bytes_are_left_alone) {
 }
 
 TEST_F(Live, a_chunk_of_the_same_size_moves_too) {
-    LiveRun run(files_, path_.str(), 1, test_run());
+    LiveRun run(files_, path_.str(), 1, live_image_run());
     const auto first = run.placed("/field", 4);
     require(run.commit());
     const auto second = run.placed("/field", 4);  // the same bytes somewhere else
@@ -189,7 +189,7 @@ TEST_F(Live, a_chunk_of_the_same_size_moves_too) {
 }
 
 TEST_F(Live, a_chunk_without_filters_that_exists_cannot_move_and_nothing_is_lost) {
-    LiveRun run(files_, path_.str(), 1, test_run());
+    LiveRun run(files_, path_.str(), 1, live_image_run());
     run.integers("/chunked", 1000);
     run.write_integers("/chunked", 50);
     const std::uint64_t at = run.reserve(4096);
@@ -204,7 +204,7 @@ TEST_F(Live, a_chunk_without_filters_that_exists_cannot_move_and_nothing_is_lost
 }
 
 TEST_F(Live, a_placing_that_fails_ends_commits_and_keeps_the_file) {
-    LiveRun run(files_, path_.str(), 1, test_run());
+    LiveRun run(files_, path_.str(), 1, live_image_run());
     run.attribute("/", "a", 1);
     require(run.commit());
     run.attribute("/", "a", 2);
@@ -219,7 +219,7 @@ TEST_F(Live, a_placing_that_fails_ends_commits_and_keeps_the_file) {
 // ------------------------------------------------------------------------- raw data
 
 TEST_F(Live, raw_data_are_read_back_before_while_and_after_they_are_written) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.integers("/raw", 0);
     run.write_integers("/raw", 7);
     const auto half = [&](std::size_t rank, int base) {
@@ -247,7 +247,7 @@ TEST_F(Live, raw_data_are_read_back_before_while_and_after_they_are_written) {
 }
 
 TEST_F(Live, a_rank_never_writes_bytes_that_it_was_not_given) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.integers("/contiguous", 0);
     run.integers("/chunked", 1500);  // the middle chunk has values of both ranks
     require(run.commit());
@@ -262,7 +262,7 @@ TEST_F(Live, a_rank_never_writes_bytes_that_it_was_not_given) {
 }
 
 TEST_F(Live, fill_values_are_written_by_one_rank_and_zeros_by_none) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.integers("/zeros", 0);
     run.integers("/zeros_chunked", 1000);
     EXPECT_FALSE(run.image(0).take_fill());
@@ -287,7 +287,7 @@ TEST_F(Live, fill_values_are_written_by_one_rank_and_zeros_by_none) {
 // ------------------------------------------------------------------------- commits
 
 TEST_F(Live, a_commit_that_was_let_go_is_contained_in_the_next) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.attribute("/", "a", 1);
     require(run.commit());
     run.attribute("/", "a", 2);
@@ -302,7 +302,7 @@ TEST_F(Live, a_commit_that_was_let_go_is_contained_in_the_next) {
 }
 
 TEST_F(Live, a_commit_out_of_turn_says_what_is_missing) {
-    LiveRun run(files_, path_.str(), 1, test_run());
+    LiveRun run(files_, path_.str(), 1, live_image_run());
     const std::uint64_t zero = 0;
     EXPECT_TRUE(run.image().creating());
     run.attribute("/", "a", 1);
@@ -321,7 +321,7 @@ TEST_F(Live, a_commit_out_of_turn_says_what_is_missing) {
 }
 
 TEST_F(Live, what_is_committed_is_not_kept_in_memory) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     for (int i = 0; i < 50; ++i) run.group(fmt::format("/g{}", i));
     H5Fflush(run.file(1), H5F_SCOPE_GLOBAL);
     EXPECT_GT(run.image(1).metadata_memory_bytes(), 0u);
@@ -331,7 +331,7 @@ TEST_F(Live, what_is_committed_is_not_kept_in_memory) {
 }
 
 TEST_F(Live, a_journal_that_does_not_fit_into_its_slot_lies_where_nobody_writes) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     for (int i = 0; i < 400; ++i) run.group(fmt::format("/g{}", i));
     require(run.commit());
     for (int i = 0; i < 400; ++i) run.group(fmt::format("/g{}/child", i));
@@ -355,7 +355,7 @@ TEST_F(Live, a_journal_that_does_not_fit_into_its_slot_lies_where_nobody_writes)
 
 TEST_F(Live, a_trimmed_file_is_exactly_as_long_as_it_says_and_opens_again) {
     {
-        LiveRun run(files_, path_.str(), 2, test_run());
+        LiveRun run(files_, path_.str(), 2, live_image_run());
         run.placed("/one", 1);
         run.integers("/raw", 0);  // the last bytes of the file are raw and were never written
         require(run.commit(true));
@@ -364,7 +364,7 @@ TEST_F(Live, a_trimmed_file_is_exactly_as_long_as_it_says_and_opens_again) {
     EXPECT_EQ(length(), superblock().end_of_file);
     EXPECT_EQ(stock_integers(path_.str(), "/raw"), std::vector<int>(LiveRun::k_values, 0));
     {
-        LiveRun run = LiveRun::reopen(files_, path_.str(), 2, test_run());
+        LiveRun run = LiveRun::reopen(files_, path_.str(), 2, live_image_run());
         EXPECT_EQ(run.next_dump(), 1u);
         EXPECT_FALSE(run.image().creating());
         run.write_integers("/raw", 6);
@@ -388,7 +388,7 @@ TEST_F(Live, a_trimmed_file_is_exactly_as_long_as_it_says_and_opens_again) {
 }
 
 TEST_F(Live, can_be_committed_after_the_hdf5_file_was_closed) {
-    LiveRun run(files_, path_.str(), 2, test_run());
+    LiveRun run(files_, path_.str(), 2, live_image_run());
     run.integers("/raw", 0);
     run.write_integers("/raw", 1);
     for (LiveRank& rank : run.ranks()) ASSERT_GE(rank.file.reset(), 0);
@@ -423,14 +423,14 @@ TEST_F(Live, a_file_of_somebody_else_is_told_from_one_of_ours) {
     const auto foreign = SharedFile::run_of(files_, path_.str());
     EXPECT_EQ(foreign.status().code(), StatusCode::unsupported);
     EXPECT_NE(foreign.status().message().find(path_.str()), std::string::npos);
-    { LiveRun run(files_, path_.str(), 1, test_run()); }
+    { LiveRun run(files_, path_.str(), 1, live_image_run()); }
     const auto ours = SharedFile::run_of(files_, path_.str());
     ASSERT_TRUE(ours.ok()) << ours.status().message();
-    EXPECT_EQ(*ours, test_run());
+    EXPECT_EQ(*ours, live_image_run());
 }
 
 TEST_F(Live, an_access_list_for_readers_of_1_8_is_refused) {
-    auto shared = SharedFile::create(files_, path_.str(), test_run());
+    auto shared = SharedFile::create(files_, path_.str(), live_image_run());
     ASSERT_TRUE(shared.ok());
     auto image = LiveImage::make(*shared);
     ASSERT_TRUE(image.ok());
@@ -449,7 +449,7 @@ TEST_F(Live, creation_lists_that_say_other_things_are_served) {
         H5Pset_link_creation_order(l, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
         H5Pset_attr_creation_order(l, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     };
-    LiveRun run(files_, path_.str(), 2, test_run(), options);
+    LiveRun run(files_, path_.str(), 2, live_image_run(), options);
     for (int step = 0; step < 3; ++step) {
         run.group(fmt::format("/g{}", step));
         for (int i = 0; i < 12; ++i)

@@ -11,9 +11,9 @@
 namespace caesura::store {
 namespace {
 
-constexpr unsigned k_seed = 20260922;
+constexpr unsigned k_live_random_seed = 20260922;
 
-RunId test_run() {
+RunId live_random_run() {
     RunId run;
     for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<std::byte>(60 + i * 7);
     return run;
@@ -34,7 +34,7 @@ class Application {
   public:
     Application(base::FileSystem& files, const std::string& path, int n_ranks, unsigned seed)
         : files_(files), path_(path), n_ranks_(n_ranks), random_(seed) {
-        run_ = std::make_unique<LiveRun>(files, path, n_ranks, test_run());
+        run_ = std::make_unique<LiveRun>(files, path, n_ranks, live_random_run());
     }
 
     LiveRun& run() { return *run_; }
@@ -76,7 +76,8 @@ class Application {
                 throw std::runtime_error("ranks have come apart");
         if (!close) return;
         run_.reset();
-        run_ = std::make_unique<LiveRun>(LiveRun::reopen(files_, path_, n_ranks_, test_run()));
+        run_ =
+            std::make_unique<LiveRun>(LiveRun::reopen(files_, path_, n_ranks_, live_random_run()));
     }
 
     std::string difference() const try {
@@ -276,12 +277,12 @@ class Application {
 };
 
 TEST(LiveRandom, every_commit_is_what_the_model_says) {
-    RecordProperty("seed", k_seed);
+    RecordProperty("seed", k_live_random_seed);
     TemporaryPath path("live_random");
     for (unsigned trial = 0; trial < 12; ++trial) {
-        SCOPED_TRACE(fmt::format("seed {} ranks {}", k_seed + trial, 1 + trial % 3));
+        SCOPED_TRACE(fmt::format("seed {} ranks {}", k_live_random_seed + trial, 1 + trial % 3));
         Application application(base::FileSystem::posix(), path.str(),
-                                1 + static_cast<int>(trial % 3), k_seed + trial);
+                                1 + static_cast<int>(trial % 3), k_live_random_seed + trial);
         for (int commit = 0; commit < 12; ++commit) {
             for (int step = 0; step < 30; ++step) ASSERT_NO_THROW(application.step());
             ASSERT_NO_THROW(application.commit());
@@ -294,7 +295,7 @@ TEST(LiveRandom, every_commit_is_what_the_model_says) {
 
 TEST(LiveThreads, a_lane_writes_and_flushes_while_the_application_goes_on) {
     TemporaryPath path("live_threads");
-    LiveRun run(base::FileSystem::posix(), path.str(), 2, test_run());
+    LiveRun run(base::FileSystem::posix(), path.str(), 2, live_random_run());
     run.integers("/raw", 0);
     for (int step = 0; step < 20; ++step) {
         run.write_integers("/raw", step);

@@ -13,7 +13,7 @@
 namespace caesura::store {
 namespace {
 
-RunId test_run() {
+RunId read_info_run() {
     RunId run{};
     run[3] = std::byte{42};
     return run;
@@ -27,7 +27,7 @@ std::vector<Attribute> sorted(std::vector<Attribute> attributes) {
 
 TEST(ReadInfo, lists_what_was_written_with_checksums) {
     const TemporaryPath path("info");
-    SmallRun run(base::FileSystem::posix(), path.str(), 2, test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 2, read_info_run());
     std::vector<SmallDump> dumps;
     for (std::uint64_t n = 0; n < 3; ++n) {
         dumps.emplace_back(n);
@@ -70,7 +70,7 @@ TEST(ReadInfo, lists_what_was_written_with_checksums) {
 
 TEST(ReadInfo, a_damaged_chunk_is_corrupt_and_named) {
     const TemporaryPath path("damaged");
-    SmallRun run(base::FileSystem::posix(), path.str(), 2, test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 2, read_info_run());
     ASSERT_TRUE(run.dump_and_commit(SmallDump(0)).ok());
     auto info = read_info(base::FileSystem::posix(), path.str());
     ASSERT_TRUE(info.ok());
@@ -87,7 +87,7 @@ TEST(ReadInfo, a_damaged_chunk_is_corrupt_and_named) {
 TEST(ReadInfo, a_chunk_is_read_into_the_callers_memory_of_its_size_and_no_other) {
     const TemporaryPath path("into");
     const SmallDump dump(0);
-    SmallRun run(base::FileSystem::posix(), path.str(), 1, test_run());
+    SmallRun run(base::FileSystem::posix(), path.str(), 1, read_info_run());
     ASSERT_TRUE(run.dump_and_commit(dump).ok());
     auto info = read_info(base::FileSystem::posix(), path.str());
     ASSERT_TRUE(info.ok());
@@ -121,7 +121,7 @@ TEST(ReadInfo, says_when_a_file_needs_recovery_and_reads_it_through_the_journal)
     std::size_t after_regions = 0;
     {
         RecordingFileSystem recorder(base::FileSystem::posix());
-        SmallRun run(recorder, path.str(), 2, test_run());
+        SmallRun run(recorder, path.str(), 2, read_info_run());
         ASSERT_TRUE(run.write_regions(first).ok());
         auto empty = read_info(base::FileSystem::posix(), path.str());
         ASSERT_TRUE(empty.ok()) << empty.status().message();

@@ -1,4 +1,5 @@
-// Brings a file to its last consistent state after its run died; docs/file_format.md "Recovery".
+// Brings a file to its last consistent state after its run died: "Recovery" of
+// docs/how/file_format.md.
 //
 // Invariants:
 //  - A committed dump is never touched: writes go to the journal's own overwrites, to headers of

@@ -1,5 +1,5 @@
 // The records of ours that lie in the file beside HDF5's: file header, region header, block prefix
-// and commit record. docs/file_format.md is the normative text; this is its code.
+// and commit record. docs/how/file_format.md is the normative text; this is its code.
 //
 // Invariants:
 //  - Little-endian, fixed length, magic and version in front, checksum (seeded with the record's

@@ -1,4 +1,4 @@
-// One rank's region of one dump, see docs/file_format.md "Regions".
+// One rank's region of one dump, see docs/how/file_format.md "Regions".
 //
 // Invariant: used_bytes_ counts what is written or placed, is a multiple of 8, and is 0 before the
 // first block or header. The header may come after blocks that somebody else writes.

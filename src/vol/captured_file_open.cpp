@@ -39,7 +39,7 @@ void refuse(Inspection& seen, const std::string& why) {
 }
 
 /// A file that a killed run left half-made, or closed and not complete, is first brought to its
-/// last commit, as every opener of ours does (docs/file_format.md).
+/// last commit, as every opener of ours does (docs/how/file_format.md).
 Status inspect(const std::string& name, Inspection& seen) {
     auto file = file_system().open(name, base::FileSystem::Mode::read_write);
     if (!file.ok()) {

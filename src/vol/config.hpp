@@ -1,4 +1,5 @@
-// What the user may say to the connector, in a small TOML file. docs/vol.md has the table of keys.
+// What the user may say to the connector, in a small TOML file. docs/reference/connector.md has the
+// table of keys.
 //
 // Invariants:
 //  - Every key has a default: no file at all is a good configuration.

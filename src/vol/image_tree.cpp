@@ -56,7 +56,7 @@ Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord
             return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
         });
     if (!placed.ok()) return Status(placed).with_context(dataset.path);
-    if (!spec.pipeline.empty() && spec.pipeline[0].id != filter::k_filter_id)  // ours has mask 0
+    if (!spec.pipeline.empty() && spec.pipeline[0].id != hdf5::k_filter_id)  // ours has mask 0
         dataset.native.forget_last_mask(native.data());
     return {};
 }

@@ -1,4 +1,4 @@
-// The one collective of an iteration (design D4).
+// The one collective of an iteration (decision D4).
 //
 // Hello goes round; then, only where all ranks know that it is needed: boxes, straddling pieces,
 // reservations of a new dump, and the records of dumps that have become durable everywhere.

@@ -4,7 +4,7 @@
 //  - Pure and the same on every rank, given the same boxes in the same order; so nobody has to be
 //    told who owns what.
 //  - Every chunk has one owner: the rank with the largest overlap, ties to the lowest rank
-//    (design D12). Pieces go from their rank to the owner at most once.
+//    (decision D12). Pieces go from their rank to the owner at most once.
 #pragma once
 
 #include <functional>

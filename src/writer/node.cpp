@@ -69,7 +69,7 @@ void Node::read_binding(Communicator* node) {
         "core of their own. They work while the application waits for a device or a disk, but "
         "hardly while MPI waits spinning. Give each rank another core (mpirun --map-by slot:PE=2, "
         "srun --cpus-per-task=2) or let MPI yield (Open MPI: --mca mpi_yield_when_idle 1); "
-        "docs/planning.md, Observation, has more.",
+        "docs/guide/planning.md has more.",
         session_.rank, all.size(), text_of(mine), share));
 }
 

@@ -11,7 +11,7 @@
 namespace caesura::writer {
 namespace {
 
-constexpr unsigned k_seed = 20221115;
+constexpr unsigned k_reservation_seed = 20221115;
 constexpr std::uint64_t k_page = 4096;
 
 std::uint64_t used_by(const Wanted& wanted, std::size_t i) {
@@ -32,8 +32,8 @@ Wanted random_blocks(std::mt19937& random, std::size_t n) {
 // Goal: every block has a place; the blocks planned for a kept stretch fit into it with their
 // margins; no stretch is lost; fresh space holds the rest.
 TEST(Reservation, plans_fit_and_lose_nothing) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed + 1);
+    RecordProperty("seed", static_cast<int>(k_reservation_seed));
+    std::mt19937 random(k_reservation_seed + 1);
     for (int round = 0; round < 200; ++round) {
         Wanted wanted = random_blocks(random, random() % 40);
         wanted.manifest_bytes = round % 2 ? 3000 : 0;
@@ -70,8 +70,8 @@ TEST(Reservation, plans_fit_and_lose_nothing) {
 // Goal: a stretch is filled nearly to the brim when there are blocks to choose from: what stays
 // empty is mostly the blocks' own margins (6 % here), not half a block.
 TEST(Reservation, fills_stretches_tightly) {
-    RecordProperty("seed", static_cast<int>(k_seed));
-    std::mt19937 random(k_seed + 2);
+    RecordProperty("seed", static_cast<int>(k_reservation_seed));
+    std::mt19937 random(k_reservation_seed + 2);
     double kept = 0.0, used = 0.0;
     for (int round = 0; round < 100; ++round) {
         Wanted wanted = random_blocks(random, 24);

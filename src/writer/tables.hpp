@@ -1,4 +1,4 @@
-// Table sets from dump to dump (codec "caesura"; S0 section 4.3, design D13).
+// Table sets from dump to dump (codec "caesura"; S0 section 4.3, decision D13).
 //
 // Blocks that have been compressed say what they were made of. These counts go to rank 0 with the
 // records of finished dumps; at the next dump rank 0 makes a table set of them for each field and

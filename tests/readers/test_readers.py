@@ -84,7 +84,7 @@ def written(tmp_path_factory) -> tuple[Path, Path]:
 def read_with(reader: str, path: Path, truth: Path, isolated: bool) -> dict[str, float]:
     """Runs a foreign reader; `isolated` takes away even the path to hdf5plugin's filters.
 
-    What it always gets to know is the directory of our plugin, as docs/filter.md says.
+    What it always gets to know is the directory of our plugin, as docs/how/filter.md says.
     """
     environment = {
         key: value

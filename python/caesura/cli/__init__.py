@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from caesura.cli import (
     calibrate,
-    demo,
-    evaluate,
     info,
-    plan,
+    lab,
     recover,
     report,
-    simulate,
     together,
     verify,
+    version,
     vol,
 )
 
@@ -31,14 +31,28 @@ app = typer.Typer(
     ),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=version.show,
+            help="Say version, commit and HDF5, and end.",
+        ),
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
 app.command("info")(info.info)
 app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
-app.command("plan")(plan.plan)
 app.command("together")(together.together)
-app.command("demo")(demo.demo)
-app.command("simulate")(simulate.simulate)
-app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(vol.app, name="vol")
+lab.add_to(app)

@@ -46,8 +46,11 @@ def stop(message: str, as_json: bool, code: int = UNREADABLE) -> NoReturn:
 
 
 @contextmanager
-def expected_errors(as_json: bool) -> Iterator[None]:
-    """Errors that are about the user's files become a sentence and exit code 3."""
+def expected_errors(as_json: bool, hint: str = "") -> Iterator[None]:
+    """Errors that are about the user's files become a sentence and exit code 3.
+
+    hint: what to do after an interruption.
+    """
     try:
         yield
     except (OSError, ValueError, RuntimeError) as error:
@@ -57,7 +60,7 @@ def expected_errors(as_json: bool) -> Iterator[None]:
             raise
         stop(str(error), as_json)
     except KeyboardInterrupt:
-        err.print("caesura: interrupted")
+        err.print("caesura: interrupted" + (f"; {hint}" if hint else ""))
         raise typer.Exit(130) from None
 
 

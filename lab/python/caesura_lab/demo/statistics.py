@@ -1,0 +1,173 @@
+"""What output costs, from steps with and without it, and how well that is known.
+
+The question is a few per cent of a time that varies by several. docs/evidence/demo.md says why
+the answer is sound; in short:
+
+  a cycle    is one dump's time: the calls that hand it over, and the steps until the next dump
+  calls      are measured inside the run: they are lost to the application, and noise of the machine
+             hardly touches them
+  loss       is what the application's own steps take longer while a dump is handled. Two runs of a
+             pair share the dumps out: what is a cycle with output in one is a cycle without in the
+             other. Two neighbouring cycles of both runs, four cycles, make one *difference*: with
+             less without. What a step computes, which run it is and a steady drift cancel in it
+             exactly, so that differences scatter around the loss, as likely above as below.
+  interval   of the trimmed mean of the differences, by Yuen: one difference in five is left out at
+             either end, so that a burst of somebody else's work does not decide
+
+A run by itself (modes that are not paired) is held against all cycles without output; how much such
+a comparison is worth is what these runs show when compared with each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
+
+CONFIDENCE = 0.95
+_TRIM = 0.2  # of the differences, at either end
+# Two-sided, for CONFIDENCE, by degrees of freedom; beyond the last the normal distribution's.
+_STUDENT = (
+    math.inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, and how far from it the truth may be in 19 of 20 cases; inf: not known."""
+
+    value: float
+    margin: float = math.inf
+
+    @property
+    def low(self) -> float:
+        return self.value - self.margin
+
+    @property
+    def high(self) -> float:
+        return self.value + self.margin
+
+    @property
+    def is_known(self) -> bool:
+        return math.isfinite(self.margin)
+
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(self.value * factor, self.margin * abs(factor))
+
+    def plus(self, exact: float) -> Estimate:
+        return Estimate(self.value + exact, self.margin)
+
+
+def student(freedom: int) -> float:
+    """How many standard errors the interval reaches to either side."""
+    if freedom < 1:
+        return math.inf
+    return _STUDENT[freedom] if freedom < len(_STUDENT) else 1.96 + 2.5 / freedom
+
+
+def trimmed_mean(values: Sequence[float]) -> Estimate:
+    """Mean without the outermost, and its margin from winsorized values (Yuen 1974)."""
+    ordered = sorted(values)
+    n = len(ordered)
+    if n == 0:
+        return Estimate(0.0)
+    cut = int(_TRIM * n)
+    middle = ordered[cut : n - cut]
+    if n < 2:
+        return Estimate(fmean(middle))
+    winsorized = [middle[0]] * cut + middle + [middle[-1]] * cut
+    kept = len(middle)
+    error = stdev(winsorized) * math.sqrt((n - 1) / (kept * (kept - 1)))
+    return Estimate(fmean(middle), student(kept - 1) * error)
+
+
+# ------------------------------------------------------------------------------- cycles of a run
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """Of one run, by the number of the dump: what the steps until the next dump took, and whether
+    that dump was handed over."""
+
+    step_s: list[float]
+    handed_over: list[bool]
+
+
+def cycles_of(timing: dict[str, Any], dump_every: int, what: str = "step_s") -> Cycles:
+    """`what`: step_s, or step_cpu_s."""
+    steps = timing[what]
+    ends = range(dump_every - 1, len(steps) - 1, dump_every)
+    return Cycles(
+        [math.fsum(steps[end + 1 : end + 1 + dump_every]) for end in ends],
+        [bool(timing["handed_over"][end]) for end in ends],
+    )
+
+
+def differences(half: Cycles, other: Cycles) -> list[float]:
+    """Of two complementary runs: with less without, from each two neighbouring cycles of both."""
+    found = []
+    for first in range(0, len(half.step_s) - 1, 2):
+        total = 0.0
+        for run in (half, other):
+            one, two = run.step_s[first : first + 2]
+            if run.handed_over[first] == run.handed_over[first + 1]:
+                raise ValueError(f"cycles {first} and {first + 1} are not one with, one without")
+            total += one - two if run.handed_over[first] else two - one
+        found.append(total / 2)
+    return found
+
+
+def cycle_without_s(runs: Iterable[Cycles]) -> list[float]:
+    """By number of the dump: the mean over the runs in which it was not handed over."""
+    found: dict[int, list[float]] = {}
+    for run in runs:
+        for number, (seconds, handed) in enumerate(zip(run.step_s, run.handed_over, strict=True)):
+            if not handed:
+                found.setdefault(number, []).append(seconds)
+    return [fmean(found[number]) for number in sorted(found)]
+
+
+def spread_of_runs(runs: Sequence[Cycles], without_s: Sequence[float]) -> tuple[float, int]:
+    """Standard deviation of a run's speed, as a share, from cycles without output; of how many."""
+    speeds = []
+    for run in runs:
+        own = [n for n, handed in enumerate(run.handed_over) if not handed]
+        if own:
+            total_s = math.fsum(run.step_s[n] for n in own)
+            speeds.append(total_s / math.fsum(without_s[n] for n in own))
+    return (stdev(speeds) if len(speeds) > 1 else math.inf), len(speeds)
+
+
+def run_margin(spread: float, of_runs: int, runs: int) -> float:
+    """Of the mean of `runs` runs against the mean of `of_runs` others."""
+    if of_runs < 2 or runs < 1:
+        return math.inf
+    return student(of_runs - 1) * spread * math.sqrt(1.0 / runs + 1.0 / of_runs)
+
+
+# ---------------------------------------------------------------------------------------- factors
+
+
+@dataclass(frozen=True)
+class Factor:
+    """How many times smaller ours is. `times` only where both figures stand out of the noise."""
+
+    times: float | None
+    at_least: float | None  # None: the two cannot be told apart
+    at_most: float | None = None
+
+
+def factor(theirs: Estimate, ours: Estimate) -> Factor:
+    """Both figures at the unfavourable ends of their intervals bound it."""
+    if not (theirs.is_known and ours.is_known) or theirs.low <= max(ours.high, 0.0):
+        return Factor(None, None)
+    if ours.high <= 0.0:  # faster than without any output: the noise is larger than it says
+        return Factor(None, None)
+    at_least = theirs.low / ours.high
+    if ours.low <= 0.0:
+        return Factor(None, at_least)
+    return Factor(theirs.value / ours.value, at_least, theirs.high / ours.low)

@@ -1,0 +1,47 @@
+"""The README's C++ compiles as it stands, and its commands are ones that there are."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+# What the example takes for granted: an array, its place, and what the program does with errors.
+AROUND = """{includes}
+int fail(const caesura::Status&);
+void compute();
+int example(std::uint64_t nz, std::uint64_t ny, std::uint64_t nx, std::uint64_t steps, double time,
+            const caesura::Shape& offset, const caesura::Shape& extent, const float* data) {{
+{body}
+return 0;
+}}
+"""
+
+
+def test_the_cpp_example_compiles_without_a_warning(tmp_path):
+    compiler = shutil.which("mpicxx")
+    if compiler is None:
+        pytest.skip("no mpicxx")
+    (example,) = re.findall(r"```cpp\n(.*?)```", README, re.DOTALL)
+    includes = "\n".join(re.findall(r"^#include .*$", example, re.MULTILINE))
+    body = re.sub(r"^#include .*\n", "", example, flags=re.MULTILINE)
+    source = tmp_path / "example.cpp"
+    source.write_text(AROUND.format(includes=includes, body=body))
+    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX"]
+    command += ["-DMPICH_SKIP_MPICXX", "-fsyntax-only", f"-I{ROOT / 'include'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_its_make_targets_are_there():
+    targets = set(re.findall(r"^make (\w+)", README, re.MULTILINE))
+    assert {"demo", "test"} <= targets
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in targets | {"help"}:
+        assert re.search(rf"^[\w ]*\b{target}\b[\w ]*:", makefile, re.MULTILINE), target
