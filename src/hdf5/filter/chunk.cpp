@@ -55,7 +55,9 @@ Shape codec_shape(const std::vector<std::uint32_t>& chunk) {
     return Shape(extents);
 }
 
-Status corrupt(std::string what) { return {StatusCode::corrupt, "chunk: " + std::move(what)}; }
+Status corrupt_chunk(std::string what) {
+    return {StatusCode::corrupt, "chunk: " + std::move(what)};
+}
 
 /// Does the frame hold a corner of the chunk, smaller than the chunk?
 bool is_corner(const FrameInfo& info, const Settings& settings) {
@@ -72,19 +74,19 @@ bool is_corner(const FrameInfo& info, const Settings& settings) {
 Status check_frame(const FrameInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown && !info.untyped) {
         if (!is_float(settings) || info.dtype != dtype_of(settings))
-            return corrupt(
+            return corrupt_chunk(
                 fmt::format("a frame of {} in a dataset of another type", to_string(info.dtype)));
     }
     if (settings.complete()) {
         if (info.raw_bytes == settings.chunk_bytes() || is_corner(info, settings)) return {};
-        return corrupt(
+        return corrupt_chunk(
             fmt::format("a frame of {} ({} bytes) in a dataset with chunks of [{}] ({} "
                         "bytes)",
                         to_string(info.shape), info.raw_bytes, fmt::join(settings.chunk, ", "),
                         settings.chunk_bytes()));
     }
     if (info.raw_bytes <= k_hdf5_chunk_limit_bytes) return {};
-    return corrupt(
+    return corrupt_chunk(
         fmt::format("a frame of {} bytes; HDF5's chunks are below 4 GiB", info.raw_bytes));
 }
 
@@ -94,13 +96,15 @@ Result<std::uint64_t> packed_bytes(const Settings& settings, Bytes frame) {
     const auto header = codec::packed::read_packed_header(frame, frame.size());
     if (!header.ok()) return header.status();
     if (is_float(settings) && header->value_bytes != settings.element_bytes)
-        return corrupt(fmt::format("a packed frame of {}-byte values in a dataset of {}-byte ones",
-                                   header->value_bytes, settings.element_bytes));
+        return corrupt_chunk(
+            fmt::format("a packed frame of {}-byte values in a dataset of {}-byte ones",
+                        header->value_bytes, settings.element_bytes));
     const std::uint64_t wanted =
         settings.complete() ? settings.chunk_bytes() : k_hdf5_chunk_limit_bytes;
     const std::uint64_t bytes = header->raw_bytes;
     if (bytes == wanted || (!settings.complete() && bytes < wanted)) return bytes;
-    return corrupt(fmt::format("a packed frame of {} bytes where a chunk has {}", bytes, wanted));
+    return corrupt_chunk(
+        fmt::format("a packed frame of {} bytes where a chunk has {}", bytes, wanted));
 }
 
 /// Decode a frame of fewer values than the chunk has.
