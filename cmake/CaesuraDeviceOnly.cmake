@@ -3,6 +3,7 @@
 # much of it as these rooms need.
 set(CAESURA_TESTS OFF)
 include(CaesuraCuda)
+include(CaesuraGraph)
 include(CaesuraRoom)
 find_package(Threads REQUIRED)
 find_package(fmt QUIET)

@@ -1,13 +1,13 @@
-# One static library per room; `src/<room>/CMakeLists.txt` says what it may know.
+# One static library per room; src/rooms.ini says which rooms it is linked to.
 #
-#   caesura_room(plan SOURCES when.cpp DEPS base)
+#   caesura_room(plan SOURCES when.cpp)
 #       -> target caesura_plan
-#   caesura_room(store SOURCES journal.cpp HDF5 recover.cpp DEPS base)
+#   caesura_room(store SOURCES journal.cpp HDF5 recover.cpp)
 #       -> targets caesura_store (serial HDF5), caesura_store_parallel (with CAESURA_MPI) and
 #          caesura_store_vol (where there is an HDF5 for the VOL connector; compiled for it only).
 #          What HDF5 names sees HDF5's headers and is compiled for each; SOURCES do not, are
-#          compiled once and lie in all of them. A room whose DEPS come in flavours names HDF5
-#          even if it has no such sources: each flavour is linked to the matching DEPS.
+#          compiled once and lie in all of them. A room that knows one in flavours names HDF5 even
+#          if it has no such sources: each flavour is linked to the matching rooms.
 #   LIBS: outside libraries, private.
 #
 #   caesura_test(plan_when SOURCES when_test.cpp LIBS caesura_plan)   one gtest executable
@@ -15,7 +15,7 @@
 # Sources of one room are compiled a few at a time (CAESURA_UNITY): most of the time goes into the
 # headers they share. So names in their anonymous namespaces must differ within a room.
 function(caesura_room name)
-    cmake_parse_arguments(A "" "" "SOURCES;HDF5;DEPS;LIBS" ${ARGN})
+    cmake_parse_arguments(A "" "" "SOURCES;HDF5;LIBS" ${ARGN})
     if(NOT "HDF5" IN_LIST ARGN)
         _caesura_library(caesura_${name} "" ${A_SOURCES})
         return()
@@ -48,15 +48,20 @@ macro(_caesura_library target suffix)
     _caesura_unity(${target})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/include
                                          PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    foreach(dep ${A_DEPS})
+    caesura_link_known_rooms(${target} ${name} "${suffix}")
+    target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${A_LIBS})
+endmacro()
+
+# Links `target` to the rooms that `room` knows, in the flavour of HDF5 that `suffix` names.
+function(caesura_link_known_rooms target room suffix)
+    foreach(dep ${CAESURA_KNOWS_${room}})
         if(NOT "${suffix}" STREQUAL "" AND TARGET caesura_${dep}${suffix})
             target_link_libraries(${target} PUBLIC caesura_${dep}${suffix})
         else()
             target_link_libraries(${target} PUBLIC caesura_${dep})
         endif()
     endforeach()
-    target_link_libraries(${target} PRIVATE fmt::fmt Threads::Threads ${A_LIBS})
-endmacro()
+endfunction()
 
 # Compile this target's sources 16 at a time; those with options of their own stay alone.
 function(_caesura_unity target)

@@ -180,10 +180,10 @@ TEST_F(WriterRoundtrip, random_runs_keep_every_value_within_its_bound) {
     const char* const ours[] = {"caesura", "caesura:fast", "caesura:strong", "caesura:planes"};
     int skipped = 0;
     for (unsigned seed = 1; seed <= 120; ++seed) {
-        const Case chosen = seed % 2 ? Case{ours[seed / 2 % 4], filter::k_filter_id}
+        const Case chosen = seed % 2 ? Case{ours[seed / 2 % 4], hdf5::k_filter_id}
                                      : cases[seed % 12 / 2 < 4 ? seed % 12 / 2 : 0];
         if (chosen.filter && !testing::filter_available(chosen.filter)) {
-            ASSERT_NE(chosen.filter, filter::k_filter_id) << "our own plugin is not found";
+            ASSERT_NE(chosen.filter, hdf5::k_filter_id) << "our own plugin is not found";
             ++skipped;
             continue;
         }

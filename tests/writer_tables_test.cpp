@@ -89,13 +89,13 @@ class WriterTables : public ::testing::Test {
         return (*writer)->close();
     }
 
-    filter::Settings settings_of(std::uint64_t dump) const {
+    hdf5::Settings settings_of(std::uint64_t dump) const {
         const auto& pipeline = info_.datasets[dump].spec.pipeline;
         EXPECT_EQ(pipeline.size(), 1u);
-        EXPECT_EQ(pipeline.at(0).id, filter::k_filter_id);
-        auto settings = filter::parse_cd_values(pipeline.at(0).cd_values);
+        EXPECT_EQ(pipeline.at(0).id, hdf5::k_filter_id);
+        auto settings = hdf5::parse_cd_values(pipeline.at(0).cd_values);
         EXPECT_TRUE(settings.ok()) << settings.status().message();
-        return settings.ok() ? *settings : filter::Settings{};
+        return settings.ok() ? *settings : hdf5::Settings{};
     }
 
     std::vector<FrameInfo> frames_of(std::uint64_t dump) const {

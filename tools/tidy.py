@@ -12,57 +12,22 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import tidy_cpp
 import tidy_docs
+import tidy_rooms
+from tidy_rooms import Graph, Violation
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
 MAX_COLUMNS = 100
 
-# The table of docs/how/architecture.md: which rooms a room may know. Everybody may know base.
-ROOMS: dict[str, set[str]] = {
-    "base": set(),
-    "codec": {"base"},
-    "filter": {"base", "codec"},
-    "block": {"base", "codec", "filter"},
-    "plan": {"base"},
-    "predict": {"base", "codec"},
-    "store": {"base"},
-    "run": {"base", "codec", "block", "plan"},
-    "device": {"base", "codec"},
-    "checkpoint": {"base", "plan", "device"},
-    "spill": {"base", "codec", "filter", "store", "device", "checkpoint"},
-    "writer": {"base", "codec", "block", "plan", "predict", "store", "run", "device"},
-    "vol": {"base", "store", "writer", "filter"},
-    "transit": {"base", "writer", "device"},
-    "capi": {"base", "writer", "run", "plan", "device", "checkpoint", "spill"},
-    "pmpi": set(),
-}
+ROOMS_FILE = "src/rooms.ini"
+ARCHITECTURE = "docs/how/architecture.md"
 # What is in lab/ may know the insides of these, and nobody knows what is in lab/.
 LAB = {"base", "codec", "plan", "predict", "device", "checkpoint"}
-# Public headers that are not named after their room.
-PUBLIC_ROOM = {
-    "caesura.h": "capi",
-    "mpi.h": "capi",
-    "wait.hpp": "capi",
-    "cuda.hpp": "capi",
-    "mpi.hpp": "base",
-    "host.hpp": "base",
-    "times.hpp": "predict",
-    "together.hpp": "plan",
-    "horizon.hpp": "plan",
-    "checkpointer.hpp": "checkpoint",
-    "checkpointer.h": "capi",
-    "checkpoint_store.hpp": "checkpoint",
-    "checkpoint_file.hpp": "spill",
-    "who.hpp": "plan",
-    "cuda_device.hpp": "device",
-    "device_calibration.hpp": "checkpoint",
-}
 # Tests that hold private parts of two rooms, of writer
 # and store, against each other in the place of the VOL connector.
 TWINS = {
@@ -74,18 +39,9 @@ OUTSIDE = ("python", "miniapps", "bench", "tests", "tools")
 # Whose Python may import caesura_lab.
 LAB_USERS = ("lab/", "bench/", "tests/")
 
-# In block only the adaptor of HDF5 filter plugins and what loads them for it.
-HDF5_PLACES = (
-    "src/store/",
-    "src/filter/",
-    "src/vol/",
-    "src/block/hdf5_",
-    "src/block/plugin_loader",
-    "miniapps/",
-    "bench/",
-    "tests/",
-)
-MPI_PLACES = ("include/caesura/mpi.h", "src/vol/", "src/pmpi/", "miniapps/", "bench/", "tests/")
+# Beside the rooms that src/rooms.ini lets see them.
+HDF5_PLACES = ("miniapps/", "bench/", "tests/")
+MPI_PLACES = ("include/caesura/mpi.h", "miniapps/", "bench/", "tests/")
 
 CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
 PYTHON = (".py",)
@@ -95,6 +51,7 @@ TEXT = (
     ".md",
     ".txt",
     ".cmake",
+    ".ini",
     ".toml",
     ".yml",
     ".yaml",
@@ -130,25 +87,13 @@ SOURCE = re.compile(r"Source:(.*)")
 SOURCE_KEY = re.compile(r"\bS[0124](?:-\w+|\s*§\s*[\d.]*\d)?")
 
 
-@dataclass(frozen=True, order=True)
-class Violation:
-    """One broken rule."""
-
-    path: str
-    line: int
-    rule: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
-
-
 class File:
     """One source file, read once."""
 
-    def __init__(self, root: Path, path: str) -> None:
+    def __init__(self, root: Path, path: str, graph: Graph) -> None:
         self.root = root
         self.path = path
+        self.graph = graph
         self.text = (root / path).read_text(encoding="utf-8", errors="replace")
 
     @cached_property
@@ -184,21 +129,11 @@ class File:
     @property
     def room(self) -> str | None:
         """The room of a file in src/ or of a public header."""
-        parts = self.path.split("/")
-        if parts[0] == "src" and len(parts) > 2:
-            return parts[1]
-        if self.path.startswith("include/caesura/"):
-            return public_room(parts[-1])
-        return None
+        return self.graph.room_of(self.path)
 
     def violation(self, line: int, rule: str, message: str) -> Violation:
         """A violation in this file."""
         return Violation(self.path, line, rule, message)
-
-
-def public_room(header: str) -> str:
-    """Whose public header include/caesura/<header> is."""
-    return PUBLIC_ROOM.get(header, Path(header).stem)
 
 
 def list_files(root: Path) -> list[str]:
@@ -231,16 +166,15 @@ def check_includes(file: File) -> Iterator[Violation]:
         name = include.name
         if re.match(r"(hdf5(_hl)?|H5\w*)\.h$", name):
             # A test may be the stock reader that checks what its room wrote.
-            if file.path.startswith(HDF5_PLACES) or file.is_test:
-                continue
-            yield file.violation(
-                include.line, "include", f"{name}: only {', '.join(HDF5_PLACES)} see HDF5"
-            )
+            places = (*file.graph.places_that_see("HDF5"), *HDF5_PLACES)
+            if not file.path.startswith(places) and not file.is_test:
+                message = f"{name}: only {', '.join(places)} see HDF5"
+                yield file.violation(include.line, "include", message)
         elif name in ("mpi.h", "caesura/mpi.hpp"):
-            if not file.path.startswith(MPI_PLACES):
-                yield file.violation(
-                    include.line, "include", f"{name}: only {', '.join(MPI_PLACES)} see MPI"
-                )
+            places = (*file.graph.places_that_see("MPI"), *MPI_PLACES)
+            if not file.path.startswith(places):
+                message = f"{name}: only {', '.join(places)} see MPI"
+                yield file.violation(include.line, "include", message)
         elif include.quoted or name.startswith("caesura/"):
             message = _wrong_include(file, name)
             if message:
@@ -255,18 +189,17 @@ def check_includes(file: File) -> Iterator[Violation]:
 
 def _wrong_include(file: File, name: str) -> str | None:
     """Why this file may not include our header `name`, or None."""
-    first = name.split("/")[0]
     if (file.root / "lab" / name).exists():
         return None if file.is_lab else f'"{name}": nobody outside lab/ knows the lab'
-    if first == "caesura":
-        header = name.split("/", 1)[1]
+    target = file.graph.room_of_include(name)
+    if name.startswith("caesura/"):
         if not (file.root / "include" / name).exists():
             return f'"{name}": there is no such public header'
-        target = public_room(header)
+        if target is None:
+            return f'"{name}": {ROOMS_FILE} does not say whose header this is'
         if file.room is None:
             return None
-    elif (file.root / "src" / name).exists() and first in ROOMS:
-        target = first
+    elif target is not None and (file.root / "src" / name).exists():
         if file.is_lab:
             allowed = ", ".join(sorted(LAB))
             return None if target in LAB else f'"{name}": lab may know {allowed}, not {target}'
@@ -282,30 +215,7 @@ def _wrong_include(file: File, name: str) -> str | None:
         return None
     else:
         return f'"{name}": no such file'
-    if file.room not in ROOMS:
-        return f"{file.room}: this room is not in the table of tools/tidy.py"
-    if target != file.room and target not in ROOMS[file.room]:
-        allowed = ", ".join(sorted(ROOMS[file.room])) or "nobody"
-        return f'"{name}": {file.room} may know {allowed}, not {target}'
-    return None
-
-
-def check_room_deps(file: File) -> Iterator[Violation]:
-    """DEPS of caesura_room() and lab_room() keep to the same tables."""
-    if not re.fullmatch(r"(src|lab)/\w+/CMakeLists\.txt", file.path):
-        return
-    code = re.sub(r"#[^\n]*", "", file.text)
-    for call in re.finditer(r"\b(?:caesura|lab)_room\(\s*(\w+)(.*?)\)", code, re.DOTALL):
-        room = call.group(1)
-        line = file.text.count("\n", 0, file.text.find(call.group().split("\n")[0])) + 1
-        if room not in ROOMS and not file.is_lab:
-            yield file.violation(line, "include", f"{room}: not in the table of tools/tidy.py")
-            continue
-        allowed = LAB if file.is_lab else ROOMS[room]
-        deps = re.search(r"\bDEPS\s+([\w\s]+?)(?=\s+(?:LIBS|SOURCES|HDF5)\b|\s*$)", call.group(2))
-        for dep in deps.group(1).split() if deps else []:
-            if dep not in allowed and not (file.is_lab and dep.startswith("lab_")):
-                yield file.violation(line, "include", f"{room} may not depend on {dep}")
+    return file.graph.wrong_edge(file.room, target, name)
 
 
 def check_lab_imports(file: File) -> Iterator[Violation]:
@@ -393,6 +303,18 @@ def _opens_with_comment(text: str) -> bool:
     return text.lstrip().startswith(("//", "/*"))
 
 
+def check_graph(graph: Graph, files: list[File]) -> Iterator[Violation]:
+    """src/rooms.ini says what is there and no more; the architecture page says the same."""
+    includes = {
+        file.path: [include.name for include in tidy_cpp.includes(file.text)]
+        for file in files
+        if file.is_cpp and file.room
+    }
+    page = next((file.lines for file in files if file.path == ARCHITECTURE), [])
+    yield from graph.unused(includes)
+    yield from graph.differences(ARCHITECTURE, page)
+
+
 def check_papers(root: Path, files: list[File]) -> Iterator[Violation]:
     """docs/evidence/papers.md and the code name each other: functions, tests, sources."""
     by_path = {file.path: file for file in files}
@@ -473,7 +395,6 @@ def check_changelog(root: Path) -> Iterator[Violation]:
 
 FILE_RULES = (
     check_includes,
-    check_room_deps,
     check_lab_imports,
     check_size,
     check_words,
@@ -484,8 +405,10 @@ FILE_RULES = (
 
 def check(root: Path) -> list[Violation]:
     """Every violation in the tree, sorted."""
-    files = [File(root, path) for path in list_files(root)]
+    graph = tidy_rooms.read(root / ROOMS_FILE)
+    files = [File(root, path, graph) for path in list_files(root)]
     found = [violation for file in files for rule in FILE_RULES for violation in rule(file)]
+    found += check_graph(graph, files)
     found += check_papers(root, files)
     found += check_documents(root, files)
     found += check_changelog(root)

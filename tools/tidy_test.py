@@ -12,8 +12,54 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import tidy
 import tidy_cpp
 
+ROOMS = """# The rooms.
+[base]
+headers = base.hpp mpi.hpp
+does = errors
+
+[codec]
+knows = base
+headers = codec.hpp
+does = bounds
+
+[plan]
+knows = base
+does = orders
+
+[store]
+knows = base
+sees = HDF5
+does = bytes
+
+[store/file]
+knows = store
+does = files
+
+[run]
+knows = plan (codec)
+does = lanes
+
+[writer]
+knows = base codec
+headers = writer.hpp
+does = the facade
+"""
+PAGE = """# Architecture
+
+| room | what it does | may know |
+|---|---|---|
+| `src/base` | errors | nobody |
+| `src/codec` | bounds | base |
+| `src/plan` | orders | base |
+| `src/store` | bytes | base (HDF5 here) |
+| `src/store/file` | files | store |
+| `src/run` | lanes | plan, codec (headers only) |
+| `src/writer` | the facade | base, codec |
+"""
 GOOD = {
     "CHANGELOG.md": "# Changelog\n\n## Unreleased\n",
+    tidy.ARCHITECTURE: PAGE,
+    tidy.ROOMS_FILE: ROOMS,
     "include/caesura/base.hpp": "// Base.\n#pragma once\n#include <string>\n",
     "include/caesura/codec.hpp": '// Codec.\n#pragma once\n#include "caesura/base.hpp"\n',
     "include/caesura/writer.hpp": '// Writer.\n#pragma once\n#include "caesura/base.hpp"\n',
@@ -23,6 +69,11 @@ GOOD = {
     "src/store/tree.hpp": "// Trees.\n#pragma once\n",
     "lab/simulate/world.hpp": '// A world.\n#pragma once\n#include "codec/bound.hpp"\n',
     "src/codec/bound.cpp": '#include "codec/bound.hpp"\n\n#include "caesura/codec.hpp"\n',
+    "src/plan/when.hpp": '// When.\n#pragma once\n#include "caesura/base.hpp"\n',
+    "src/store/region.hpp": '// Regions.\n#pragma once\n#include "base/file.hpp"\n',
+    "src/store/file/host.hpp": '// Host.\n#pragma once\n#include "store/region.hpp"\n',
+    "src/run/lane.cpp": '// Lane.\n#include "codec/bound.hpp"\n#include "plan/when.hpp"\n',
+    "src/writer/put.cpp": '// Put.\n#include "caesura/codec.hpp"\n',
 }
 
 
@@ -59,6 +110,8 @@ def test_a_tree_that_keeps_the_rules_is_silent(check):
     ("path", "include"),
     [
         ("src/codec/a.cpp", '"caesura/writer.hpp"'),  # a room above
+        ("src/store/a.cpp", '"store/file/host.hpp"'),  # the room inside it
+        ("src/store/file/a.cpp", '"base/file.hpp"'),  # known only to the room around it
         ("src/base/a.cpp", '"codec/bound.hpp"'),
         ("src/plan/a.cpp", '"caesura/codec.hpp"'),  # a neighbour
         ("src/codec/a.cpp", '"bound.hpp"'),  # not written with its room
@@ -89,7 +142,7 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("src/writer/a.cpp", '"codec/bound.hpp"'),
         ("src/store/a.cpp", "<hdf5.h>"),
         ("src/codec/a_test.cpp", "<hdf5.h>"),
-        ("src/block/hdf5_adaptor.cpp", "<hdf5.h>"),
+        ("src/run/a.cpp", '"codec/bound.hpp"'),  # headers only
         ("miniapps/a.cpp", "<mpi.h>"),
         ("miniapps/a.cpp", '"caesura/mpi.hpp"'),
         ("tests/a.cpp", '"base/file.hpp"'),
@@ -108,18 +161,59 @@ def test_an_include_in_a_comment_is_none(check):
     assert check({"src/base/a.cpp": text}) == []
 
 
-def test_cmake_dependencies_keep_to_the_same_table(check):
-    good = (
-        "# caesura_room(plan DEPS run)\ncaesura_room(plan\n    SOURCES a.cpp DEPS base\n LIBS x)\n"
-    )
-    assert check({"src/plan/CMakeLists.txt": good}) == []
-    bad = "\ncaesura_room(plan SOURCES a.cpp DEPS base predict)\n"
-    message = only(check({"src/plan/CMakeLists.txt": bad}), "src/plan/CMakeLists.txt", 2, "include")
-    assert message == "plan may not depend on predict"
-    lab = "lab_room(simulate SOURCES a.cpp DEPS base plan)\n"
-    assert check({"src/plan/CMakeLists.txt": good, "lab/simulate/CMakeLists.txt": lab}) == []
-    bad = {"lab/simulate/CMakeLists.txt": "lab_room(simulate SOURCES a.cpp DEPS base store)\n"}
-    only(check(bad), "lab/simulate/CMakeLists.txt", 1, "include")
+def test_the_graph_has_no_edge_that_nobody_uses(check):
+    empty = "// Nothing.\n"
+    names = ("src/run/lane.cpp", "src/writer/put.cpp", "include/caesura/writer.hpp")
+    found = check(dict.fromkeys(names, empty))
+    line = {name: ROOMS[: ROOMS.index(f"[{name}]")].count("\n") + 1 for name in ("run", "writer")}
+    assert found == [
+        f"{tidy.ROOMS_FILE}:{line[room]}: rooms: {room} includes nothing of {known}"
+        for room, known in (
+            ("run", "codec"),
+            ("run", "plan"),
+            ("writer", "base"),
+            ("writer", "codec"),
+        )
+    ]
+
+
+def test_the_graph_goes_from_low_to_high_and_names_what_is_there(check):
+    above = ROOMS.replace("[plan]\nknows = base", "[plan]\nknows = base writer")
+    page = PAGE.replace("| orders | base |", "| orders | base, writer |")
+    found = check({tidy.ROOMS_FILE: above, tidy.ARCHITECTURE: page})
+    assert only(found, tidy.ROOMS_FILE, 11, "rooms") == "writer is no room below plan"
+    gone = ROOMS.replace("codec.hpp", "codec.hpp none.hpp")
+    found = check({tidy.ROOMS_FILE: gone, tidy.ARCHITECTURE: PAGE})
+    assert only(found, tidy.ROOMS_FILE, 6, "rooms") == "there is no include/caesura/none.hpp"
+
+
+def test_a_public_header_belongs_to_a_room(check):
+    found = check({"include/caesura/more.hpp": '// More.\n#include "caesura/base.hpp"\n'})
+    only(found, "include/caesura/more.hpp", 2, "include")
+    more = '// A.\n#include "caesura/more.hpp"\n'
+    found = check({"include/caesura/more.hpp": "// More.\n", "tests/a.cpp": more})
+    assert "whose header" in only(found, "tests/a.cpp", 2, "include")
+
+
+@pytest.mark.parametrize(
+    ("row", "instead", "line"),
+    [
+        ("| `src/plan` | orders | base |", "| `src/plan` | orders | base, codec |", 7),
+        ("| `src/plan` | orders | base |", "| `src/plan` | order | base |", 7),
+        ("| `src/plan` | orders | base |\n", "", 1),
+        ("| nobody |\n", "| nobody |\n| `src/other` | other | base |\n", 6),
+    ],
+)
+def test_the_architecture_page_says_what_the_graph_says(check, row, instead, line):
+    only(check({tidy.ARCHITECTURE: PAGE.replace(row, instead)}), tidy.ARCHITECTURE, line, "rooms")
+
+
+def test_the_lab_knows_some_rooms(check):
+    text = '// A world.\n#pragma once\n#include "store/region.hpp"\n'
+    only(check({"lab/simulate/world.hpp": text}), "lab/simulate/world.hpp", 3, "include")
+    text = '// A lane.\n#include "codec/bound.hpp"\n#include "plan/when.hpp"\n'
+    found = check({"src/run/lane.cpp": text + '#include "simulate/world.hpp"\n'})
+    assert "nobody outside" in only(found, "src/run/lane.cpp", 4, "include")
 
 
 def test_only_the_command_line_asks_for_the_lab_and_by_name(check):

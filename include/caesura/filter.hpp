@@ -15,7 +15,7 @@
 
 #include "caesura/codec.hpp"
 
-namespace caesura::filter {
+namespace caesura::hdf5 {
 
 /// The filter's number; 256 to 511 is HDF5's range for testing. This line is the only place that
 /// knows. docs/reference/filter_registration.md has the text that asks The HDF Group for a number
@@ -80,4 +80,4 @@ Result<std::uint64_t> decoded_bytes(const Settings& settings, std::span<const st
 Status decode_chunk(const Settings& settings, std::span<const std::byte> frame,
                     std::span<std::byte> chunk);
 
-}  // namespace caesura::filter
+}  // namespace caesura::hdf5

@@ -223,7 +223,7 @@ void bind_tables(nb::module_& module) {
 std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mode,
                                        const std::string& entropy, bool checksum,
                                        const TableSet* tables) {
-    filter::Settings settings;
+    hdf5::Settings settings;
     settings.bound = to_bound(bound);
     settings.mode = by_name("mode", mode, k_modes);
     settings.entropy = by_name("entropy", entropy, k_entropies);
@@ -233,7 +233,7 @@ std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mo
         raise_if_error(
             {StatusCode::invalid_argument, "the table set was trained for another entropy stage"});
     }
-    return value_or_raise(filter::to_cd_values(settings));
+    return value_or_raise(hdf5::to_cd_values(settings));
 }
 
 /// For measurements. Highway's targets are bits, better ones lower; what lies below the named goes.
@@ -265,7 +265,7 @@ void bind_codec(nb::module_& module) {
     bind_tables(module);
     module.def("filter_cd_values", &filter_cd_values, nb::arg("bound"), nb::arg("mode"),
                nb::arg("entropy"), nb::arg("checksum"), nb::arg("tables").none());
-    module.attr("FILTER_ID") = filter::k_filter_id;
+    module.attr("FILTER_ID") = hdf5::k_filter_id;
     module.def("limit_instruction_set", &limit_instruction_set, nb::arg("name"));
     module.def("instruction_set", &instruction_set);
     if (const char* name = std::getenv("CAESURA_INSTRUCTION_SET")) limit_instruction_set(name);

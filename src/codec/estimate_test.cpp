@@ -25,7 +25,7 @@ const char* const k_fields[] = {"nyx_z2.5_baryon_density",
                                 "nyx_z50_velocity_x",
                                 "lwfa_Ey",
                                 "lwfa_rho"};
-const Mode k_modes[] = {Mode::fast, Mode::strong, Mode::planes};
+const Mode k_estimated_modes[] = {Mode::fast, Mode::strong, Mode::planes};
 
 std::vector<float> read_field(const std::string& name) {
     std::ifstream in(std::string(CAESURA_DATA_DIR) + "/" + name + ".f32", std::ios::binary);
@@ -55,7 +55,7 @@ TEST(Estimate, is_close_on_pieces_of_real_fields) {
         const auto values = read_field(name);
         ASSERT_EQ(values.size(), shape.count()) << name;
         for (const double share : {1e-2, 1e-3, 1e-4}) {
-            for (const Mode mode : k_modes) {
+            for (const Mode mode : k_estimated_modes) {
                 CompressOptions options;
                 options.mode = mode;
                 const double error = error_of(values, shape, relative(share), options);
@@ -118,7 +118,7 @@ TEST(Estimate, is_close_for_every_number_of_axes_and_for_several_slabs) {
                             Shape{9, 20, 30, 40}, Shape{40, 300, 400}};
     for (const Shape& shape : shapes) {
         const auto values = smooth_array<double>(shape, 31);
-        for (const Mode mode : k_modes) {
+        for (const Mode mode : k_estimated_modes) {
             CompressOptions options;
             options.mode = mode;
             const double error = error_of(values, shape, absolute(1e-4), options);
@@ -166,7 +166,7 @@ TEST(Estimate, of_a_part_is_that_of_its_copy) {
         std::vector<float> copy(one.part.extent.count());
         copy_box(one.part, array_box, bytes, one.part, reinterpret_cast<std::byte*>(copy.data()),
                  sizeof(float));
-        for (const Mode mode : k_modes) {
+        for (const Mode mode : k_estimated_modes) {
             CompressOptions options;
             options.mode = mode;
             const auto in_place =
@@ -255,7 +255,7 @@ TEST(Estimate, is_right_for_arrays_smaller_than_its_samples) {
                                Shape{1, 1, 9}, Shape{2, 1, 2, 3}, Shape{300}}) {
         const auto values = smooth_array<float>(shape, 35);
         const auto bytes = std::as_bytes(std::span(values));
-        for (const Mode mode : k_modes) {
+        for (const Mode mode : k_estimated_modes) {
             CompressOptions options;
             options.mode = mode;
             const auto frame = compress(bytes, float32, shape, absolute(1e-3), options);
@@ -277,7 +277,7 @@ TEST(Estimate, is_the_same_on_every_instruction_set) {
         for (const char* name : k_fields) {
             const auto values = read_field(name);
             const std::vector<double> wide(values.begin(), values.end());
-            for (const Mode mode : k_modes) {
+            for (const Mode mode : k_estimated_modes) {
                 CompressOptions options;
                 options.mode = mode;
                 const auto narrow_estimate = estimate(std::as_bytes(std::span(values)), float32,

@@ -5,15 +5,10 @@
 #include <cstring>
 
 #include "caesura/device.hpp"
+#include "device/invalid.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::device {
-namespace {
-
-Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
-
-}  // namespace
-
 Result<EmulatedDevice> EmulatedDevice::create(EmulatedMachine machine) {
     for (const auto& [name, speed] : {std::pair{"link_bytes_per_s", machine.link_bytes_per_s},
                                       std::pair{"copy_bytes_per_s", machine.copy_bytes_per_s}})

@@ -180,9 +180,10 @@ class Loaded : public Nvcomp {
 
 /// The library's own word for it.
 std::string_view name_in_library(Coder coder) {
-    constexpr std::array<std::string_view, 5> k_names = {"LZ4", "Gdeflate", "Bitcomp", "ANS",
-                                                         "Cascaded"};
-    return k_names[static_cast<std::size_t>(coder) - static_cast<std::size_t>(Coder::nvcomp_lz4)];
+    constexpr std::array<std::string_view, 5> k_library_names = {"LZ4", "Gdeflate", "Bitcomp",
+                                                                 "ANS", "Cascaded"};
+    return k_library_names[static_cast<std::size_t>(coder) -
+                           static_cast<std::size_t>(Coder::nvcomp_lz4)];
 }
 
 Status Loaded::begin() {

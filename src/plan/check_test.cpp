@@ -41,14 +41,14 @@ TEST(Check, catches_every_kind_of_mutation) {
     RecordProperty("seed", static_cast<int>(seed));
     InstanceMaker maker(seed, 0.125);
     for (int round = 0; round < 200; ++round) {
-        const Instance in = maker.make(3 + maker.just_below(12), 2 + maker.just_below(6), 0.0);
+        const Instance in = maker.make(3 + maker.below(12), 2 + maker.below(6), 0.0);
         const auto made = schedule(k_all[round % 4], in.jobs, in.obstacles);
         ASSERT_TRUE(made.ok());
         const Schedule& good = *made;
         ASSERT_TRUE(check(good, in.jobs, in.obstacles).ok());
-        const std::size_t a = maker.just_below(in.jobs.size());
+        const std::size_t a = maker.below(in.jobs.size());
         const std::size_t b = (a + 1) % in.jobs.size();
-        const std::size_t o = maker.just_below(in.obstacles.write.size());
+        const std::size_t o = maker.below(in.obstacles.write.size());
         const auto mutate = [&](const char* kind, std::initializer_list<const char*> words,
                                 const std::function<void(Schedule&)>& spoil) {
             Schedule bad = good;

@@ -361,7 +361,7 @@ Status FileBlocks::place_chunk(const store::DatasetSpec& spec, const store::Chun
             return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
         });
     if (!placed.ok()) return Status(placed).with_context(dataset.path);
-    if (!spec.pipeline.empty() && spec.pipeline[0].id != filter::k_filter_id)  // ours has mask 0
+    if (!spec.pipeline.empty() && spec.pipeline[0].id != hdf5::k_filter_id)  // ours has mask 0
         dataset.native.forget_last_mask(native.data());
     return {};
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "caesura/filter.hpp"
-#include "filter/hdf5_class.hpp"
+#include "hdf5/plugin/hdf5_class.hpp"
 #include "vol/object.hpp"
 #include "vol/report.hpp"
 #include "writer/wire.hpp"
@@ -30,17 +30,17 @@ Handle ask(void* dataset, H5VL_dataset_get_t what) {
 }
 
 /// The settings in a pipeline that is our filter and nothing else.
-Result<filter::Settings> settings_in(hid_t creation, std::vector<unsigned>& words) {
+Result<hdf5::Settings> settings_in(hid_t creation, std::vector<unsigned>& words) {
     if (H5Pget_nfilters(creation) != 1) return unfit("its filters are not Caesura's alone");
     words.resize(k_most_parameters);
     std::size_t n = words.size();
     unsigned flags = 0, config = 0;
     const H5Z_filter_t id =
         H5Pget_filter2(creation, 0, &flags, &n, words.data(), 0, nullptr, &config);
-    if (id != static_cast<H5Z_filter_t>(filter::k_filter_id) || n > words.size())
+    if (id != static_cast<H5Z_filter_t>(hdf5::k_filter_id) || n > words.size())
         return unfit("its filter is not Caesura's");
     words.resize(n);
-    auto settings = filter::parse_cd_values(words);
+    auto settings = hdf5::parse_cd_values(words);
     if (settings.ok() && !settings->complete()) return unfit("its filter's parameters are unknown");
     return settings;
 }
@@ -100,7 +100,7 @@ Status unflatten(const std::vector<std::uint32_t>& chunk, FileBlocks::Dataset& f
 }  // namespace
 
 Status register_filter() {
-    const auto& own = filter::hdf5_class();
+    const auto& own = hdf5::hdf5_class();
     if (H5Zfilter_avail(own.id) > 0 || H5Zregister(&own) >= 0) return {};
     return store::hdf5_error(StatusCode::internal, "registering Caesura's filter");
 }
@@ -135,7 +135,7 @@ Result<FileBlocks::DatasetPtr> describe_stored(void* under, std::string path) {
         return status;
     if (Status status = unflatten(settings->chunk, *found); !status.ok()) return status;
     // Whatever else the parameters say, our Writer would not do.
-    const auto wanted = filter::to_cd_values(filter::settings_of(
+    const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
         found->dtype, found->chunk, settings->bound, settings->mode, settings->tables));
     if (!wanted.ok() || *wanted != words)
         return unfit("its filter's parameters are not those that Caesura's writer sets");

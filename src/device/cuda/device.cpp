@@ -8,14 +8,13 @@
 #include "device/cuda/link.hpp"
 #include "device/cuda/pack_kernels.hpp"
 #include "device/cuda/parcel_coder.hpp"
+#include "device/invalid.hpp"
 
 namespace caesura::device {
 namespace {
 
 using cuda::OnDevice;
 using cuda::status_of;
-
-Status bad(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
 
 Status find_device(int ordinal) {
     int devices = 0;

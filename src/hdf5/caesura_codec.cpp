@@ -1,0 +1,209 @@
+// Blocks through our own codec.
+//
+// Invariants:
+//  - A block is one frame, of the part of the chunk that lies inside the array; decode and the HDF5
+//    filter fill what lies beyond with zeros. The filter mask is always 0: what cannot be made
+//    smaller is raw or lossless inside its frame.
+//  - The encoder looks at every value it codes, so a frame keeps its bound without being decoded
+//    again. A second look has to be asked for (CodecSpec::verify).
+//  - The pipeline's cd_values carry the field's table set, so that a chunk and its dataset are all
+//    that decoding takes.
+#include "hdf5/caesura_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "caesura/filter.hpp"
+#include "codec/verify.hpp"
+
+namespace caesura::hdf5 {
+namespace {
+
+constexpr std::string_view k_name = "caesura";
+
+Result<Mode> mode_of(const CodecSpec& spec) {
+    constexpr std::pair<std::string_view, Mode> k_modes[] = {{"", Mode::automatic},
+                                                             {":auto", Mode::automatic},
+                                                             {":fast", Mode::fast},
+                                                             {":strong", Mode::strong},
+                                                             {":planes", Mode::planes}};
+    const std::string_view wanted = std::string_view(spec.name).substr(k_name.size());
+    for (const auto& [name, mode] : k_modes) {
+        if (wanted == name) return mode;
+    }
+    return Status(
+        StatusCode::invalid_argument,
+        fmt::format("codec \"{}\" is unknown; choose caesura, or caesura: and one of auto, "
+                    "fast, strong and planes",
+                    spec.name));
+}
+
+class CaesuraCodec final : public BlockCodec {
+  public:
+    CaesuraCodec(DType dtype, const Shape& chunk, hdf5::Settings settings,
+                 std::vector<unsigned> cd_values, bool verify, bool gather)
+        : dtype_(dtype),
+          chunk_(chunk),
+          raw_bytes_(chunk.count() * size_of(dtype)),
+          settings_(std::move(settings)),
+          verify_(verify),
+          gather_(gather),
+          filter_{hdf5::k_filter_id, false, std::move(cd_values), hdf5::k_filter_name} {}
+
+    std::span<const FilterSpec> pipeline() const override { return {&filter_, 1}; }
+    bool reentrant() const override { return true; }
+    bool wants_padding() const override { return false; }
+
+    Result<EncodedBlock> encode(std::span<const std::byte> chunk,
+                                const Shape& valid) const override {
+        return encode_part(chunk, valid, settings_.bound);
+    }
+
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override {
+        return encode_part(chunk, valid, lossless());
+    }
+
+    Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
+                  std::span<std::byte> chunk) const override try {
+        if (chunk.size() != raw_bytes_) {
+            return {StatusCode::invalid_argument,
+                    fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size())};
+        }
+        if (filter_mask != 0) {
+            return {StatusCode::corrupt,
+                    fmt::format("filter mask {:#x}: blocks of codec caesura have 0", filter_mask)};
+        }
+        return hdf5::decode_chunk(settings_, stored, chunk);
+    } catch (const std::bad_alloc&) {
+        return no_memory("decode");
+    }
+
+  private:
+    Status no_memory(std::string_view doing) const {
+        return {StatusCode::no_space,
+                fmt::format("no memory to {} a block of {} bytes", doing, raw_bytes_)};
+    }
+
+    std::size_t valid_bytes(const Shape& valid) const { return valid.count() * size_of(dtype_); }
+
+    bool lies_inside(const Shape& valid) const {
+        bool inside = valid.rank() == chunk_.rank();
+        for (int axis = 0; inside && axis < chunk_.rank(); ++axis)
+            inside = valid[axis] >= 1 && valid[axis] <= chunk_[axis];
+        return inside;
+    }
+
+    Status check_arguments(std::size_t bytes, const Shape& valid) const {
+        if (lies_inside(valid) && (bytes == raw_bytes_ || bytes == valid_bytes(valid))) return {};
+        return {StatusCode::invalid_argument,
+                fmt::format("a block of {} bytes with valid extent {} does not fit chunks of {} "
+                            "({} bytes)",
+                            bytes, to_string(valid), to_string(chunk_), raw_bytes_)};
+    }
+
+    /// What lies inside the array of a block that may have more.
+    Result<EncodedBlock> encode_part(std::span<const std::byte> chunk, const Shape& valid,
+                                     const ErrorBound& bound) const try {
+        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
+        if (valid_bytes(valid) == chunk.size()) return encode_valid(chunk, valid, bound);
+        std::vector<std::byte> part(valid_bytes(valid));
+        const Box full{Shape::filled(chunk_.rank(), 0), chunk_};
+        const Box inside{full.offset, valid};
+        copy_box(inside, full, chunk.data(), inside, part.data(), size_of(dtype_));
+        return encode_valid(part, valid, bound);
+    } catch (const std::bad_alloc&) {
+        return no_memory("encode");
+    }
+
+    Result<EncodedBlock> encode_valid(std::span<const std::byte> values, const Shape& valid,
+                                      const ErrorBound& bound) const {
+        EncodedBlock block;
+        TableStatistics coded;
+        CompressOptions options;
+        options.mode = settings_.mode;
+        options.tables = &settings_.tables;
+        options.statistics = gather_ ? &coded : nullptr;
+        auto frame = compress(values, dtype_, valid, bound, options);
+        if (!frame.ok()) return frame.status();
+        block.bytes = std::move(*frame);
+        if (verify_) {
+            if (Status status = look_again(values, valid, block); !status.ok()) return status;
+        }
+        if (gather_ && !coded.empty()) block.statistics = coded.bytes();
+        return block;
+    }
+
+    /// Decode what was encoded. What a sound machine never sees: the block goes lossless.
+    Status look_again(std::span<const std::byte> values, const Shape& valid,
+                      EncodedBlock& block) const {
+        const auto found = codec::verify_frame(block.bytes, values, &settings_.tables);
+        if (found.ok() && found->violations == 0) {
+            block.max_error = found->max_error;
+            return {};
+        }
+        auto frame = compress(values, dtype_, valid, lossless());
+        if (!frame.ok()) return frame.status();
+        block.bytes = std::move(*frame);
+        block.fell_back = true;
+        block.max_error = 0.0;
+        return {};
+    }
+
+    DType dtype_;
+    Shape chunk_;
+    std::size_t raw_bytes_;
+    hdf5::Settings settings_;
+    bool verify_;
+    bool gather_;
+    FilterSpec filter_;
+};
+
+}  // namespace
+
+bool is_caesura(const CodecSpec& spec) {
+    return spec.name == k_name ||
+           (spec.name.starts_with(k_name) && spec.name[k_name.size()] == ':');
+}
+
+Status validate_mode(const CodecSpec& spec) { return mode_of(spec).status(); }
+
+Result<std::unique_ptr<BlockCodec>> make_caesura_codec(const CodecSpec& spec, DType dtype,
+                                                       const Shape& chunk, const ErrorBound& bound,
+                                                       const SharedTables& tables) {
+    const auto mode = mode_of(spec);
+    if (!mode.ok()) return mode.status();
+    if (!spec.cd_values.empty()) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("codec \"{}\" makes its cd_values itself; give it a bound", spec.name));
+    }
+    hdf5::Settings settings = hdf5::settings_of(dtype, chunk, bound, *mode, tables.set);
+    auto cd_values = hdf5::to_cd_values(settings);
+    if (!cd_values.ok()) return cd_values.status();
+    return std::unique_ptr<BlockCodec>(
+        std::make_unique<CaesuraCodec>(dtype, chunk, std::move(settings), std::move(*cd_values),
+                                       spec.verify.value_or(false), tables.gather));
+}
+
+}  // namespace caesura::hdf5
+
+std::optional<caesura::Mode> caesura::caesura_mode(const CodecSpec& spec) {
+    if (!hdf5::is_caesura(spec)) return std::nullopt;
+    const auto mode = hdf5::mode_of(spec);
+    return mode.ok() ? std::optional(*mode) : std::nullopt;
+}
+
+caesura::Result<caesura::FilterSpec> caesura::filter_before_range(const CodecSpec& spec,
+                                                                  DType dtype, const Shape& chunk,
+                                                                  const ErrorBound& bound,
+                                                                  const TableSet& tables) {
+    if (!hdf5::is_caesura(spec))
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\" must know the bound", spec.name));
+    auto codec = hdf5::make_caesura_codec(spec, dtype, chunk, bound, {tables});
+    if (!codec.ok()) return codec.status();
+    return (*codec)->pipeline()[0];
+}

@@ -1,0 +1,224 @@
+// cd_values to and from Settings.
+//
+// Invariant: what stands in docs/how/filter.md about the words is what this file does.
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <limits>
+#include <new>
+
+#include "caesura/filter.hpp"
+
+namespace caesura::hdf5 {
+namespace {
+
+// The full form begins with a word no user would type, version in the low byte.
+constexpr unsigned k_magic = 0xCAE5F100U;
+constexpr unsigned k_magic_mask = 0xFFFFFF00U;
+constexpr unsigned k_version = 1;
+constexpr std::size_t k_fixed_words = 8;  // up to and with the rank
+constexpr std::size_t k_hdf5_max_rank = 32;
+constexpr unsigned k_flag_no_checksum = 1;
+constexpr unsigned k_flag_big_endian = 1;
+constexpr std::size_t k_user_words = 4;
+
+Status corrupt(std::string what) { return {StatusCode::corrupt, "cd_values: " + std::move(what)}; }
+
+Result<Mode> mode_of(unsigned value) {
+    if (value <= static_cast<unsigned>(Mode::planes)) return static_cast<Mode>(value);
+    return corrupt(
+        fmt::format("mode {} is none of 0 (auto), 1 (fast), 2 (strong), 3 (planes)", value));
+}
+
+Result<ErrorBound> bound_of(unsigned kind, double value) {
+    if (kind > static_cast<unsigned>(ErrorBound::Kind::psnr)) {
+        return corrupt(
+            fmt::format("bound kind {} is none of 0 (lossless), 1 (absolute), 2 "
+                        "(relative), 3 (pointwise relative), 4 (PSNR)",
+                        kind));
+    }
+    const ErrorBound bound{static_cast<ErrorBound::Kind>(kind), value};
+    if (bound.kind == ErrorBound::Kind::lossless) return ErrorBound{};
+    if (Status status = validate(bound); !status.ok()) return corrupt(status.message());
+    return bound;
+}
+
+/// mantissa * 10^-exponent, rounded as a compiler rounds the literal.
+double decimal(unsigned mantissa, unsigned exponent) {
+    const std::string text = fmt::format("{}e-{}", mantissa, exponent);
+    double value = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() ? value : 0.0;  // too small for a double
+}
+
+/// (), (mode), (mode, kind, mantissa) or (mode, kind, mantissa, exponent).
+Result<Settings> parse_user_form(std::span<const unsigned> words) {
+    Settings settings;
+    if (words.empty()) return settings;
+    if (words.size() == 2 || words.size() > k_user_words) {
+        return corrupt(
+            fmt::format("{} values; give mode, bound kind, mantissa, exponent: 0, 1, 1, "
+                        "3 for an absolute bound of 1e-3",
+                        words.size()));
+    }
+    const auto mode = mode_of(words[0]);
+    if (!mode.ok()) return mode.status();
+    settings.mode = *mode;
+    if (words.size() == 1) return settings;
+    const double value = decimal(words[2], words.size() > 3 ? words[3] : 0);
+    const auto bound = bound_of(words[1], value);
+    if (!bound.ok()) return bound.status();
+    settings.bound = *bound;
+    return settings;
+}
+
+Status parse_type(std::span<const unsigned> words, Settings& settings) {
+    const unsigned element = words[5] & 0xffU;
+    const unsigned flags = words[5] >> 8;
+    if (element > static_cast<unsigned>(Element::bytes) || flags > k_flag_big_endian)
+        return corrupt(fmt::format("element type {:#x} is unknown", words[5]));
+    settings.element = static_cast<Element>(element);
+    settings.big_endian = (flags & k_flag_big_endian) != 0;
+    settings.element_bytes = words[6];
+    const bool fits = settings.element == Element::float32   ? words[6] == 4
+                      : settings.element == Element::float64 ? words[6] == 8
+                                                             : !settings.big_endian;
+    if (fits && (settings.element != Element::bytes || words[6] >= 1)) return {};
+    return corrupt(fmt::format("values of type {:#x} cannot have {} bytes", words[5], words[6]));
+}
+
+Status parse_chunk(std::span<const unsigned> words, Settings& settings) {
+    const std::size_t rank = words[7];
+    if (rank > k_hdf5_max_rank || words.size() < k_fixed_words + rank + 1)
+        return corrupt(fmt::format("{} axes in {} values", rank, words.size()));
+    settings.chunk.assign(words.begin() + k_fixed_words,
+                          words.begin() + k_fixed_words + static_cast<std::ptrdiff_t>(rank));
+    if (rank > 0 && settings.chunk_bytes() == 0)
+        return corrupt("a chunk has no bytes, or 4 GiB or more");
+    return {};
+}
+
+Status parse_tables(std::span<const unsigned> words, Settings& settings) {
+    const std::size_t bytes = words[0];
+    const auto packed = words.subspan(1);
+    if (bytes > k_table_set_limit_bytes || packed.size() != (bytes + 3) / 4)
+        return corrupt(
+            fmt::format("{} values hold no table set of {} bytes", packed.size(), bytes));
+    if (bytes == 0) return {};
+    std::vector<std::byte> unpacked(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        unpacked[i] = static_cast<std::byte>((packed[i / 4] >> (8 * (i % 4))) & 0xffU);
+    auto tables = TableSet::parse(unpacked);
+    if (!tables.ok()) return tables.status().with_context("cd_values");
+    if (tables->entropy() != settings.entropy)
+        return corrupt("the table set is of another entropy stage");
+    settings.tables = std::move(*tables);
+    return {};
+}
+
+Result<Settings> parse_full_form(std::span<const unsigned> words) {
+    if ((words[0] & ~k_magic_mask) != k_version) {
+        return Status(StatusCode::unsupported,
+                      fmt::format("cd_values: version {}; this plugin reads version {}: install a "
+                                  "newer libh5caesura",
+                                  words[0] & ~k_magic_mask, k_version));
+    }
+    if (words.size() < k_fixed_words + 1)
+        return corrupt(fmt::format("{} values are too few", words.size()));
+    Settings settings;
+    const auto mode = mode_of(words[1] & 0xffU);
+    if (!mode.ok()) return mode.status();
+    settings.mode = *mode;
+    const unsigned entropy = (words[1] >> 8) & 0xffU;
+    const unsigned flags = words[1] >> 16;
+    if (entropy > static_cast<unsigned>(Entropy::huffman) || flags > k_flag_no_checksum)
+        return corrupt(fmt::format("entropy stage {} or flags {:#x} are unknown", entropy, flags));
+    settings.entropy = static_cast<Entropy>(entropy);
+    settings.checksum = (flags & k_flag_no_checksum) == 0;
+    const auto bits = words[3] | static_cast<std::uint64_t>(words[4]) << 32;
+    const auto bound = bound_of(words[2], std::bit_cast<double>(bits));
+    if (!bound.ok()) return bound.status();
+    settings.bound = *bound;
+    Status status = parse_type(words, settings);
+    if (status.ok()) status = parse_chunk(words, settings);
+    if (status.ok())
+        status = parse_tables(words.subspan(k_fixed_words + settings.chunk.size()), settings);
+    if (!status.ok()) return status;
+    return settings;
+}
+
+Status check_chunk(const Settings& settings) {
+    if (settings.chunk.empty()) return {};
+    if (settings.chunk.size() > k_hdf5_max_rank) {
+        return {StatusCode::invalid_argument, fmt::format("{} axes; HDF5 has at most {}",
+                                                          settings.chunk.size(), k_hdf5_max_rank)};
+    }
+    if (settings.chunk_bytes() != 0) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("a chunk of [{}] values of {} bytes has no bytes, or 4 GiB or more",
+                        fmt::join(settings.chunk, ", "), settings.element_bytes)};
+}
+
+}  // namespace
+
+std::uint64_t Settings::chunk_bytes() const {
+    if (chunk.empty()) return 0;
+    std::uint64_t bytes = element_bytes;
+    for (const std::uint32_t extent : chunk) {
+        bytes *= extent;  // both below 2^32
+        if (bytes > std::numeric_limits<std::uint32_t>::max()) return 0;
+    }
+    return bytes;
+}
+
+Settings settings_of(DType dtype, const Shape& chunk, const ErrorBound& bound, Mode mode,
+                     const TableSet& tables) {
+    Settings settings;
+    settings.mode = mode;
+    settings.entropy = tables.entropy();
+    settings.bound = bound;
+    settings.element = dtype == DType::float32 ? Element::float32 : Element::float64;
+    settings.element_bytes = static_cast<std::uint32_t>(size_of(dtype));
+    for (int axis = 0; axis < chunk.rank(); ++axis)
+        settings.chunk.push_back(static_cast<std::uint32_t>(chunk[axis]));
+    settings.tables = tables;
+    return settings;
+}
+
+Result<std::vector<unsigned>> to_cd_values(const Settings& settings) {
+    if (Status status = validate(settings.bound); !status.ok()) return status;
+    if (Status status = check_chunk(settings); !status.ok()) return status;
+    const double value =
+        settings.bound.kind == ErrorBound::Kind::lossless ? 0.0 : settings.bound.value;
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    std::vector<unsigned> words = {k_magic | k_version,
+                                   static_cast<unsigned>(settings.mode) |
+                                       static_cast<unsigned>(settings.entropy) << 8 |
+                                       (settings.checksum ? 0U : k_flag_no_checksum << 16),
+                                   static_cast<unsigned>(settings.bound.kind),
+                                   static_cast<unsigned>(bits & 0xffffffffU),
+                                   static_cast<unsigned>(bits >> 32),
+                                   static_cast<unsigned>(settings.element) |
+                                       (settings.big_endian ? k_flag_big_endian << 8 : 0U),
+                                   settings.element_bytes,
+                                   static_cast<unsigned>(settings.chunk.size())};
+    words.insert(words.end(), settings.chunk.begin(), settings.chunk.end());
+    const auto tables = settings.tables.bytes();
+    words.push_back(static_cast<unsigned>(tables.size()));
+    const std::size_t first = words.size();
+    words.resize(first + (tables.size() + 3) / 4, 0U);
+    for (std::size_t i = 0; i < tables.size(); ++i)
+        words[first + i / 4] |= std::to_integer<unsigned>(tables[i]) << (8 * (i % 4));
+    return words;
+}
+
+Result<Settings> parse_cd_values(std::span<const unsigned> cd_values) try {
+    if (!cd_values.empty() && (cd_values[0] & k_magic_mask) == k_magic)
+        return parse_full_form(cd_values);
+    return parse_user_form(cd_values);
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, "no memory to read cd_values");
+}
+
+}  // namespace caesura::hdf5

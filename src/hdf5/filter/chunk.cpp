@@ -1,0 +1,205 @@
+// Chunks to frames and back: what the HDF5 filter does, without HDF5.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "caesura/filter.hpp"
+#include "codec/packed.hpp"
+
+namespace caesura::hdf5 {
+namespace {
+
+constexpr std::uint64_t k_hdf5_chunk_limit_bytes = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t k_largest_value_bytes = 65536;  // of compress_bytes
+
+using Bytes = std::span<const std::byte>;
+
+bool is_float(const Settings& settings) {
+    return settings.element == Element::float32 || settings.element == Element::float64;
+}
+
+DType dtype_of(const Settings& settings) {
+    return settings.element == Element::float32 ? DType::float32 : DType::float64;
+}
+
+/// The file's values have the other byte order than this machine's.
+bool is_swapped(const Settings& settings) {
+    return is_float(settings) && settings.big_endian != (std::endian::native == std::endian::big);
+}
+
+void swap_values(std::span<std::byte> values, std::size_t value_bytes) {
+    for (std::size_t at = 0; at + value_bytes <= values.size(); at += value_bytes)
+        std::reverse(values.begin() + static_cast<std::ptrdiff_t>(at),
+                     values.begin() + static_cast<std::ptrdiff_t>(at + value_bytes));
+}
+
+/// The chunk as the codec takes it: HDF5 has up to 32 axes, so extents of 1 go and leading axes
+/// join until k_max_rank are left. With no more axes than that it is the chunk's own shape.
+Shape codec_shape(const std::vector<std::uint32_t>& chunk) {
+    std::vector<std::uint64_t> extents(chunk.begin(), chunk.end());
+    const std::size_t most = k_max_rank;
+    for (std::size_t i = 0; i < extents.size() && extents.size() > most;) {
+        if (extents[i] == 1)
+            extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(i));
+        else
+            ++i;
+    }
+    while (extents.size() > most) {
+        extents[1] *= extents[0];
+        extents.erase(extents.begin());
+    }
+    return Shape(extents);
+}
+
+Status corrupt_chunk(std::string what) {
+    return {StatusCode::corrupt, "chunk: " + std::move(what)};
+}
+
+/// Does the frame hold a corner of the chunk, smaller than the chunk?
+bool is_corner(const FrameInfo& info, const Settings& settings) {
+    if (info.untyped || static_cast<std::size_t>(info.shape.rank()) != settings.chunk.size())
+        return false;
+    bool inside = true;
+    for (int axis = 0; axis < info.shape.rank(); ++axis)
+        inside = inside && info.shape[axis] <= settings.chunk[static_cast<std::size_t>(axis)];
+    return inside;
+}
+
+/// Can the frame be of this dataset? A typed frame must be of the dataset's type, or values would
+/// come out as something else; bytes are bytes.
+Status check_frame(const FrameInfo& info, const Settings& settings) {
+    if (settings.element != Element::unknown && !info.untyped) {
+        if (!is_float(settings) || info.dtype != dtype_of(settings))
+            return corrupt_chunk(
+                fmt::format("a frame of {} in a dataset of another type", to_string(info.dtype)));
+    }
+    if (settings.complete()) {
+        if (info.raw_bytes == settings.chunk_bytes() || is_corner(info, settings)) return {};
+        return corrupt_chunk(
+            fmt::format("a frame of {} ({} bytes) in a dataset with chunks of [{}] ({} "
+                        "bytes)",
+                        to_string(info.shape), info.raw_bytes, fmt::join(settings.chunk, ", "),
+                        settings.chunk_bytes()));
+    }
+    if (info.raw_bytes <= k_hdf5_chunk_limit_bytes) return {};
+    return corrupt_chunk(
+        fmt::format("a frame of {} bytes; HDF5's chunks are below 4 GiB", info.raw_bytes));
+}
+
+/// The size of a packed frame's values, which a GPU made of whole chunks. Errors: as
+/// read_packed_header(); corrupt (it cannot belong to the dataset).
+Result<std::uint64_t> packed_bytes(const Settings& settings, Bytes frame) {
+    const auto header = codec::packed::read_packed_header(frame, frame.size());
+    if (!header.ok()) return header.status();
+    if (is_float(settings) && header->value_bytes != settings.element_bytes)
+        return corrupt_chunk(
+            fmt::format("a packed frame of {}-byte values in a dataset of {}-byte ones",
+                        header->value_bytes, settings.element_bytes));
+    const std::uint64_t wanted =
+        settings.complete() ? settings.chunk_bytes() : k_hdf5_chunk_limit_bytes;
+    const std::uint64_t bytes = header->raw_bytes;
+    if (bytes == wanted || (!settings.complete() && bytes < wanted)) return bytes;
+    return corrupt_chunk(
+        fmt::format("a packed frame of {} bytes where a chunk has {}", bytes, wanted));
+}
+
+/// Decode a frame of fewer values than the chunk has.
+Status decode_corner(const FrameInfo& info, const Settings& settings, Bytes frame,
+                     std::span<std::byte> chunk) {
+    std::vector<std::byte> part(static_cast<std::size_t>(info.raw_bytes));
+    if (Status status = decompress(frame, part, &settings.tables); !status.ok()) return status;
+    const int rank = info.shape.rank();
+    Box whole{Shape::filled(rank, 0), Shape::filled(rank, 0)};
+    for (int axis = 0; axis < rank; ++axis)
+        whole.extent[axis] = settings.chunk[static_cast<std::size_t>(axis)];
+    const Box corner{whole.offset, info.shape};
+    std::memset(chunk.data(), 0, chunk.size());
+    copy_box(corner, corner, part.data(), whole, chunk.data(), settings.element_bytes);
+    return {};
+}
+
+Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chunk) {
+    CompressOptions options;
+    options.mode = settings.mode;
+    options.entropy = settings.entropy;
+    options.checksum = settings.checksum;
+    if (settings.tables.id() != 0) options.tables = &settings.tables;
+    const Shape shape = codec_shape(settings.chunk);
+    if (!is_swapped(settings))
+        return compress(chunk, dtype_of(settings), shape, settings.bound, options);
+    std::vector<std::byte> values(chunk.begin(), chunk.end());
+    swap_values(values, settings.element_bytes);
+    return compress(values, dtype_of(settings), shape, settings.bound, options);
+}
+
+Status decode_packed(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
+    const Result<std::uint64_t> bytes = packed_bytes(settings, frame);
+    if (!bytes.ok()) return bytes.status();
+    Status status = codec::packed::unpack_frame(frame, chunk);
+    if (status.ok() && is_swapped(settings)) swap_values(chunk, settings.element_bytes);
+    return status;
+}
+
+template <class Call>
+auto guarded(Call call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return Status(StatusCode::no_space, "no memory for a chunk");
+    }
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chunk) {
+    return guarded([&]() -> Result<std::vector<std::byte>> {
+        if (settings.complete() && chunk.size() != settings.chunk_bytes()) {
+            return Status(
+                StatusCode::invalid_argument,
+                fmt::format("{} bytes are no chunk of {}", chunk.size(), settings.chunk_bytes()));
+        }
+        if (settings.complete() && is_float(settings)) return encode_floats(settings, chunk);
+        const bool lossy = settings.bound.kind != ErrorBound::Kind::lossless;
+        if (lossy && settings.element != Element::bytes) {
+            return Status(StatusCode::invalid_argument,
+                          "a bound needs to know type and shape of the values: no HDF5 filled them "
+                          "in, so give complete cd_values");
+        }
+        const std::uint32_t value_bytes =
+            settings.element_bytes <= k_largest_value_bytes ? settings.element_bytes : 1;
+        return compress_bytes(chunk, std::max(value_bytes, 1U), settings.checksum);
+    });
+}
+
+Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
+    if (codec::packed::is_packed_frame(frame)) return packed_bytes(settings, frame);
+    const auto info = read_frame_info(frame);
+    if (!info.ok()) return info.status();
+    if (Status status = check_frame(*info, settings); !status.ok()) return status;
+    return settings.complete() ? settings.chunk_bytes() : info->raw_bytes;
+}
+
+Status decode_chunk(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
+    return guarded([&]() -> Status {
+        if (codec::packed::is_packed_frame(frame)) return decode_packed(settings, frame, chunk);
+        const auto info = read_frame_info(frame);
+        if (!info.ok()) return info.status();
+        if (Status status = check_frame(*info, settings); !status.ok()) return status;
+        const std::uint64_t wanted = settings.complete() ? settings.chunk_bytes() : info->raw_bytes;
+        if (chunk.size() != wanted) {
+            return {StatusCode::invalid_argument,
+                    fmt::format("{} bytes to fill, {} given", wanted, chunk.size())};
+        }
+        Status status = info->raw_bytes == wanted ? decompress(frame, chunk, &settings.tables)
+                                                  : decode_corner(*info, settings, frame, chunk);
+        if (status.ok() && !info->untyped && is_swapped(settings))
+            swap_values(chunk, settings.element_bytes);
+        return status;
+    });
+}
+
+}  // namespace caesura::hdf5

@@ -1,0 +1,340 @@
+// Blocks through HDF5 filter plugins, with the bound checked and a way out when it is broken.
+//
+// A pipeline has at most two stages (design: pipelines and tables):
+//   [main, optional][zstd, optional]   main may be lossy
+//   [main, optional]                   main is lossless, or no Zstd plugin is there
+// Every block uses exactly one stage or none; the filter mask says which:
+//   main alone            normal
+//   zstd alone            main failed, broke the bound even when asked for 0.9 of it, may not be
+//                         given such values (NaN, for one), or did not make the block smaller
+//   none (raw)            nothing makes the block smaller
+#include "hdf5/filter_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "codec/bound.hpp"
+#include "codec/round_to_grid.hpp"
+#include "hdf5/hdf5_filter_plugin.hpp"
+#include "hdf5/known_filters.hpp"
+
+namespace caesura::hdf5 {
+namespace {
+
+constexpr double k_retry_share = 0.9;  // of the bound, for a second try
+
+struct Stage {
+    const FilterPlugin* plugin = nullptr;
+    bool reentrant = true;
+    std::vector<unsigned> cd_values;
+    std::vector<unsigned> retry_cd_values;  // empty: no second try
+
+    bool apply(Direction direction, std::span<const unsigned> values, FilterBuffer& buffer) const {
+        if (reentrant) return plugin->apply(direction, values, buffer);
+        const std::lock_guard lock(plugin->serialise());
+        return plugin->apply(direction, values, buffer);
+    }
+};
+
+class FilterCodec final : public BlockCodec {
+  public:
+    struct Parts {
+        std::vector<Stage> stages;   // 1 or 2
+        bool verify = false;         // decode every block of stage 0 again
+        bool exact = false;          // stage 0 is lossless by its nature
+        FilterTraits traits;         // of stage 0
+        std::vector<unsigned> user;  // its cd_values before set_local
+        double round_step = 0.0;     // > 0: values are rounded to this grid before stage 0
+    };
+
+    FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
+        : parts_(std::move(parts)),
+          dtype_(dtype),
+          chunk_(chunk),
+          bound_(bound),
+          raw_bytes_(chunk.count() * size_of(dtype)) {
+        for (const Stage& stage : parts_.stages) {
+            pipeline_.push_back({.id = stage.plugin->id(),
+                                 .optional = true,
+                                 .cd_values = stage.cd_values,
+                                 .name = stage.plugin->name()});
+        }
+    }
+
+    std::span<const FilterSpec> pipeline() const override { return pipeline_; }
+
+    std::vector<std::vector<unsigned>> creation_values() const override {
+        auto values = BlockCodec::creation_values();
+        values[0] = parts_.user;  // Zstd, the other one, has no set_local
+        return values;
+    }
+
+    bool reentrant() const override {
+        for (const Stage& stage : parts_.stages) {
+            if (!stage.reentrant) return false;
+        }
+        return true;
+    }
+
+    Result<EncodedBlock> encode(std::span<const std::byte> chunk, const Shape& valid) const override
+        try {
+        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
+        EncodedBlock block;
+        bool broken = true;
+        if (!parts_.traits.screened ||
+            may_encode(parts_.traits, parts_.user, dtype_, codec::value_range(chunk, dtype_))) {
+            const Stage& main = parts_.stages[0];
+            Outcome outcome = try_main(chunk, valid, main.cd_values, block);
+            if (outcome == Outcome::broken && !main.retry_cd_values.empty()) {
+                outcome = try_main(chunk, valid, main.retry_cd_values, block);
+            }
+            if (outcome == Outcome::good) return block;
+            broken = outcome == Outcome::broken;
+        }
+        encode_lossless(chunk, block);
+        block.fell_back = broken;
+        return block;
+    } catch (const std::bad_alloc&) {
+        return no_memory();
+    }
+
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override try {
+        if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
+        EncodedBlock block;
+        if (!parts_.exact || !encode_by(0, chunk, block)) encode_lossless(chunk, block);
+        return block;
+    } catch (const std::bad_alloc&) {
+        return no_memory();
+    }
+
+    Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
+                  std::span<std::byte> chunk) const override try {
+        if (chunk.size() != raw_bytes_) {
+            return {StatusCode::invalid_argument,
+                    fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size())};
+        }
+        if ((filter_mask & ~all_masked()) != 0) {
+            return {StatusCode::corrupt,
+                    fmt::format("filter mask {:#x} names more than the {} filters of the pipeline",
+                                filter_mask, parts_.stages.size())};
+        }
+        if (filter_mask == all_masked()) return copy_out(stored, chunk);
+        FilterBuffer buffer(stored);
+        for (std::size_t stage = parts_.stages.size(); stage-- > 0;) {
+            if (filter_mask & mask_of(stage)) continue;
+            const Stage& filter = parts_.stages[stage];
+            if (!filter.apply(Direction::decode, filter.cd_values, buffer)) {
+                return {StatusCode::corrupt,
+                        fmt::format("HDF5 filter {} cannot decode a block of {} bytes",
+                                    filter.plugin->id(), stored.size())};
+            }
+            // An error code of the plugin's library comes back as a size; no stage grows a block
+            // beyond this, so do not let the next stage run over the end.
+            if (buffer.bytes().size() > raw_bytes_) break;
+        }
+        return copy_out(buffer.bytes(), chunk);
+    } catch (const std::bad_alloc&) {
+        return {StatusCode::no_space,
+                fmt::format("no memory to decode a block of {} bytes", raw_bytes_)};
+    }
+
+  private:
+    enum class Outcome : std::uint8_t { good, broken, not_smaller };
+
+    static std::uint32_t mask_of(std::size_t stage) { return std::uint32_t{1} << stage; }
+    std::uint32_t all_masked() const { return mask_of(parts_.stages.size()) - 1; }
+
+    Status no_memory() const {
+        return {StatusCode::no_space,
+                fmt::format("no memory to encode a block of {} bytes", raw_bytes_)};
+    }
+
+    Status check_arguments(std::size_t chunk_bytes, const Shape& valid) const {
+        bool inside = valid.rank() == chunk_.rank();
+        for (int axis = 0; inside && axis < chunk_.rank(); ++axis) {
+            inside = valid[axis] >= 1 && valid[axis] <= chunk_[axis];
+        }
+        if (inside && chunk_bytes == raw_bytes_) return {};
+        return {StatusCode::invalid_argument,
+                fmt::format("a block of {} bytes with valid extent {} does not fit chunks of {} "
+                            "({} bytes)",
+                            chunk_bytes, to_string(valid), to_string(chunk_), raw_bytes_)};
+    }
+
+    Status copy_out(std::span<const std::byte> bytes, std::span<std::byte> chunk) const {
+        if (bytes.size() != chunk.size()) {
+            return {StatusCode::corrupt, fmt::format("a block decodes to {} bytes instead of {}",
+                                                     bytes.size(), chunk.size())};
+        }
+        std::memcpy(chunk.data(), bytes.data(), bytes.size());
+        return {};
+    }
+
+    /// Stage 0 alone, judged. `block` is complete if the outcome is good.
+    Outcome try_main(std::span<const std::byte> chunk, const Shape& valid,
+                     std::span<const unsigned> cd_values, EncodedBlock& block) const {
+        const Stage& main = parts_.stages[0];
+        FilterBuffer buffer(chunk);
+        block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+        if (parts_.round_step > 0) {
+            codec::round_to_grid(buffer.bytes(), dtype_, parts_.round_step);
+            if (!judge(chunk, valid, buffer.bytes(), block)) return Outcome::broken;
+        }
+        if (!main.apply(Direction::encode, cd_values, buffer)) return Outcome::broken;
+        if (buffer.bytes().size() >= raw_bytes_) return Outcome::not_smaller;
+        block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
+        block.filter_mask = all_masked() & ~mask_of(0);
+        if (!parts_.verify) return Outcome::good;
+        // Decoded with the *dataset's* cd_values, whatever it was encoded with: as a reader will.
+        if (!main.apply(Direction::decode, main.cd_values, buffer)) return Outcome::broken;
+        if (buffer.bytes().size() != raw_bytes_) return Outcome::broken;
+        return judge(chunk, valid, buffer.bytes(), block) ? Outcome::good : Outcome::broken;
+    }
+
+    bool judge(std::span<const std::byte> chunk, const Shape& valid,
+               std::span<const std::byte> decoded, EncodedBlock& block) const {
+        const codec::BoundCheck check =
+            codec::check_bound(chunk, decoded, dtype_, chunk_, valid, bound_);
+        block.max_error = check.max_error;
+        return check.holds;
+    }
+
+    /// One stage alone, which is lossless. False if it does not help.
+    bool encode_by(std::size_t number, std::span<const std::byte> chunk,
+                   EncodedBlock& block) const {
+        FilterBuffer buffer(chunk);
+        const Stage& stage = parts_.stages[number];
+        if (!stage.apply(Direction::encode, stage.cd_values, buffer) ||
+            buffer.bytes().size() >= raw_bytes_)
+            return false;
+        block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
+        block.filter_mask = all_masked() & ~mask_of(number);
+        block.max_error = 0.0;
+        return true;
+    }
+
+    /// The last stage if it is a lossless one that helps, else raw.
+    void encode_lossless(std::span<const std::byte> chunk, EncodedBlock& block) const {
+        block.max_error = 0.0;
+        if (parts_.stages.size() == 2 && encode_by(1, chunk, block)) return;
+        block.bytes.assign(chunk.begin(), chunk.end());
+        block.filter_mask = all_masked();
+    }
+
+    Parts parts_;
+    DType dtype_;
+    Shape chunk_;
+    ErrorBound bound_;
+    std::size_t raw_bytes_;
+    std::vector<FilterSpec> pipeline_;
+};
+
+/// Without the axes of length 1. SZ3's set_local mistakes some shapes with such axes ([1, 64]
+/// becomes one value, which it then stores raw); the values' order is the same without them.
+Shape squeezed(const Shape& chunk) {
+    std::vector<std::uint64_t> extents;
+    for (int axis = 0; axis < chunk.rank(); ++axis) {
+        if (chunk[axis] > 1) extents.push_back(chunk[axis]);
+    }
+    if (extents.empty()) extents.push_back(1);
+    return Shape(extents);
+}
+
+Result<Stage> make_stage(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
+                         const Shape& chunk) {
+    Result<const FilterPlugin*> plugin = FilterPlugin::find(traits.id, traits.name);
+    if (!plugin.ok()) return plugin.status();
+    const Shape& shape = traits.id == k_sz3_id ? squeezed(chunk) : chunk;
+    Result<std::vector<unsigned>> values = (*plugin)->final_cd_values(user, dtype, shape);
+    if (!values.ok()) return values.status();
+    Stage stage;
+    stage.plugin = *plugin;
+    stage.reentrant = traits.reentrant;
+    stage.cd_values = std::move(*values);
+    return stage;
+}
+
+/// Blosc2 can be told to cut mantissa bits (word 5, filters above 3); nothing makes Zstd lossy.
+bool stays_lossless(const FilterTraits& traits, std::span<const unsigned> user) {
+    constexpr unsigned k_last_exact_filter = 3;  // none, byte shuffle, bit shuffle, delta
+    return traits.id != k_blosc2_id || user.size() < 6 || user[5] <= k_last_exact_filter;
+}
+
+/// The user's cd_values, or those that ask for the bound.
+Result<std::vector<unsigned>> user_cd_values(const CodecSpec& spec, const FilterTraits& traits,
+                                             const ErrorBound& bound) {
+    if (spec.cd_values.empty()) {
+        auto derived = bound_to_cd_values(traits.id, bound);
+        if (derived) return *std::move(derived);
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\": it is not known how this filter is told an error "
+                                  "bound; give its cd_values",
+                                  spec.name));
+    }
+    constexpr std::size_t k_sz3_words = 9;  // H5Z-SZ3 ends up on stderr or stdout otherwise
+    if (traits.id == k_sz3_id && spec.cd_values.size() != k_sz3_words) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("codec \"sz3\" takes {} cd_values (mode, then absolute, relative, "
+                        "l2norm and PSNR bounds, each a double as two words, high one "
+                        "first), not {}",
+                        k_sz3_words, spec.cd_values.size()));
+    }
+    return spec.cd_values;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DType dtype,
+                                                      const Shape& chunk, const ErrorBound& bound) {
+    const Result<FilterChoice> choice = choose_filter(spec.name);
+    if (!choice.ok()) return choice.status();
+    Result<FilterTraits> traits = choice->traits;
+    const bool lossless_bound = bound.kind == ErrorBound::Kind::lossless;
+    // Zstd does what is asked where the filter cannot: SZ3 has no lossless mode, and leaves blocks
+    // below 20 values as they are; ZFP refuses a chunk of one value.
+    constexpr std::uint64_t k_fewest_values = 20;
+    const bool cannot = (traits->id == k_sz3_id && lossless_bound) ||
+                        (traits->screened && chunk.count() < k_fewest_values);
+    if (cannot && spec.cd_values.empty()) traits = find_traits("zstd");
+    Result<std::vector<unsigned>> user = user_cd_values(spec, *traits, bound);
+    if (!user.ok()) return user.status();
+    Result<Stage> main = make_stage(*traits, *user, dtype, chunk);
+    if (!main.ok()) return main.status();
+    if (traits->stream_carries_bound && spec.cd_values.empty() && !lossless_bound) {
+        const auto tighter = bound_to_cd_values(traits->id, absolute(k_retry_share * bound.value));
+        Result<Stage> retry = make_stage(*traits, *tighter, dtype, chunk);
+        if (!retry.ok()) return retry.status();
+        main->retry_cd_values = std::move(retry->cd_values);
+    }
+    FilterCodec::Parts parts;
+    parts.exact = traits->lossless && stays_lossless(*traits, spec.cd_values);
+    if (choice->round && !parts.exact) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("codec \"{}\": cd_values of yours may make it lossy, and nothing "
+                                  "lossy can follow \"round+\"",
+                                  spec.name));
+    }
+    if (choice->round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
+    parts.verify = spec.verify.value_or(true) && !parts.exact;
+    parts.traits = *traits;
+    parts.user = std::move(*user);
+    parts.stages.push_back(std::move(*main));
+    if (!parts.exact) {
+        Result<FilterTraits> zstd = find_traits("zstd");
+        // No Zstd plugin is no error: what would have gone through it is stored raw.
+        Result<Stage> second =
+            make_stage(*zstd, *bound_to_cd_values(k_zstd_id, lossless()), dtype, chunk);
+        if (second.ok()) parts.stages.push_back(std::move(*second));
+    }
+    return std::unique_ptr<BlockCodec>(
+        std::make_unique<FilterCodec>(std::move(parts), dtype, chunk, bound));
+}
+
+}  // namespace caesura::hdf5

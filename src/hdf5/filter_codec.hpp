@@ -1,0 +1,19 @@
+// A dataset's codec made of HDF5 filters: [lossy][zstd], [lossy] or [lossless].
+#pragma once
+
+#include <memory>
+
+#include "caesura/block.hpp"
+
+namespace caesura::hdf5 {
+
+/// @param spec   any name but "none".
+/// @param bound  absolute or lossless, validated.
+/// Errors: as make_block_codec.
+Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DType dtype,
+                                                      const Shape& chunk, const ErrorBound& bound);
+
+/// Stores blocks as they are: an empty pipeline.
+std::unique_ptr<BlockCodec> make_none_codec(DType dtype, const Shape& chunk);
+
+}  // namespace caesura::hdf5

@@ -1,0 +1,147 @@
+#include "hdf5/plugin/set_local.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+#include <vector>
+
+#include "caesura/filter.hpp"
+#include "hdf5/plugin/hdf5_functions.hpp"
+
+namespace caesura::hdf5 {
+namespace {
+
+constexpr auto k_id = static_cast<H5Z_filter_t>(k_filter_id);
+constexpr int k_hdf5_max_rank = 32;
+
+Status refused(std::string what) { return {StatusCode::invalid_argument, std::move(what)}; }
+
+struct OwnFilter {
+    unsigned flags = 0;
+    std::vector<unsigned> cd_values;
+};
+
+Result<OwnFilter> read_own_filter(const Hdf5Functions& hdf5, hid_t list) {
+    OwnFilter own;
+    std::size_t count = 0;
+    if (hdf5.get_filter_by_id(list, k_id, &own.flags, &count, nullptr, 0, nullptr, nullptr) < 0)
+        return refused("the creation list does not hold this filter");
+    own.cd_values.resize(count);
+    if (count > 0 && hdf5.get_filter_by_id(list, k_id, &own.flags, &count, own.cd_values.data(), 0,
+                                           nullptr, nullptr) < 0)
+        return refused("the creation list does not give this filter's values");
+    return own;
+}
+
+/// IEEE 754 in 32 or 64 bits: what a machine's float and double are, in either byte order.
+bool is_ieee(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes) {
+    std::size_t sign = 0;
+    std::size_t exponent_at = 0;
+    std::size_t exponent_bits = 0;
+    std::size_t mantissa_at = 0;
+    std::size_t mantissa_bits = 0;
+    if (hdf5.type_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
+        0)
+        return false;
+    const std::size_t wanted_mantissa = bytes == 4 ? 23 : 52;
+    const std::size_t wanted_bias = bytes == 4 ? 127 : 1023;
+    return hdf5.type_precision(type) == 8 * bytes && sign == 8 * bytes - 1 && mantissa_at == 0 &&
+           mantissa_bits == wanted_mantissa && exponent_at == wanted_mantissa &&
+           exponent_bits == 8 * bytes - 1 - wanted_mantissa &&
+           hdf5.type_exponent_bias(type) == wanted_bias && hdf5.type_norm(type) == H5T_NORM_IMPLIED;
+}
+
+void describe_type(const Hdf5Functions& hdf5, hid_t type, Settings& settings) {
+    const std::size_t bytes = hdf5.type_size(type);
+    settings.element = Element::bytes;
+    settings.big_endian = false;
+    settings.element_bytes = static_cast<std::uint32_t>(bytes);
+    const H5T_class_t type_class = hdf5.type_class(type);
+    if (type_class != H5T_FLOAT || (bytes != 4 && bytes != 8)) return;
+    const H5T_order_t order = hdf5.type_order(type);
+    if ((order != H5T_ORDER_LE && order != H5T_ORDER_BE) || !is_ieee(hdf5, type, bytes)) return;
+    settings.element = bytes == 4 ? Element::float32 : Element::float64;
+    settings.big_endian = order == H5T_ORDER_BE;
+}
+
+/// Is `shape` the chunk with axes cut into several? Extents of 1 may follow.
+bool refines(std::span<const std::uint32_t> shape, std::span<const std::uint32_t> chunk) {
+    std::size_t at = 0;
+    for (const std::uint32_t extent : chunk) {
+        std::uint64_t product = 1;  // below 2^64: a factor is taken only while it is below 2^32
+        while (product < extent && at < shape.size()) product *= shape[at++];
+        if (product != extent) return false;
+    }
+    while (at < shape.size() && shape[at] == 1) ++at;
+    return at == shape.size();
+}
+
+/// The chunk's own extents, unless whoever made the parameters knew more: an application that keeps
+/// three-dimensional boxes in a dataset of one axis has chunks of one axis, and values that are an
+/// array of three.
+Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings) {
+    std::array<hsize_t, k_hdf5_max_rank> extents{};
+    const int rank = hdf5.get_chunk(list, k_hdf5_max_rank, extents.data());
+    if (rank < 1 || rank > k_hdf5_max_rank) return refused("the creation list has no chunks");
+    std::vector<std::uint32_t> chunk;
+    for (int axis = 0; axis < rank; ++axis) {
+        const hsize_t extent = extents[static_cast<std::size_t>(axis)];
+        if (extent > UINT32_MAX) return refused("a chunk has 2^32 values or more along an axis");
+        chunk.push_back(static_cast<std::uint32_t>(extent));
+    }
+    if (!refines(settings.chunk, chunk)) settings.chunk = std::move(chunk);
+    return {};
+}
+
+/// Is ours the filter that sees the values as they are?
+bool comes_first(const Hdf5Functions& hdf5, hid_t list) {
+    unsigned flags = 0;
+    std::size_t count = 0;
+    return hdf5.get_filter(list, 0, &flags, &count, nullptr, 0, nullptr, nullptr) == k_id;
+}
+
+Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
+    const auto own = read_own_filter(hdf5, list);
+    if (!own.ok()) return own.status();
+    auto settings = parse_cd_values(own->cd_values);
+    if (!settings.ok()) return settings.status();
+    describe_type(hdf5, type, *settings);
+    if (settings->element_bytes == 0) return refused("HDF5 does not tell the size of a value");
+    if (comes_first(hdf5, list)) {
+        if (Status status = describe_chunk(hdf5, list, *settings); !status.ok()) return status;
+    } else {
+        if (settings->element != Element::bytes &&
+            settings->bound.kind != ErrorBound::Kind::lossless) {
+            return refused(
+                "another filter (shuffle, ...) comes before this one and would change the values "
+                "that the bound is about; make this the first filter, or lossless");
+        }
+        settings->element = Element::bytes;
+        settings->chunk.clear();  // whatever the filters before it leave
+    }
+    const auto words = to_cd_values(*settings);
+    if (!words.ok()) return words.status();
+    if (hdf5.modify_filter(list, k_id, own->flags, words->size(), words->data()) < 0)
+        return refused("the creation list does not take this filter's values");
+    return {};
+}
+
+}  // namespace
+
+herr_t set_local(hid_t creation_list, hid_t type, const void* return_address) {
+    Hdf5Functions hdf5;
+    if (!find_hdf5(return_address, hdf5)) return 0;
+    Status status;
+    try {
+        status = settle(hdf5, creation_list, type);
+    } catch (const std::bad_alloc&) {
+        status = {StatusCode::no_space, "no memory for the filter's values"};
+    }
+    if (status.ok()) return 0;
+    hdf5.push_error(
+        fmt::format("filter {} ({}): {}", k_filter_id, k_filter_name, status.message()));
+    return -1;
+}
+
+}  // namespace caesura::hdf5
