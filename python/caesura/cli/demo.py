@@ -34,6 +34,7 @@ from caesura.demo.scenario import (
 )
 from caesura.report.demo_words import (
     conditions,
+    cpu_sentence,
     factor_sentence,
     machine_noise,
     percent,
@@ -185,7 +186,7 @@ def show(report: dict) -> None:
     """The table in the terminal, the paper's figures beside ours, and what they rest on."""
     title = "Overhead over computing alone, and the figures of the paper's artifact"
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
-    names = ("mode", "wall", "overhead", "in calls", "lost by steps", "lost, CPU", "stored",
+    names = ("mode", "wall", "overhead", "in calls", "lost by steps", "in CPU time", "stored",
              "ratio", "Nyx", "WarpX")  # fmt: skip
     for name in names:
         table.add_column(name, justify="left" if name == "mode" else "right", no_wrap=True)
@@ -201,6 +202,7 @@ def show(report: dict) -> None:
         f"text), and {sentences[1]} (paper's text: {paper['text']['improvement_over_async']}).",
         soft_wrap=True,
     )
+    out.print(cpu_sentence(report), soft_wrap=True)
     out.print("± is where the truth lies in 19 of 20 cases; “compute only” shows noise alone.")
     out.print(f"Measured under: {conditions(report)}", soft_wrap=True)
     out.print(machine_noise(report), soft_wrap=True)
@@ -226,7 +228,7 @@ def _row(report: dict, mode: str) -> list[str]:
         percent(result["overhead"]) if wrote else "",
         f"{signed(result['calls_percent'])} %" if wrote else "",
         percent(result["loss"]),
-        percent(result["cpu_loss"]) if result["cpu_loss"] else "",
+        percent(result["cpu"]["overhead"]) if result["cpu"] else "",
         bytes_text(result["bytes_stored"]) if wrote else "",
         ratio_text(result["ratio"]) if wrote else "",
         *[f"{value:g} %" if value is not None else "" for value in papers],

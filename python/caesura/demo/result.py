@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from caesura.demo.campaign import Outcome
-from caesura.demo.measures import Cost, Measures
+from caesura.demo.measures import Cost, CpuCost, Measures
 from caesura.demo.scenario import MODES, PAPER, DemoError, Scenario
 from caesura.demo.statistics import Estimate, factor
 from caesura.demo.turns import HALVES, Turn, all_turns
@@ -80,11 +80,20 @@ def _mode(
         "overhead": _percent(cost.overhead),
         "calls_percent": 100.0 * cost.calls,
         "loss": _percent(cost.loss),
-        "cpu_loss": _percent(cost.cpu_loss) if cost.cpu_loss else None,
+        "cpu": _cpu(cost.cpu) if cost.cpu else None,
         "points_percent": [100.0 * point for point in cost.points],
         "runs_percent": [100.0 * run for run in cost.single_runs],
         "bytes_stored": stored,
         "ratio": scenario.raw_bytes / stored if stored else None,
+    }
+
+
+def _cpu(cost: CpuCost) -> dict[str, Any]:
+    return {
+        "overhead": _percent(cost.overhead),
+        "calls_percent": 100.0 * cost.calls,
+        "loss": _percent(cost.loss),
+        "workers_percent": 100.0 * cost.workers,
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from caesura.demo.scenario import LOSSY, MODE_TITLES, MODES
 from caesura.report.demo_words import (
     conditions,
+    cpu_sentence,
     factor_sentence,
     factor_text,
     machine_noise,
@@ -183,7 +184,7 @@ def _bar(mode: str, result: dict[str, Any], y: float, x: Callable[[float], float
 
 def _mode_table(report: dict[str, Any]) -> str:
     head = ["mode", "wall", "of it closing", "overhead", "in calls", "lost by steps",
-            "lost, CPU time", "stored", "ratio", "paper, Nyx", "paper, WarpX"]  # fmt: skip
+            "in CPU time", "stored", "ratio", "paper, Nyx", "paper, WarpX"]  # fmt: skip
     shown = [mode for mode in MODES if mode in report["modes"]]
     rows = [_mode_row(report, mode) for mode in shown]
     return table(head, rows, ours=shown.index("caesura")) + _improvements(report)
@@ -204,7 +205,7 @@ def _mode_row(report: dict[str, Any], mode: str) -> list[str]:
         text(percent(result["overhead"])) if wrote else "–",
         text(f"{signed(result['calls_percent'])} %") if wrote else "–",
         text(percent(result["loss"])),
-        text(percent(result["cpu_loss"])) if result["cpu_loss"] else "–",
+        text(percent(result["cpu"]["overhead"])) if result["cpu"] else "–",
         bytes_text(result["bytes_stored"]) if wrote else "–",
         ratio_text(result["ratio"]),
         *papers,
@@ -236,7 +237,10 @@ def _improvements(report: dict[str, Any]) -> str:
     head = ["overhead reduced", "here", "paper's artifact, Nyx", "paper's artifact, WarpX",
             "paper's text"]  # fmt: skip
     sentences = [factor_sentence(report, mode) for mode in ("sync", "async")]
-    note = f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {conditions(report)}"
+    note = (
+        f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {cpu_sentence(report)} "
+        f"{conditions(report)}"
+    )
     return table(head, rows) + tag("p", text(note), class_="note", style="margin-top:10px")
 
 
