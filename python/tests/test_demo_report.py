@@ -154,6 +154,30 @@ def test_a_report_is_made_of_what_is_left():
     assert "which was left out" in factor_sentence(report, "async")
 
 
+@pytest.mark.parametrize(
+    "gone",
+    [
+        [Turn("compute", 0, half) for half in HALVES],
+        [Turn("caesura", n, half) for n in range(FULL.pairs) for half in HALVES],
+        [turn for turn in all_turns(FULL) if turn.hand_over != "all"],
+        [turn for turn in all_turns(FULL) if turn.mode not in ("compute", "caesura")],
+    ],
+    ids=["the control", "Caesura's pairs", "all pairs", "all peers"],
+)
+def test_any_part_may_be_missing(gone):
+    """Goal: a figure has a margin where it can, and none is invented where it cannot."""
+    outcome = make_outcome(noise=QUIET)
+    outcome.finished = [one for one in outcome.finished if one.turn not in gone]
+    report = build_report(FULL, outcome, MACHINE)
+    jsonschema.validate(json.loads(json.dumps(report, allow_nan=False)), schema())
+    assert demo_page(report, None)
+    ours = report["modes"]["caesura"]["overhead"]
+    whole = build_report(FULL, make_outcome(noise=QUIET), MACHINE)["modes"]["caesura"]["overhead"]
+    assert abs(ours["percent"] - whole["percent"]) < 1.5
+    if ours["low_percent"] is not None:
+        assert ours["low_percent"] <= whole["percent"] <= ours["high_percent"]
+
+
 def test_a_run_that_ended_oddly_is_named():
     outcome = make_outcome(noise=QUIET)
     one = outcome.finished[3]

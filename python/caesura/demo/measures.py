@@ -30,6 +30,8 @@ from caesura.demo.turns import HALVES
 
 # Modes whose calls compute and do not wait, so that their CPU time says what they cost.
 CODED = ("plugin", "caesura", "unplanned", "normal")
+# Modes in which the application waits for its output.
+_WAITING = ("sync", "filter")
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,16 @@ class Measures:
 
     @cached_property
     def _base_runs(self) -> list[Finished]:
-        """Those with cycles in which nothing was handed over."""
-        paired = [self._outcome.of(mode, *HALVES) for mode in PAIRED]
-        return [one for runs in paired for one in runs]
+        """Those with cycles in which nothing was handed over. Without any those of modes that do
+        nothing beside the application, so that their steps are as without output."""
+        paired = [one for mode in PAIRED for one in self._outcome.of(mode, *HALVES)]
+        return paired or [one for mode in _WAITING for one in self._outcome.of(mode)]
 
     def _cycles(self, runs: Sequence[Finished], what: str) -> list[Cycles]:
         found = []
         for one in runs:
             cycles = cycles_of(one.run.timing, self._scenario.dump_every, what)
-            if one.turn.mode == "compute":  # nothing is written, whatever is handed over
+            if one.turn.mode in ("compute", *_WAITING):  # nothing goes on in the background
                 cycles = Cycles(cycles.step_s, [False] * len(cycles.step_s))
             found.append(cycles)
         return found
@@ -99,8 +102,7 @@ class Measures:
         without_s = cycle_without_s(cycles)
         first = self._scenario.dump_every
         before = [math.fsum(one.run.timing[what][:first]) for one in self._base_runs]
-        total_s = fmean(before) + math.fsum(without_s) if before else math.nan
-        return Base(total_s, *spread_of_runs(cycles, without_s))
+        return Base(fmean(before) + math.fsum(without_s), *spread_of_runs(cycles, without_s))
 
     @property
     def base_s(self) -> float:
@@ -116,12 +118,12 @@ class Measures:
     # ---------------------------------------------------------------------------- with output
 
     def cost(self, mode: str) -> Cost | None:
-        """None where no run of the mode has finished. Of compute, the control, in which nothing is
+        """None where too few runs have finished. Of compute, the control, in which nothing is
         written: what the estimate of a loss says of none."""
         writes = mode != "compute"
         whole = self._outcome.of(mode)
         loss_s, points_s = self._loss(mode, "step_s")
-        if points_s is None:
+        if not self._base_runs or (writes and not points_s):
             return None
         calls = self._calls(mode) / self.base_s if writes else 0.0
         loss = loss_s.scaled(1.0 / self.base_s)
@@ -147,16 +149,16 @@ class Measures:
         )
         return CpuCost(calls_s * share, loss_s.scaled(share), workers_s * share)
 
-    def _loss(self, mode: str, what: str) -> tuple[Estimate, list[float] | None]:
-        """Seconds of all steps of the scenario, and the single figures behind them; None: none."""
+    def _loss(self, mode: str, what: str) -> tuple[Estimate, list[float]]:
+        """Seconds of all steps of the scenario, and the single figures behind them."""
         paired = self._paired(mode, what)
         if paired:
             dumps = self._scenario.dumps
             return trimmed_mean(paired).scaled(dumps), [one * dumps for one in paired]
+        if not self._outcome.of(mode):
+            return Estimate(0.0), []
         base = self._bases[what]
         singles = [math.fsum(one.run.timing[what]) - base.total_s for one in self._outcome.of(mode)]
-        if not singles:
-            return Estimate(0.0), None
         margin = run_margin(base.spread, base.runs, len(singles)) * base.total_s
         return Estimate(fmean(singles), margin), singles
 
