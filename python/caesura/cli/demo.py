@@ -59,7 +59,14 @@ DumpEvery = Annotated[int, typer.Option(min=1, help="Steps between dumps.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Ranks = Annotated[int, typer.Option(min=1, help="MPI ranks.")]
 Repeats = Annotated[int, typer.Option(min=1, help="Runs of every mode; 3 for a record.")]
-Pairs = Annotated[int, typer.Option(min=1, help="Pairs of runs of mode caesura, a repeat.")]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Pairs of runs of mode caesura, a repeat; "
+        f"default: {FULL.pairs}, with --quick {QUICK.pairs}.",
+    ),
+]
 DeviceS = Annotated[
     float | None,
     typer.Option(
@@ -95,7 +102,7 @@ def demo(
     seed: Seed = _D.seed,
     ranks: Ranks = _D.ranks,
     repeats: Repeats = _D.repeats,
-    pairs: Pairs = _D.pairs,
+    pairs: Pairs = None,
     device_s: DeviceS = None,
     codec: Codec = _D.codec,
     filter_codec: FilterCodec = _D.filter_codec,
