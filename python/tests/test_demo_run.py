@@ -231,7 +231,7 @@ def test_resume_refuses_what_is_not_its_own(tmp_path):
     answer = demo(tmp_path, *SMALL, "--resume")
     assert answer.returncode == 3
     assert "no interrupted demonstration" in answer.stderr
-    interrupt = 'if [ "$RUN" = 2 ]; then kill -INT $PPID; exit 1; fi'
+    interrupt = 'if [ "$RUN" = 2 ]; then kill -TERM $PPID; exit 1; fi'  # as a batch system does
     launcher = launcher_that(tmp_path / "b", interrupt)
     assert demo(tmp_path, *SMALL, launcher=launcher).returncode == 130
     answer = demo(tmp_path, *SMALL, "--seed", "2", "--resume")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -135,6 +136,8 @@ def demo(
     chosen = {field.name: options.get(field.name) for field in fields(Scenario)}
     scenario = replace(base, **{name: v for name, v in chosen.items() if v is not None})
     need_core(as_json)
+    # As by Ctrl-C: the ranks end too, and what has finished is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with expected_errors(as_json, hint="go on with --resume"):
             report = _execute(scenario, out_dir, build, resume, as_json)
