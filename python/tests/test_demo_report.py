@@ -55,6 +55,11 @@ def test_figures_follow_from_the_times(report):
             continue
         dumps = FULL.dumps
         calls = 100 * (CALLS[mode] * dumps + 0.02) / base_s
+        if mode in ("sync", "filter"):  # over their own steps; nothing goes on beside them
+            assert entry["calls_percent"] == pytest.approx(calls, rel=0.02)
+            assert entry["loss"] is None
+            assert entry["overhead"]["percent"] == entry["calls_percent"]
+            continue
         assert entry["calls_percent"] == pytest.approx(calls)
         loss = 100 * LOSS.get(mode, 0.0) * dumps / base_s
         assert abs(entry["loss"]["percent"] - loss) < 1.5
@@ -109,6 +114,18 @@ def test_noise_that_hides_the_figure_makes_no_factor():
             assert found["at_least"] == pytest.approx(bound)
         return
     pytest.fail("no seed gave a figure within the noise")
+
+
+def test_waiting_modes_keep_their_figure_on_any_machine():
+    """Goal: where the application waits, runs of half the speed do not change what it is told."""
+    noise = Noise(step=0.01, run=0.3)
+    for seed in range(5):
+        report = build_report(FULL, make_outcome(seed=seed, noise=noise), MACHINE)
+        sync = report["modes"]["sync"]
+        own_s = sync["wall_s"][0] - CALLS["sync"] * FULL.dumps - 0.02
+        assert sync["overhead"]["percent"] == pytest.approx(
+            100 * (CALLS["sync"] * FULL.dumps + 0.02) / own_s
+        )
 
 
 def test_the_control_shows_nothing_but_noise(report):

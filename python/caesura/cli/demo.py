@@ -237,7 +237,7 @@ def _row(report: dict, mode: str) -> list[str]:
         duration_text(result["estimated_wall_s"]),
         percent(result["overhead"]) if wrote else "",
         f"{signed(result['calls_percent'])} %" if wrote else "",
-        percent(result["loss"]),
+        percent(result["loss"]) if result["loss"] else "",
         percent(result["cpu"]["overhead"]) if result["cpu"] else "",
         bytes_text(result["bytes_stored"]) if wrote else "",
         ratio_text(result["ratio"]) if wrote else "",

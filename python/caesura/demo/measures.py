@@ -30,7 +30,7 @@ from caesura.demo.turns import HALVES
 
 # Modes whose calls compute and do not wait, so that their CPU time says what they cost.
 CODED = ("plugin", "caesura", "unplanned", "normal")
-# Modes in which the application waits for its output.
+# Modes in which the application waits for its output, and nothing goes on beside it.
 _WAITING = ("sync", "filter")
 
 
@@ -54,9 +54,9 @@ class Cost:
 
     overhead: Estimate
     calls: float  # opening, handing over, closing
-    loss: Estimate  # of the application's own steps
+    loss: Estimate | None  # of the application's own steps; None where it waits for its output
     cpu: CpuCost | None  # of modes whose calls compute and do not wait
-    points: list[float]  # overheads by single differences, or single runs
+    points: list[float]  # overheads by single differences, single dumps or single runs
     single_runs: list[float]  # overheads of whole runs, each by its wall time alone
 
 
@@ -122,6 +122,8 @@ class Measures:
         written: what the estimate of a loss says of none."""
         writes = mode != "compute"
         whole = self._outcome.of(mode)
+        if mode in _WAITING and whole:
+            return self._waiting(whole)
         loss_s, points_s = self._loss(mode, "step_s")
         if not self._base_runs or (writes and not points_s):
             return None
@@ -131,6 +133,20 @@ class Measures:
         cpu = self._cpu(mode) if mode in CODED or not writes else None
         points = [point / self.base_s + calls for point in points_s]
         return Cost(loss.plus(calls), calls, loss, cpu, points, runs)
+
+    def _waiting(self, whole: list[Finished]) -> Cost:
+        """Nothing goes on beside the application, so that each run is its own base, however fast
+        the machine was then; what its dumps take says how well their mean is known."""
+        points, runs = [], []
+        for one in whole:
+            timing = one.run.timing
+            own_s = math.fsum(timing["step_s"])
+            each = zip(timing["calls_s"], timing["handed_over"], strict=True)
+            end = (timing["open_s"] + timing["close_s"]) / own_s
+            points += [self._scenario.dumps * s / own_s + end for s, handed in each if handed]
+            runs.append(timing["wall_s"] / self.base_s - 1.0)
+        overhead = trimmed_mean(points)
+        return Cost(overhead, overhead.value, None, None, points, runs)
 
     def _cpu(self, mode: str) -> CpuCost:
         """Idle time of emulated kernels is no CPU time, but a step is not shorter for that."""

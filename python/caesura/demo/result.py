@@ -79,7 +79,7 @@ def _mode(
         "close_s": [float(timing["close_s"]) for timing in timings],
         "overhead": _percent(cost.overhead),
         "calls_percent": 100.0 * cost.calls,
-        "loss": _percent(cost.loss),
+        "loss": _percent(cost.loss) if cost.loss else None,
         "cpu": _cpu(cost.cpu) if cost.cpu else None,
         "points_percent": [100.0 * point for point in cost.points],
         "runs_percent": [100.0 * run for run in cost.single_runs],

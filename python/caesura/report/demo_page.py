@@ -83,7 +83,7 @@ def _overheads(report: dict[str, Any]) -> str:
         f"{conditions(report)} {machine_noise(report)} Bars: overhead, its dark part time in the "
         "calls of the output. Lines: where the truth lies in 19 of 20 cases. Dots: single "
         "differences between neighbouring steps with and without output (Caesura and the control), "
-        "single runs (the others)."
+        "single dumps (where the application waits for them), single runs (the others)."
     )
     note = (
         "Overhead is what one file with all dumps adds to computing alone, closing included: time "
@@ -184,7 +184,7 @@ def _bar(mode: str, result: dict[str, Any], y: float, x: Callable[[float], float
 
 def _mode_table(report: dict[str, Any]) -> str:
     head = ["mode", "wall", "of it closing", "overhead", "in calls", "lost by steps",
-            "in CPU time", "stored", "ratio", "paper, Nyx", "paper, WarpX"]  # fmt: skip
+            "in CPU time", "stored", "ratio", "paper: Nyx", "WarpX"]  # fmt: skip
     shown = [mode for mode in MODES if mode in report["modes"]]
     rows = [_mode_row(report, mode) for mode in shown]
     return table(head, rows, ours=shown.index("caesura")) + _improvements(report)
@@ -204,7 +204,7 @@ def _mode_row(report: dict[str, Any], mode: str) -> list[str]:
         duration_text(closing[len(closing) // 2]) if wrote and closing else "–",
         text(percent(result["overhead"])) if wrote else "–",
         text(f"{signed(result['calls_percent'])} %") if wrote else "–",
-        text(percent(result["loss"])),
+        text(percent(result["loss"])) if result["loss"] else "–",
         text(percent(result["cpu"]["overhead"])) if result["cpu"] else "–",
         bytes_text(result["bytes_stored"]) if wrote else "–",
         ratio_text(result["ratio"]),
