@@ -65,14 +65,17 @@ def _tiles(report: dict[str, Any]) -> str:
         peer("sync", "overhead of synchronous HDF5 over computing alone"),
         peer("async", "overhead of asynchronous writing, uncompressed"),
         tile(percent(ours["overhead"]), caption, "tile ours"),
-        tile(
-            factor_text(report["caesura"]["smaller_than"]["sync"]),
-            f"less overhead than synchronous. Beside asynchronous: "
-            f"{factor_text(report['caesura']['smaller_than']['async'])}",
-            "tile ours",
-        ),
+        _factor_tile(report, tile),
         class_="tiles",
     ) + tag("p", text(f"Measured under: {conditions(report)}"), class_="note conditions")
+
+
+def _factor_tile(report: dict[str, Any], tile: Callable[..., str]) -> str:
+    """The factor large, its range small."""
+    found = report["caesura"]["smaller_than"]
+    large, _, small = factor_text(found["sync"]).partition(" (")
+    caption = f"less overhead than synchronous{f' ({small}' if small else ''}. "
+    return tile(large, f"{caption}Beside asynchronous: {factor_text(found['async'])}", "tile ours")
 
 
 def _overheads(report: dict[str, Any]) -> str:
