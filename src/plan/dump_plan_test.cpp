@@ -10,7 +10,7 @@
 namespace caesura::plan {
 namespace {
 
-using Order = std::vector<std::uint32_t>;
+using JobOrder = std::vector<std::uint32_t>;
 
 DumpPlan& planned(DumpPlan& plan, const PlanningView& view) {
     plan.resize(view.jobs.size());
@@ -25,8 +25,8 @@ TEST(Planning, without_obstacles_johnsons_order_begins_now) {
     view.jobs = jobs;
     DumpPlan plan;
     planned(plan, view);
-    EXPECT_EQ(plan.compress_order, (Order{1, 0}));
-    EXPECT_EQ(plan.write_order, (Order{1, 0}));
+    EXPECT_EQ(plan.compress_order, (JobOrder{1, 0}));
+    EXPECT_EQ(plan.write_order, (JobOrder{1, 0}));
     EXPECT_DOUBLE_EQ(plan.times[1].compress_begin_s, 100.0);
     EXPECT_DOUBLE_EQ(plan.times[1].write_end_s, 104.0);
     EXPECT_DOUBLE_EQ(plan.times[0].compress_end_s, 104.0);
@@ -57,8 +57,8 @@ TEST(Planning, what_is_compressed_only_has_to_be_written_and_what_is_written_com
     view.jobs = jobs;
     DumpPlan plan;
     planned(plan, view);
-    EXPECT_EQ(plan.compress_order, (Order{2, 1, 0, 3}));
-    EXPECT_EQ(plan.write_order, (Order{2, 1, 0, 3}));
+    EXPECT_EQ(plan.compress_order, (JobOrder{2, 1, 0, 3}));
+    EXPECT_EQ(plan.write_order, (JobOrder{2, 1, 0, 3}));
     EXPECT_FALSE(plan.times[0].planned);
     EXPECT_TRUE(plan.times[2].planned);
     EXPECT_DOUBLE_EQ(plan.times[2].write_begin_s, 0.0);
@@ -202,7 +202,7 @@ TEST(Planning, every_plan_is_legal_from_now_on) {
                             times.write_begin_s >= o.end_s - 1e-9);
             EXPECT_LE(times.write_end_s, plan.end_s + 1e-9);
         }
-        Order sorted = plan.compress_order;
+        JobOrder sorted = plan.compress_order;
         std::sort(sorted.begin(), sorted.end());
         for (std::uint32_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
     }

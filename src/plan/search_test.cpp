@@ -58,7 +58,7 @@ double optimum_s(const Instance& in, bool resumable) {
     return best_s;
 }
 
-struct Gap {
+struct SearchGap {
     double sum = 0.0, worst = 0.0;
     int n = 0;
     void add(double end_s, double best_s) {
@@ -76,7 +76,7 @@ TEST(Search, stands_beside_the_optimum_of_all_pairs_of_orders) {
     RecordProperty("seed", static_cast<int>(k_search_seed));
     for (const bool resumable : {false, true}) {
         InstanceMaker maker(k_search_seed, 0.125);
-        Gap gap;
+        SearchGap gap;
         for (int round = 0; round < 60; ++round) {
             const Instance in = maker.make(1 + maker.below(5), maker.below(5), 0.05);
             const double best_s = optimum_s(in, resumable);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,7 @@ from caesura_lab.demo.scenario import (
 )
 from caesura_lab.report.demo_words import (
     conditions,
+    cpu_sentence,
     factor_sentence,
     machine_noise,
     percent,
@@ -58,7 +60,14 @@ DumpEvery = Annotated[int, typer.Option(min=1, help="Steps between dumps.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Ranks = Annotated[int, typer.Option(min=1, help="MPI ranks.")]
 Repeats = Annotated[int, typer.Option(min=1, help="Runs of every mode; 3 for a record.")]
-Pairs = Annotated[int, typer.Option(min=1, help="Pairs of runs of mode caesura, a repeat.")]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Pairs of runs of mode caesura, a repeat; "
+        f"default: {FULL.pairs}, with --quick {QUICK.pairs}.",
+    ),
+]
 DeviceS = Annotated[
     float | None,
     typer.Option(
@@ -94,7 +103,7 @@ def demo(
     seed: Seed = _D.seed,
     ranks: Ranks = _D.ranks,
     repeats: Repeats = _D.repeats,
-    pairs: Pairs = _D.pairs,
+    pairs: Pairs = None,
     device_s: DeviceS = None,
     codec: Codec = _D.codec,
     filter_codec: FilterCodec = _D.filter_codec,
@@ -127,6 +136,8 @@ def demo(
     chosen = {field.name: options.get(field.name) for field in fields(Scenario)}
     scenario = replace(base, **{name: v for name, v in chosen.items() if v is not None})
     need_core(as_json)
+    # As by Ctrl-C: the ranks end too, and what has finished is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with expected_errors(as_json, hint="go on with --resume"):
             report = _execute(scenario, out_dir, build, resume, as_json)
@@ -186,7 +197,7 @@ def show(report: dict) -> None:
     """The table in the terminal, the paper's figures beside ours, and what they rest on."""
     title = "Overhead over computing alone, and the figures of the paper's artifact"
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD)
-    names = ("mode", "wall", "overhead", "in calls", "lost by steps", "lost, CPU", "stored",
+    names = ("mode", "wall", "overhead", "in calls", "lost by steps", "in CPU time", "stored",
              "ratio", "Nyx", "WarpX")  # fmt: skip
     for name in names:
         table.add_column(name, justify="left" if name == "mode" else "right", no_wrap=True)
@@ -202,6 +213,7 @@ def show(report: dict) -> None:
         f"text), and {sentences[1]} (paper's text: {paper['text']['improvement_over_async']}).",
         soft_wrap=True,
     )
+    out.print(cpu_sentence(report), soft_wrap=True)
     out.print("± is where the truth lies in 19 of 20 cases; “compute only” shows noise alone.")
     out.print(f"Measured under: {conditions(report)}", soft_wrap=True)
     out.print(machine_noise(report), soft_wrap=True)
@@ -226,8 +238,8 @@ def _row(report: dict, mode: str) -> list[str]:
         duration_text(result["estimated_wall_s"]),
         percent(result["overhead"]) if wrote else "",
         f"{signed(result['calls_percent'])} %" if wrote else "",
-        percent(result["loss"]),
-        percent(result["cpu_loss"]) if result["cpu_loss"] else "",
+        percent(result["loss"]) if result["loss"] else "",
+        percent(result["cpu"]["overhead"]) if result["cpu"] else "",
         bytes_text(result["bytes_stored"]) if wrote else "",
         ratio_text(result["ratio"]) if wrote else "",
         *[f"{value:g} %" if value is not None else "" for value in papers],

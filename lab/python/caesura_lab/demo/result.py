@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from caesura_lab.demo.campaign import Outcome
-from caesura_lab.demo.measures import Cost, Measures
+from caesura_lab.demo.measures import Cost, CpuCost, Measures
 from caesura_lab.demo.scenario import MODES, PAPER, DemoError, Scenario
 from caesura_lab.demo.statistics import Estimate, factor
 from caesura_lab.demo.turns import HALVES, Turn, all_turns
@@ -79,12 +79,21 @@ def _mode(
         "close_s": [float(timing["close_s"]) for timing in timings],
         "overhead": _percent(cost.overhead),
         "calls_percent": 100.0 * cost.calls,
-        "loss": _percent(cost.loss),
-        "cpu_loss": _percent(cost.cpu_loss) if cost.cpu_loss else None,
+        "loss": _percent(cost.loss) if cost.loss else None,
+        "cpu": _cpu(cost.cpu) if cost.cpu else None,
         "points_percent": [100.0 * point for point in cost.points],
         "runs_percent": [100.0 * run for run in cost.single_runs],
         "bytes_stored": stored,
         "ratio": scenario.raw_bytes / stored if stored else None,
+    }
+
+
+def _cpu(cost: CpuCost) -> dict[str, Any]:
+    return {
+        "overhead": _percent(cost.overhead),
+        "calls_percent": 100.0 * cost.calls,
+        "loss": _percent(cost.loss),
+        "workers_percent": 100.0 * cost.workers,
     }
 
 

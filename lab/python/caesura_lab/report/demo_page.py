@@ -13,6 +13,7 @@ from caesura.trace import Trace
 from caesura_lab.demo.scenario import LOSSY, MODE_TITLES, MODES
 from caesura_lab.report.demo_words import (
     conditions,
+    cpu_sentence,
     factor_sentence,
     factor_text,
     machine_noise,
@@ -65,14 +66,17 @@ def _tiles(report: dict[str, Any]) -> str:
         peer("sync", "overhead of synchronous HDF5 over computing alone"),
         peer("async", "overhead of asynchronous writing, uncompressed"),
         tile(percent(ours["overhead"]), caption, "tile ours"),
-        tile(
-            factor_text(report["caesura"]["smaller_than"]["sync"]),
-            f"less overhead than synchronous. Beside asynchronous: "
-            f"{factor_text(report['caesura']['smaller_than']['async'])}",
-            "tile ours",
-        ),
+        _factor_tile(report, tile),
         class_="tiles",
     ) + tag("p", text(f"Measured under: {conditions(report)}"), class_="note conditions")
+
+
+def _factor_tile(report: dict[str, Any], tile: Callable[..., str]) -> str:
+    """The factor large, its range small."""
+    found = report["caesura"]["smaller_than"]
+    large, _, small = factor_text(found["sync"]).partition(" (")
+    caption = f"less overhead than synchronous{f' ({small}' if small else ''}. "
+    return tile(large, f"{caption}Beside asynchronous: {factor_text(found['async'])}", "tile ours")
 
 
 def _overheads(report: dict[str, Any]) -> str:
@@ -83,7 +87,7 @@ def _overheads(report: dict[str, Any]) -> str:
         f"{conditions(report)} {machine_noise(report)} Bars: overhead, its dark part time in the "
         "calls of the output. Lines: where the truth lies in 19 of 20 cases. Dots: single "
         "differences between neighbouring steps with and without output (Caesura and the control), "
-        "single runs (the others)."
+        "single dumps (where the application waits for them), single runs (the others)."
     )
     note = (
         "Overhead is what one file with all dumps adds to computing alone, closing included: time "
@@ -184,7 +188,7 @@ def _bar(mode: str, result: dict[str, Any], y: float, x: Callable[[float], float
 
 def _mode_table(report: dict[str, Any]) -> str:
     head = ["mode", "wall", "of it closing", "overhead", "in calls", "lost by steps",
-            "lost, CPU time", "stored", "ratio", "paper, Nyx", "paper, WarpX"]  # fmt: skip
+            "in CPU time", "stored", "ratio", "paper: Nyx", "WarpX"]  # fmt: skip
     shown = [mode for mode in MODES if mode in report["modes"]]
     rows = [_mode_row(report, mode) for mode in shown]
     return table(head, rows, ours=shown.index("caesura")) + _improvements(report)
@@ -204,8 +208,8 @@ def _mode_row(report: dict[str, Any], mode: str) -> list[str]:
         duration_text(closing[len(closing) // 2]) if wrote and closing else "–",
         text(percent(result["overhead"])) if wrote else "–",
         text(f"{signed(result['calls_percent'])} %") if wrote else "–",
-        text(percent(result["loss"])),
-        text(percent(result["cpu_loss"])) if result["cpu_loss"] else "–",
+        text(percent(result["loss"])) if result["loss"] else "–",
+        text(percent(result["cpu"]["overhead"])) if result["cpu"] else "–",
         bytes_text(result["bytes_stored"]) if wrote else "–",
         ratio_text(result["ratio"]),
         *papers,
@@ -237,7 +241,10 @@ def _improvements(report: dict[str, Any]) -> str:
     head = ["overhead reduced", "here", "paper's artifact, Nyx", "paper's artifact, WarpX",
             "paper's text"]  # fmt: skip
     sentences = [factor_sentence(report, mode) for mode in ("sync", "async")]
-    note = f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {conditions(report)}"
+    note = (
+        f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {cpu_sentence(report)} "
+        f"{conditions(report)}"
+    )
     return table(head, rows) + tag("p", text(note), class_="note", style="margin-top:10px")
 
 

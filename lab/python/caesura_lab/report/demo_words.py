@@ -94,6 +94,17 @@ def conditions(report: dict[str, Any]) -> str:
     return "; ".join(parts) + "."
 
 
+def cpu_sentence(report: dict[str, Any]) -> str:
+    """Caesura's cost in CPU time, which other programs hardly touch."""
+    cpu = report["modes"]["caesura"]["cpu"]
+    return (
+        f"In CPU time, which noise hardly touches, Caesura takes {percent(cpu['overhead'])} of the "
+        f"application's own thread ({signed(cpu['calls_percent'])} % in calls, "
+        f"{percent(cpu['loss'])} in its steps); its compress threads use "
+        f"{signed(cpu['workers_percent'])} % while the application computes."
+    )
+
+
 def machine_noise(report: dict[str, Any]) -> str:
     """How noisy the machine was, in one sentence."""
     noise = report["noise"]
