@@ -10,7 +10,7 @@ from pathlib import Path
 from caesura.demo.campaign import Outcome
 from caesura.demo.checking import Checked
 from caesura.demo.runner import Run
-from caesura.demo.scenario import FULL, LOSSY, MODES, OURS, Scenario
+from caesura.demo.scenario import FULL, LOSSY, OURS, Scenario
 from caesura.demo.state import Finished
 from caesura.demo.turns import Turn, all_turns
 
@@ -155,14 +155,3 @@ def make_check(mode: str, scenario: Scenario, values: int) -> Checked:
         for name, bound in scenario.bounds.items()
     }
     return checked
-
-    "LOSS",
-    "MACHINE",
-    "MODES",
-    "Machine",
-    "Noise",
-    "make_finished",
-    "make_outcome",
-    "mean_s",
-    "own_s",
-]

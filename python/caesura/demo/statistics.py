@@ -150,13 +150,15 @@ class Speeds:
 
     def margin(self, runs: int) -> float:
         """Of the mean of `runs` runs against what at() says, in shares: from what it says of each
-        of these, which lie farther from their neighbours than a run in between."""
+        of these, which lie farther from their neighbours than a run in between. Not known where
+        it is wrong by as much as the cycle itself."""
         count = len(self.places)
         if count < 2 or runs < 1:
             return math.inf
         wrong = [own / self.at(self.places[n], n) - 1.0 for n, own in enumerate(self.cycle_s)]
         error = math.sqrt(fmean(w * w for w in wrong))
-        return student(count - 1) * error / math.sqrt(runs)
+        margin = student(count - 1) * error / math.sqrt(runs)
+        return margin if margin < 1.0 else math.inf
 
 
 # ---------------------------------------------------------------------------------------- factors

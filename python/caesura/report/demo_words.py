@@ -15,9 +15,9 @@ SENTENCE_TITLES = {"sync": "synchronous", "async": "asynchronous", "filter": "fi
 
 
 def percent(entry: dict[str, Any]) -> str:
-    """Value and half the interval; without one where it is not known."""
+    """Value and half the interval; a question mark where that is not known."""
     margin = margin_of(entry)
-    return f"{signed(entry['percent'])} %" + (f" ± {margin:.1f}" if margin is not None else "")
+    return f"{signed(entry['percent'])} % ± {f'{margin:.1f}' if margin is not None else '?'}"
 
 
 def signed(value: float) -> str:
