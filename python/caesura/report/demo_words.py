@@ -59,7 +59,7 @@ def factor_sentence(report: dict[str, Any], mode: str) -> str:
         low, high = times_text(found["at_least"]), times_text(found["at_most"])
         return f"{times_text(found['times'])} times smaller than {title} ({low} to {high})"
     margin = report["noise"]["margin_percent"]
-    noise = f"within the noise of ± {margin:.1f} %" if margin is not None else "too few runs"
+    noise = f"within the noise of ± {margin:.1f} %" if margin is not None else "not known"
     if found["at_least"] is not None:
         return f"{noise}; at least {times_text(found['at_least'])} times smaller than {title}"
     if mode not in report["modes"]:
