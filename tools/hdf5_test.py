@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import hdf5
+import parallel_python
 import pytest
 
 
@@ -123,6 +124,7 @@ def test_what_is_known_is_found_without_building(tmp_path, monkeypatch):
     monkeypatch.setattr(hdf5, "build", refuse)
     monkeypatch.setattr(hdf5, "build_key", lambda: "key")
     assert hdf5.known() is None
+    assert parallel_python.there() is None  # every environment() asks
     kept = tmp_path / "cache" / "caesura" / "hdf5-1.14.5-key"
     kept.mkdir(parents=True)
     if shutil.which("mpicc"):

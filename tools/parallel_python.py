@@ -47,8 +47,8 @@ def make(root: Path, place: Path) -> None:
 
 
 def there() -> Path | None:
-    """Its interpreter if it has been made; says nothing, makes nothing."""
-    root = hdf5.ensure()
+    """Its interpreter if it has been made; says nothing, makes nothing, no HDF5 either."""
+    root = hdf5.known()
     place = place_of(root) if root else None
     return place / "bin" / "python" if place and (place / "caesura-stamp").exists() else None
 

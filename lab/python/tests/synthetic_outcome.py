@@ -10,7 +10,7 @@ from pathlib import Path
 from caesura_lab.demo.campaign import Outcome
 from caesura_lab.demo.checking import Checked
 from caesura_lab.demo.runner import Run
-from caesura_lab.demo.scenario import FULL, LOSSY, MODES, OURS, Scenario
+from caesura_lab.demo.scenario import FULL, LOSSY, OURS, Scenario
 from caesura_lab.demo.state import Finished
 from caesura_lab.demo.turns import Turn, all_turns
 
@@ -33,7 +33,19 @@ MACHINE = {
     "commit": "0123abc",
 }
 
-# Shares of a step: what handing a dump over takes, and what the steps lose while it is handled.
+
+def own_s(step: int) -> float:
+    """What a step takes: more with clustering, and every fourth sorts."""
+    return 1.0 + 0.02 * step + (0.05 if step % 4 == 0 else 0.0)
+
+
+def mean_s(scenario: Scenario) -> float:
+    """Of the steps after a dump."""
+    after = range(scenario.dump_every, scenario.steps)
+    return math.fsum(own_s(step) for step in after) / len(after)
+
+
+# Seconds a dump: what handing it over takes. Shares of a step: what is lost while it is handled.
 CALLS = {"sync": 0.95, "filter": 0.6, "async": 0.03, "plugin": 0.03, "caesura": 0.018,
          "unplanned": 0.018, "normal": 0.018}  # fmt: skip
 LOSS = {"async": 0.1, "plugin": 0.05, "caesura": 0.004, "unplanned": 0.01, "normal": 0.08}
@@ -61,7 +73,7 @@ class Machine:
     def timing(
         self, scenario: Scenario, mode: str, hand_over: str, calls: float, loss: float
     ) -> dict:
-        """As the mini-app writes it. Steps grow with clustering, and every fourth sorts."""
+        """As the mini-app writes it."""
         noise, rng = self._noise, self._rng
         numbers = scenario.handed_over(hand_over)
         dumps = {scenario.dump_every * (n + 1) - 1 for n in numbers}
@@ -70,13 +82,13 @@ class Machine:
         busy = 0
         for step in range(scenario.steps):
             self._drift += rng.gauss(0.0, noise.drift)
-            own = 1.0 + 0.02 * step + (0.05 if step % 4 == 0 else 0.0)
+            own = own_s(step)
             factor = speed * (1.0 + self._drift) * math.exp(rng.gauss(0.0, noise.step))
             if rng.random() < noise.bursts:
                 factor *= 1.0 + rng.expovariate(1.0 / noise.burst_size)
-            lost = loss if busy > 0 else 0.0
+            lost = loss * mean_s(scenario) * speed * (1.0 + self._drift) if busy > 0 else 0.0
             step_s.append(own * factor + lost)
-            cpu_s.append(0.4 * own + 0.5 * lost)
+            cpu_s.append(0.4 * own + (0.4 * loss * mean_s(scenario) if busy > 0 else 0.0))
             handed.append(step in dumps)
             calls_s.append(calls if step in dumps else 0.0)
             busy = scenario.dump_every if step in dumps else busy - 1
@@ -100,7 +112,7 @@ class Machine:
                 "plan_s": 0.004 * len(numbers),
                 "peak_memory_bytes": 640_000_000,
                 "write_interference_s": 0.06,
-                "compress_interference_s": 0.05,
+                "compress_interference_s": 0.05 * len(numbers) / scenario.dumps,
             },
         }
 
@@ -143,6 +155,3 @@ def make_check(mode: str, scenario: Scenario, values: int) -> Checked:
         for name, bound in scenario.bounds.items()
     }
     return checked
-
-
-__all__ = ["LOSS", "MACHINE", "MODES", "Machine", "Noise", "make_finished", "make_outcome"]

@@ -18,7 +18,7 @@ from caesura_lab.demo.state import LeftOut
 from caesura_lab.demo.turns import HALVES, Turn, all_turns, one_repeat
 from caesura_lab.report.demo_page import demo_page
 from caesura_lab.report.demo_words import conditions, factor_sentence, percent, remarks
-from synthetic_outcome import CALLS, LOSS, MACHINE, Noise, make_outcome
+from synthetic_outcome import CALLS, LOSS, MACHINE, Noise, make_outcome, mean_s, own_s
 
 REPEATED = replace(FULL, repeats=3)
 QUIET = Noise(step=0.002, run=0.003)
@@ -60,8 +60,8 @@ def test_figures_follow_from_the_times(report):
             assert entry["loss"] is None
             assert entry["overhead"]["percent"] == entry["calls_percent"]
             continue
-        assert entry["calls_percent"] == pytest.approx(calls)
-        loss = 100 * LOSS.get(mode, 0.0) * dumps / base_s
+        assert entry["calls_percent"] == pytest.approx(calls, rel=0.15)  # losses lengthen steps
+        loss = 100 * LOSS.get(mode, 0.0) * dumps * mean_s(FULL) / base_s
         assert abs(entry["loss"]["percent"] - loss) < 1.5
         total = entry["calls_percent"] + entry["loss"]["percent"]
         assert entry["overhead"]["percent"] == pytest.approx(total)
@@ -77,10 +77,9 @@ def test_cpu_time_is_told_where_the_clock_tells_nothing():
     report = build_report(FULL, make_outcome(noise=noise), MACHINE)
     ours = report["modes"]["caesura"]
     assert ours["overhead"]["high_percent"] - ours["overhead"]["low_percent"] > 10
-    own_s = sum(0.4 * (1.0 + 0.02 * n + (0.05 if n % 4 == 0 else 0.0)) for n in range(FULL.steps))
-    base_s = own_s + FULL.steps * FULL.device_s
+    base_s = 0.4 * sum(own_s(n) for n in range(FULL.steps)) + FULL.steps * FULL.device_s
     calls_s = 0.5 * CALLS["caesura"] * FULL.dumps + 0.01
-    loss_s = 0.5 * LOSS["caesura"] * FULL.dumps
+    loss_s = 0.4 * LOSS["caesura"] * mean_s(FULL) * FULL.dumps
     assert ours["cpu"]["calls_percent"] == pytest.approx(100 * calls_s / base_s)
     assert ours["cpu"]["loss"]["percent"] == pytest.approx(100 * loss_s / base_s, abs=0.01)
     assert ours["cpu"]["loss"]["high_percent"] - ours["cpu"]["loss"]["low_percent"] < 0.1
@@ -122,9 +121,9 @@ def test_waiting_modes_keep_their_figure_on_any_machine():
     for seed in range(5):
         report = build_report(FULL, make_outcome(seed=seed, noise=noise), MACHINE)
         sync = report["modes"]["sync"]
-        own_s = sync["wall_s"][0] - CALLS["sync"] * FULL.dumps - 0.02
+        steps_s = sync["wall_s"][0] - CALLS["sync"] * FULL.dumps - 0.02
         assert sync["overhead"]["percent"] == pytest.approx(
-            100 * (CALLS["sync"] * FULL.dumps + 0.02) / own_s
+            100 * (CALLS["sync"] * FULL.dumps + 0.02) / steps_s
         )
 
 

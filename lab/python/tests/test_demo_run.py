@@ -101,6 +101,12 @@ def test_a_run_that_fails_shows_its_last_words(tmp_path):
     assert "Traceback" not in answer.stderr
 
 
+def test_too_few_dumps_are_refused(tmp_path):
+    answer = demo(tmp_path, "--steps", "4", "--dump-every", "2")
+    assert answer.returncode == 2
+    assert "at least 5" in " ".join(answer.stderr.split())
+
+
 def test_a_missing_build_says_how_to_make_it(tmp_path):
     answer = demo(tmp_path, *SMALL, "--build", str(tmp_path / "nothing"))
     assert answer.returncode == 3

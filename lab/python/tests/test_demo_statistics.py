@@ -14,6 +14,7 @@ from caesura_lab.demo.statistics import (
     CONFIDENCE,
     Cycles,
     Estimate,
+    Speeds,
     cycles_of,
     differences,
     factor,
@@ -88,19 +89,32 @@ def test_a_burst_of_others_work_does_not_decide():
     assert abs(after.value - before.value) < after.margin < 0.01
 
 
-def test_physics_run_and_steady_drift_cancel_exactly():
-    """Goal: without noise a difference is the loss, to rounding."""
+def test_physics_speed_and_steady_drift_cancel_exactly():
+    """Goal: without noise a difference is the loss, to rounding, even if one run is five times as
+    slow: what steps compute may grow as a square, and every fourth may take more."""
     handed = [n.bit_count() % 2 == 1 for n in range(8)]
-    own = [1.0 + 0.1 * n * n + (0.3 if n % 4 == 0 else 0.0) for n in range(8)]
+    own = [1.0 + 0.1 * n * n + 0.07 * n + (0.3 if n % 4 == 0 else 0.0) for n in range(8)]
+    mean = math.fsum(own) / 8
 
-    def run(first: bool, speed_s: float, drift_s: float) -> Cycles:
+    def run(first: bool, speed: float) -> Cycles:
         given = [h == first for h in handed]
-        lost = [0.25 if g else 0.0 for g in given]
-        steps = [own[n] + speed_s + drift_s * n + lost[n] for n in range(8)]
-        return Cycles(steps, given)
+        return Cycles([speed * (own[n] + 0.25 * mean * given[n]) for n in range(8)], given)
 
-    found = differences(run(True, 0.0, 0.07), run(False, 0.9, 0.07))
-    assert found == pytest.approx([0.25] * 4)
+    assert differences(run(True, 1.0), run(False, 5.0)) == pytest.approx([0.25] * 4)
+
+
+def test_a_single_run_is_held_against_its_neighbours_in_time():
+    """Goal: a machine that becomes four times as fast meanwhile is no gain of the run at its end;
+    and the margin admits what the comparison is worth."""
+    speeds = Speeds([1.0, 3.0, 5.0, 7.0], [4.0, 4.1, 1.0, 1.02])
+    assert speeds.at(6.0) == pytest.approx(1.01)
+    assert speeds.at(9.0) == pytest.approx(1.02)
+    assert speeds.at(0.0) == pytest.approx(4.0)
+    steady = Speeds([1.0, 3.0, 5.0, 7.0], [1.0, 1.01, 0.99, 1.0])
+    assert steady.margin(1) < 0.05
+    assert speeds.margin(1) == math.inf
+    assert steady.margin(4) == pytest.approx(steady.margin(1) / 2)
+    assert Speeds([1.0], [1.0]).margin(1) == math.inf
 
 
 def test_halves_of_the_mini_app_are_those_of_the_scenario():

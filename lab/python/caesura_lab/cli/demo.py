@@ -135,6 +135,13 @@ def demo(
     base = sized(QUICK if quick else FULL, grid or (QUICK if quick else FULL).grid)
     chosen = {field.name: options.get(field.name) for field in fields(Scenario)}
     scenario = replace(base, **{name: v for name, v in chosen.items() if v is not None})
+    if scenario.dumps < 2:
+        least = 2 * scenario.dump_every + 1
+        raise typer.BadParameter(
+            f"{scenario.steps} steps make {scenario.dumps} dumps; pairs of runs share out two or "
+            f"more, so use at least {least}",
+            param_hint="--steps",
+        )
     need_core(as_json)
     # As by Ctrl-C: the ranks end too, and what has finished is kept.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

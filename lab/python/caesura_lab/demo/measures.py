@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from caesura_lab.demo.campaign import Outcome
@@ -19,11 +19,9 @@ from caesura_lab.demo.state import Finished
 from caesura_lab.demo.statistics import (
     Cycles,
     Estimate,
-    cycle_without_s,
+    Speeds,
     cycles_of,
     differences,
-    run_margin,
-    spread_of_runs,
     trimmed_mean,
 )
 from caesura_lab.demo.turns import HALVES
@@ -62,11 +60,17 @@ class Cost:
 
 @dataclass(frozen=True)
 class Base:
-    """Steps without output: all of the scenario's in seconds, the spread of runs, how many."""
+    """The scenario without output: seconds of a cycle; how many of them all steps take; and how
+    fast the machine was when."""
 
-    total_s: float
-    spread: float
-    runs: int
+    cycle_s: float
+    cycles: float
+    speeds: Speeds
+    spread: float  # of runs, a standard deviation in shares
+
+    @property
+    def total_s(self) -> float:
+        return self.cycle_s * self.cycles
 
 
 class Measures:
@@ -83,14 +87,11 @@ class Measures:
         paired = [one for mode in PAIRED for one in self._outcome.of(mode, *HALVES)]
         return paired or [one for mode in _WAITING for one in self._outcome.of(mode)]
 
-    def _cycles(self, runs: Sequence[Finished], what: str) -> list[Cycles]:
-        found = []
-        for one in runs:
-            cycles = cycles_of(one.run.timing, self._scenario.dump_every, what)
-            if one.turn.mode in ("compute", *_WAITING):  # nothing goes on in the background
-                cycles = Cycles(cycles.step_s, [False] * len(cycles.step_s))
-            found.append(cycles)
-        return found
+    def _cycles(self, one: Finished, what: str) -> Cycles:
+        cycles = cycles_of(one.run.timing, self._scenario.dump_every, what)
+        if one.turn.mode in ("compute", *_WAITING):  # nothing goes on in the background
+            cycles = Cycles(cycles.step_s, [False] * len(cycles.step_s))
+        return cycles
 
     @cached_property
     def _bases(self) -> dict[str, Base]:
@@ -98,22 +99,40 @@ class Measures:
         return {what: self._base(what) for what in ("step_s", "step_cpu_s")}
 
     def _base(self, what: str) -> Base:
-        cycles = self._cycles(self._base_runs, what)
-        without_s = cycle_without_s(cycles)
+        """Each run in shares of its own cycle first, so that a slow one does not count for more."""
+        runs = [(one, self._cycles(one, what)) for one in self._base_runs]
+        own_s = [cycles.without_s for _, cycles in runs]
         first = self._scenario.dump_every
-        before = [math.fsum(one.run.timing[what][:first]) for one in self._base_runs]
-        return Base(fmean(before) + math.fsum(without_s), *spread_of_runs(cycles, without_s))
+        before = [math.fsum(one.run.timing[what][:first]) / c.without_s for one, c in runs]
+        shape: dict[int, list[float]] = {}
+        for _, cycles in runs:
+            each = zip(cycles.step_s, cycles.handed_over, strict=True)
+            for number, (seconds, handed) in enumerate(each):
+                if not handed:
+                    shape.setdefault(number, []).append(seconds / cycles.without_s)
+        lengths = [fmean(shares) for shares in shape.values()]
+        cycles = median(before) + fmean(lengths) * self._scenario.dumps
+        spread = stdev(own_s) / fmean(own_s) if len(own_s) > 1 else math.inf
+        return Base(median(own_s), cycles, self._speeds(own_s), spread)
+
+    def _speeds(self, own_s: list[float]) -> Speeds:
+        """The two runs of a pair are one place in the row."""
+        met: dict[tuple[str, int], list[tuple[int, float]]] = {}
+        for one, seconds in zip(self._base_runs, own_s, strict=True):
+            place = self._outcome.finished.index(one)
+            met.setdefault((one.turn.mode, one.turn.number), []).append((place, seconds))
+        rows = sorted((fmean(p for p, _ in m), fmean(s for _, s in m)) for m in met.values())
+        return Speeds([place for place, _ in rows], [seconds for _, seconds in rows])
 
     @property
     def base_s(self) -> float:
-        """All steps of the scenario without output: cycles, and the steps before the first dump."""
+        """All steps of the scenario without output."""
         return self._bases["step_s"].total_s
 
     @property
     def run_spread(self) -> tuple[float, int]:
         """How far runs lie apart, as a standard deviation in shares of one; how many they are."""
-        base = self._bases["step_s"]
-        return base.spread, base.runs
+        return self._bases["step_s"].spread, len(self._base_runs)
 
     # ---------------------------------------------------------------------------- with output
 
@@ -124,15 +143,15 @@ class Measures:
         whole = self._outcome.of(mode)
         if mode in _WAITING and whole:
             return self._waiting(whole)
-        loss_s, points_s = self._loss(mode, "step_s")
-        if not self._base_runs or (writes and not points_s):
+        if not self._base_runs:
             return None
-        calls = self._calls(mode) / self.base_s if writes else 0.0
-        loss = loss_s.scaled(1.0 / self.base_s)
+        loss, points = self._loss(mode, "step_s")
+        if writes and not points:
+            return None
+        calls = self._calls(mode) if writes else 0.0
         runs = [one.run.timing["wall_s"] / self.base_s - 1.0 for one in whole]
         cpu = self._cpu(mode) if mode in CODED or not writes else None
-        points = [point / self.base_s + calls for point in points_s]
-        return Cost(loss.plus(calls), calls, loss, cpu, points, runs)
+        return Cost(loss.plus(calls), calls, loss, cpu, [p + calls for p in points], runs)
 
     def _waiting(self, whole: list[Finished]) -> Cost:
         """Nothing goes on beside the application, so that each run is its own base, however fast
@@ -144,18 +163,18 @@ class Measures:
             each = zip(timing["calls_s"], timing["handed_over"], strict=True)
             end = (timing["open_s"] + timing["close_s"]) / own_s
             points += [self._scenario.dumps * s / own_s + end for s, handed in each if handed]
-            runs.append(timing["wall_s"] / self.base_s - 1.0)
+            runs.append(timing["wall_s"] / own_s - 1.0)
         overhead = trimmed_mean(points)
         return Cost(overhead, overhead.value, None, None, points, runs)
 
     def _cpu(self, mode: str) -> CpuCost:
         """Idle time of emulated kernels is no CPU time, but a step is not shorter for that."""
-        kernels_s = self._scenario.steps * self._scenario.device_s
-        share = 1.0 / (self._bases["step_cpu_s"].total_s + kernels_s)
-        loss_s, _ = self._loss(mode, "step_cpu_s")
+        own_s = self._bases["step_cpu_s"].total_s
+        all_s = own_s + self._scenario.steps * self._scenario.device_s
+        loss = self._loss(mode, "step_cpu_s")[0].scaled(own_s / all_s)
         if mode == "compute":
-            return CpuCost(0.0, loss_s.scaled(share), 0.0)
-        runs = [one.run.timing for one in self._writing_runs(mode)]
+            return CpuCost(0.0, loss, 0.0)
+        runs = [one.run.timing for one in self._outcome.of(mode, "all", *HALVES)]
         calls_s = median(
             timing["open_close_cpu_s"] + self._for_all(timing, timing["calls_cpu_s"])
             for timing in runs
@@ -163,20 +182,22 @@ class Measures:
         workers_s = median(
             self._for_all(timing, [timing["report"]["compress_interference_s"]]) for timing in runs
         )
-        return CpuCost(calls_s * share, loss_s.scaled(share), workers_s * share)
+        return CpuCost(calls_s / all_s, loss, workers_s / all_s)
 
     def _loss(self, mode: str, what: str) -> tuple[Estimate, list[float]]:
-        """Seconds of all steps of the scenario, and the single figures behind them."""
-        paired = self._paired(mode, what)
-        if paired:
-            dumps = self._scenario.dumps
-            return trimmed_mean(paired).scaled(dumps), [one * dumps for one in paired]
-        if not self._outcome.of(mode):
-            return Estimate(0.0), []
+        """Of all steps of the scenario, in shares; and the single figures behind it."""
         base = self._bases[what]
-        singles = [math.fsum(one.run.timing[what]) - base.total_s for one in self._outcome.of(mode)]
-        margin = run_margin(base.spread, base.runs, len(singles)) * base.total_s
-        return Estimate(fmean(singles), margin), singles
+        if paired := self._paired(mode, what):
+            share = self._scenario.dumps / base.cycles
+            return trimmed_mean(paired).scaled(share), [one * share for one in paired]
+        singles = []
+        for one in self._outcome.of(mode):
+            own_s = math.fsum(one.run.timing[what])
+            place = self._outcome.finished.index(one)
+            singles.append(own_s / (base.cycles * base.speeds.at(place)) - 1.0)
+        if not singles:
+            return Estimate(0.0), []
+        return Estimate(fmean(singles), base.speeds.margin(len(singles))), singles
 
     def _paired(self, mode: str, what: str) -> list[float]:
         """Differences of all pairs of which both runs have finished."""
@@ -188,18 +209,14 @@ class Measures:
             found += differences(*both)
         return found
 
-    def _writing_runs(self, mode: str) -> list[Finished]:
-        """Whole runs, else halves."""
-        return self._outcome.of(mode) or self._outcome.of(mode, *HALVES)
-
     def _for_all(self, timing: dict[str, Any], seconds: Sequence[float]) -> float:
         """What a run with a part of the dumps would have taken for all."""
         return math.fsum(seconds) * self._scenario.dumps / max(1, sum(timing["handed_over"]))
 
     def _calls(self, mode: str) -> float:
-        """Seconds in calls of one file with all dumps."""
-        timings = [one.run.timing for one in self._writing_runs(mode)]
+        """Of one file with all dumps, in shares of the steps of the same run."""
+        timings = [one.run.timing for one in self._outcome.of(mode, "all", *HALVES)]
         return median(
-            timing["open_s"] + self._for_all(timing, timing["calls_s"]) + timing["close_s"]
-            for timing in timings
+            (t["open_s"] + self._for_all(t, t["calls_s"]) + t["close_s"]) / math.fsum(t["step_s"])
+            for t in timings
         )

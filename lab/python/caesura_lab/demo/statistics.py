@@ -9,19 +9,20 @@ the answer is sound; in short:
   loss       is what the application's own steps take longer while a dump is handled. Two runs of a
              pair share the dumps out: what is a cycle with output in one is a cycle without in the
              other. Two neighbouring cycles of both runs, four cycles, make one *difference*: with
-             less without. What a step computes, which run it is and a steady drift cancel in it
-             exactly, so that differences scatter around the loss, as likely above as below.
+             less without, in shares of their runs' cycles without. What a step computes, how fast
+             each run is and a steady drift cancel in it, so that differences scatter around the
+             loss, as likely above as below.
   interval   of the trimmed mean of the differences, by Yuen: one difference in five is left out at
              either end, so that a burst of somebody else's work does not decide
 
-A run by itself (modes that are not paired) is held against all cycles without output; how much such
-a comparison is worth is what these runs show when compared with each other.
+A run by itself (modes that are not paired) is held against the pairs before and after it; how much
+that is worth is what it says of the pairs themselves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
@@ -96,6 +97,12 @@ class Cycles:
     step_s: list[float]
     handed_over: list[bool]
 
+    @property
+    def without_s(self) -> float:
+        """Mean of those without output: how fast the machine was."""
+        pairs = zip(self.step_s, self.handed_over, strict=True)
+        return fmean(seconds for seconds, handed in pairs if not handed)
+
 
 def cycles_of(timing: dict[str, Any], dump_every: int, what: str = "step_s") -> Cycles:
     """`what`: step_s, or step_cpu_s."""
@@ -108,7 +115,8 @@ def cycles_of(timing: dict[str, Any], dump_every: int, what: str = "step_s") -> 
 
 
 def differences(half: Cycles, other: Cycles) -> list[float]:
-    """Of two complementary runs: with less without, from each two neighbouring cycles of both."""
+    """Of two complementary runs: with less without, from each two neighbouring cycles of both, in
+    shares of a cycle without output."""
     found = []
     for first in range(0, len(half.step_s) - 1, 2):
         total = 0.0
@@ -116,37 +124,41 @@ def differences(half: Cycles, other: Cycles) -> list[float]:
             one, two = run.step_s[first : first + 2]
             if run.handed_over[first] == run.handed_over[first + 1]:
                 raise ValueError(f"cycles {first} and {first + 1} are not one with, one without")
-            total += one - two if run.handed_over[first] else two - one
+            more_s = one - two if run.handed_over[first] else two - one
+            total += more_s / run.without_s
         found.append(total / 2)
     return found
 
 
-def cycle_without_s(runs: Iterable[Cycles]) -> list[float]:
-    """By number of the dump: the mean over the runs in which it was not handed over."""
-    found: dict[int, list[float]] = {}
-    for run in runs:
-        for number, (seconds, handed) in enumerate(zip(run.step_s, run.handed_over, strict=True)):
-            if not handed:
-                found.setdefault(number, []).append(seconds)
-    return [fmean(found[number]) for number in sorted(found)]
+# --------------------------------------------------------------------------------- runs in a row
 
 
-def spread_of_runs(runs: Sequence[Cycles], without_s: Sequence[float]) -> tuple[float, int]:
-    """Standard deviation of a run's speed, as a share, from cycles without output; of how many."""
-    speeds = []
-    for run in runs:
-        own = [n for n, handed in enumerate(run.handed_over) if not handed]
-        if own:
-            total_s = math.fsum(run.step_s[n] for n in own)
-            speeds.append(total_s / math.fsum(without_s[n] for n in own))
-    return (stdev(speeds) if len(speeds) > 1 else math.inf), len(speeds)
+@dataclass(frozen=True)
+class Speeds:
+    """Seconds of a cycle without output, by when they were measured: places in the row of all
+    runs, ascending."""
 
+    places: list[float]
+    cycle_s: list[float]
 
-def run_margin(spread: float, of_runs: int, runs: int) -> float:
-    """Of the mean of `runs` runs against the mean of `of_runs` others."""
-    if of_runs < 2 or runs < 1:
-        return math.inf
-    return student(of_runs - 1) * spread * math.sqrt(1.0 / runs + 1.0 / of_runs)
+    def at(self, place: float, but: int = -1) -> float:
+        """Between the last before and the first after; `but` is not looked at."""
+        known = [n for n in range(len(self.places)) if n != but]
+        before = [n for n in known if self.places[n] <= place][-1:]
+        after = [n for n in known if self.places[n] > place][:1]
+        return fmean(self.cycle_s[n] for n in (*before, *after))
+
+    def margin(self, runs: int) -> float:
+        """Of the mean of `runs` runs against what at() says, in shares: from what it says of each
+        of these, which lie farther from their neighbours than a run in between. Not known where
+        it is wrong by as much as the cycle itself."""
+        count = len(self.places)
+        if count < 2 or runs < 1:
+            return math.inf
+        wrong = [own / self.at(self.places[n], n) - 1.0 for n, own in enumerate(self.cycle_s)]
+        error = math.sqrt(fmean(w * w for w in wrong))
+        margin = student(count - 1) * error / math.sqrt(runs)
+        return margin if margin < 1.0 else math.inf
 
 
 # ---------------------------------------------------------------------------------------- factors

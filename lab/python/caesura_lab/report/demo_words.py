@@ -16,9 +16,9 @@ SENTENCE_TITLES = {"sync": "synchronous", "async": "asynchronous", "filter": "fi
 
 
 def percent(entry: dict[str, Any]) -> str:
-    """Value and half the interval; without one where it is not known."""
+    """Value and half the interval; a question mark where that is not known."""
     margin = margin_of(entry)
-    return f"{signed(entry['percent'])} %" + (f" ± {margin:.1f}" if margin is not None else "")
+    return f"{signed(entry['percent'])} % ± {f'{margin:.1f}' if margin is not None else '?'}"
 
 
 def signed(value: float) -> str:
@@ -60,7 +60,7 @@ def factor_sentence(report: dict[str, Any], mode: str) -> str:
         low, high = times_text(found["at_least"]), times_text(found["at_most"])
         return f"{times_text(found['times'])} times smaller than {title} ({low} to {high})"
     margin = report["noise"]["margin_percent"]
-    noise = f"within the noise of ± {margin:.1f} %" if margin is not None else "too few runs"
+    noise = f"within the noise of ± {margin:.1f} %" if margin is not None else "not known"
     if found["at_least"] is not None:
         return f"{noise}; at least {times_text(found['at_least'])} times smaller than {title}"
     if mode not in report["modes"]:
