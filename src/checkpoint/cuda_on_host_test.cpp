@@ -260,7 +260,7 @@ TEST_P(CudaStoodInForByTheHost, where_the_gpu_cannot_be_made_current_no_other_do
     std::byte* const from = *device_->allocate(1000);
     std::byte* const to = *device_->allocate(1000);
     for (const std::uint64_t nth : {1, 2}) {
-        on_host::fail_call(nth, cudaErrorMemoryAllocation);
+        on_host::fail_call_of_this_thread(nth, cudaErrorMemoryAllocation);
         EXPECT_FALSE(device_->copy(to, from, 1000).ok()) << "call " << nth;
     }
     EXPECT_TRUE(device_->copy(to, from, 1000).ok());

@@ -57,6 +57,8 @@ bool protects();
 /// The nth call from now (1: the next) returns this, and does nothing unless it destroys something.
 /// 0: none. Calls that cannot fail in CUDA are not counted.
 void fail_call(std::uint64_t nth, cudaError_t code);
+/// The same, and only calls of this thread count: threads of the link call when they get a core.
+void fail_call_of_this_thread(std::uint64_t nth, cudaError_t code);
 /// Calls counted since begin().
 std::uint64_t calls();
 /// What is carried out as the nth from now in any stream is not; from then on nothing is, and every

@@ -20,7 +20,9 @@ double now_s() {
 cudaError_t code_of_call() {
     State& all = state();
     ++all.calls;
-    if (all.calls_to_failure > 0 && --all.calls_to_failure == 0) return all.call_code;
+    const bool counts =
+        all.failing_thread == std::thread::id() || all.failing_thread == std::this_thread::get_id();
+    if (counts && all.calls_to_failure > 0 && --all.calls_to_failure == 0) return all.call_code;
     return all.lost;
 }
 
@@ -207,6 +209,12 @@ void fail_call(std::uint64_t nth, cudaError_t code) {
     const Lock lock(state().mutex);
     state().calls_to_failure = nth;
     state().call_code = code;
+    state().failing_thread = {};
+}
+void fail_call_of_this_thread(std::uint64_t nth, cudaError_t code) {
+    fail_call(nth, code);
+    const Lock lock(state().mutex);
+    state().failing_thread = std::this_thread::get_id();
 }
 std::uint64_t calls() {
     const Lock lock(state().mutex);

@@ -132,6 +132,7 @@ struct State {
     std::uint64_t calls = 0, operations = 0;
     std::uint64_t calls_to_failure = 0, operations_to_failure = 0;  ///< 0: none comes
     cudaError_t call_code = cudaSuccess, operation_code = cudaSuccess;
+    std::thread::id failing_thread;  ///< whose calls count; none: all
     cudaError_t lost = cudaSuccess;  ///< what went wrong in a stream; every call returns it
     std::uint64_t handles = 0;
     std::map<cudaEvent_t, Event> events;
