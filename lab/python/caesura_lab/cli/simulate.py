@@ -33,7 +33,7 @@ def simulate(
     """Simulate ranks, nodes and the file system they share: overhead of each mode of output.
 
     A scenario says what an iteration looks like, what is dumped, what machine it runs on and how
-    much everything varies; docs/how/simulation.md explains the model, bench/simulate/scenarios has
+    much everything varies; lab/simulate/README.md explains the model, bench/simulate/scenarios has
     examples. A [sweep] runs every combination of its values.
 
     Exit codes: 0; 2 usage; 3 the scenario cannot be read or cannot be meant so.
