@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "base/invalid.hpp"
 #include "caesura/base.hpp"
 #include "caesura/caesura.h"
 
@@ -11,7 +12,7 @@ namespace caesura::capi {
 /// The status as a code; its message becomes caesura_last_error().
 caesura_code finish(const Status& status);
 
-inline Status invalid(std::string text) { return {StatusCode::invalid_argument, std::move(text)}; }
+using base::invalid;
 
 /// No exception leaves a function of C.
 template <class Body>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/invalid.hpp"
 #include "caesura/device.hpp"
-#include "device/invalid.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::device {
@@ -13,12 +13,13 @@ Result<EmulatedDevice> EmulatedDevice::create(EmulatedMachine machine) {
     for (const auto& [name, speed] : {std::pair{"link_bytes_per_s", machine.link_bytes_per_s},
                                       std::pair{"copy_bytes_per_s", machine.copy_bytes_per_s}})
         if (!std::isfinite(speed) || speed <= 0.0)
-            return bad(fmt::format("{} is {}; it must be positive", name, speed));
+            return base::invalid(fmt::format("{} is {}; it must be positive", name, speed));
     if (machine.coder != Coder::codec && machine.coder != Coder::packed)
         return Status{StatusCode::unsupported,
                       fmt::format("coder {} on an emulated device, which has codec and packed",
                                   to_string(machine.coder))};
-    if (!machine.compress_s) return bad("compress_s is empty; say what compressing takes");
+    if (!machine.compress_s)
+        return base::invalid("compress_s is empty; say what compressing takes");
     return EmulatedDevice(std::move(machine));
 }
 
@@ -54,14 +55,16 @@ Result<std::byte*> EmulatedDevice::allocate(std::uint64_t bytes) {
 
 Status EmulatedDevice::release(std::byte* memory) {
     const auto found = memory_.find(memory);
-    if (found == memory_.end()) return bad("memory that was not allocated in this device");
+    if (found == memory_.end())
+        return base::invalid("memory that was not allocated in this device");
     const std::size_t bytes = found->second.size();
     const auto is_here = [&](const std::byte* at) { return at >= memory && at < memory + bytes; };
     for (const Link& link : links_)
         for (const OnLink& transfer : link.transfers)
             if (is_here(transfer.from) || is_here(transfer.to))
-                return bad(fmt::format("{} bytes are given back while transfer {} needs them",
-                                       bytes, transfer.transfer));
+                return base::invalid(
+                    fmt::format("{} bytes are given back while transfer {} needs them", bytes,
+                                transfer.transfer));
     allocated_bytes_ -= bytes;
     memory_.erase(found);
     return {};
@@ -69,7 +72,7 @@ Status EmulatedDevice::release(std::byte* memory) {
 
 Status EmulatedDevice::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     if (!is_inside(to, bytes) && !is_inside(from, bytes))
-        return bad(fmt::format("a copy of {} bytes out of bounds", bytes));
+        return base::invalid(fmt::format("a copy of {} bytes out of bounds", bytes));
     std::memcpy(to, from, bytes);
     pass(static_cast<double>(bytes) / machine_.copy_bytes_per_s);
     return {};
@@ -78,7 +81,8 @@ Status EmulatedDevice::copy(std::byte* to, const std::byte* from, std::uint64_t 
 Result<std::uint64_t> EmulatedDevice::compress(std::span<const std::span<const std::byte>> pieces,
                                                const Content& content,
                                                std::span<std::byte> parcel) {
-    if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
+    if (!is_inside(parcel.data(), parcel.size()))
+        return base::invalid("a parcel outside the device");
     Result<std::uint64_t> bytes = pack(pieces, content, parcel, machine_.coder);
     std::uint64_t raw_bytes = 0;
     for (const auto& piece : pieces) raw_bytes += piece.size();
@@ -92,7 +96,8 @@ std::uint64_t EmulatedDevice::parcel_bytes(std::uint64_t pieces, std::uint64_t b
 
 Status EmulatedDevice::decompress(std::span<const std::byte> parcel, std::uint64_t index,
                                   std::span<std::byte> piece) {
-    if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
+    if (!is_inside(parcel.data(), parcel.size()))
+        return base::invalid("a parcel outside the device");
     Status status = unpack(parcel, index, piece);
     const auto& seconds = machine_.decompress_s ? machine_.decompress_s : machine_.compress_s;
     if (status.ok()) pass(seconds(static_cast<double>(piece.size())));
@@ -110,19 +115,19 @@ Transfer EmulatedDevice::give(std::size_t direction, std::byte* to, const std::b
 }
 
 Result<Transfer> EmulatedDevice::to_host(std::span<std::byte> host, const std::byte* from) {
-    if (!is_inside(from, host.size())) return bad("a transfer from outside the device");
+    if (!is_inside(from, host.size())) return base::invalid("a transfer from outside the device");
     return give(0, host.data(), from, host.size());
 }
 
 Result<Transfer> EmulatedDevice::to_device(std::byte* to, std::span<const std::byte> host) {
-    if (!is_inside(to, host.size())) return bad("a transfer to outside the device");
+    if (!is_inside(to, host.size())) return base::invalid("a transfer to outside the device");
     return give(1, to, host.data(), host.size());
 }
 
 Result<EmulatedDevice::Link*> EmulatedDevice::link_of(Transfer transfer) {
     Link& link = links_[transfer % 2];
     if (transfer < 2 || transfer / 2 > link.given)
-        return bad(fmt::format("no transfer {}", transfer));
+        return base::invalid(fmt::format("no transfer {}", transfer));
     return &link;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/invalid.hpp"
+#include "base/invalid.hpp"
 #include "plan/one_step.hpp"
 
 namespace caesura::plan {
@@ -118,12 +118,12 @@ TogetherStart HorizonPlanner::start_of(const HorizonNow& now) const {
 
 Result<char> HorizonPlanner::next(const HorizonNow& now) {
     if (!std::isfinite(now.now_s) || !std::isfinite(now.interval_s) || now.interval_s < 0.0)
-        return bad(fmt::format("checkpoint {} is made at {} s after an interval of {} s", made_,
-                               now.now_s, now.interval_s));
+        return base::invalid(fmt::format("checkpoint {} is made at {} s after an interval of {} s",
+                                         made_, now.now_s, now.interval_s));
     const bool holds = now.held_bytes > 0;
     const bool room = has_room(static_cast<double>(now.held_bytes));
     if (holds && !room)
-        return bad(
+        return base::invalid(
             fmt::format("{} bytes are held, which cannot be compressed in a cache of {} "
                         "together with checkpoint {}",
                         now.held_bytes, expected_.cache_bytes, made_));

@@ -4,11 +4,11 @@
 #include <limits>
 #include <unordered_map>
 
+#include "base/invalid.hpp"
 #include "caesura/cuda_device.hpp"
 #include "device/cuda/link.hpp"
 #include "device/cuda/pack_kernels.hpp"
 #include "device/cuda/parcel_coder.hpp"
-#include "device/invalid.hpp"
 
 namespace caesura::device {
 namespace {
@@ -158,12 +158,13 @@ Result<std::byte*> CudaDevice::allocate(std::uint64_t bytes) {
 
 Status CudaDevice::release(std::byte* memory) {
     const auto found = memory_.find(memory);
-    if (found == memory_.end()) return bad("memory that was not allocated in this device");
+    if (found == memory_.end())
+        return base::invalid("memory that was not allocated in this device");
     for (auto& link : links_) {
         const Result<bool> touched = link->touches(memory, found->second);
         if (!touched.ok()) return touched.status();
         if (*touched)
-            return bad(
+            return base::invalid(
                 fmt::format("{} bytes are given back while a transfer needs them", found->second));
     }
     const OnDevice on(options_.ordinal);
@@ -178,7 +179,7 @@ Status CudaDevice::release(std::byte* memory) {
 
 Status CudaDevice::copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     if (!is_inside(to, bytes) && !is_inside(from, bytes))
-        return bad(fmt::format("a copy of {} bytes out of bounds", bytes));
+        return base::invalid(fmt::format("a copy of {} bytes out of bounds", bytes));
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     return status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "a copy");
@@ -188,7 +189,8 @@ Status CudaDevice::copy(std::byte* to, const std::byte* from, std::uint64_t byte
 
 Result<std::uint64_t> CudaDevice::compress(std::span<const std::span<const std::byte>> pieces,
                                            const Content& content, std::span<std::byte> parcel) {
-    if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
+    if (!is_inside(parcel.data(), parcel.size()))
+        return base::invalid("a parcel outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     return coder_->compress(pieces, content, parcel);
@@ -196,7 +198,8 @@ Result<std::uint64_t> CudaDevice::compress(std::span<const std::span<const std::
 
 Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t index,
                               std::span<std::byte> piece) {
-    if (!is_inside(parcel.data(), parcel.size())) return bad("a parcel outside the device");
+    if (!is_inside(parcel.data(), parcel.size()))
+        return base::invalid("a parcel outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     return coder_->decompress(parcel, index, piece);
@@ -205,7 +208,7 @@ Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t i
 // ------------------------------------------------------------------------------------- the link
 
 Result<Transfer> CudaDevice::to_host(std::span<std::byte> host, const std::byte* from) {
-    if (!is_inside(from, host.size())) return bad("a transfer from outside the device");
+    if (!is_inside(from, host.size())) return base::invalid("a transfer from outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     const auto number =
@@ -215,7 +218,7 @@ Result<Transfer> CudaDevice::to_host(std::span<std::byte> host, const std::byte*
 }
 
 Result<Transfer> CudaDevice::to_device(std::byte* to, std::span<const std::byte> host) {
-    if (!is_inside(to, host.size())) return bad("a transfer to outside the device");
+    if (!is_inside(to, host.size())) return base::invalid("a transfer to outside the device");
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     const auto number =
@@ -227,7 +230,7 @@ Result<Transfer> CudaDevice::to_device(std::byte* to, std::span<const std::byte>
 Result<cuda::Link*> CudaDevice::link_of(Transfer transfer) const {
     cuda::Link* const link = links_[transfer % 2].get();
     if (transfer < 2 || transfer / 2 > link->staged().given())
-        return bad(fmt::format("no transfer {}", transfer));
+        return base::invalid(fmt::format("no transfer {}", transfer));
     return link;
 }
 
@@ -246,7 +249,7 @@ Status CudaDevice::wait(Transfer transfer) {
 }  // namespace
 
 Result<std::unique_ptr<Device>> create_cuda_device(const CudaOptions& options) {
-    if (options.staging_bytes == 0) return bad("staging_bytes is 0; give at least 1");
+    if (options.staging_bytes == 0) return base::invalid("staging_bytes is 0; give at least 1");
     if (Status status = find_device(options.ordinal); !status.ok()) return status;
     auto device = std::make_unique<CudaDevice>(options);
     if (Status status = device->begin(); !status.ok()) return status;
@@ -264,7 +267,8 @@ Result<CudaInfo> cuda_info(int ordinal) {
 
 Status cuda_busy(double seconds, void* stream) {
     if (Status status = find_device(0); !status.ok()) return status;
-    if (!(seconds >= 0.0) || seconds > 1e6) return bad(fmt::format("{} s of work", seconds));
+    if (!(seconds >= 0.0) || seconds > 1e6)
+        return base::invalid(fmt::format("{} s of work", seconds));
     return status_of(cuda::busy(seconds, static_cast<cudaStream_t>(stream)), "work for the GPU");
 }
 
