@@ -259,3 +259,16 @@ def test_another_mesh_keeps_the_shares_of_a_step():
 def test_report_names_no_path(report):
     assert str(Path.home()) not in json.dumps(report)
     assert "/tmp" not in json.dumps(report)
+
+
+def test_a_mode_that_is_lost_in_noise_says_nothing_of_caesuras_own():
+    """Goal: "within the noise" is said of Caesura only where Caesura's figure is."""
+    unknown = {"times": None, "at_least": None, "at_most": None}
+    report = {
+        "caesura": {"smaller_than": {"async": unknown}},
+        "noise": {"margin_percent": 2.0},
+        "modes": {"async": {}},
+    }
+    said = factor_sentence(report, "async")
+    assert said.startswith("cannot be told apart from")
+    assert "noise" not in said

@@ -65,7 +65,8 @@ def factor_sentence(report: dict[str, Any], mode: str) -> str:
         return f"{noise}; at least {times_text(found['at_least'])} times smaller than {title}"
     if mode not in report["modes"]:
         return f"not compared with {title}, which was left out"
-    return f"{noise}; cannot be told apart from {title}"
+    # The noise may be the other mode's: it says nothing of Caesura's own overhead.
+    return f"cannot be told apart from {title}"
 
 
 def conditions(report: dict[str, Any]) -> str:
