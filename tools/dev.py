@@ -310,7 +310,7 @@ def bench_codec(arguments: list[str]) -> int:
     """Our codec beside its peers: bench/codec. `arguments` go to its measure.py."""
     place = Path("bench", "codec")
     python = str(machine.ensure_bench())
-    build("", "caesura_python", "cosmology", "codec_aging", "bench_clock")
+    build("", "caesura_python", "cosmology", "codec_aging", "huffman_aging", "bench_clock")
     code = 0
     for script in ("dumps", "measure", "picture", "goals", "figure6", "scaling"):
         command = [python, str(place / f"{script}.py")]

@@ -1,13 +1,12 @@
 // How much larger do a field's dumps get when they are coded with the tables of an earlier dump?
 //
-//     codec_aging DIRECTORY FIELD FIRST AGES MODE ENTROPY KIND BOUND
+//     codec_aging DIRECTORY FIELD FIRST AGES MODE KIND BOUND
 //
 // Reads DIRECTORY/FIELD_<FIRST + age>.bin (raw float32 cubes) for age 0..AGES, trains a table set
 // on the first, and prints one CSV line per age: the frame's size with tables trained on that very
 // dump, with the first dump's tables and the drift check on, the same with the check off, with the
 // built-in tables, and whether the checked frame carries tables of its own. Every frame is
-// decompressed and its bound checked. MODE fast|strong, ENTROPY rans|huffman, KIND
-// absolute|relative.
+// decompressed and its bound checked. MODE fast|strong, KIND absolute|relative.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -97,7 +96,7 @@ std::vector<std::byte> code(const Series& series, const std::vector<float>& valu
 }
 
 TableSet train_on(const Series& series, const std::vector<float>& values) {
-    TableStatistics statistics(series.options.entropy);
+    TableStatistics statistics;
     code(series, values, nullptr, true, &statistics);
     return statistics.train();
 }
@@ -128,17 +127,15 @@ void run(const Series& series) {
 
 int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
-    if (words.size() != 8) fail("wants DIRECTORY FIELD FIRST AGES MODE ENTROPY KIND BOUND");
+    if (words.size() != 7) fail("wants DIRECTORY FIELD FIRST AGES MODE KIND BOUND");
     Series series;
     series.directory = words[0];
     series.field = words[1];
     series.first = std::stoi(words[2]);
     series.ages = std::stoi(words[3]);
     series.options.mode = words[4] == "fast" ? caesura::Mode::fast : caesura::Mode::strong;
-    series.options.entropy =
-        words[5] == "huffman" ? caesura::Entropy::huffman : caesura::Entropy::rans;
-    const double bound = std::stod(words[7]);
-    series.bound = words[6] == "relative" ? caesura::relative(bound) : caesura::absolute(bound);
+    const double bound = std::stod(words[6]);
+    series.bound = words[5] == "relative" ? caesura::relative(bound) : caesura::absolute(bound);
     run(series);
     return 0;
 }

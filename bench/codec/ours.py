@@ -11,14 +11,13 @@ import numpy as np
 from peers import Codec
 
 MODES = ("auto", "strong", "fast", "planes")
-# Mode and entropy stage, where every combination is wanted.
+# Mode and entropy coder: keys of codec_ratio.csv.
 CASES = (
     ("auto", "rans"),
     ("fast", "rans"),
     ("strong", "rans"),
     ("planes", "rans"),
 )
-HUFFMAN_CASES = (("fast", "huffman"), ("strong", "huffman"))
 TARGETS = ("avx512", "avx2", "sse4", "scalar")
 
 
@@ -32,13 +31,11 @@ def bound(kind: str, value: float) -> object:
     return (kind, value)
 
 
-def compress(
-    values: np.ndarray, asked: object, mode: str = "auto", entropy: str = "rans", threads: int = 1
-) -> bytes:
+def compress(values: np.ndarray, asked: object, mode: str = "auto", threads: int = 1) -> bytes:
     """A frame."""
     from caesura import codec
 
-    return codec.compress(values, asked, mode=mode, entropy=entropy, threads=threads)
+    return codec.compress(values, asked, mode=mode, threads=threads)
 
 
 def decompress(frame: bytes, threads: int = 1) -> np.ndarray:
@@ -46,15 +43,6 @@ def decompress(frame: bytes, threads: int = 1) -> np.ndarray:
     from caesura import codec
 
     return codec.decompress(frame, threads=threads)
-
-
-def all_cases() -> tuple[tuple[str, str], ...]:
-    """CASES, and those with the Huffman stage if this codec has it."""
-    try:
-        compress(np.arange(64, dtype=np.float32), bound("absolute", 0.1), "fast", "huffman")
-    except Exception:  # whatever a codec says that has none
-        return CASES
-    return CASES + HUFFMAN_CASES
 
 
 def find() -> tuple[list[Codec], list[str]]:

@@ -42,7 +42,7 @@ def sizes(blocks: list[fields.Block]) -> Iterator[tuple[Key, int, int]]:
         for bound in fields.bounds_of(block, values):
             for mode, entropy in ours.CASES:
                 asked = ours.bound("absolute", bound.absolute)
-                data = ours.compress(values, asked, mode, entropy)
+                data = ours.compress(values, asked, mode)
                 yield (block.name, bound.label, mode, entropy), values.nbytes, len(data)
         data = ours.compress(values, ours.bound("lossless", 0.0))
         yield (block.name, "exact", "auto", "rans"), values.nbytes, len(data)

@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 OVERHEAD_BYTES = 64
-Modes = tuple[tuple[str, str], ...]
+Modes = tuple[str, ...]
 console = Console(soft_wrap=True)
 
 
@@ -58,7 +58,6 @@ class Case:
     kind: str
     bound: float
     mode: str
-    entropy: str
     label: str
 
 
@@ -68,7 +67,7 @@ def run(case: Case, count: Count) -> None:
     count.values += case.values.size
     try:
         asked = ours.bound(case.kind, case.bound)
-        frame = ours.compress(case.values, asked, case.mode, case.entropy)
+        frame = ours.compress(case.values, asked, case.mode)
         decoded = ours.decompress(frame)
         found = CHECKS[case.kind](case.values, decoded, case.bound)
     except Exception as error:  # counted: the run goes on and fails at its end
@@ -140,9 +139,9 @@ def field_cases(block: fields.Block, modes: Modes) -> Iterator[Case]:
     """Absolute bounds in every mode."""
     values = block.values()
     for bound in fields.bounds_of(block, values):
-        for mode, entropy in modes:
-            label = f"{block.name} {bound.label} {mode} {entropy}"
-            yield Case(values, "absolute", bound.absolute, mode, entropy, label)
+        for mode in modes:
+            label = f"{block.name} {bound.label} {mode}"
+            yield Case(values, "absolute", bound.absolute, mode, label)
 
 
 OTHER_BOUNDS = (
@@ -157,9 +156,9 @@ def kind_cases(block: fields.Block, modes: Modes) -> Iterator[Case]:
     """Every other kind of bound."""
     values = block.values()
     for kind, bound in OTHER_BOUNDS:
-        for mode, entropy in modes:
-            label = f"{block.name} {kind} {bound:g} {mode} {entropy}"
-            yield Case(values, kind, bound, mode, entropy, label)
+        for mode in modes:
+            label = f"{block.name} {kind} {bound:g} {mode}"
+            yield Case(values, kind, bound, mode, label)
 
 
 def random_shape(rng: np.random.Generator, most: int) -> tuple[int, ...]:
@@ -210,9 +209,9 @@ def random_cases(rng: np.random.Generator, dtype: str, most: int, modes: Modes) 
     if np.isfinite(span):
         asked.append(("relative", min(share, 0.5)))
     for kind, bound in asked:
-        for mode, entropy in modes:
-            label = f"random {dtype}{values.shape} {kind} {bound:g} {mode} {entropy}"
-            yield Case(values, kind, bound, mode, entropy, label)
+        for mode in modes:
+            label = f"random {dtype}{values.shape} {kind} {bound:g} {mode}"
+            yield Case(values, kind, bound, mode, label)
 
 
 # ----------------------------------------------------------------------------------------- main
@@ -272,7 +271,7 @@ def main() -> int:
     options = parser.parse_args()
     begin = time.monotonic()
     counts: list[Count] = []
-    modes = ours.all_cases()
+    modes = ours.MODES
     small = samples.blocks()
     big = [] if options.quick else fields.everything()
     if options.blocks:

@@ -62,12 +62,6 @@ enum class Mode : std::uint8_t {
     planes = 3,     ///< Lorenzo, residuals in fixed lengths: memory speed, smaller ratios
 };
 
-/// How the residuals are coded (modes fast and strong).
-enum class Entropy : std::uint8_t {
-    rans = 0,     ///< 128 interleaved range coders, table chosen per 1,024 values
-    huffman = 1,  ///< one canonical Huffman tree for the block: the comparison of S0 section 4.3
-};
-
 /// The probability tables that frames of one field share, from dump to dump (S0 section 4.3).
 ///
 /// A value type of at most k_table_set_limit_bytes: cheap to copy, to agree on between ranks and
@@ -76,20 +70,18 @@ class TableSet {
   public:
     /// The set that serves when nothing is known of the field yet. Its id is 0.
     TableSet();
-    /// Errors: corrupt (not a table set, or its checksum is wrong).
+    /// Errors: corrupt (not a table set, or its checksum is wrong), unsupported.
     static Result<TableSet> parse(std::span<const std::byte> bytes);
     /// What parse() takes; empty for the built-in set. Valid while this object lives.
     std::span<const std::byte> bytes() const { return bytes_; }
     /// Hash of bytes(): frames name their set by it. 0: the built-in set.
     std::uint64_t id() const { return id_; }
-    Entropy entropy() const { return entropy_; }
     friend bool operator==(const TableSet& a, const TableSet& b) { return a.bytes_ == b.bytes_; }
 
   private:
     friend class TableTraining;
     std::vector<std::byte> bytes_;
     std::uint64_t id_ = 0;
-    Entropy entropy_ = Entropy::rans;
 };
 
 inline constexpr std::size_t k_table_set_limit_bytes = 1024;
@@ -98,12 +90,10 @@ inline constexpr std::size_t k_table_set_limit_bytes = 1024;
 /// ranks and dumps of one field with add(); then train().
 class TableStatistics {
   public:
-    explicit TableStatistics(Entropy entropy = Entropy::rans);
-    Entropy entropy() const { return entropy_; }
+    TableStatistics();
     bool empty() const;
-    /// Errors: invalid_argument (of another entropy stage).
-    Status add(const TableStatistics& other);
-    /// For sending to another rank; about 4 KiB. parse() errors: corrupt.
+    void add(const TableStatistics& other);
+    /// For sending to another rank; about 4 KiB. parse() errors: corrupt, unsupported.
     std::vector<std::byte> bytes() const;
     static Result<TableStatistics> parse(std::span<const std::byte> bytes);
     /// The set that codes these counts best. Deterministic; about 50 us.
@@ -112,13 +102,11 @@ class TableStatistics {
 
   private:
     friend class TableTraining;
-    Entropy entropy_;
     std::vector<std::uint64_t> counts_;
 };
 
 struct CompressOptions {
     Mode mode = Mode::automatic;
-    Entropy entropy = Entropy::rans;
     /// The field's shared set; null: the built-in one. Must outlive the call. A block that the set
     /// does not fit carries its own table inline; the frame says so.
     const TableSet* tables = nullptr;
@@ -141,7 +129,6 @@ struct FrameInfo {
     ErrorBound bound;              ///< as asked for
     double absolute_bound = 0;     ///< what it came to; 0: lossless (or per value)
     Mode mode = Mode::fast;  ///< what was chosen; never automatic. Meaningless if stored_exactly
-    Entropy entropy = Entropy::rans;
     bool stored_exactly = false;  ///< raw or lossless, because it was asked for or came out smaller
     bool inline_tables = false;   ///< the frame carries its own table set
     std::uint64_t table_set_id = 0;  ///< the shared set it needs; 0: none

@@ -26,7 +26,7 @@ namespace caesura::device {
 /// Who compresses.
 enum class Coder : std::uint8_t {
     codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
-    packed = 1,  ///< packed frames (codec/packed.hpp): on host and GPU, the same bytes
+    packed = 1,  ///< packed frames (codec/packed/packed.hpp): on host and GPU, the same bytes
     // NVIDIA's nvCOMP 6, loaded when a device is made with it: on a GPU only, lossless, and what it
     // made is read by nvCOMP on a GPU only, so it goes into no file.
     nvcomp_lz4 = 2,

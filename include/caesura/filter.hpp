@@ -34,7 +34,6 @@ enum class Element : std::uint8_t {
 
 struct Settings {
     Mode mode = Mode::automatic;
-    Entropy entropy = Entropy::rans;
     bool checksum = true;
     /// relative and psnr: of each chunk's own value range.
     ErrorBound bound;

@@ -65,8 +65,6 @@ inline constexpr std::array<std::pair<const char*, Mode>, 4> k_modes = {{{"auto"
                                                                          {"fast", Mode::fast},
                                                                          {"strong", Mode::strong},
                                                                          {"planes", Mode::planes}}};
-inline constexpr std::array<std::pair<const char*, Entropy>, 2> k_entropies = {
-    {{"rans", Entropy::rans}, {"huffman", Entropy::huffman}}};
 inline constexpr std::array<std::pair<const char*, DType>, 2> k_dtypes = {
     {{"float32", float32}, {"float64", float64}}};
 

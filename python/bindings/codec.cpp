@@ -26,11 +26,9 @@ namespace caesura::python {
 
 namespace {
 
-CompressOptions to_options(const std::string& mode, const std::string& entropy,
-                           const TableSet* tables) {
+CompressOptions to_options(const std::string& mode, const TableSet* tables) {
     CompressOptions options;
     options.mode = by_name("mode", mode, k_modes);
-    options.entropy = by_name("entropy", entropy, k_entropies);
     options.tables = tables;
     return options;
 }
@@ -59,14 +57,14 @@ nb::bytes frame_of(std::size_t raw_bytes, const Compress& compress) {
 
 nb::bytes codec_compress(const Input& values, const std::string& dtype,
                          const std::vector<std::uint64_t>& shape, const Bound& bound,
-                         const std::string& mode, const std::string& entropy,
-                         const TableSet* tables, TableStatistics* statistics, bool checksum,
-                         int threads, bool drift_check) {
-    CompressOptions options = to_options(mode, entropy, tables);
+                         const std::string& mode, const TableSet* tables,
+                         TableStatistics* statistics, bool checksum, int threads,
+                         bool drift_check) {
+    CompressOptions options = to_options(mode, tables);
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
     const ErrorBound limit = to_bound(bound);
-    TableStatistics counts(options.entropy);
+    TableStatistics counts;
     if (statistics != nullptr) options.statistics = &counts;
     options.checksum = checksum;
     options.threads = threads;
@@ -74,7 +72,7 @@ nb::bytes codec_compress(const Input& values, const std::string& dtype,
     nb::bytes frame = frame_of(values.size(), [&](std::span<std::byte> memory) {
         return compress_into(memory, bytes_of(values), type, extents, limit, options);
     });
-    if (statistics != nullptr) raise_if_error(statistics->add(counts));
+    if (statistics != nullptr) statistics->add(counts);
     return frame;
 }
 
@@ -98,9 +96,8 @@ void codec_decompress(const Input& frame, const Output& values, const TableSet* 
 
 std::uint64_t codec_estimate(const Input& values, const std::string& dtype,
                              const std::vector<std::uint64_t>& shape, const Bound& bound,
-                             const std::string& mode, const std::string& entropy,
-                             const TableSet* tables, int threads) {
-    CompressOptions options = to_options(mode, entropy, tables);
+                             const std::string& mode, const TableSet* tables, int threads) {
+    CompressOptions options = to_options(mode, tables);
     options.threads = threads;
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
@@ -131,7 +128,6 @@ nb::dict codec_info(const Input& frame) {
     out["bound"] = nb::make_tuple(name_of(info.bound.kind, k_kinds), info.bound.value);
     out["absolute_bound"] = info.absolute_bound;
     out["mode"] = info.stored_exactly ? "exact" : name_of(info.mode, k_modes);
-    out["entropy"] = name_of(info.entropy, k_entropies);
     out["inline_tables"] = info.inline_tables;
     out["table_set_id"] = info.table_set_id;
     out["slabs"] = info.slabs;
@@ -142,16 +138,16 @@ nb::dict codec_info(const Input& frame) {
 
 void bind_frames(nb::module_& module) {
     module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
-               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("entropy"),
-               nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),
-               nb::arg("threads"), nb::arg("drift_check"));
+               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none(),
+               nb::arg("statistics").none(), nb::arg("checksum"), nb::arg("threads"),
+               nb::arg("drift_check"));
     module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"),
                nb::arg("value_bytes"), nb::arg("checksum"));
     module.def("codec_decompress", &codec_decompress, nb::arg("frame"), nb::arg("values"),
                nb::arg("tables").none(), nb::arg("threads"));
     module.def("codec_estimate", &codec_estimate, nb::arg("values"), nb::arg("dtype"),
-               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("entropy"),
-               nb::arg("tables").none(), nb::arg("threads"));
+               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none(),
+               nb::arg("threads"));
     module.def("codec_info", &codec_info, nb::arg("frame"));
 }
 
@@ -176,8 +172,6 @@ void bind_tables(nb::module_& module) {
             "The set as bytes, to be kept beside the frames that name it; empty: built in.")
         .def("__bytes__", [](const TableSet& set) { return to_python(set.bytes()); })
         .def_prop_ro("id", &TableSet::id, "Hash of the bytes, by which frames name their set.")
-        .def_prop_ro("entropy",
-                     [](const TableSet& set) { return name_of(set.entropy(), k_entropies); })
         .def(nb::self == nb::self)
         .def("__hash__", [](const TableSet& set) { return set.id(); })
         .def("__getstate__", [](const TableSet& set) { return to_python(set.bytes()); })
@@ -189,29 +183,16 @@ void bind_tables(nb::module_& module) {
         "Counts of what was coded, from which train() makes the next table set.\n\n"
         "Give one to compress(statistics=...), add() those of other blocks, ranks or dumps of the "
         "same field, then train(). Can be pickled.")
-        .def(
-            "__init__",
-            [](TableStatistics* self, const std::string& entropy) {
-                new (self) TableStatistics(by_name("entropy", entropy, k_entropies));
-            },
-            nb::arg("entropy") = "rans")
+        .def(nb::init<>())
         .def_static("from_bytes", &parsed<TableStatistics>, nb::arg("data"),
                     "What bytes() gave. Raises CorruptError.")
         .def(
             "bytes", [](const TableStatistics& self) { return to_python(self.bytes()); },
             "The counts as about 4 KiB, to be sent to another rank.")
         .def("__bytes__", [](const TableStatistics& self) { return to_python(self.bytes()); })
-        .def(
-            "add",
-            [](TableStatistics& self, const TableStatistics& other) {
-                raise_if_error(self.add(other));
-            },
-            nb::arg("other"), "Add another's counts. Raises ValueError (other entropy stage).")
+        .def("add", &TableStatistics::add, nb::arg("other"), "Add another's counts.")
         .def("train", &TableStatistics::train, "The set that codes these counts best.")
         .def_prop_ro("empty", &TableStatistics::empty)
-        .def_prop_ro(
-            "entropy",
-            [](const TableStatistics& self) { return name_of(self.entropy(), k_entropies); })
         .def("__getstate__", [](const TableStatistics& self) { return to_python(self.bytes()); })
         .def("__setstate__", [](TableStatistics& self, const nb::bytes& state) {
             new (&self) TableStatistics(parsed<TableStatistics>(state));
@@ -220,19 +201,13 @@ void bind_tables(nb::module_& module) {
 
 // ----------------------------------------------------------------- the filter, instruction sets
 
-std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mode,
-                                       const std::string& entropy, bool checksum,
+std::vector<unsigned> filter_cd_values(const Bound& bound, const std::string& mode, bool checksum,
                                        const TableSet* tables) {
     hdf5::Settings settings;
     settings.bound = to_bound(bound);
     settings.mode = by_name("mode", mode, k_modes);
-    settings.entropy = by_name("entropy", entropy, k_entropies);
     settings.checksum = checksum;
     if (tables != nullptr) settings.tables = *tables;
-    if (settings.tables.id() != 0 && settings.tables.entropy() != settings.entropy) {
-        raise_if_error(
-            {StatusCode::invalid_argument, "the table set was trained for another entropy stage"});
-    }
     return value_or_raise(hdf5::to_cd_values(settings));
 }
 
@@ -264,7 +239,7 @@ void bind_codec(nb::module_& module) {
     bind_frames(module);
     bind_tables(module);
     module.def("filter_cd_values", &filter_cd_values, nb::arg("bound"), nb::arg("mode"),
-               nb::arg("entropy"), nb::arg("checksum"), nb::arg("tables").none());
+               nb::arg("checksum"), nb::arg("tables").none());
     module.attr("FILTER_ID") = hdf5::k_filter_id;
     module.def("limit_instruction_set", &limit_instruction_set, nb::arg("name"));
     module.def("instruction_set", &instruction_set);

@@ -69,7 +69,6 @@ class FrameInfo:
     bound: Bound  # as asked for
     absolute_bound: float  # what it came to; 0: exact, or per value
     mode: str  # "fast", "strong" or "planes"; "exact" if stored exactly, asked for or not
-    entropy: str
     table_set_id: int  # the TableSet that decompress() needs; 0: none
     inline_tables: bool  # it carries a set of its own
     slabs: int  # parts that threads can decode
@@ -84,7 +83,6 @@ def compress(
     mode: str = "auto",
     tables: TableSet | None = None,
     *,
-    entropy: str = "rans",
     threads: int | None = None,
     checksum: bool = True,
     statistics: TableStatistics | None = None,
@@ -97,7 +95,6 @@ def compress(
     mode: "auto" (the better of fast and strong, by their predicted sizes), "fast" (Lorenzo),
     "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger).
     tables: what TableStatistics.train() gave; decompress() then needs it too.
-    entropy: "rans", or "huffman": one tree a block, slower and larger, for comparisons.
     threads: for arrays above 16 MiB; None or 0: as many as the machine has. The bytes do not
     depend on it.
     checksum: eight bytes that let decompress() notice damage.
@@ -118,7 +115,6 @@ def compress(
             shape,
             tuple(kind),
             mode,
-            entropy,
             tables,
             statistics,
             checksum,
@@ -156,7 +152,6 @@ def estimate(
     mode: str = "auto",
     tables: TableSet | None = None,
     *,
-    entropy: str = "rans",
     threads: int | None = None,
 ) -> int:
     """How many bytes compress() would give, from a sample: about 0.1 ms for 8 MiB.
@@ -175,7 +170,6 @@ def estimate(
             list(_frame_shape(values.shape)),
             tuple(kind),
             mode,
-            entropy,
             tables,
             threads or 0,
         )
@@ -192,7 +186,6 @@ def info(data: Any) -> FrameInfo:
         bound=Bound(*about["bound"]),
         absolute_bound=about["absolute_bound"],
         mode=about["mode"],
-        entropy=about["entropy"],
         table_set_id=about["table_set_id"],
         inline_tables=about["inline_tables"],
         slabs=about["slabs"],

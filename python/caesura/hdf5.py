@@ -40,7 +40,6 @@ def filter_options(
     *,
     mode: str = "auto",
     tables: Any = None,
-    entropy: str = "rans",
     checksum: bool = True,
 ) -> dict[str, Any]:
     """What makes h5py compress a dataset with Caesura: keywords for create_dataset().
@@ -59,12 +58,12 @@ def filter_options(
     Do not add other filters before this one (h5py's shuffle=True): a lossy bound is then refused.
     Chunks of 1 to 16 MiB compress best: h5py's automatic chunks are far smaller.
 
-    Raises ValueError (bound, mode, entropy).
+    Raises ValueError (bound, mode).
     """
     from caesura import _core
 
     values = _core.filter_cd_values(
-        tuple(as_bound(lossless() if bound is None else bound)), mode, entropy, checksum, tables
+        tuple(as_bound(lossless() if bound is None else bound)), mode, checksum, tables
     )
     return {"compression": _core.FILTER_ID, "compression_opts": tuple(values)}
 

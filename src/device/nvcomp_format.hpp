@@ -20,7 +20,7 @@
 // compiles it too.
 #pragma once
 
-#include "codec/packed_format.hpp"
+#include "codec/packed/packed_format.hpp"
 
 namespace caesura::device::nvcomp {
 

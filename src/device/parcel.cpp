@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "codec/packed.hpp"
+#include "codec/packed/packed.hpp"
 #include "device/codec_frames.hpp"
 #include "device/nvcomp_frame.hpp"
 

@@ -2,9 +2,10 @@
 //
 //     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
 //
-// A frame is one of our codec's (caesura/codec.hpp), a packed one (codec/packed.hpp) or one of
-// nvCOMP's coders (device/nvcomp_format.hpp), which the host cannot unpack; it says which. It has a
-// checksum of its own, so that a piece is had without the others, and what was damaged is known.
+// A frame is one of our codec's (caesura/codec.hpp), a packed one (codec/packed/packed.hpp) or one
+// of nvCOMP's coders (device/nvcomp_format.hpp), which the host cannot unpack; it says which. It
+// has a checksum of its own, so that a piece is had without the others, and what was damaged is
+// known.
 //
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once

@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "caesura/filter.hpp"
-#include "codec/verify.hpp"
+#include "codec/frame/verify.hpp"
 
 namespace caesura::hdf5 {
 namespace {

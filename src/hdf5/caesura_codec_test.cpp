@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "caesura/filter.hpp"
-#include "codec/bound.hpp"
+#include "codec/bound/bound.hpp"
 #include "hdf5/test_blocks.hpp"
 
 namespace caesura::hdf5 {

@@ -18,8 +18,8 @@
 #include <new>
 #include <utility>
 
-#include "codec/bound.hpp"
-#include "codec/round_to_grid.hpp"
+#include "codec/bound/bound.hpp"
+#include "codec/bound/round_to_grid.hpp"
 #include "hdf5/hdf5_filter_plugin.hpp"
 #include "hdf5/known_filters.hpp"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "codec/bound.hpp"
+#include "codec/bound/bound.hpp"
 #include "hdf5/hdf5_filter_plugin.hpp"
 #include "hdf5/known_filters.hpp"
 #include "hdf5/test_blocks.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "caesura/block.hpp"
-#include "codec/bound.hpp"
+#include "codec/bound/bound.hpp"
 
 namespace caesura::hdf5 {
 

@@ -12,7 +12,7 @@
 #include <limits>
 
 #include "caesura/predict.hpp"
-#include "codec/round_to_grid.hpp"
+#include "codec/bound/round_to_grid.hpp"
 #include "predict/entropy.hpp"
 #include "predict/family.hpp"
 #include "predict/places.hpp"

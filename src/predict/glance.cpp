@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "caesura/predict.hpp"
-#include "codec/float_environment.hpp"
-#include "codec/resolve_bound.hpp"
-#include "codec/spots.hpp"
-#include "codec/typed_view.hpp"
+#include "codec/bound/float_environment.hpp"
+#include "codec/bound/resolve_bound.hpp"
+#include "codec/estimate/spots.hpp"
+#include "codec/frame/typed_view.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -19,7 +19,9 @@ bool shares_tables(const FieldState& field) { return caesura_mode(field.codec).h
 void Tables::count_block(FieldState& field, std::span<const std::byte> statistics) const {
     if (statistics.empty()) return;
     const auto counts = TableStatistics::parse(statistics);
-    if (!counts.ok() || !field.counted.add(*counts).ok())
+    if (counts.ok())
+        field.counted.add(*counts);
+    else
         session_.say("field '" + field.name +
                      "': the counts of a block are lost; its table set is older");
 }

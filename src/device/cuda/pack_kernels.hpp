@@ -1,5 +1,5 @@
-// Packed frames (codec/packed.hpp) made and read by a GPU: the same functions of packed_block.hpp,
-// a thread for each group, a block of threads for each chunk.
+// Packed frames (codec/packed/packed.hpp) made and read by a GPU: the same functions of
+// packed_block.hpp, a thread for each group, a block of threads for each chunk.
 //
 // Packing passes twice over the values: how many words each chunk takes, and, when it is known
 // where they go, the words. Between them one block of threads adds up. Nothing is needed beside the
@@ -11,7 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "codec/packed_format.hpp"
+#include "codec/packed/packed_format.hpp"
 
 namespace caesura::device::cuda {
 

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "caesura/filter.hpp"
+#include "codec/entropy/entropy.hpp"
 
 namespace caesura::hdf5 {
 namespace {
@@ -111,8 +112,6 @@ Status parse_tables(std::span<const unsigned> words, Settings& settings) {
         unpacked[i] = static_cast<std::byte>((packed[i / 4] >> (8 * (i % 4))) & 0xffU);
     auto tables = TableSet::parse(unpacked);
     if (!tables.ok()) return tables.status().with_context("cd_values");
-    if (tables->entropy() != settings.entropy)
-        return corrupt("the table set is of another entropy stage");
     settings.tables = std::move(*tables);
     return {};
 }
@@ -130,11 +129,11 @@ Result<Settings> parse_full_form(std::span<const unsigned> words) {
     const auto mode = mode_of(words[1] & 0xffU);
     if (!mode.ok()) return mode.status();
     settings.mode = *mode;
-    const unsigned entropy = (words[1] >> 8) & 0xffU;
+    const unsigned stage = (words[1] >> 8) & 0xffU;
     const unsigned flags = words[1] >> 16;
-    if (entropy > static_cast<unsigned>(Entropy::huffman) || flags > k_flag_no_checksum)
-        return corrupt(fmt::format("entropy stage {} or flags {:#x} are unknown", entropy, flags));
-    settings.entropy = static_cast<Entropy>(entropy);
+    if (stage == codec::k_huffman_stage) return codec::huffman_is_unsupported("dataset");
+    if (stage != 0 || flags > k_flag_no_checksum)
+        return corrupt(fmt::format("entropy stage {} or flags {:#x} are unknown", stage, flags));
     settings.checksum = (flags & k_flag_no_checksum) == 0;
     const auto bits = words[3] | static_cast<std::uint64_t>(words[4]) << 32;
     const auto bound = bound_of(words[2], std::bit_cast<double>(bits));
@@ -176,7 +175,6 @@ Settings settings_of(DType dtype, const Shape& chunk, const ErrorBound& bound, M
                      const TableSet& tables) {
     Settings settings;
     settings.mode = mode;
-    settings.entropy = tables.entropy();
     settings.bound = bound;
     settings.element = dtype == DType::float32 ? Element::float32 : Element::float64;
     settings.element_bytes = static_cast<std::uint32_t>(size_of(dtype));
@@ -192,17 +190,16 @@ Result<std::vector<unsigned>> to_cd_values(const Settings& settings) {
     const double value =
         settings.bound.kind == ErrorBound::Kind::lossless ? 0.0 : settings.bound.value;
     const auto bits = std::bit_cast<std::uint64_t>(value);
-    std::vector<unsigned> words = {k_magic | k_version,
-                                   static_cast<unsigned>(settings.mode) |
-                                       static_cast<unsigned>(settings.entropy) << 8 |
-                                       (settings.checksum ? 0U : k_flag_no_checksum << 16),
-                                   static_cast<unsigned>(settings.bound.kind),
-                                   static_cast<unsigned>(bits & 0xffffffffU),
-                                   static_cast<unsigned>(bits >> 32),
-                                   static_cast<unsigned>(settings.element) |
-                                       (settings.big_endian ? k_flag_big_endian << 8 : 0U),
-                                   settings.element_bytes,
-                                   static_cast<unsigned>(settings.chunk.size())};
+    std::vector<unsigned> words = {
+        k_magic | k_version,
+        static_cast<unsigned>(settings.mode) | (settings.checksum ? 0U : k_flag_no_checksum << 16),
+        static_cast<unsigned>(settings.bound.kind),
+        static_cast<unsigned>(bits & 0xffffffffU),
+        static_cast<unsigned>(bits >> 32),
+        static_cast<unsigned>(settings.element) |
+            (settings.big_endian ? k_flag_big_endian << 8 : 0U),
+        settings.element_bytes,
+        static_cast<unsigned>(settings.chunk.size())};
     words.insert(words.end(), settings.chunk.begin(), settings.chunk.end());
     const auto tables = settings.tables.bytes();
     words.push_back(static_cast<unsigned>(tables.size()));

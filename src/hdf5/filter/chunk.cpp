@@ -8,7 +8,7 @@
 #include <new>
 
 #include "caesura/filter.hpp"
-#include "codec/packed.hpp"
+#include "codec/packed/packed.hpp"
 
 namespace caesura::hdf5 {
 namespace {
@@ -125,7 +125,6 @@ Status decode_corner(const FrameInfo& info, const Settings& settings, Bytes fram
 Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chunk) {
     CompressOptions options;
     options.mode = settings.mode;
-    options.entropy = settings.entropy;
     options.checksum = settings.checksum;
     if (settings.tables.id() != 0) options.tables = &settings.tables;
     const Shape shape = codec_shape(settings.chunk);

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "caesura/filter.hpp"
-#include "codec/packed.hpp"
+#include "codec/packed/packed.hpp"
 
 namespace caesura::hdf5 {
 namespace {

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <new>
+#include <stdexcept>
+
+#include "codec/bound/float_environment.hpp"
+#include "codec/frame/decode_frame.hpp"
+#include "codec/frame/workspace.hpp"
+
+namespace caesura {
+namespace codec {
+
+Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSet* tables,
+                   std::span<std::byte> values) {
+    const FloatEnvironment environment;
+    const Shape shape = layout.slabs[index].shape;
+    const WorkspaceLease workspace;
+    return workspace->decoder.decode(layout.parts[static_cast<std::size_t>(index)], layout.header,
+                                     shape, tables, values);
+}
+
+Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
+                    const TableSet* tables, int threads) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    const FrameHeader& header = layout->header;
+    if (header.checksum) {
+        if (Status status = verify_checksum(frame, *layout); !status.ok()) return status;
+    }
+    if (header.raw_bytes() != values.size()) {
+        return {StatusCode::invalid_argument,
+                fmt::format("the frame holds {} bytes ({} {}), the array given {}; see "
+                            "read_frame_info",
+                            header.raw_bytes(), to_string(header.shape),
+                            header.untyped ? "bytes" : to_string(header.dtype), values.size())};
+    }
+    if (!header.slabs) return decode_slab(*layout, 0, tables, values);
+    const std::size_t value_bytes = header.value_bytes();
+    return for_each_parallel(
+        layout->slabs.count(), threads, [&](int, std::uint64_t index) -> Status {
+            const Slab slab = layout->slabs[index];
+            const auto target =
+                values.subspan(static_cast<std::size_t>(slab.first) * value_bytes,
+                               static_cast<std::size_t>(slab.shape.count()) * value_bytes);
+            Status status;
+            if (header.checksum) status = verify_part(*layout, index);
+            if (status.ok()) status = decode_slab(*layout, index, tables, target);
+            return status.ok() ? status : status.with_context(fmt::format("slab {}", index));
+        });
+}
+
+namespace {
+
+/// Add what one part says to what its frame says.
+Status describe_part(std::span<const std::byte> bytes, const Shape& shape, FrameInfo& info,
+                     bool& lossy_seen) {
+    const auto kind = static_cast<PartKind>(std::to_integer<std::uint8_t>(bytes[0]));
+    if (kind == PartKind::raw || kind == PartKind::lossless || kind == PartKind::constant)
+        return {};
+    const auto part = read_part(bytes, shape);
+    if (!part.ok()) return part.status();
+    const PartHeader& header = part->header;
+    if (!lossy_seen) {
+        lossy_seen = true;
+        info.absolute_bound = header.logarithm ? 0 : header.bound;
+        info.mode = header.coding == Coding::planes          ? Mode::planes
+                    : header.kind == PartKind::interpolation ? Mode::strong
+                                                             : Mode::fast;
+    }
+    info.inline_tables = info.inline_tables || header.own_tables;
+    if (header.table_set_id != 0) info.table_set_id = header.table_set_id;
+    info.exact_values += std::uint64_t{header.exact_count} + header.override_count;
+    return {};
+}
+
+}  // namespace
+}  // namespace codec
+
+Status decompress(std::span<const std::byte> frame, std::span<std::byte> values,
+                  const TableSet* tables, int threads) {
+    try {
+        return codec::decode_frame(frame, values, tables, threads);
+    } catch (const std::bad_alloc&) {
+        return {StatusCode::no_space, "not enough memory to decompress a frame"};
+    } catch (const std::length_error&) {
+        return {StatusCode::no_space, "a frame asks for more memory than can be addressed"};
+    }
+}
+
+Result<FrameInfo> read_frame_info(std::span<const std::byte> frame) {
+    try {
+        const auto layout = codec::read_layout(frame);
+        if (!layout.ok()) return layout.status();
+        const codec::FrameHeader& header = layout->header;
+        FrameInfo info;
+        info.version = header.version;
+        info.dtype = header.dtype;
+        info.shape = header.shape;
+        info.raw_bytes = header.raw_bytes();
+        info.value_bytes = header.value_bytes();
+        info.untyped = header.untyped;
+        info.bound = header.bound;
+        info.checksum = header.checksum;
+        info.slabs = layout->parts.size();
+        bool lossy = false;
+        for (std::size_t i = 0; i < layout->parts.size(); ++i) {
+            const Status status =
+                codec::describe_part(layout->parts[i], layout->slabs[i].shape, info, lossy);
+            if (!status.ok()) return status;
+        }
+        info.stored_exactly = !lossy;
+        return info;
+    } catch (const std::bad_alloc&) {
+        return Status(StatusCode::no_space, "not enough memory to read a frame");
+    }
+}
+
+}  // namespace caesura

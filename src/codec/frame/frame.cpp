@@ -1,0 +1,209 @@
+#include "codec/frame/frame.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "codec/frame/byte_io.hpp"
+#include "codec/kernels/checksum.hpp"
+
+namespace caesura::codec {
+namespace {
+
+constexpr std::uint32_t k_magic = 0x5246438aU;  // 8a 43 46 52, "\x8aCFR"
+constexpr std::size_t k_checksum_at = 8;
+constexpr std::size_t k_checksum_end = 16;
+constexpr std::uint8_t k_flag_checksum = 1;
+constexpr std::uint8_t k_flag_slabs = 2;
+constexpr std::size_t k_slab_table_head_bytes = 12;
+constexpr std::size_t k_slab_entry_bytes = 16;
+
+Status corrupt_frame(std::string what) {
+    return {StatusCode::corrupt, "frame: " + std::move(what)};
+}
+
+std::uint64_t load_u64(std::span<const std::byte> bytes, std::size_t at) {
+    return ByteReader(bytes.subspan(at)).u64();
+}
+
+void store_u64(std::span<std::byte> bytes, std::size_t at, std::uint64_t value) {
+    for (std::size_t i = 0; i < 8; ++i)
+        bytes[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+}
+
+/// Over the rest of the frame, or of its head if slabs have checksums of their own. What lies
+/// before the checksum is the seed.
+std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& layout) {
+    const std::size_t end =
+        layout.header.slabs
+            ? layout.header.header_bytes() + k_slab_table_head_bytes +
+                  k_slab_entry_bytes * static_cast<std::size_t>(layout.slabs.count())
+            : frame.size();
+    const auto covered = frame.subspan(k_checksum_end, end - k_checksum_end);
+    return checksum(covered, load_u64(frame, 0));
+}
+
+Status check_shape(const FrameHeader& header) {
+    const Shape& shape = header.shape;
+    if (header.untyped) {
+        if (shape[0] > std::numeric_limits<std::uint64_t>::max() / 2 || shape[1] < 1 ||
+            shape[1] > 65536)
+            return corrupt_frame(fmt::format("{} bytes of values of {}", shape[0], shape[1]));
+        return {};
+    }
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / 2 / size_of(header.dtype);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] < 1 || shape[axis] > most)
+            return corrupt_frame(fmt::format("shape {} is impossible", to_string(shape)));
+        most /= shape[axis];
+    }
+    return {};
+}
+
+}  // namespace
+
+void write_header(const FrameHeader& header, Output& out) {
+    const int flags = (header.checksum ? k_flag_checksum : 0) | (header.slabs ? k_flag_slabs : 0);
+    const int kind = static_cast<int>(header.bound.kind) | header.shape.rank() << 4;
+    ByteWriter writer(out);
+    writer.u32(k_magic)
+        .u8(header.version)
+        .u8(static_cast<std::uint8_t>(flags))
+        .u8(header.untyped ? std::uint8_t{0} : static_cast<std::uint8_t>(header.dtype))
+        .u8(static_cast<std::uint8_t>(kind))
+        .u64(0)
+        .f64(header.bound.kind == ErrorBound::Kind::lossless ? 0.0 : header.bound.value);
+    for (int axis = 0; axis < header.shape.rank(); ++axis) writer.u64(header.shape[axis]);
+}
+
+Status seal(std::span<std::byte> frame) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    if (layout->header.checksum) store_u64(frame, k_checksum_at, checksum_of(frame, *layout));
+    return {};
+}
+
+Result<FrameHeader> read_header(std::span<const std::byte> frame) {
+    ByteReader reader(frame);
+    FrameHeader header;
+    if (reader.u32() != k_magic && !reader.ended_early())
+        return corrupt_frame("it does not begin as a frame of Caesura does");
+    header.version = reader.u8();
+    if (!reader.ended_early() && header.version != k_frame_version) {
+        return Status(StatusCode::unsupported,
+                      fmt::format("frame: it has format version {}, this library reads version {}; "
+                                  "use a later Caesura",
+                                  header.version, k_frame_version));
+    }
+    const std::uint8_t flags = reader.u8();
+    const std::uint8_t type = reader.u8();
+    const std::uint8_t kind = reader.u8();
+    const std::uint64_t checksum = reader.u64();
+    header.bound = {static_cast<ErrorBound::Kind>(kind & 0x0f), reader.f64()};
+    header.checksum = (flags & k_flag_checksum) != 0;
+    header.slabs = (flags & k_flag_slabs) != 0;
+    header.untyped = type == 0;
+    if (!header.untyped) header.dtype = static_cast<DType>(type);
+    const int rank = kind >> 4;
+    header.shape = Shape::filled(std::clamp(rank, 1, k_max_rank), 0);
+    for (int axis = 0; axis < header.shape.rank(); ++axis) header.shape[axis] = reader.u64();
+    if (reader.ended_early()) {
+        return Status(StatusCode::insufficient_data,
+                      fmt::format("frame: {} bytes are not even a header", frame.size()));
+    }
+    if ((flags & ~(k_flag_checksum | k_flag_slabs)) != 0)
+        return corrupt_frame(fmt::format("unknown flags {:#x}", flags));
+    if (type > static_cast<std::uint8_t>(DType::float64))
+        return corrupt_frame(fmt::format("unknown data type {}", type));
+    if (rank < 1 || rank > k_max_rank || (header.untyped && (rank != 2 || header.slabs)))
+        return corrupt_frame(fmt::format("{} axes", rank));
+    if (!header.checksum && checksum != 0) return corrupt_frame("it has a checksum but denies it");
+    if (const Status status = validate(header.bound); !status.ok())
+        return corrupt_frame(status.message());
+    if (header.untyped && header.bound.kind != ErrorBound::Kind::lossless)
+        return corrupt_frame("bytes with an error bound");
+    if (Status status = check_shape(header); !status.ok()) return status;
+    return header;
+}
+
+Status verify_checksum(std::span<const std::byte> frame, const FrameLayout& layout) {
+    const std::uint64_t found = checksum_of(frame, layout);
+    const std::uint64_t stored = load_u64(frame, k_checksum_at);
+    if (found == stored) return {};
+    return corrupt_frame(
+        fmt::format("its checksum is {:016x}, its bytes give {:016x}", stored, found));
+}
+
+std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index) {
+    return checksum(part, index);
+}
+
+Status verify_part(const FrameLayout& layout, std::uint64_t index) {
+    const auto at = static_cast<std::size_t>(index);
+    const std::uint64_t found = part_checksum(layout.parts[at], index);
+    const std::uint64_t stored = layout.part_checksums[at];
+    if (found == stored) return {};
+    return corrupt_frame(fmt::format("the checksum of slab {} is {:016x}, its bytes give {:016x}",
+                                     index, stored, found));
+}
+
+void write_slab_table(const Slabs& slabs, Output& out) {
+    ByteWriter(out).u32(static_cast<std::uint32_t>(slabs.cut().axis)).u64(slabs.cut().thickness);
+    out.append_zeros(k_slab_entry_bytes * static_cast<std::size_t>(slabs.count()));
+}
+
+void set_part(std::span<std::byte> frame, const FrameHeader& header, std::uint64_t index,
+              std::uint64_t part_bytes, std::uint64_t checksum) {
+    const std::size_t entry = header.header_bytes() + k_slab_table_head_bytes +
+                              k_slab_entry_bytes * static_cast<std::size_t>(index);
+    store_u64(frame, entry, part_bytes);
+    store_u64(frame, entry + 8, header.checksum ? checksum : 0);
+}
+
+Result<FrameLayout> read_layout(std::span<const std::byte> frame) {
+    auto header = read_header(frame);
+    if (!header.ok()) return header.status();
+    FrameLayout layout;
+    layout.header = *header;
+    const auto ends_early = [&] {
+        return Status(StatusCode::insufficient_data,
+                      fmt::format("frame: it is longer than the {} bytes given", frame.size()));
+    };
+    ByteReader reader(frame.subspan(layout.header.header_bytes()));
+    if (!layout.header.slabs) {
+        // Untyped bytes may be none; Slabs wants at least one value and is not asked for more.
+        layout.slabs = Slabs::one(layout.header.untyped ? Shape{1} : layout.header.shape);
+        if (reader.rest().empty()) return ends_early();
+        layout.parts.push_back(reader.rest());
+        return layout;
+    }
+    SlabCut cut;
+    cut.axis = static_cast<int>(std::min<std::uint32_t>(reader.u32(), k_max_rank));
+    cut.thickness = reader.u64();
+    if (reader.ended_early()) return ends_early();
+    auto slabs = Slabs::make(layout.header.shape, cut);
+    if (!slabs.ok()) return slabs.status();
+    layout.slabs = *slabs;
+    // Each slab has its entry in the table and at least one byte of its own; only then is memory
+    // taken.
+    const std::uint64_t count = layout.slabs.count();
+    if (count > reader.rest().size() / (k_slab_entry_bytes + 1)) return ends_early();
+    ByteReader parts(reader.rest().subspan(k_slab_entry_bytes * static_cast<std::size_t>(count)));
+    layout.parts.reserve(static_cast<std::size_t>(count));
+    layout.part_checksums.reserve(static_cast<std::size_t>(count));
+    for (std::uint64_t i = 0; i < count; ++i) {
+        layout.parts.push_back(parts.bytes(reader.u64()));
+        layout.part_checksums.push_back(reader.u64());
+        if (parts.ended_early()) return ends_early();
+        if (!layout.header.checksum && layout.part_checksums.back() != 0)
+            return corrupt_frame(fmt::format("slab {} has a checksum but the frame denies it", i));
+        if (layout.parts.back().empty())
+            return corrupt_frame(fmt::format("slab {} has no bytes", i));
+    }
+    if (!parts.rest().empty()) return corrupt_frame("it goes on after its end");
+    return layout;
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,196 @@
+// For tests: small arrays and options that between them make every kind of frame, with the frame's
+// name in tests/golden. The arrays come from integers, so every machine has the same.
+#pragma once
+
+#include <cstring>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "caesura/codec.hpp"
+
+namespace caesura::codec {
+
+struct GoldenCase {
+    std::string name;
+    std::vector<std::byte> values;
+    DType dtype = DType::float32;
+    Shape shape;
+    ErrorBound bound;
+    CompressOptions options;
+    std::size_t untyped_bytes = 0;  ///< not 0: compress_bytes of values of so many bytes
+    bool shared_tables = false;     ///< with golden_tables()
+
+    friend std::ostream& operator<<(std::ostream& out, const GoldenCase& one) {
+        return out << one.name;
+    }
+    Result<std::vector<std::byte>> compressed(const TableSet* tables) const {
+        if (untyped_bytes > 0) return compress_bytes(values, untyped_bytes, options.checksum);
+        CompressOptions with = options;
+        with.tables = shared_tables ? tables : nullptr;
+        return compress(values, dtype, shape, bound, with);
+    }
+};
+
+/// Deterministic noise: the same integers everywhere.
+class GoldenNoise {
+  public:
+    explicit GoldenNoise(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() {  // SplitMix64
+        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15U);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+        return z ^ (z >> 31);
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+/// Parabolas along the axes, between about -1 and 1 each, and noise of a hundredth.
+template <class T>
+std::vector<T> golden_waves(const Shape& shape) {
+    GoldenNoise noise(shape.count());
+    std::vector<T> values(shape.count());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::size_t rest = i;
+        std::int64_t sum = 0;
+        for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+            const auto at = static_cast<std::int64_t>(rest % shape[axis]);
+            rest /= shape[axis];
+            const std::int64_t period = 17 + 6 * axis;
+            const std::int64_t phase = at % period;
+            const std::int64_t wave = phase * (period - phase) * 4096 / (period * period);
+            sum += (at / period) % 2 == 0 ? wave : -wave;
+        }
+        // Noise down to the last bits, or nothing but the lossless path would ever be taken.
+        const auto fraction = static_cast<std::int64_t>(noise.next() % (std::uint64_t{9} << 40));
+        values[i] = static_cast<T>((sum << 40) + fraction) / static_cast<T>(std::int64_t{1} << 50);
+    }
+    return values;
+}
+
+template <class T>
+void put_specials(std::vector<T>& values) {
+    using Limits = std::numeric_limits<T>;
+    const T specials[] = {
+        Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), Limits::denorm_min(), -T(0),
+        Limits::max()};
+    for (std::size_t i = 5; i < values.size(); i += 37) values[i] = specials[i % 6];
+}
+
+template <class T>
+std::vector<std::byte> to_bytes(const std::vector<T>& values) {
+    std::vector<std::byte> bytes(values.size() * sizeof(T));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+}
+
+/// Trained on an array like those that share it.
+inline TableSet golden_tables() {
+    const Shape shape{12, 13, 14};
+    const auto values = to_bytes(golden_waves<float>(shape));
+    TableStatistics statistics;
+    CompressOptions options;
+    options.mode = Mode::fast;
+    options.statistics = &statistics;
+    const auto frame = compress(values, float32, shape, absolute(1e-2), options);
+    if (!frame.ok()) return TableSet();
+    return statistics.train();
+}
+
+template <class T>
+void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>& cases) {
+    const auto add = [&](const std::string& name, const Shape& shape, std::vector<T> values,
+                         const ErrorBound& bound, Mode mode) -> CompressOptions& {
+        GoldenCase one;
+        one.name = name + "_" + type;
+        one.values = to_bytes(values);
+        one.dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+        one.shape = shape;
+        one.bound = bound;
+        one.options.mode = mode;
+        cases.push_back(std::move(one));
+        return cases.back().options;
+    };
+    const Shape cube = tiny ? Shape{6, 7, 8} : Shape{12, 13, 14};
+    const auto waves = golden_waves<T>(cube);
+    auto specials = waves;
+    put_specials(specials);
+    auto holes = waves;
+    for (std::size_t i = 0; i < holes.size(); ++i)
+        if (i % cube[2] < 3) holes[i] = std::numeric_limits<T>::quiet_NaN();
+    add("fast", cube, waves, absolute(1e-2), Mode::fast);
+    add("strong", cube, waves, absolute(1e-2), Mode::strong);
+    add("planes", cube, waves, absolute(1e-2), Mode::planes);
+    add("fine", cube, waves, relative(1e-4), Mode::strong);
+    add("specials_fast", cube, specials, absolute(1e-2), Mode::fast);
+    add("specials_strong", cube, specials, absolute(1e-2), Mode::strong).checksum = false;
+    add("holes", cube, holes, absolute(1e-2), Mode::strong);
+    add("pointwise_fast", cube, specials, pointwise_relative(1e-2), Mode::fast);
+    add("pointwise_strong", cube, waves, pointwise_relative(1e-3), Mode::strong);
+    add("psnr", cube, waves, psnr(50), Mode::automatic);
+    const Shape line = tiny ? Shape{300} : Shape{1500};
+    add("line", line, golden_waves<T>(line), absolute(1e-2), Mode::strong);
+    const Shape plane = tiny ? Shape{15, 19} : Shape{31, 37};
+    add("plane", plane, golden_waves<T>(plane), absolute(1e-2), Mode::strong);
+    const Shape four = tiny ? Shape{4, 4, 4, 5} : Shape{5, 6, 7, 8};
+    add("four_axes", four, golden_waves<T>(four), absolute(1e-2), Mode::strong);
+    add("four_axes_fast", four, golden_waves<T>(four), absolute(1e-2), Mode::fast);
+    const Shape thin = tiny ? Shape{1, 1, 260} : Shape{1, 1, 700};
+    add("thin", thin, golden_waves<T>(thin), absolute(1e-2), Mode::fast);
+    // So few values that tables of their own would not pay.
+    add("shared_tables", thin, golden_waves<T>(thin), absolute(1e-2), Mode::fast);
+    cases.back().shared_tables = true;
+    add("lossless", cube, waves, lossless(), Mode::automatic);
+    add("constant", cube, std::vector<T>(cube.count(), T(2.5)), absolute(1e-2), Mode::automatic);
+    std::vector<T> noise(40);
+    GoldenNoise bits(1);
+    for (T& value : noise) {
+        const std::uint64_t word = bits.next();
+        std::memcpy(&value, &word, sizeof(T));
+    }
+    add("raw", Shape{2, 2, 2, 5}, noise, lossless(), Mode::automatic);
+}
+
+/// @param tiny  arrays of about 300 values: where to start fuzzing from.
+inline std::vector<GoldenCase> golden_cases(bool tiny = false) {
+    std::vector<GoldenCase> cases;
+    add_lossy_cases<float>("f32", tiny, cases);
+    add_lossy_cases<double>("f64", tiny, cases);
+    for (const std::size_t value_bytes : {1U, 3U, 24U}) {
+        GoldenCase one;
+        one.name = "bytes_" + std::to_string(value_bytes);
+        GoldenNoise noise(value_bytes);
+        one.values.resize(tiny ? 100 : 1000);
+        for (std::byte& byte : one.values) byte = static_cast<std::byte>(noise.next() % 5);
+        one.untyped_bytes = value_bytes;
+        cases.push_back(std::move(one));
+    }
+    return cases;
+}
+
+/// Frames of slabs: arrays just larger than a slab, with next to nothing in them.
+inline std::vector<GoldenCase> golden_slab_cases() {
+    std::vector<GoldenCase> cases;
+    const auto add = [&]<class T>(const std::string& name, T one_step) {
+        const Shape shape{3, 1025, 8192 / sizeof(T)};
+        std::vector<T> ramp(shape.count());
+        for (std::size_t i = 0; i < ramp.size(); ++i)
+            ramp[i] = one_step * static_cast<T>(i / shape[2] % 1025);
+        GoldenCase one;
+        one.name = name;
+        one.values = to_bytes(ramp);
+        one.dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
+        one.shape = shape;
+        one.bound = absolute(1e-2);
+        one.options.mode = Mode::fast;
+        cases.push_back(std::move(one));
+    };
+    add("slabs_f32", 1.0F);
+    add("slabs_f64", 1.0);
+    return cases;
+}
+
+}  // namespace caesura::codec

@@ -1,0 +1,392 @@
+#include "codec/frame/part_encoder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "codec/bound/gaps.hpp"
+#include "codec/bound/logarithm.hpp"
+#include "codec/estimate/measure.hpp"
+#include "codec/frame/typed_view.hpp"
+
+namespace caesura::codec {
+namespace {
+
+/// Past this ratio a lossy part is never compared with a lossless one: values that compress so far
+/// without loss compress further with it, and the sample costs time.
+constexpr std::uint64_t k_compare_below_ratio = 8;
+/// A lossy part of this ratio and more is smaller than a lossless one of nearly any field.
+constexpr std::uint64_t k_surely_lossy_ratio = 2;
+/// Samples miss the lossless size by less than this.
+constexpr double k_sample_error = 1.25;
+
+Coding coding_of(const EncodeRequest& request) {
+    return request.mode == Mode::planes ? Coding::planes : Coding::rans;
+}
+
+bool is_constant(std::span<const std::byte> values, std::size_t value_bytes) {
+    return values.size() >= value_bytes && values.size() % value_bytes == 0 &&
+           std::memcmp(values.data(), values.data() + value_bytes, values.size() - value_bytes) ==
+               0;
+}
+
+void append(PartKind kind, std::span<const std::byte> content, Output& out) {
+    out.push_back(static_cast<std::byte>(kind));
+    out.append(content);
+}
+
+/// What was left out is in its section now. Its memory serves the next slab, unless it is large:
+/// where the bound lies below the values' own rounding, nearly all of them are left out.
+template <class V>
+void let_go(std::vector<V>& left_out, std::size_t slab_bytes) {
+    left_out.clear();
+    if (left_out.capacity() * sizeof(V) > slab_bytes / 4) left_out.shrink_to_fit();
+}
+
+}  // namespace
+
+template <class T>
+struct TypedSlab {
+    ExactValues<T> exact;
+    LogarithmOfSlab<T> logarithm;
+    FilledSlab<T> filled;
+    Spots<T> spots;          // of what is predicted
+    std::vector<T> aligned;  // where the caller's values do not lie where a T may
+};
+
+template <class T>
+struct PreparedSlab {
+    std::span<const T> coded;
+    Quantiser<T> quantiser;
+    bool possible = false;  ///< is there a lattice for such values and bound?
+};
+
+struct PartEncoder::Work {
+    Work(PredictorScratch& scratch_memory, PartDecoder& verifier)
+        : scratch(scratch_memory), decoder(verifier) {}
+
+    PredictorScratch& scratch;
+    PartDecoder& decoder;
+    LosslessPacker packer;
+    std::array<std::unique_ptr<EntropyEncoder>, 3> encoders;
+    TypedSlab<float> float_values;
+    TypedSlab<double> double_values;
+
+    template <class T>
+    TypedSlab<T>& typed() {
+        if constexpr (sizeof(T) == sizeof(float)) {
+            return float_values;
+        } else {
+            return double_values;
+        }
+    }
+    EntropyEncoder& encoder(Coding coding) {
+        auto& encoder = encoders[static_cast<std::size_t>(coding)];
+        if (encoder == nullptr) encoder = make_entropy_encoder(coding);
+        return *encoder;
+    }
+    void encode_exactly(std::span<const std::byte> values, std::size_t value_bytes, Output& out);
+    bool lossless_is_smaller(std::span<const std::byte> values, std::size_t value_bytes,
+                             std::size_t lossy_bytes, Output& lossless);
+    template <class T>
+    PreparedSlab<T> prepare(std::span<const T> values, const Shape& shape,
+                            const ResolvedBound& resolved, PartHeader& header);
+    template <class T>
+    bool encode_codes(const PreparedSlab<T>& prepared, const Shape& shape, const PartHeader& header,
+                      const EncodeRequest& request, std::uint64_t expected_bytes,
+                      TableStatistics* statistics, Output& out);
+    template <class T>
+    Status finish_overrides(std::span<const T> values, const Shape& shape,
+                            const EncodeRequest& request, PartHeader& header, PartWriter& part,
+                            std::size_t begin, Output& out);
+    Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
+    template <class T>
+    Choice predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
+                         const EncodeRequest& request);
+    template <class T>
+    std::optional<Choice> predict_in_place(const T* first, const Shape& shape, const Shape& array,
+                                           const EncodeRequest& request);
+    template <class T>
+    Choice predict_lossy(std::span<const T> values, const Shape& shape,
+                         const EncodeRequest& request, bool& possible);
+    template <class T>
+    Status encode_lossy(std::span<const T> values, const Shape& shape, const EncodeRequest& request,
+                        TableStatistics* statistics, Output& out, bool& possible);
+};
+
+void PartEncoder::Work::encode_exactly(std::span<const std::byte> values, std::size_t value_bytes,
+                                       Output& out) {
+    const std::size_t begin = out.size();
+    out.expect(begin + values.size() + 64);  // pages that are not used cost nothing
+    append(PartKind::lossless, {}, out);
+    packer.pack(values, value_bytes, out);
+    if (out.size() - begin <= values.size()) return;
+    out.shrink(begin);
+    append(PartKind::raw, values, out);
+}
+
+bool PartEncoder::Work::lossless_is_smaller(std::span<const std::byte> values,
+                                            std::size_t value_bytes, std::size_t lossy_bytes,
+                                            Output& lossless) {
+    if (lossy_bytes * k_compare_below_ratio < values.size()) return false;
+    if (lossy_bytes < least_packed_bytes(values, value_bytes)) return false;
+    const auto estimated = static_cast<double>(packer.estimate(values, value_bytes));
+    if (estimated > k_sample_error * static_cast<double>(lossy_bytes) &&
+        lossy_bytes <= values.size())
+        return false;
+    encode_exactly(values, value_bytes, lossless);
+    return lossless.size() < lossy_bytes;
+}
+
+/// The section of codes; exact values are left in typed<T>().exact. Returns what
+/// EntropyEncoder::finish does.
+template <class T>
+bool PartEncoder::Work::encode_codes(const PreparedSlab<T>& prepared, const Shape& shape,
+                                     const PartHeader& header, const EncodeRequest& request,
+                                     std::uint64_t expected_bytes, TableStatistics* statistics,
+                                     Output& out) {
+    const std::span<const T> values = prepared.coded;
+    const Quantiser<T>& quantiser = prepared.quantiser;
+    ExactValues<T>& exact = typed<T>().exact;
+    exact.values.clear();
+    exact.positions.clear();
+    EntropyEncoder& sink = encoder(header.coding);
+    sink.set_drift_check(request.drift_check);
+    sink.begin(values.size(), *request.tables, statistics, expected_bytes, out);
+    CodeWriter codes(sink);
+    if (header.kind == PartKind::lorenzo) {
+        encode_lorenzo(values.data(), shape, quantiser, header.lorenzo, scratch, codes, exact);
+    } else {
+        encode_interpolation(values.data(), shape, quantiser, header.interpolation, scratch, codes,
+                             exact);
+    }
+    codes.finish();
+    return sink.finish();
+}
+
+/// The values that will be predicted, and their lattice: the slab's own, their logarithms, or the
+/// slab without its gaps.
+template <class T>
+PreparedSlab<T> PartEncoder::Work::prepare(std::span<const T> values, const Shape& shape,
+                                           const ResolvedBound& resolved, PartHeader& header) {
+    TypedSlab<T>& work = typed<T>();
+    PreparedSlab<T> prepared{values, {}, false};
+    work.spots.look(values, shape);
+    double bound = resolved.bound;
+    const auto take = [&](std::span<const T> coded) {
+        header.overrides = true;
+        prepared.coded = coded;
+        work.spots.look(coded, shape);
+    };
+    if (resolved.how == ResolvedBound::How::logarithm) {
+        if (!work.logarithm.transform(values, bound)) return prepared;
+        take(work.logarithm.logarithms());
+        header.logarithm = true;
+        header.centre = work.logarithm.centre();
+    } else if (has_many_gaps(work.spots.sample(), static_cast<T>(bound))) {
+        work.filled.fill(values, static_cast<T>(bound));
+        take(work.filled.values());
+    }
+    prepared.quantiser = choose_quantiser(work.spots.sample(), bound);
+    prepared.possible = prepared.quantiser.bound > 0;
+    if (prepared.possible) work.spots.rate(prepared.quantiser);
+    header.step = static_cast<double>(prepared.quantiser.step);
+    header.bound = static_cast<double>(prepared.quantiser.bound);
+    return prepared;
+}
+
+/// What is put in place after prediction. Logarithms are decoded (their part begins at `begin`) to
+/// see which values fail.
+template <class T>
+Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shape& shape,
+                                           const EncodeRequest& request, PartHeader& header,
+                                           PartWriter& part, std::size_t begin, Output& out) {
+    std::span<const std::uint32_t> positions = typed<T>().filled.positions();
+    if (header.logarithm) {
+        LogarithmOfSlab<T>& logarithm = typed<T>().logarithm;
+        logarithm.write_masks(packer, part, out);
+        part.finish(header);
+        // The logarithms have served; their place takes what a reader will see.
+        const std::span<T> decoded = logarithm.logarithms();
+        const Status status = decoder.decode(out.bytes().subspan(begin), request.header, shape,
+                                             request.tables, std::as_writable_bytes(decoded));
+        if (!status.ok()) return {StatusCode::internal, "verifying a part: " + status.message()};
+        logarithm.add_failures(values, decoded, request.header.bound.value);
+        positions = logarithm.positions();
+    }
+    header.override_count = static_cast<std::uint32_t>(positions.size());
+    write_overrides(values, positions, packer, part, out);
+    return {};
+}
+
+template <class T>
+Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& shape,
+                                       const EncodeRequest& request, TableStatistics* statistics,
+                                       Output& out, bool& possible) {
+    const std::size_t begin = out.size();
+    PartHeader header;
+    const PreparedSlab<T> prepared = prepare(values, shape, request.bound, header);
+    possible = prepared.possible;
+    if (!possible) return {};
+    header.coding = coding_of(request);
+    Rehearsal<T> rehearsal(typed<T>().spots, shape, prepared.quantiser);
+    const Choice choice =
+        choose(typed<T>().spots, shape, prepared.quantiser, request.mode, rehearsal);
+    header.kind = choice.kind;
+    header.lorenzo = choice.lorenzo;
+    header.interpolation = choice.interpolation;
+    out.expect(begin + static_cast<std::size_t>(choice.bytes + choice.bytes / 4 + 256));
+
+    PartWriter part(header, out);
+    // A block that the shared tables do not fit brings its own, whatever they are.
+    header.own_tables =
+        encode_codes(prepared, shape, header, request, choice.bytes, statistics, out);
+    if (header.coding != Coding::planes && !header.own_tables)
+        header.table_set_id = request.tables->id();
+    part.end_section(Section::codes);
+
+    ExactValues<T>& exact = typed<T>().exact;
+    header.exact_count = static_cast<std::uint32_t>(exact.values.size());
+    pack_values<T>(exact.values, packer, out);
+    part.end_section(Section::exact_values);
+    let_go(exact.values, values.size_bytes());
+    if (header.kind == PartKind::lorenzo) pack_positions(exact.positions, packer, out);
+    part.end_section(Section::exact_positions);
+    let_go(exact.positions, values.size_bytes());
+    Status status;
+    if (header.overrides)
+        status = finish_overrides(values, shape, request, header, part, begin, out);
+    part.finish(header);
+    return status;
+}
+
+PartEncoder::PartEncoder(PredictorScratch& scratch, PartDecoder& decoder)
+    : work_(std::make_unique<Work>(scratch, decoder)) {}
+PartEncoder::~PartEncoder() = default;
+
+Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape,
+                           const EncodeRequest& request, TableStatistics* statistics, Output& out) {
+    const std::size_t begin = out.size();
+    const std::size_t value_bytes = request.header.value_bytes();
+    if (is_constant(values, value_bytes)) {
+        append(PartKind::constant, values.first(value_bytes), out);
+        return {};
+    }
+    bool possible = request.bound.how != ResolvedBound::How::exact;
+    TableStatistics counts;
+    TableStatistics* const counting =
+        statistics != nullptr && request.mode != Mode::planes ? &counts : nullptr;
+    if (possible) {
+        const auto lossy = [&]<class T>(TypedSlab<T>& typed) {
+            const auto view = typed_view<T>(values, typed.aligned);
+            return work_->encode_lossy(view, shape, request, counting, out, possible);
+        };
+        const Status status = request.header.dtype == DType::float32 ? lossy(work_->float_values)
+                                                                     : lossy(work_->double_values);
+        if (!status.ok()) return status;
+    }
+    if (!possible) {
+        work_->encode_exactly(values, value_bytes, out);
+        return {};
+    }
+    Output lossless;
+    if (work_->lossless_is_smaller(values, value_bytes, out.size() - begin, lossless)) {
+        out.shrink(begin);
+        out.append(lossless.bytes());
+        return {};
+    }
+    if (counting != nullptr) statistics->add(counts);
+    return {};
+}
+
+Choice PartEncoder::Work::predict_exactly(std::span<const std::byte> values,
+                                          std::size_t value_bytes) {
+    Choice choice;
+    choice.kind = PartKind::lossless;
+    choice.bytes = 1 + packer.estimate(values, value_bytes);
+    if (choice.bytes > values.size()) {
+        choice.kind = PartKind::raw;
+        choice.bytes = 1 + values.size();
+    }
+    return choice;
+}
+
+template <class T>
+Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& shape,
+                                        const EncodeRequest& request, bool& possible) {
+    PartHeader header;
+    const PreparedSlab<T> prepared = prepare(values, shape, request.bound, header);
+    possible = prepared.possible;
+    return possible ? predict_spots(prepared.quantiser, shape, request) : Choice();
+}
+
+/// Of what the spots lie in, which have been rated.
+template <class T>
+Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
+                                        const EncodeRequest& request) {
+    const Coding coding = coding_of(request);
+    const Spots<T>& spots = typed<T>().spots;
+    Rehearsal<T> rehearsal(spots, shape, quantiser);
+    Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
+    choice.bytes = measure(spots, shape, quantiser, choice, coding, *request.tables,
+                           request.drift_check, scratch);
+    return choice;
+}
+
+template <class T>
+std::optional<Choice> PartEncoder::Work::predict_in_place(const T* first, const Shape& shape,
+                                                          const Shape& array,
+                                                          const EncodeRequest& request) {
+    Spots<T>& spots = typed<T>().spots;
+    if (FourAxes(shape, array).stride.back() != 1) return {};
+    spots.look(first, shape, array);
+    if (has_many_gaps(spots.sample(), static_cast<T>(request.bound.bound))) return {};
+    const Quantiser<T> quantiser = choose_quantiser(spots.sample(), request.bound.bound);
+    if (!(quantiser.bound > 0)) return {};
+    spots.rate(quantiser);
+    const Choice choice = predict_spots(quantiser, shape, request);
+    // Near what lossless coding takes, all values have to be seen.
+    if (choice.bytes * k_surely_lossy_ratio > shape.count() * sizeof(T)) return {};
+    return choice;
+}
+
+std::optional<Choice> PartEncoder::predict_in_place(const std::byte* first, const Shape& shape,
+                                                    const Shape& array,
+                                                    const EncodeRequest& request) {
+    if (request.bound.how != ResolvedBound::How::absolute) return {};
+    const auto predict_as = [&]<class T>(T) -> std::optional<Choice> {
+        if (!is_aligned<T>(first)) return {};
+        return work_->predict_in_place(reinterpret_cast<const T*>(first), shape, array, request);
+    };
+    return request.header.dtype == DType::float32 ? predict_as(float{}) : predict_as(double{});
+}
+
+Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shape,
+                            const EncodeRequest& request) {
+    const std::size_t value_bytes = request.header.value_bytes();
+    if (is_constant(values, value_bytes)) {
+        Choice constant;
+        constant.kind = PartKind::constant;
+        constant.bytes = 1 + value_bytes;
+        return constant;
+    }
+    bool possible = request.bound.how != ResolvedBound::How::exact;
+    Choice lossy;
+    if (possible) {
+        const auto predict_as = [&]<class T>(TypedSlab<T>& typed) {
+            const auto view = typed_view<T>(values, typed.aligned);
+            return work_->predict_lossy(view, shape, request, possible);
+        };
+        lossy = request.header.dtype == DType::float32 ? predict_as(work_->float_values)
+                                                       : predict_as(work_->double_values);
+    }
+    // Only where encode() would compare the two.
+    if (possible && (lossy.bytes * k_compare_below_ratio < values.size() ||
+                     lossy.bytes < least_packed_bytes(values, value_bytes))) {
+        return lossy;
+    }
+    const Choice exact = work_->predict_exactly(values, value_bytes);
+    return possible && lossy.bytes <= exact.bytes ? lossy : exact;
+}
+
+}  // namespace caesura::codec
