@@ -147,7 +147,6 @@ def test_includes_keep_to_the_table_of_rooms(check, path, include):
         ("miniapps/a.cpp", '"caesura/mpi.hpp"'),
         ("tests/a.cpp", '"base/file.hpp"'),
         ("lab/a/a.cpp", '"codec/bound.hpp"'),
-        ("lab/a/a.cpp", '"a/neighbour.hpp"'),
         ("bench/a.cpp", '"neighbour.hpp"'),
         ("src/codec/a.cpp", "<fmt/format.h>"),
         ("lab/simulate/a.cpp", '"simulate/world.hpp"'),

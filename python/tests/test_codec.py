@@ -237,11 +237,10 @@ def test_table_sets_are_learnt_shared_and_named():
 def test_without_drift_check_tables_that_do_not_fit_are_kept():
     values = smooth((64, 64, 64))
     statistics = codec.TableStatistics()
-    assert largest_error(values, codec.decompress(codec.compress(values, 1e-1))) <= 1e-1
-    codec.compress(values, 1e-1, statistics=statistics)
+    codec.compress(values, 2e-2, mode="fast", statistics=statistics)
     tables = statistics.train()
     for drift_check in (True, False):
-        data = codec.compress(values, 1e-4, tables=tables, drift_check=drift_check)
+        data = codec.compress(values, 1e-4, mode="fast", tables=tables, drift_check=drift_check)
         assert largest_error(values, codec.decompress(data, tables)) <= 1e-4
         assert codec.info(data).inline_tables == drift_check
 
