@@ -7,6 +7,7 @@
 
 #include "base/thread_communicator.hpp"
 #include "stock_reader.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::testing {
 namespace {

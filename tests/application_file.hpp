@@ -11,6 +11,7 @@
 #include "store/commit_parts.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
+#include "store/shared_file.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::testing {

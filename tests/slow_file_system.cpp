@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "base/forwarding_file.hpp"
-#include "caesura/host.hpp"
-#include "caesura/times.hpp"
+#include "base/host.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::testing {
 namespace {

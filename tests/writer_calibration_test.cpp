@@ -10,10 +10,10 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/host.hpp"
 #include "base/thread_communicator.hpp"
-#include "caesura/host.hpp"
-#include "caesura/times.hpp"
 #include "caesura/writer.hpp"
+#include "predict/times.hpp"
 #include "stock_reader.hpp"
 
 namespace caesura {

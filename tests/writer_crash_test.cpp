@@ -20,6 +20,7 @@
 #include "ranked_recording.hpp"
 #include "slow_file_system.hpp"
 #include "stock_reader.hpp"
+#include "store/recover.hpp"
 
 namespace caesura {
 namespace {

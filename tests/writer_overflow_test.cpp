@@ -11,6 +11,7 @@
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "stock_reader.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura {
 namespace {

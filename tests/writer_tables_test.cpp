@@ -10,9 +10,9 @@
 #include <mutex>
 
 #include "base/thread_communicator.hpp"
-#include "caesura/filter.hpp"
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "stock_reader.hpp"
 
 namespace caesura {

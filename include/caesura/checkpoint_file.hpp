@@ -18,7 +18,7 @@
 //    the file system (flock) see to that: where it has none, it is the caller's to see to.
 #pragma once
 
-#include "caesura/checkpoint_store.hpp"
+#include "caesura/checkpointer.hpp"
 
 namespace caesura::base {
 class FileSystem;

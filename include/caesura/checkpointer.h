@@ -43,7 +43,7 @@ CAESURA_API caesura_code caesura_device_create_emulated(uint64_t memory_bytes,
                                                         double copy_bytes_per_s,
                                                         const caesura_compress_point* curve,
                                                         size_t points, caesura_device** device);
-/* A GPU of CUDA (caesura/cuda_device.hpp; compiled and linked, not yet run on a GPU): pointers
+/* A GPU of CUDA (caesura/device.hpp; compiled and linked, not yet run on a GPU): pointers
  * given to it are that GPU's. ordinal: as cudaSetDevice() counts. stream: the application's
  * cudaStream_t on it, which must outlive the device; NULL: the default one. CAESURA_UNSUPPORTED,
  * and the message says which, where this library was built without CUDA, or driver or GPU are

@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "caesura/base.hpp"
@@ -212,5 +214,27 @@ Result<std::size_t> compress_bytes_into(std::span<std::byte> frame,
                                         bool checksum = true);
 
 inline constexpr std::size_t k_frame_overhead_bytes = 64;
+
+/// Which compressor a field wants.
+struct CodecSpec {
+    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong"
+    ///    and "caesura:planes" fix the Mode of codec.hpp
+    ///  - "none"
+    ///  - "sz3", "zfp": lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
+    ///  reversible
+    ///  - "zstd", "blosc2": lossless, whatever the bound (which they keep)
+    ///  - "round+zstd", "round+blosc2": values rounded to the largest power of two that the bound
+    ///    allows, then lossless: several times the speed of sz3, smaller ratios
+    ///  - "filter:<number>": any other HDF5 filter plugin; needs cd_values
+    std::string name = "caesura";
+    /// User cd_values for the filter, as one would give them to H5Pset_filter; empty: derived from
+    /// the bound (known filters only). The result is held to the bound all the same.
+    std::vector<unsigned> cd_values = {};
+    /// Decode every lossy block again and check the bound, NaN and Inf; fall back where broken.
+    /// Unset: for HDF5 filters only. "caesura" looks at every value while it compresses, so a
+    /// second look protects from broken machines alone; what it finds is EncodedBlock::max_error.
+    std::optional<bool> verify = {};
+    friend bool operator==(const CodecSpec&, const CodecSpec&) = default;
+};
 
 }  // namespace caesura

@@ -22,12 +22,17 @@
 // never communicate: a Writer destroyed without close() leaves a file that `recover` completes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <type_traits>
 
-#include "caesura/block.hpp"
+#include "caesura/codec.hpp"
 #include "caesura/plan.hpp"
 #include "caesura/store.hpp"
+
+namespace caesura::base {
+class FileSystem;
+}  // namespace caesura::base
 
 namespace caesura {
 

@@ -9,8 +9,8 @@
 
 #include <functional>
 
-#include "caesura/plan.hpp"
-#include "caesura/who.hpp"
+#include "plan/schedule.hpp"
+#include "plan/who.hpp"
 
 namespace caesura::simulate {
 

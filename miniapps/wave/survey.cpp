@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 #include "earth.hpp"
 
 namespace wave {

@@ -8,7 +8,7 @@
 #include <nanobind/nanobind.h>
 
 #include "caesura/base.hpp"
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::python {
 

@@ -15,7 +15,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "caesura/checkpoint_file.hpp"
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 
 namespace caesura::python {
 namespace {

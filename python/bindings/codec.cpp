@@ -20,7 +20,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::python {
 

@@ -1,6 +1,4 @@
 // The planner, for notebooks, the command line and tests: plain numbers in and out.
-#include "caesura/plan.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +7,7 @@
 #include <chrono>
 
 #include "bindings.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::python {
 

@@ -4,7 +4,7 @@
 // Invariants:
 //  - Sampling, encoding and decoding release the GIL; models are small and are touched with it.
 //  - Seconds are those of the call alone: the array is there already, the result is not yet copied.
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -15,7 +15,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace caesura::python {
 
@@ -101,7 +101,7 @@ std::optional<double> glance(const Input& values, const std::string& dtype, cons
 
 void bind_models(nb::module_& module) {
     nb::class_<predict::Features>(module, "Features",
-                                  "What a small sample of a block tells: see caesura/predict.hpp.")
+                                  "What a small sample of a block tells: see predict/predict.hpp.")
         .def(nb::init<>())
         .def_rw("bits_per_value", &predict::Features::bits_per_value)
         .def_rw("smooth_bits_per_value", &predict::Features::smooth_bits_per_value)
@@ -210,7 +210,7 @@ void decode(const Codec& self, const Input& stored, std::uint32_t filter_mask,
 }
 
 void bind_block_codec(nb::module_& module) {
-    nb::class_<Codec>(module, "BlockCodec", "A dataset's codec: see caesura/block.hpp.")
+    nb::class_<Codec>(module, "BlockCodec", "A dataset's codec: see hdf5/block_codec.hpp.")
         .def_prop_ro("reentrant", [](const Codec& self) { return self.codec->reentrant(); })
         .def_prop_ro("wants_padding", [](const Codec& self) { return self.codec->wants_padding(); })
         .def("encode", &encode, nb::arg("values"), nb::arg("valid"))

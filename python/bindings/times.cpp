@@ -3,7 +3,7 @@
 //
 // Invariants:
 //  - Curves travel as they lie in a profile's JSON: one reader and one writer, both in C++.
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "base/host.hpp"
 #include "bindings.hpp"
-#include "caesura/host.hpp"
 
 namespace caesura::python {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "bindings.hpp"
-#include "caesura/horizon.hpp"
+#include "plan/horizon.hpp"
 
 namespace caesura::python {
 namespace {

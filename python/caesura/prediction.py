@@ -12,7 +12,7 @@ neither copied nor compressed to be predicted. Bounds are absolute (a number), o
 caesura.lossless() and pointwise_relative() give; a bound relative to a field's range is resolved by
 whoever knows the field. Sampling, encoding and decoding release the GIL.
 
-The same calls are in caesura/predict.hpp and caesura/block.hpp; a Writer makes them by itself.
+A Writer makes the same calls by itself.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // The machine's class from /proc/cpuinfo, the file system's name from its magic number.
-#include "caesura/host.hpp"
+#include "base/host.hpp"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>

@@ -1,4 +1,4 @@
-#include "caesura/host.hpp"
+#include "base/host.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

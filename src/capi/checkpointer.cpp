@@ -6,7 +6,7 @@
 
 #include "caesura/checkpoint_file.hpp"
 #include "caesura/checkpointer.hpp"
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 #include "capi/errors.hpp"
 
 struct caesura_device {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "caesura/device_calibration.hpp"
+#include "checkpoint/device_calibration.hpp"
 
 namespace caesura {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "caesura/device_calibration.hpp"
+#include "checkpoint/device_calibration.hpp"
 
 namespace caesura {
 namespace {

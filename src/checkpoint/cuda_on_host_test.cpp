@@ -7,7 +7,7 @@
 #include <random>
 
 #include "caesura/checkpointer.hpp"
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/small_machine.hpp"
 #include "device/cuda/on_host/on_host.hpp"

@@ -22,8 +22,8 @@
 #include <optional>
 #include <random>
 
-#include "caesura/cuda_device.hpp"
-#include "caesura/device_calibration.hpp"
+#include "caesura/device.hpp"
+#include "checkpoint/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/executor.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 
 namespace caesura::checkpoint {
 namespace {

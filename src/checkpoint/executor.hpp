@@ -17,9 +17,9 @@
 
 #include <deque>
 
-#include "caesura/horizon.hpp"
 #include "checkpoint/host_bytes.hpp"
 #include "device/pool.hpp"
+#include "plan/horizon.hpp"
 
 namespace caesura::checkpoint {
 

@@ -15,7 +15,7 @@
 
 #include <map>
 
-#include "caesura/checkpoint_store.hpp"
+#include "caesura/checkpointer.hpp"
 #include "checkpoint/background.hpp"
 #include "checkpoint/executor.hpp"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 
 #include "caesura/checkpointer.hpp"
-#include "caesura/cuda_device.hpp"
-#include "caesura/device_calibration.hpp"
+#include "caesura/device.hpp"
+#include "checkpoint/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/small_machine.hpp"
 #include "device/cuda/on_host/nvcomp_stand_in.hpp"

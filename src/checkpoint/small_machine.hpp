@@ -5,8 +5,8 @@
 #include <random>
 
 #include "caesura/device.hpp"
-#include "caesura/together.hpp"
 #include "device/parcel.hpp"
+#include "plan/together.hpp"
 
 namespace caesura::checkpoint {
 

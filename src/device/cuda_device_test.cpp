@@ -1,10 +1,10 @@
 // Goal: without a GPU, what is missing is said; the suite of devices runs where there is one
 // (checkpoint/device_suite_test.cpp).
-#include "caesura/cuda_device.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+
+#include "caesura/device.hpp"
 
 namespace caesura::device {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace {
 

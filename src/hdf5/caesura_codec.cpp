@@ -15,8 +15,8 @@
 #include <new>
 #include <utility>
 
-#include "caesura/filter.hpp"
 #include "codec/frame/verify.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

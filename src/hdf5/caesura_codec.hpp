@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace caesura::hdf5 {
 

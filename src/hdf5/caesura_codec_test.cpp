@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "caesura/filter.hpp"
 #include "codec/bound/bound.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "hdf5/test_blocks.hpp"
 
 namespace caesura::hdf5 {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "caesura/block.hpp"
 #include "codec/bound/bound.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace caesura::hdf5 {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace {
 

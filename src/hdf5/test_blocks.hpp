@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 
 namespace caesura::hdf5 {
 

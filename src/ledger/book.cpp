@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "store/region_writer.hpp"
+
 namespace caesura::ledger {
 namespace {
 

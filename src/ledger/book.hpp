@@ -20,8 +20,8 @@
 #include <deque>
 #include <span>
 
-#include "caesura/store.hpp"
 #include "ledger/free_space.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::ledger {
 

@@ -11,6 +11,8 @@
 #include <random>
 #include <set>
 
+#include "store/region_writer.hpp"
+
 namespace caesura::ledger {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include "base/all_ranks.hpp"
 #include "base/wire.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::ledger {
 

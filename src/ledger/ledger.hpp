@@ -22,6 +22,7 @@
 
 #include "ledger/book.hpp"
 #include "ledger/tree.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::ledger {
 

@@ -9,6 +9,8 @@
 
 #include "base/all_ranks.hpp"
 #include "base/thread_communicator.hpp"
+#include "store/manifest.hpp"
+#include "store/region_writer.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::ledger {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "caesura/store.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::ledger {
 

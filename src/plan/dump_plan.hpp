@@ -2,7 +2,7 @@
 // pure functions over plain numbers.
 #pragma once
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <span>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

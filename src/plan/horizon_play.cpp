@@ -1,7 +1,7 @@
 // A planner that does not know the run, in the model of caesura/together.hpp.
 #include <deque>
 
-#include "caesura/horizon.hpp"
+#include "plan/horizon.hpp"
 #include "plan/together_model.hpp"
 
 namespace caesura::plan {

@@ -1,4 +1,4 @@
-#include "caesura/horizon.hpp"
+#include "plan/horizon.hpp"
 
 #include <gtest/gtest.h>
 

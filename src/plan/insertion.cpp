@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

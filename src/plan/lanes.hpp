@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "caesura/plan.hpp"
+#include "plan/schedule.hpp"
 
 namespace caesura::plan {
 

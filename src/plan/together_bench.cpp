@@ -6,7 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "caesura/horizon.hpp"
+#include "plan/horizon.hpp"
 #include "plan/together_reference.hpp"
 
 namespace caesura::plan {

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "caesura/together.hpp"
+#include "plan/together.hpp"
 
 namespace caesura::plan {
 

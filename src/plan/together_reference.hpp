@@ -10,7 +10,7 @@
 #include <optional>
 #include <random>
 
-#include "caesura/together.hpp"
+#include "plan/together.hpp"
 
 namespace caesura::plan {
 

@@ -1,4 +1,4 @@
-#include "caesura/together.hpp"
+#include "plan/together.hpp"
 
 #include <gtest/gtest.h>
 

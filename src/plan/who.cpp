@@ -1,4 +1,4 @@
-#include "caesura/who.hpp"
+#include "plan/who.hpp"
 
 #include <fmt/format.h>
 

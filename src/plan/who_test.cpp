@@ -1,6 +1,6 @@
 // Balancing the writes of a node: against a plain simulation, and against the best of all ways to
 // share the tasks out.
-#include "caesura/who.hpp"
+#include "plan/who.hpp"
 
 #include <gtest/gtest.h>
 

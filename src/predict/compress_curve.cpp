@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "base/median.hpp"
-#include "caesura/times.hpp"
 #include "predict/fit.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <random>
 
-#include "caesura/times.hpp"
 #include "predict/fit.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

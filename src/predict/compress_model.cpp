@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caesura/times.hpp"
 #include "predict/learning.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 Features estimate_block(const std::byte* data, DType dtype, const Box& array_box, const Box& part,

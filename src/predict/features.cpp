@@ -11,11 +11,11 @@
 #include <cstring>
 #include <limits>
 
-#include "caesura/predict.hpp"
 #include "codec/bound/round_to_grid.hpp"
 #include "predict/entropy.hpp"
 #include "predict/family.hpp"
 #include "predict/places.hpp"
+#include "predict/predict.hpp"
 #include "predict/zfp_bits.hpp"
 
 namespace caesura::predict {

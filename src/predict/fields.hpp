@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caesura/predict.hpp"
 #include "codec/bound/float_environment.hpp"
 #include "codec/bound/resolve_bound.hpp"
 #include "codec/estimate/spots.hpp"
 #include "codec/frame/typed_view.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 namespace {

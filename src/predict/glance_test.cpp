@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "caesura/predict.hpp"
 #include "codec/test_arrays.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 namespace {

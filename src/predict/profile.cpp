@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 

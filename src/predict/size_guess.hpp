@@ -4,8 +4,8 @@
 
 #include <array>
 
-#include "caesura/predict.hpp"
 #include "predict/family.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 

@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caesura/predict.hpp"
 #include "predict/learning.hpp"
+#include "predict/predict.hpp"
 #include "predict/size_guess.hpp"
 
 namespace caesura::predict {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/median.hpp"
-#include "caesura/times.hpp"
 #include "predict/fit.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

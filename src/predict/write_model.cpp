@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

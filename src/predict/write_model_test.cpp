@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 namespace {

@@ -7,7 +7,7 @@
 //  - ZFP drops axes of one value, and pads a block at the array's edge; so is it done here.
 #pragma once
 
-#include "caesura/predict.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::predict {
 

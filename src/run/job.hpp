@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/buffer.hpp"
-#include "caesura/block.hpp"
+#include "hdf5/block_codec.hpp"
 #include "plan/write_policy.hpp"
 #include "run/node_share.hpp"
 #include "run/plans.hpp"

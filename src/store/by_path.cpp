@@ -1,6 +1,6 @@
 // The store's calls on the operating system's files: what programs outside the library use.
 #include "base/file.hpp"
-#include "caesura/store.hpp"
+#include "store/recover.hpp"
 
 namespace caesura::store {
 

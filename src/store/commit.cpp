@@ -6,8 +6,10 @@
 #include <exception>
 
 #include "store/commit_parts.hpp"
+#include "store/committer.hpp"
 #include "store/hdf5_write.hpp"
 #include "store/placing_driver.hpp"
+#include "store/region_writer.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {

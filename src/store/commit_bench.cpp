@@ -8,7 +8,9 @@
 #include <cstdlib>
 
 #include "base/file.hpp"
-#include "caesura/store.hpp"
+#include "store/committer.hpp"
+#include "store/recover.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::store {
 namespace {

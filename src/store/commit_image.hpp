@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "store/committer.hpp"
 #include "store/overlay.hpp"
 #include "store/region_format.hpp"
 

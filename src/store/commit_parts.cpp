@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "base/file.hpp"
+#include "store/committer.hpp"
 #include "store/journal.hpp"
+#include "store/region_writer.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {

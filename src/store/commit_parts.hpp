@@ -3,6 +3,7 @@
 #pragma once
 
 #include "store/commit_image.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::store {
 

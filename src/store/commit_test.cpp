@@ -4,9 +4,11 @@
 #include <cstring>
 #include <thread>
 
+#include "store/committer.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/interleaved_file_system.hpp"
 #include "store/region_format.hpp"
+#include "store/region_writer.hpp"
 #include "store/store_fixture.hpp"
 #include "store/superblock.hpp"
 

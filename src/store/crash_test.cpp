@@ -5,10 +5,13 @@
 #include <random>
 
 #include "base/whole_file.hpp"
+#include "store/committer.hpp"
 #include "store/faulty_file_system.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/journal.hpp"
 #include "store/recording_file_system.hpp"
+#include "store/recover.hpp"
+#include "store/region_writer.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::store {

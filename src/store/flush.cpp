@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "store/commit_image.hpp"
+#include "store/committer.hpp"
 #include "store/journal.hpp"
 
 namespace caesura::store {

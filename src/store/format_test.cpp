@@ -6,9 +6,11 @@
 #include <random>
 
 #include "store/journal.hpp"
+#include "store/manifest.hpp"
 #include "store/object_header.hpp"
 #include "store/overlay.hpp"
 #include "store/region_format.hpp"
+#include "store/region_writer.hpp"
 #include "store/scan.hpp"
 #include "store/store_fixture.hpp"
 

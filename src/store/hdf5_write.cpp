@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "store/manifest.hpp"
+
 namespace caesura::store {
 namespace {
 

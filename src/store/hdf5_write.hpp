@@ -4,9 +4,9 @@
 // left as it is, except that a dataset must be new.
 #pragma once
 
-#include "caesura/store.hpp"
 #include "store/filter_alias.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/manifest.hpp"
 
 namespace caesura::store {
 

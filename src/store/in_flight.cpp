@@ -1,6 +1,7 @@
 #include "store/in_flight.hpp"
 
 #include "base/file.hpp"
+#include "store/shared_file.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {

@@ -6,7 +6,7 @@
 // mark away with the superblock that it writes, and so does `recover`.
 #pragma once
 
-#include "caesura/store.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 

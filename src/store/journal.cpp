@@ -8,6 +8,7 @@
 #include "base/file.hpp"
 #include "store/byte_order.hpp"
 #include "store/checksum.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 namespace {

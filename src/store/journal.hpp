@@ -8,6 +8,7 @@
 
 #include "store/overlay.hpp"
 #include "store/region_format.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 

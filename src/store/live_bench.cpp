@@ -11,6 +11,7 @@
 #include "base/file.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 namespace {

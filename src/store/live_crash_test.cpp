@@ -5,6 +5,7 @@
 
 #include "store/live_fixture.hpp"
 #include "store/recording_file_system.hpp"
+#include "store/recover.hpp"
 
 namespace caesura::store {
 namespace {

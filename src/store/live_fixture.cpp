@@ -3,6 +3,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "store/committer.hpp"
+#include "store/region_writer.hpp"
+
 namespace caesura::store {
 
 void require(const Status& status) {

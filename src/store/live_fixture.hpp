@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "store/committer.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
 #include "store/store_fixture.hpp"

@@ -6,7 +6,9 @@
 #include <exception>
 
 #include "store/commit_parts.hpp"
+#include "store/committer.hpp"
 #include "store/journal.hpp"
+#include "store/region_writer.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {

@@ -20,6 +20,7 @@
 
 #include <functional>
 
+#include "store/committer.hpp"
 #include "store/placing_driver.hpp"
 #include "store/region_format.hpp"
 

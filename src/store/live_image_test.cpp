@@ -6,6 +6,7 @@
 
 #include "store/in_flight.hpp"
 #include "store/live_fixture.hpp"
+#include "store/recover.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {

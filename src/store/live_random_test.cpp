@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "store/live_fixture.hpp"
+#include "store/recover.hpp"
 
 namespace caesura::store {
 namespace {

@@ -2,6 +2,8 @@
 //
 // Invariant: decode(encode(m)) == m for every manifest (NaN keeps being NaN). Doubles that JSON
 // cannot say, and strings that are not UTF-8, have forms of their own.
+#include "store/manifest.hpp"
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 

@@ -10,6 +10,8 @@
 #include "store/checksum.hpp"
 #include "store/hdf5_read.hpp"
 #include "store/journal.hpp"
+#include "store/manifest.hpp"
+#include "store/recover.hpp"
 #include "store/scan.hpp"
 #include "store/superblock.hpp"
 

@@ -8,6 +8,7 @@
 #include "store/hdf5_handle.hpp"
 #include "store/journal.hpp"
 #include "store/recording_file_system.hpp"
+#include "store/recover.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::store {

@@ -5,15 +5,19 @@
 //  - A committed dump is never touched: writes go to the journal's own overwrites, to headers of
 //    regions of uncommitted dumps, beyond the stored end, and through a Committer.
 //  - It may be killed at any instant and started again.
+#include "store/recover.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
 #include <map>
 
+#include "store/committer.hpp"
 #include "store/hdf5_write.hpp"
 #include "store/in_flight.hpp"
 #include "store/journal.hpp"
+#include "store/region_writer.hpp"
 #include "store/scan.hpp"
 #include "store/shared_file_access.hpp"
 #include "store/superblock.hpp"

@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "store/byte_order.hpp"
 #include "store/checksum.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::store {
 namespace {

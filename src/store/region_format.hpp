@@ -8,7 +8,7 @@
 //    address; a bad record is never half accepted.
 #pragma once
 
-#include "caesura/store.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 

@@ -2,6 +2,8 @@
 //
 // Invariant: used_bytes_ counts what is written or placed, is a multiple of 8, and is 0 before the
 // first block or header. The header may come after blocks that somebody else writes.
+#include "store/region_writer.hpp"
+
 #include <fmt/format.h>
 
 #include "base/file.hpp"

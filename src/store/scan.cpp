@@ -4,6 +4,7 @@
 
 #include "store/byte_order.hpp"
 #include "store/checksum.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::store {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/file.hpp"
 #include "store/region_format.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 

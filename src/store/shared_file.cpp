@@ -1,3 +1,5 @@
+#include "store/shared_file.hpp"
+
 #include <fmt/format.h>
 
 #include "base/file.hpp"

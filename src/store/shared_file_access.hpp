@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/file.hpp"
-#include "caesura/store.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::store {
 

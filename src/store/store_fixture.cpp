@@ -8,7 +8,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "store/committer.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::store {
 

@@ -6,7 +6,8 @@
 #include <filesystem>
 
 #include "base/file.hpp"
-#include "caesura/store.hpp"
+#include "store/committer.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::store {
 

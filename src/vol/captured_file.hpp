@@ -27,10 +27,10 @@
 #include <optional>
 #include <set>
 
-#include "caesura/store.hpp"
 #include "ledger/ledger.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
+#include "store/shared_file.hpp"
 #include "vol/config.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"

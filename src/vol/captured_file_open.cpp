@@ -6,7 +6,9 @@
 #include <map>
 
 #include "store/in_flight.hpp"
+#include "store/recover.hpp"
 #include "store/region_format.hpp"
+#include "store/region_writer.hpp"
 #include "vol/agree.hpp"
 #include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"

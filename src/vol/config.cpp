@@ -11,6 +11,8 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include "hdf5/block_codec.hpp"
+
 namespace caesura::vol {
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "base/all_ranks.hpp"
 #include "base/wire.hpp"
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/hdf5_class.hpp"
 #include "vol/object.hpp"
 #include "vol/report.hpp"

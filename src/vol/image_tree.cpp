@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "store/commit_parts.hpp"
+#include "store/committer.hpp"
 
 namespace caesura::vol {
 namespace {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "hdf5/block_codec.hpp"
+#include "store/manifest.hpp"
 #include "writer/flights.hpp"
 #include "writer/node.hpp"
 #include "writer/open_dump.hpp"

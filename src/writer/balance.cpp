@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "base/wire.hpp"
-#include "caesura/who.hpp"
+#include "plan/who.hpp"
 #include "writer/assembly.hpp"
 
 namespace caesura::writer {

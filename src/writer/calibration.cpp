@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "caesura/host.hpp"
+#include "base/host.hpp"
 #include "writer/impl.hpp"
 
 namespace caesura {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/file.hpp"
+#include "store/region_writer.hpp"
 #include "writer/impl.hpp"
 #include "writer/user_attributes.hpp"
 

@@ -16,8 +16,8 @@
 #include <string>
 
 #include "base/buffer.hpp"
-#include "caesura/predict.hpp"
 #include "caesura/writer.hpp"
+#include "predict/predict.hpp"
 #include "run/observation.hpp"
 #include "run/observer.hpp"
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "caesura/writer.hpp"
+#include "hdf5/block_codec.hpp"
 #include "writer/experience.hpp"
 #include "writer/layout.hpp"
 

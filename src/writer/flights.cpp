@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "store/region_writer.hpp"
+
 namespace caesura::writer {
 
 // --------------------------------------------------------------------------------- to the lanes

@@ -15,6 +15,7 @@
 //    makes the same; `Hello` is the only thing exchanged when nothing is dumped.
 #pragma once
 
+#include "store/shared_file.hpp"
 #include "writer/assembly.hpp"
 #include "writer/intake.hpp"
 #include "writer/open_writer.hpp"

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/all_ranks.hpp"
-#include "caesura/store.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::writer {
 namespace {

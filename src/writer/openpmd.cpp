@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "store/manifest.hpp"
 #include "writer/user_attributes.hpp"
 
 namespace caesura::writer {

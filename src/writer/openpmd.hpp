@@ -6,6 +6,7 @@
 #pragma once
 
 #include "caesura/writer.hpp"
+#include "store/manifest.hpp"
 
 namespace caesura::writer {
 

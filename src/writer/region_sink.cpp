@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::writer {
 

@@ -11,8 +11,8 @@
 
 #include <atomic>
 
-#include "caesura/store.hpp"
 #include "run/job.hpp"
+#include "store/region_writer.hpp"
 #include "writer/reservation.hpp"
 
 namespace caesura::writer {

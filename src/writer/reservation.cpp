@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "caesura/store.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::writer {
 namespace {

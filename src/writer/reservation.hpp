@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "caesura/predict.hpp"
 #include "caesura/writer.hpp"
 #include "ledger/free_space.hpp"
+#include "predict/predict.hpp"
 
 namespace caesura::writer {
 

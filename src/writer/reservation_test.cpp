@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "caesura/store.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura::writer {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/all_ranks.hpp"
+#include "store/manifest.hpp"
 #include "writer/assembly.hpp"
 
 namespace caesura::writer {

@@ -1,5 +1,7 @@
 #include "writer/tree.hpp"
 
+#include "store/manifest.hpp"
+
 namespace caesura::writer {
 namespace {
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "ledger/tree.hpp"
+#include "store/manifest.hpp"
+#include "store/shared_file.hpp"
 #include "writer/field_state.hpp"
 #include "writer/openpmd.hpp"
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "store/manifest.hpp"
 #include "writer/openpmd.hpp"
 
 namespace caesura::writer {

@@ -8,7 +8,7 @@
 A profile is a small JSON file. A Writer finds it by itself (WriterOptions.calibration_path); its
 predicted times then start from what was measured here instead of from built-in values, and are
 refined by finished blocks either way. The curves and their fits are described in
-docs/how/prediction.md (S1-Eq1, S1-Eq2), the calls in caesura/times.hpp.
+docs/how/prediction.md (S1-Eq1, S1-Eq2), the calls in src/predict/times.hpp.
 """
 
 from __future__ import annotations

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <mutex>
 #include <numeric>
 
 #include "base/file.hpp"
-#include "caesura/filter.hpp"
-#include "caesura/store.hpp"
 #include "device/parcel.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "ledger/ledger.hpp"
+#include "store/manifest.hpp"
+#include "store/recover.hpp"
+#include "store/region_writer.hpp"
 
 namespace caesura {
 namespace {

@@ -10,6 +10,7 @@
 #include "device/parcel.hpp"
 #include "store/faulty_file_system.hpp"
 #include "store/recording_file_system.hpp"
+#include "store/shared_file.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::checkpoint {

@@ -3,6 +3,7 @@
 #include "base/whole_file.hpp"
 #include "checkpoint/file/spilled_run.hpp"
 #include "store/interleaved_file_system.hpp"
+#include "store/shared_file.hpp"
 #include "store/store_fixture.hpp"
 
 namespace caesura::checkpoint {

@@ -1,3 +1,5 @@
+#include "caesura/device.hpp"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -5,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/invalid.hpp"
-#include "caesura/cuda_device.hpp"
 #include "device/cuda/link.hpp"
 #include "device/cuda/pack_kernels.hpp"
 #include "device/cuda/parcel_coder.hpp"

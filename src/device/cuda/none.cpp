@@ -1,5 +1,5 @@
 // What a build without CUDA has to say about GPUs.
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 
 namespace caesura::device {
 namespace {

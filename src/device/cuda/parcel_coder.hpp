@@ -3,7 +3,7 @@
 // Invariants: everything compressing needs beside the pieces lies in the parcel's room.
 #pragma once
 
-#include "caesura/cuda_device.hpp"
+#include "caesura/device.hpp"
 #include "device/cuda/calls.hpp"
 
 namespace caesura::device::cuda {

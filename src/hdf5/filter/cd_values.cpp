@@ -8,8 +8,8 @@
 #include <limits>
 #include <new>
 
-#include "caesura/filter.hpp"
 #include "codec/entropy/entropy.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

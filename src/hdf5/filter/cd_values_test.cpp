@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <new>
 
-#include "caesura/filter.hpp"
 #include "codec/packed/packed.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

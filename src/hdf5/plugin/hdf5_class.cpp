@@ -11,7 +11,7 @@
 #include <cstring>
 #include <new>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/set_local.hpp"
 
 namespace caesura::hdf5 {

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

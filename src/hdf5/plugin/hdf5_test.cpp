@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <random>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 
 namespace caesura::hdf5 {
 namespace {

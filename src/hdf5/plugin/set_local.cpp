@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "caesura/filter.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/hdf5_functions.hpp"
 
 namespace caesura::hdf5 {

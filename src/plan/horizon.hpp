@@ -1,6 +1,6 @@
 // Planning checkpoints while they come: no profile of the run is needed, and none is trusted.
 //
-// intro      for each checkpoint: letter = planner.next(now); do what it says (caesura/together.hpp
+// intro      for each checkpoint: letter = planner.next(now); do what it says (plan/together.hpp
 //            has the letters); after a compression: planner.compressed(...); at the end, if
 //            something is held: planner.finish(now).
 //
@@ -20,7 +20,7 @@
 //    then held and a header fit it.
 #pragma once
 
-#include "caesura/together.hpp"
+#include "plan/together.hpp"
 
 namespace caesura::plan {
 

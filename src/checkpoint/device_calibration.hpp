@@ -6,7 +6,7 @@
 #pragma once
 
 #include "caesura/device.hpp"
-#include "caesura/together.hpp"
+#include "plan/together.hpp"
 
 namespace caesura {
 

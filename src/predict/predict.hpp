@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "caesura/codec.hpp"
-#include "caesura/times.hpp"
+#include "predict/times.hpp"
 
 namespace caesura::predict {
 

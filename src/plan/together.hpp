@@ -20,30 +20,9 @@
 // Invariants: pure functions of plain numbers; no clock, no thread, no device.
 #pragma once
 
-#include "caesura/base.hpp"
+#include "caesura/plan.hpp"
 
 namespace caesura::plan {
-
-/// How long compressing takes by the size of what is compressed at once.
-struct CompressPoint {
-    double bytes = 0.0;
-    double seconds = 0.0;
-};
-
-/// What is known, or expected, of a run.
-struct CheckpointProfile {
-    std::uint64_t checkpoint_bytes = 0;           ///< of each
-    std::vector<double> intervals_s;              ///< [n] the application's own time before each
-    std::vector<std::uint64_t> compressed_bytes;  ///< [n]
-    /// At least one point, ascending bytes. Between points linear; below the first its seconds,
-    /// beyond the last its speed.
-    std::vector<CompressPoint> compress_curve;
-    double link_bytes_per_s = 0.0;
-    std::uint64_t cache_bytes = 0;
-    std::uint64_t header_bytes = 0;  ///< of a temporary buffer, beside its input's size
-    /// Inside the GPU, of a result to a buffer of its own size. 0: it takes no time.
-    double copy_bytes_per_s = 0.0;
-};
 
 struct TogetherPlan {
     std::string word;                ///< a letter a checkpoint: U, C, A, X
@@ -75,9 +54,6 @@ enum class Goal {
     application_done,
 };
 
-/// Seconds to compress so many bytes at once. The curve is as CheckpointProfile wants it.
-double compress_s(std::span<const CompressPoint> curve, double bytes);
-
 /// The word that reaches the goal soonest; never later than all raw, nor than each compressed.
 ///
 /// @param states  states kept for each number of handled checkpoints: where more are not dominated,
@@ -101,17 +77,6 @@ Result<TogetherPlan> together(const CheckpointProfile& profile, const TogetherSt
 /// more held than can be compressed), naming the position.
 Result<TogetherPlan> play(const CheckpointProfile& profile, std::string_view word,
                           const TogetherStart& start = {});
-
-/// A profile as a small JSON file: what the first member of an ensemble was like, for the others.
-///
-/// `caesura together` reads it too. Members: "format" "caesura-checkpoints", "version" 1, and those
-/// of CheckpointProfile; compress_curve as [bytes, seconds] pairs.
-/// @return  Errors of parsing: corrupt (no JSON, missing or wrong members, naming the first;
-/// numbers
-///          that together() refuses), unsupported (another format or version). Never throws.
-inline constexpr int k_checkpoint_profile_version = 1;
-std::string to_json(const CheckpointProfile& profile);
-Result<CheckpointProfile> parse_checkpoint_profile(std::string_view json);
 
 /// U for every checkpoint; and C for every one, U where compressing does not fit the cache.
 Result<TogetherPlan> send_all_raw(const CheckpointProfile& profile);

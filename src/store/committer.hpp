@@ -1,0 +1,70 @@
+// The commit of dumps: their HDF5 metadata, built in memory and written journalled.
+//
+// Invariants:
+//  - Data first, then metadata beyond the old end, then the journal, then the in-place metadata:
+//    no committed dump is lost whatever instant the process dies at (decision D3).
+//  - Only Committer, recover and Reader call HDF5, and only on the caller's thread. Everything a
+//    write lane calls (RegionWriter, CommitImage::flush) is plain pwrite and fdatasync.
+//  - Chunk addresses point past the block's prefix record; the chunk's size is exact.
+#pragma once
+
+#include "store/manifest.hpp"
+#include "store/shared_file.hpp"
+
+namespace caesura::store {
+
+/// Metadata of finished dumps, ready to be flushed; see Committer::build.
+class CommitImage {
+  public:
+    CommitImage();
+    ~CommitImage();
+    CommitImage(CommitImage&&) noexcept;
+    CommitImage& operator=(CommitImage&&) noexcept;
+
+    /// New metadata, sync, journal, sync, in-place bytes with the superblock last, sync, journal
+    /// cleared. No HDF5. Any thread. After an error it may be called again; until it has
+    /// succeeded the file is as before, or its journal brings it to the new state.
+    /// @param durable  false leaves the syncs out: safe against the end of the process, not
+    ///                 against the end of the machine.
+    Status flush(SharedFile& file, bool durable = true);
+    /// End of the file after this commit: nothing may be reserved below it.
+    std::uint64_t file_end() const;
+    /// Bytes of metadata (new and in place).
+    std::uint64_t metadata_bytes() const;
+
+    struct State;  ///< private to the store
+
+  private:
+    friend class Committer;
+    friend class LiveImage;
+    std::unique_ptr<State> state_;
+};
+
+/// Builds the HDF5 metadata of dumps in memory. Exists on one rank. Calls HDF5.
+class Committer {
+  public:
+    explicit Committer(SharedFile& file);
+    ~Committer();
+    Committer(Committer&&) noexcept;
+
+    /// @param dumps       manifests, ascending by dump.
+    /// @param records     all chunks of those dumps, any order (sorted here).
+    /// @param file_end    end of all reserved regions: metadata goes at or beyond it, and the
+    ///                    stored end of the file is never below it.
+    /// @param trim        at close: the caller promises that nothing at or beyond file_end is in
+    ///                    use. The stored end may then become lower, and flush cuts the file there.
+    /// The image of the commit before must have been flushed. On error the file is as before.
+    /// Groups and group attributes that exist already stay as they are. Touches no filter that
+    /// the process has registered, and loads no plugin.
+    /// Errors: invalid_argument (a chunk missing, twice, or outside the grid: names the dataset),
+    /// cancelled (an image is not flushed yet), internal (HDF5 refused; carries its message).
+    Result<CommitImage> build(std::span<const DumpManifest> dumps,
+                              std::span<const ChunkRecord> records, std::uint64_t file_end,
+                              bool trim = false);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace caesura::store

@@ -1,0 +1,27 @@
+// Recovery and listing on any file system, and the file to go on with.
+#pragma once
+
+#include <functional>
+
+#include "store/shared_file.hpp"
+
+namespace caesura::store {
+
+/// As recover(path) of caesura/store.hpp.
+Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
+                              bool dry_run = false);
+/// Whether a file with these attributes of its root group is wanted.
+using AcceptRoot = std::function<Status(const std::vector<Attribute>& root)>;
+/// The same, and the file is this process's to go on with: the lock that recovery held is kept, as
+/// the shared one of a SharedFile, so that of two processes that try this one is refused.
+/// @param accept  asked under the lock, before anything is changed, about what is committed, or
+///                where nothing is, about each dump that was begun. Errors: also its own.
+Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
+                                    const AcceptRoot& accept);
+
+/// As read_info(path) of caesura/store.hpp.
+Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path);
+/// The same of a file that is open already, without asking for a lock.
+Result<FileInfo> read_info(base::File& file, const std::string& path);
+
+}  // namespace caesura::store
