@@ -1,5 +1,5 @@
-// A device that holds an application's data, and a link from it to the host: what the executor of
-// checkpoint plans needs from a GPU, and nothing else.
+// A device that holds an application's data, and a link from it to the host: what a Checkpointer
+// needs from a GPU, and nothing else.
 //
 // Three queues: work (copies inside the device, compressions) in the order in which it is given,
 // and the link's two directions, in each one transfer after the other. A transfer begins when the

@@ -1,6 +1,6 @@
 // The C face of observation: a tool's word for what a thread does.
 #include "caesura/caesura.h"
-#include "run/observation.hpp"
+#include "run/thread_calls.hpp"
 
 namespace {
 using caesura::run::Doing;

@@ -11,8 +11,8 @@ namespace caesura {
 namespace {
 
 using checkpoint::Arrived;
-using checkpoint::Executor;
 using checkpoint::HostCache;
+using checkpoint::WordRunner;
 
 class Impl : public Checkpointer {
   public:
@@ -31,8 +31,8 @@ class Impl : public Checkpointer {
             arrive(std::move(parcel));
             return Status{};
         };
-        auto executor = Executor::create(device_, std::move(expected), {}, arrival, options.content,
-                                         options.checkpoints);
+        auto executor = WordRunner::create(device_, std::move(expected), {}, arrival,
+                                           options.content, options.checkpoints);
         if (!executor.ok()) return executor.status();
         executor_ = *std::move(executor);
         return begin_host(cache_bytes, options);
@@ -141,7 +141,7 @@ class Impl : public Checkpointer {
 
   private:
     static constexpr std::size_t k_nowhere = static_cast<std::size_t>(-1);
-    struct Place {
+    struct InParcel {
         std::size_t parcel = k_nowhere;  ///< in host_
         std::uint64_t index = 0;         ///< in the parcel
     };
@@ -162,7 +162,7 @@ class Impl : public Checkpointer {
             std::max(peak_host_bytes_, host_->memory_bytes() + executor_->queued_bytes());
     }
 
-    Status bring(const Place& place, std::byte* data) {
+    Status bring(const InParcel& place, std::byte* data) {
         auto near = find(place.parcel);
         if (near != near_.end()) {
             ++prefetched_;
@@ -215,7 +215,7 @@ class Impl : public Checkpointer {
         return std::find_if(near_.begin(), near_.end(),
                             [&](const Near& near) { return near.parcel == parcel; });
     }
-    /// The cache is the executor's again, but for one parcel.
+    /// The cache is the word runner's again, but for one parcel.
     Status leave_cache(std::size_t but = k_nowhere) {
         for (std::size_t i = near_.size(); i-- > 0;) {
             if (near_[i].parcel == but) continue;
@@ -230,7 +230,7 @@ class Impl : public Checkpointer {
 
     device::Device& device_;
     std::uint64_t checkpoint_bytes_;
-    std::map<std::uint64_t, Place> places_;
+    std::map<std::uint64_t, InParcel> places_;
     std::vector<std::uint64_t> made_;  ///< ids in order
     std::vector<Near> near_;
     std::uint64_t peak_host_bytes_ = 0;
@@ -239,8 +239,8 @@ class Impl : public Checkpointer {
     std::size_t last_ = k_nowhere;
     double flush_s_ = 0.0, restore_s_ = 0.0;
     std::uint64_t restores_ = 0, prefetched_ = 0;
-    std::uint64_t header_bytes_ = 0;      ///< as the caller gave it
-    std::unique_ptr<Executor> executor_;  // last: it goes first, and it hands over to us
+    std::uint64_t header_bytes_ = 0;        ///< as the caller gave it
+    std::unique_ptr<WordRunner> executor_;  // last: it goes first, and it hands over to us
 };
 
 }  // namespace

@@ -25,7 +25,7 @@
 #include "caesura/device.hpp"
 #include "checkpoint/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
-#include "checkpoint/executor.hpp"
+#include "checkpoint/word_runner.hpp"
 
 namespace caesura::checkpoint {
 namespace {
@@ -174,7 +174,7 @@ double bare_s(Machine& machine, const Run& run) {
 Done execute(Machine& machine, const Run& run, plan::CheckpointProfile expected,
              const std::string& word, std::size_t checkpoints) {
     Application application(machine, run);
-    auto executor = value(Executor::create(
+    auto executor = value(WordRunner::create(
                               *machine.device, std::move(expected), word,
                               [](Arrived&&) { return Status{}; }, {}, checkpoints),
                           "a run");

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "checkpoint/executor.hpp"
 #include "checkpoint/small_machine.hpp"
+#include "checkpoint/word_runner.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::checkpoint {
@@ -178,7 +178,7 @@ void parcel_comes_back(Device& device, std::size_t n, const ErrorBound& bound) {
     expect(!device.decompress({parcel.get(), size}, 3, {piece.get(), bytes}).ok(),
            "a fourth piece");
     Bytes damaged = host;
-    const device::Place last = value(device::find_frame(host, size, 2), "find_frame");
+    const device::FrameExtent last = value(device::find_frame(host, size, 2), "find_frame");
     damaged[last.offset + last.bytes / 2] ^= std::byte{4};
     const InDevice wrong(device, damaged);
     expect(!device.decompress({wrong.get(), size}, 2, {piece.get(), bytes}).ok(),
@@ -223,8 +223,8 @@ void run_once(Device& device, std::mt19937_64& random, std::uint64_t checkpoints
     };
     {
         const InDevice data(device, made);
-        auto executor =
-            value(Executor::create(device, profile, std::move(word), arrival), "Executor::create");
+        auto executor = value(WordRunner::create(device, profile, std::move(word), arrival),
+                              "WordRunner::create");
         for (std::uint64_t id = 0; id < checkpoints; ++id)
             expect_ok(executor->checkpoint(id, data.get()), "checkpoint");
         expect_ok(executor->finish(), "finish");

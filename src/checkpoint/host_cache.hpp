@@ -17,7 +17,7 @@
 
 #include "caesura/checkpointer.hpp"
 #include "checkpoint/background.hpp"
-#include "checkpoint/executor.hpp"
+#include "checkpoint/word_runner.hpp"
 
 namespace caesura::checkpoint {
 

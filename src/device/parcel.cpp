@@ -68,8 +68,8 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
     return at;
 }
 
-Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
-                         std::uint64_t index) {
+Result<FrameExtent> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
+                               std::uint64_t index) {
     if (begin.size() < k_number_bytes || parcel_bytes < begin.size())
         return Status{StatusCode::insufficient_data, "a parcel of less than 8 bytes"};
     const std::uint64_t pieces = read_number(begin.data());
@@ -82,7 +82,7 @@ Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_
     if (begin.size() / k_number_bytes < index + 2)
         return Status{StatusCode::insufficient_data,
                       fmt::format("{} bytes of a parcel's table", begin.size())};
-    Place place{k_number_bytes * (1 + pieces), 0};
+    FrameExtent place{k_number_bytes * (1 + pieces), 0};
     for (std::uint64_t i = 0; i <= index; ++i) {
         place.offset += place.bytes;
         place.bytes = read_number(begin.data() + k_number_bytes * (1 + i));
@@ -99,7 +99,7 @@ Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::b
     std::vector<std::span<const std::byte>> frames;
     if (pieces == 0) return frames;
     // If the last lies in the parcel, all do.
-    const Result<Place> last = find_frame(parcel, parcel.size(), pieces - 1);
+    const Result<FrameExtent> last = find_frame(parcel, parcel.size(), pieces - 1);
     if (!last.ok()) return last.status();
     std::uint64_t at = parcel_table_bytes(pieces);
     for (std::uint64_t i = 0; i < pieces; ++i) {
@@ -117,7 +117,7 @@ void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte
 }
 
 Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<std::byte> piece) {
-    const Result<Place> place = find_frame(parcel, parcel.size(), index);
+    const Result<FrameExtent> place = find_frame(parcel, parcel.size(), index);
     if (!place.ok()) return place.status();
     const auto frame = parcel.subspan(place->offset, place->bytes);
     if (nvcomp::is_frame(frame))

@@ -31,11 +31,11 @@ Result<std::uint64_t> pack(std::span<const std::span<const std::byte>> pieces,
 ///                      `index`.
 /// @param parcel_bytes  of all of it.
 /// @return offset and bytes of the frame. Errors: as unpack().
-struct Place {
+struct FrameExtent {
     std::uint64_t offset = 0, bytes = 0;
 };
-Result<Place> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
-                         std::uint64_t index);
+Result<FrameExtent> find_frame(std::span<const std::byte> begin, std::uint64_t parcel_bytes,
+                               std::uint64_t index);
 
 /// The frames of a parcel, in order. Errors: insufficient_data or corrupt (not a parcel).
 Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::byte> parcel);

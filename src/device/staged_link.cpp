@@ -108,7 +108,7 @@ Status StagedLink::wait_for_oldest() {
 }
 
 void StagedLink::copy_out_oldest() {
-    const Piece piece = on_link_.front();
+    const StagedPart piece = on_link_.front();
     on_link_.pop_front();
     if (direction_ == Direction::to_host && piece.staged)
         std::memcpy(piece.host, buffers_[piece.buffer].data(), piece.bytes);

@@ -63,7 +63,7 @@ class StagedLink {
     std::uint64_t given() const { return given_; }
 
   private:
-    struct Piece {
+    struct StagedPart {
         std::size_t buffer = 0;
         std::byte* host = nullptr;
         std::uint64_t bytes = 0;
@@ -82,7 +82,7 @@ class StagedLink {
     const std::vector<std::span<std::byte>> buffers_;
     std::uint64_t given_ = 0;  ///< of the thread that gives
     // Of the worker thread.
-    std::deque<Piece> on_link_;
+    std::deque<StagedPart> on_link_;
     std::size_t next_buffer_ = 0;
     // Under the lock.
     std::mutex mutex_;

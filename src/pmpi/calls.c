@@ -3,7 +3,7 @@
  * used and what it costs.
  *
  * Test and its like return at once, but a loop around them waits: the calls of such a loop follow
- * each other so closely that they are one stretch (src/run/activity.hpp). Calls that do not
+ * each other so closely that they are one stretch (src/run/call_stretches.hpp). Calls that do not
  * communicate (types, groups, ranks) are not here. Nor are MPI 4's calls with large counts. */
 #include <mpi.h>
 

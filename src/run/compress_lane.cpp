@@ -45,7 +45,7 @@ void fill(std::byte* chunk, std::size_t bytes, const std::array<std::byte, 8>& v
 void gather(const Job& job, const Box& wanted, std::byte* chunk) {
     const std::size_t value_bytes = size_of(job.dtype);
     if (job.fill) fill(chunk, wanted.extent.count() * value_bytes, *job.fill, value_bytes);
-    for (const Piece& piece : job.pieces)
+    for (const PutPart& piece : job.pieces)
         copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, value_bytes);
     if (wanted.extent != job.valid) replicate_padding(job, chunk);
 }
@@ -53,7 +53,7 @@ void gather(const Job& job, const Box& wanted, std::byte* chunk) {
 // The wanted values where they are, if they lie there dense and whole.
 const std::byte* in_place(const Job& job, const Box& wanted) {
     if (job.pieces.size() != 1 || job.fill || wanted.extent != job.valid) return nullptr;
-    const Piece& piece = job.pieces[0];
+    const PutPart& piece = job.pieces[0];
     return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
 }
 
@@ -99,7 +99,7 @@ void Executor::leave(Job& job) {
     if (job.claims.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!job.taken.load(std::memory_order_acquire)) return;
     if (job.source_done.exchange(true, std::memory_order_acq_rel)) return;
-    for (const Piece& piece : job.pieces)
+    for (const PutPart& piece : job.pieces)
         if (piece.snapshot) piece.snapshot->release_reader();
 }
 

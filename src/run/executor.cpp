@@ -56,7 +56,7 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
     if (dumps_.size() >= k_ring)
         return {StatusCode::no_space, "4096 dumps are in flight; the workers get no time"};
     for (std::size_t i = 0; i < dump->n_jobs; ++i)
-        for (const Piece& piece : dump->jobs[i].pieces)
+        for (const PutPart& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
     const std::uint64_t number = submitted_.load(std::memory_order_relaxed);
     if (written_.load(std::memory_order_acquire) == number)

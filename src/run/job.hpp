@@ -20,8 +20,8 @@
 #include "base/buffer.hpp"
 #include "hdf5/block_codec.hpp"
 #include "plan/write_policy.hpp"
+#include "run/dump_plans.hpp"
 #include "run/node_share.hpp"
-#include "run/plans.hpp"
 
 namespace caesura::run {
 
@@ -56,7 +56,7 @@ struct Snapshot {
 };
 
 /// A part of a chunk, and the dense array in which its values lie.
-struct Piece {
+struct PutPart {
     Box part;
     Box source_box;
     const std::byte* source = nullptr;
@@ -70,9 +70,9 @@ struct Job {
     std::uint32_t dataset = 0;
     std::uint64_t chunk = 0;
     DType dtype = float32;
-    Box chunk_box;              ///< of the full chunk; may reach beyond the array
-    Shape valid;                ///< extent of its part inside the array
-    std::vector<Piece> pieces;  ///< what comes later covers what came before
+    Box chunk_box;                ///< of the full chunk; may reach beyond the array
+    Shape valid;                  ///< extent of its part inside the array
+    std::vector<PutPart> pieces;  ///< what comes later covers what came before
     /// The value of what no piece covers; unset: the pieces leave nothing of `valid` open.
     std::optional<std::array<std::byte, 8>> fill;
     const BlockCodec* codec = nullptr;

@@ -20,7 +20,7 @@ Usage usage_of_this_thread() {
 
 }  // namespace
 
-Observer::Observer() : activity_(usage_of_this_thread) {}
+Observer::Observer() : stretches_(usage_of_this_thread) {}
 
 void Observer::begin_iteration(double now_s, std::string_view label) {
     recorded_ = {};
@@ -30,7 +30,7 @@ void Observer::begin_iteration(double now_s, std::string_view label) {
     dumped_ = added_ = false;
     begin_s_.store(now_s, std::memory_order_relaxed);
     leave_open_calls();
-    activity_.begin(now_s);
+    stretches_.begin(now_s);
     seen_ = {};
     told_ = false;
     for (LaneState& lane : lanes_) lane.open_s = 0.0;  // a mark may reach over the boundary
@@ -108,14 +108,14 @@ void Observer::observe_enter(Doing doing, double now_s) {
         ++calls_;
         writing_.fetch_add(1, std::memory_order_seq_cst);
     }
-    const std::size_t before = activity_.seen().communicating.size();
-    activity_.enter(doing, now_s);
+    const std::size_t before = stretches_.seen().communicating.size();
+    stretches_.enter(doing, now_s);
     LaneState& lane = lanes_[index(Lane::write)];
-    if (activity_.seen().communicating.size() == before || lane.depth > 0 ||
+    if (stretches_.seen().communicating.size() == before || lane.depth > 0 ||
         !recorded_.obstacles.write.empty())
         return;
     // Where nothing is marked, a stretch of calls that has ended says how late the application is.
-    const plan::Interval stretch = activity_.seen().communicating.back();
+    const plan::Interval stretch = stretches_.seen().communicating.back();
     match(lane, index(Lane::write), stretch.begin_s);
     pass(lane, index(Lane::write), stretch.end_s);
 }
@@ -125,7 +125,7 @@ void Observer::observe_enter(Doing doing, double now_s) {
 // application_writes() (there refused, then writing; here writing, then refused) lets no refusal be
 // missed.
 bool Observer::observe_leave(Doing doing, double now_s) {
-    activity_.leave(now_s);
+    stretches_.leave(now_s);
     if (doing != Doing::communicates || calls_ == 0) return false;
     --calls_;
     writing_.fetch_sub(1, std::memory_order_seq_cst);
@@ -146,7 +146,7 @@ bool Observer::application_writes() const {
 void Observer::settle(double now_s, bool watched, bool workers_have_a_core) {
     leave_open_calls();
     if (!watched && !told_) return;
-    const Seen& told = activity_.finish(now_s);
+    const Seen& told = stretches_.finish(now_s);
     plan::Obstacles& recorded = recorded_.obstacles;
     const bool marked = !recorded.compress.empty() || inside(Lane::compress);
     seen_.waiting = told.waiting;

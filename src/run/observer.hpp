@@ -19,7 +19,7 @@
 #include "base/event.hpp"
 #include "plan/dump_plan.hpp"
 #include "plan/iterations.hpp"
-#include "run/activity.hpp"
+#include "run/call_stretches.hpp"
 
 namespace caesura::run {
 
@@ -114,7 +114,7 @@ class Observer {
     bool running_ = false, dumped_ = false, after_dump_ = false, added_ = false;
     std::vector<std::string> ahead_;  // labels of the iterations expected, the running one first
 
-    Activity activity_;
+    CallStretches stretches_;
     Seen seen_;
     bool told_ = false;  // of a call, in this iteration
     int calls_ = 0;      // of communication the thread is in, told since the iteration began

@@ -51,15 +51,16 @@ bool rename_in_pipeline(std::span<std::byte> body, const std::map<unsigned, unsi
     return at <= body.size();
 }
 
-struct Piece {  // of an object header: the first or a continuation
+struct HeaderChunk {  // of an object header: the first or a continuation
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;  // signature and checksum included
     std::size_t first_message = 0;
 };
 
 /// Walk the messages of one piece; rename in it, and note its continuations.
-Status rename_in_piece(Overlay& overlay, const Piece& piece, bool has_order,
-                       const std::map<unsigned, unsigned>& numbers, std::vector<Piece>& pieces) {
+Status rename_in_chunk(Overlay& overlay, const HeaderChunk& piece, bool has_order,
+                       const std::map<unsigned, unsigned>& numbers,
+                       std::vector<HeaderChunk>& pieces) {
     if (!overlay.covers(piece.address, piece.bytes))
         return malformed(piece.address, "not all of it is in memory");
     std::vector<std::byte> bytes(piece.bytes);
@@ -101,13 +102,13 @@ Status rename_filters(Overlay& overlay, std::uint64_t address,
     const std::size_t width = std::size_t{1} << (flags & 0x03);
     const std::uint64_t messages = number_at(front, at, width);
     at += width;
-    std::vector<Piece> pieces = {{address, at + messages + k_checksum_bytes, at}};
+    std::vector<HeaderChunk> pieces = {{address, at + messages + k_checksum_bytes, at}};
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const Piece piece = pieces[i];  // the vector grows below
+        const HeaderChunk piece = pieces[i];  // the vector grows below
         if (piece.bytes < piece.first_message + k_checksum_bytes)
             return malformed(address, "a piece is too short");
         if (const Status status =
-                rename_in_piece(overlay, piece, (flags & 0x04) != 0, numbers, pieces);
+                rename_in_chunk(overlay, piece, (flags & 0x04) != 0, numbers, pieces);
             !status.ok())
             return status;
     }

@@ -16,7 +16,7 @@ struct BlockDataset {
     static constexpr std::uint64_t k_not_put = std::numeric_limits<std::uint64_t>::max();
     /// One put of this rank that is not committed; or is not put, as the Writer does not know the
     /// dataset.
-    struct Piece {
+    struct PutBox {
         Box box;
         std::uint64_t dump = k_not_put;
         const std::byte* values = nullptr;  ///< in one of the copies
@@ -37,7 +37,7 @@ struct BlockDataset {
     std::size_t filters = 0;
     H5O_token_t token{};
     NativeDataset native;
-    std::vector<Piece> pieces;             ///< oldest first
+    std::vector<PutBox> pieces;            ///< oldest first
     bool lossy = false;                    ///< what is stored may differ from what is read
     bool commit_writes = false;            ///< collective ones, when they return
     bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on

@@ -20,7 +20,7 @@ Status no_memory(const BlockIo::Dataset& dataset) {
 
 BlockIo::~BlockIo() = default;
 
-std::unique_ptr<BlockIo> BlockIo::make(const Place& place) {
+std::unique_ptr<BlockIo> BlockIo::make(const FileParts& place) {
     return std::unique_ptr<BlockIo>(new BlockIo(place));
 }
 
@@ -105,14 +105,14 @@ void BlockIo::forget_types() {
 
 // ---------------------------------------------------------------------------- reads, writes
 
-Status BlockIo::put(const Dataset& dataset, Piece& piece) {
+Status BlockIo::put(const Dataset& dataset, PutBox& piece) {
     piece.dump = writer_->next_dump();
     return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow,
                         piece.loss, piece.turn);
 }
 
 // Puts it, or lets it wait until the Writer knows the dataset.
-Status BlockIo::add(Dataset& dataset, Piece piece) {
+Status BlockIo::add(Dataset& dataset, PutBox piece) {
     if (!dataset.definition) {
         if (Status status = put(dataset, piece); !status.ok()) return status;
     }
@@ -159,7 +159,7 @@ Status BlockIo::check_settled(const Dataset& dataset, const Selected& selected) 
     const auto mark = [&](const Box& box) { mark_in_box(dataset.dims, selected.runs, box, known); };
     if (!dataset.others_may_have_written && dataset.settled.count() > 0)
         mark({Shape::filled(dataset.dims.rank(), 0), dataset.settled});
-    for (const Piece& piece : dataset.pieces) mark(piece.box);
+    for (const PutBox& piece : dataset.pieces) mark(piece.box);
     if (std::memchr(known.data(), 0, known.size()) == nullptr) return {};
     return {StatusCode::unsupported,
             fmt::format("{}: a rank reads by itself what others may have written since the last "
@@ -182,7 +182,7 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& se
     std::size_t first = dataset.pieces.size();
     bool covered = false;
     while (first > 0 && !covered) {
-        const Piece& piece = dataset.pieces[--first];
+        const PutBox& piece = dataset.pieces[--first];
         covered = take_from_box(dataset.dims, selected.runs, piece.box, piece.values,
                                 values->data(), value_bytes) == selected.count;
     }
@@ -234,7 +234,7 @@ std::uint64_t BlockIo::held_bytes() const {
     std::uint64_t bytes = 0;
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr)
-            for (const Piece& piece : dataset->pieces)
+            for (const PutBox& piece : dataset->pieces)
                 bytes += piece.box.extent.count() * size_of(dataset->dtype);
     return bytes;
 }
@@ -252,7 +252,7 @@ Result<bool> BlockIo::anything_pending(const Status& error) {
 void BlockIo::forget_committed() {
     const std::uint64_t committed = writer_->committed_dumps();
     for (const auto& [token, dataset] : by_token_) {
-        std::erase_if(dataset->pieces, [&](const Piece& piece) { return piece.dump < committed; });
+        std::erase_if(dataset->pieces, [&](const PutBox& piece) { return piece.dump < committed; });
         if (committed == writer_->next_dump()) dataset->others_may_have_written = false;
     }
     std::uint64_t asked = committed;

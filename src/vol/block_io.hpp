@@ -42,7 +42,7 @@ struct Selected {
 class BlockIo {
   public:
     using Dataset = BlockDataset;
-    using Piece = BlockDataset::Piece;
+    using PutBox = BlockDataset::PutBox;
     static constexpr std::uint64_t k_not_put = BlockDataset::k_not_put;
     using DatasetPtr = std::shared_ptr<Dataset>;
     struct KeptPart {
@@ -50,14 +50,14 @@ class BlockIo {
         base::Buffer values;  ///< dense, C order
     };
 
-    struct Place {
+    struct FileParts {
         std::shared_ptr<Communicator> communicator;
         ledger::Ledger& ledger;
         ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
     };
-    static std::unique_ptr<BlockIo> make(const Place& place);
+    static std::unique_ptr<BlockIo> make(const FileParts& place);
     ~BlockIo();
     /// Before anything is defined, handed over or committed; further calls do nothing.
     Status start();
@@ -120,10 +120,10 @@ class BlockIo {
     void forget_types();
 
   private:
-    explicit BlockIo(const Place& place) : place_(place), pool_(place_.experience->pool) {}
+    explicit BlockIo(const FileParts& place) : place_(place), pool_(place_.experience->pool) {}
     void note_field(const DatasetPtr& dataset);
-    Status put(const Dataset& dataset, Piece& piece);
-    Status add(Dataset& dataset, Piece piece);
+    Status put(const Dataset& dataset, PutBox& piece);
+    Status add(Dataset& dataset, PutBox piece);
     Status check_settled(const Dataset& dataset, const Selected& selected) const;
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);
@@ -138,7 +138,7 @@ class BlockIo {
         base::Buffer buffer;
     };
 
-    Place place_;
+    FileParts place_;
     base::BufferPool& pool_;
     std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;

@@ -175,7 +175,7 @@ Result<BlockIo::DatasetPtr> BlockIo::find_again(const std::string& key, const st
 }
 
 Status BlockIo::put_waiting(Dataset& dataset) {
-    for (Piece& piece : dataset.pieces)
+    for (PutBox& piece : dataset.pieces)
         if (piece.dump == k_not_put)
             if (Status status = put(dataset, piece); !status.ok())
                 return status.with_context(dataset.path);

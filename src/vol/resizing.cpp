@@ -78,7 +78,7 @@ Status BlockIo::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
     for (KeptPart& part : kept) {
         copies_.push_back(
             {dataset.definition ? k_not_put : writer_->next_dump(), std::move(part.values)});
-        Piece piece{part.box, k_not_put, copies_.back().buffer.data(), writer::Loss::spent};
+        PutBox piece{part.box, k_not_put, copies_.back().buffer.data(), writer::Loss::spent};
         if (Status status = add(dataset, std::move(piece)); !status.ok())
             return status.with_context(dataset.path);
     }

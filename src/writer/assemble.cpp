@@ -239,7 +239,7 @@ bool Assembly::must_be_exact(std::uint32_t field, const LayoutPiece& piece) cons
     return source.rank == rank_ && dump_.put_of(field, source.put).exactly;
 }
 
-run::Piece Assembly::locate(std::uint32_t field, const LayoutPiece& piece) const {
+run::PutPart Assembly::locate(std::uint32_t field, const LayoutPiece& piece) const {
     const RankBox& source = parts_.fields[field].layout->boxes[piece.box];
     if (source.rank != rank_) return received_.at({field, piece.box, piece.part.offset});
     const Put& put = dump_.put_of(field, source.put);

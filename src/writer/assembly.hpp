@@ -71,7 +71,7 @@ class Assembly {
     Status keep_pieces(const std::vector<Communicator::Bytes>& received);
     Status make_jobs();
     bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
-    run::Piece locate(std::uint32_t field, const LayoutPiece& piece) const;
+    run::PutPart locate(std::uint32_t field, const LayoutPiece& piece) const;
     // ---- content that blocks keep (foreign.cpp)
     Status finish_what_is_needed();
     Status add_background(std::uint32_t field, const OwnedChunk& chunk, run::Job& job);
@@ -94,9 +94,9 @@ class Assembly {
     std::vector<predict::Bytes> predicted_;
     std::vector<double> compress_s_;
     Reservation reservation_;
-    std::map<PieceKey, run::Piece> received_;  ///< pieces that came from other ranks
-    store::DumpManifest manifest_;             ///< on ranks that build
-    std::string manifest_text_;                ///< rank 0
+    std::map<PieceKey, run::PutPart> received_;  ///< pieces that came from other ranks
+    store::DumpManifest manifest_;               ///< on ranks that build
+    std::string manifest_text_;                  ///< rank 0
 };
 
 }  // namespace caesura::writer

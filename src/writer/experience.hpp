@@ -18,8 +18,8 @@
 #include "base/buffer.hpp"
 #include "caesura/writer.hpp"
 #include "predict/predict.hpp"
-#include "run/observation.hpp"
 #include "run/observer.hpp"
+#include "run/thread_calls.hpp"
 
 namespace caesura::writer {
 

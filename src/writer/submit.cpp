@@ -38,8 +38,8 @@ void Assembly::predict_jobs() {
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         run::Job& job = task.jobs[i];
         // The largest piece speaks for the block.
-        const run::Piece& piece = *std::max_element(
-            job.pieces.begin(), job.pieces.end(), [](const run::Piece& a, const run::Piece& b) {
+        const run::PutPart& piece = *std::max_element(
+            job.pieces.begin(), job.pieces.end(), [](const run::PutPart& a, const run::PutPart& b) {
                 return a.part.extent.count() < b.part.extent.count();
             });
         const FieldState& field = parts_.fields[job_fields_[i]];

@@ -23,11 +23,11 @@ std::uint64_t LorenzoSample<T>::columns() const {
 }
 
 template <class T>
-Place LorenzoSample<T>::place_of(std::size_t i, std::size_t n) const {
+Index4 LorenzoSample<T>::place_of(std::size_t i, std::size_t n) const {
     const auto tiles = [](std::uint64_t extent, std::uint64_t of) {
         return (extent + of - 1) / of;
     };
-    Place place =
+    Index4 place =
         spread({axes_.extent[0], axes_.extent[1], tiles(axes_.extent[FourAxes::k_y], rows()),
                 tiles(axes_.extent[FourAxes::k_x], columns())},
                i, n);
@@ -37,7 +37,7 @@ Place LorenzoSample<T>::place_of(std::size_t i, std::size_t n) const {
 }
 
 template <class T>
-auto LorenzoSample<T>::tile_of(const Place& place) const -> Tile {
+auto LorenzoSample<T>::tile_of(const Index4& place) const -> Tile {
     const std::uint64_t columns = this->columns();
     const std::uint64_t rows = this->rows();
     Tile tile{place, 0, 0};
@@ -51,7 +51,7 @@ auto LorenzoSample<T>::tile_of(const Place& place) const -> Tile {
 }
 
 template <class T>
-void LorenzoSample<T>::prefetch(const Place& place) const {
+void LorenzoSample<T>::prefetch(const Index4& place) const {
     const Tile tile = tile_of(place);
     const T* first = values_ + tile.first[0] * axes_.stride[0] + tile.first[1] * axes_.stride[1] +
                      tile.first[FourAxes::k_y] * axes_.stride[FourAxes::k_y] +
@@ -74,7 +74,7 @@ void LorenzoSample<T>::prefetch(const Place& place) const {
 }
 
 template <class T>
-void LorenzoSample<T>::load(const Place& place) {
+void LorenzoSample<T>::load(const Index4& place) {
     tile_ = tile_of(place);
     exact_ = 0;
     const std::size_t pitch = tile_.columns + 1;

@@ -21,12 +21,12 @@ class LorenzoSample {
     LorenzoSample(const Spots<T>& spots, const Quantiser<T>& quantiser, std::size_t tile_codes);
 
     /// Where the i-th of n tiles lies that are spread over the block.
-    Place place_of(std::size_t i, std::size_t n) const;
+    Index4 place_of(std::size_t i, std::size_t n) const;
 
     /// Ask memory for the tile around a place.
-    void prefetch(const Place& place) const;
+    void prefetch(const Index4& place) const;
     /// Read it, and its neighbours below.
-    void load(const Place& place);
+    void load(const Index4& place);
     /// Codes of the tile that was loaded, differenced along `axes` (bit a: axis a of the four).
     /// @param codes  64-byte aligned, room for k_most_codes and k_code_slack. Returns how many.
     std::size_t codes(unsigned axes, std::uint32_t* codes);
@@ -40,11 +40,11 @@ class LorenzoSample {
     static constexpr std::size_t k_most_columns = 128;
 
     struct Tile {
-        Place first{};
+        Index4 first{};
         std::size_t rows = 1;
         std::size_t columns = 1;
     };
-    Tile tile_of(const Place& place) const;
+    Tile tile_of(const Index4& place) const;
     std::uint64_t columns() const;
     std::uint64_t rows() const { return std::max<std::uint64_t>(1, tile_codes_ / columns()); }
 

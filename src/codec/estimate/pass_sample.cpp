@@ -10,9 +10,9 @@ PassSample<T>::PassSample(const Spots<T>& spots, const Quantiser<T>& quantiser)
     : values_(spots.values()), axes_(spots.axes()), quantiser_(quantiser), residual_(k_row_room) {}
 
 template <class T>
-auto PassSample<T>::rows_at(std::size_t axis, const Place& place) const -> Rows {
+auto PassSample<T>::rows_at(std::size_t axis, const Index4& place) const -> Rows {
     Rows rows;
-    Place at = place;
+    Index4 at = place;
     const std::uint64_t extent = axes_.extent[axis];
     const std::uint64_t most = axis == FourAxes::k_x ? (extent < 8 ? extent / 2 : (extent - 6) / 2)
                                                      : axes_.extent[FourAxes::k_x];

@@ -44,7 +44,7 @@ class PassSample {
         std::size_t n = 0;
         double weight = 1;
     };
-    Rows rows_at(std::size_t axis, const Place& place) const;
+    Rows rows_at(std::size_t axis, const Index4& place) const;
     void prefetch(const Rows& rows) const;
     void copy(const Rows& rows, T* out) const;
 

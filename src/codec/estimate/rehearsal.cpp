@@ -68,7 +68,7 @@ Rehearsal<T>::Rehearsal(const Spots<T>& spots, const Shape& shape, const Quantis
 }
 
 template <class T>
-auto Rehearsal<T>::piece(std::size_t index) -> const Piece& {
+auto Rehearsal<T>::piece(std::size_t index) -> const SampledPiece& {
     while (pieces_.size() <= index) {
         const Pick& pick = picks_[pieces_.size()];
         const T* first = values_;
@@ -81,7 +81,8 @@ auto Rehearsal<T>::piece(std::size_t index) -> const Piece& {
             first += std::min(at, shape_[axis] - n) * axes_.stride[a];
             extent[a] = static_cast<std::size_t>(n);
         }
-        Piece piece{std::vector<T>(static_cast<std::size_t>(piece_shape_.count())), pick.weight};
+        SampledPiece piece{std::vector<T>(static_cast<std::size_t>(piece_shape_.count())),
+                           pick.weight};
         T* to = piece.values.data();
         for (std::size_t i0 = 0; i0 < extent[0]; ++i0) {
             for (std::size_t i1 = 0; i1 < extent[1]; ++i1) {
@@ -98,7 +99,7 @@ auto Rehearsal<T>::piece(std::size_t index) -> const Piece& {
 }
 
 template <class T>
-void Rehearsal<T>::encode(const Piece& piece, const InterpolationSettings& settings) {
+void Rehearsal<T>::encode(const SampledPiece& piece, const InterpolationSettings& settings) {
     collector_.clear();
     exact_.values.clear();
     exact_.positions.clear();
@@ -123,7 +124,7 @@ double Rehearsal<T>::cost(const InterpolationSettings& settings, std::size_t fir
                           std::size_t last) {
     double cost = 0;
     for (std::size_t p = first; p < last; ++p) {
-        const Piece& one = piece(p);
+        const SampledPiece& one = piece(p);
         encode(one, settings);
         for (std::size_t group = 0; group < k_groups; ++group) {
             const std::size_t n = begins_[group] - begins_[group + 1];
@@ -145,7 +146,7 @@ double Rehearsal<T>::cost(const LorenzoSettings& settings, std::size_t first, st
     const std::size_t n = static_cast<std::size_t>(piece_shape_.count());
     double cost = 0;
     for (std::size_t p = first; p < last; ++p) {
-        const Piece& one = piece(p);
+        const SampledPiece& one = piece(p);
         indices_.resize(n);
         sample_indices(one.values.data(), n, quantiser_, indices_.data());
         // After each difference, what lies at an index belongs one slice further on.

@@ -37,13 +37,13 @@ class Rehearsal {
     /// Finest level, the next one, the rest.
     static constexpr std::size_t k_groups = 3;
 
-    struct Piece {
+    struct SampledPiece {
         std::vector<T> values;
         double weight = 1;
     };
-    const Piece& piece(std::size_t index);
+    const SampledPiece& piece(std::size_t index);
     /// Codes of a piece; those of group g end where those of g - 1 begin.
-    void encode(const Piece& piece, const InterpolationSettings& settings);
+    void encode(const SampledPiece& piece, const InterpolationSettings& settings);
     template <class Use>
     void for_each_chunk(std::span<const std::uint32_t> codes, Use use);
 
@@ -53,7 +53,7 @@ class Rehearsal {
     Quantiser<T> quantiser_;
     std::vector<Pick> picks_;  // as many as there may be pieces
     Shape piece_shape_;
-    std::vector<Piece> pieces_;
+    std::vector<SampledPiece> pieces_;
     std::array<std::size_t, k_groups + 1> begins_{};  // of the groups' codes in a piece, backwards
     std::array<double, k_groups> shares_{};           // of the block's values
     PredictorScratch scratch_;

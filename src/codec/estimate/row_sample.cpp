@@ -63,9 +63,9 @@ auto RowSample<T>::group_of(const Pass& pass, std::size_t i, std::size_t n) cons
     const std::size_t in_row = std::max<std::size_t>(1, pass.targets / cuts);
     const std::size_t rows =
         std::clamp<std::size_t>((k_group_codes >> level_) / in_row, 2, k_most_rows - 1);
-    Place places{pass.count[0], pass.count[1], pass.count[2], cuts};
+    Index4 places{pass.count[0], pass.count[1], pass.count[2], cuts};
     places[row_axis_] = (pass.count[row_axis_] + rows - 1) / rows;
-    const Place place = spread(places, i, n);
+    const Index4 place = spread(places, i, n);
     for (std::size_t a = 0; a < 4; ++a) group.at[a] = static_cast<std::size_t>(place[a]);
     const std::size_t begin = group.at[row_axis_] * rows;
     group.n_rows = std::min(rows, pass.count[row_axis_] - begin);

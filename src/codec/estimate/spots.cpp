@@ -38,12 +38,12 @@ FourAxes::FourAxes(const Shape& shape, const Shape& array) {
 }
 
 /// The slowest axis evenly, the others by multiples of fractions.
-Place spread(const Place& extent, std::uint64_t i, std::uint64_t n) {
+Index4 spread(const Index4& extent, std::uint64_t i, std::uint64_t n) {
     std::size_t slowest = 0;
     while (slowest < FourAxes::k_x && extent[slowest] == 1) ++slowest;
     std::size_t others = 0;
     for (std::size_t a = slowest + 1; a < 4; ++a) others += extent[a] > 1 ? 1 : 0;
-    Place place{};
+    Index4 place{};
     place[slowest] = at_fraction((2 * i + 1) * ((std::uint64_t{1} << 63) / n), extent[slowest]);
     std::size_t fraction = 0;
     for (std::size_t a = slowest + 1; a < 4; ++a) {
@@ -77,7 +77,7 @@ void Spots<T>::read(std::size_t most) {
     for (std::size_t i = 0; i < n; ++i) places_[i] = spread(axes_.extent, i, n);
     std::vector<const T*> runs(n), neighbours(n);
     for (std::size_t i = 0; i < n; ++i) {
-        Place& at = places_[i];
+        Index4& at = places_[i];
         const std::uint64_t x = std::min(at[FourAxes::k_x], axes_.extent[FourAxes::k_x] - run_);
         runs[i] = values_ + at[0] * axes_.stride[0] + at[1] * axes_.stride[1] +
                   at[2] * axes_.stride[2] + x;

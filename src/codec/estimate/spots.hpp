@@ -38,13 +38,13 @@ inline constexpr std::size_t k_line_bytes = 64;  ///< of the cache
 /// How even the picks are that serve to choose settings; see Spots::pick().
 inline constexpr std::uint64_t k_even_quarters = 2;
 
-using Place = std::array<std::uint64_t, 4>;
+using Index4 = std::array<std::uint64_t, 4>;
 
 /// One of n places that fill a box evenly, whatever n is: the i-th.
-Place spread(const Place& extent, std::uint64_t i, std::uint64_t n);
+Index4 spread(const Index4& extent, std::uint64_t i, std::uint64_t n);
 
 struct Pick {
-    Place at{};
+    Index4 at{};
     double weight = 1;
 };
 
@@ -84,7 +84,7 @@ class Spots {
     const T* values_ = nullptr;
     FourAxes axes_{Shape{1}};
     std::size_t run_ = 0;
-    std::vector<Place> places_;
+    std::vector<Index4> places_;
     std::vector<T> rows_;  // the spots' runs, then the runs of their neighbours
     std::vector<std::int32_t> indices_;
     std::vector<std::uint32_t> activity_;

@@ -113,7 +113,7 @@ Result<std::span<const std::byte>> Packer::frame_of(std::span<const std::byte> p
     const std::uint64_t table_bytes = std::max(k_look_bytes, 8 * (index + 2));
     const auto begin = look(parcel.data(), std::min<std::uint64_t>(parcel.size(), table_bytes));
     if (!begin.ok()) return begin.status();
-    const Result<Place> place = find_frame(*begin, parcel.size(), index);
+    const Result<FrameExtent> place = find_frame(*begin, parcel.size(), index);
     if (!place.ok()) return place.status();
     return parcel.subspan(place->offset, place->bytes);
 }

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "run/activity.hpp"
+#include "run/call_stretches.hpp"
 
 namespace caesura::run {
 

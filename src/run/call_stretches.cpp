@@ -1,8 +1,8 @@
-#include "run/activity.hpp"
+#include "run/call_stretches.hpp"
 
 namespace caesura::run {
 
-void Activity::begin(double now_s) {
+void CallStretches::begin(double now_s) {
     seen_.computing.clear();
     seen_.communicating.clear();
     seen_.spinning.clear();
@@ -15,20 +15,20 @@ void Activity::begin(double now_s) {
 }
 
 // Usage now, or of a moment less than k_merge_s ago: the intervals it judges are longer.
-Activity::Moment Activity::moment(double now_s) {
+CallStretches::Moment CallStretches::moment(double now_s) {
     if (now_s - asked_.at_s >= k_merge_s) asked_ = {now_s, usage_()};
     return {now_s, asked_.usage};
 }
 
-bool Activity::busy(const Moment& begin, const Moment& end) {
+bool CallStretches::busy(const Moment& begin, const Moment& end) {
     return end.usage.cpu_s - begin.usage.cpu_s >= k_busy_share * (end.at_s - begin.at_s);
 }
 
-plan::Interval Activity::relative(const Moment& begin, const Moment& end) const {
+plan::Interval CallStretches::relative(const Moment& begin, const Moment& end) const {
     return {begin.at_s - origin_s_, end.at_s - origin_s_};
 }
 
-void Activity::enter(Doing doing, double now_s) {
+void CallStretches::enter(Doing doing, double now_s) {
     if (depth_++ > 0) return;
     entered_s_ = now_s;
     const bool goes_on = in_stretch_ && doing == doing_ && now_s - stretch_end_.at_s < k_merge_s;
@@ -40,13 +40,13 @@ void Activity::enter(Doing doing, double now_s) {
     stretch_begin_ = stretch_end_ = moment(now_s);
 }
 
-void Activity::leave(double now_s) {
+void CallStretches::leave(double now_s) {
     if (depth_ == 0 || --depth_ > 0) return;
     inside_s_ += now_s - entered_s_;
     stretch_end_ = moment(now_s);
 }
 
-void Activity::close_stretch() {
+void CallStretches::close_stretch() {
     if (!in_stretch_) return;
     in_stretch_ = false;
     const double length_s = stretch_end_.at_s - stretch_begin_.at_s;
@@ -63,14 +63,14 @@ void Activity::close_stretch() {
     if (busy(stretch_begin_, stretch_end_)) seen_.spinning.push_back(stretch);
 }
 
-void Activity::close_computing(const Moment& end) {
+void CallStretches::close_computing(const Moment& end) {
     if (end.at_s - computing_since_.at_s < k_merge_s) return;
     const bool slept = end.usage.sleeps != computing_since_.usage.sleeps;
     if (slept && !busy(computing_since_, end)) return;
     seen_.computing.push_back(relative(computing_since_, end));
 }
 
-const Seen& Activity::finish(double now_s) {
+const Seen& CallStretches::finish(double now_s) {
     if (depth_ > 0) {
         depth_ = 1;
         leave(now_s);

@@ -1,6 +1,6 @@
 // Goal: what a thread did is told from its calls, bursts of short calls are no flood of intervals,
 // and time that nobody used is not called computing.
-#include "run/activity.hpp"
+#include "run/call_stretches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ Usage usage() { return g_usage; }
 
 class Thread {
   public:
-    Thread() : activity_(usage) { activity_.begin(now_s_); }
+    Thread() : stretches_(usage) { stretches_.begin(now_s_); }
     void compute(double seconds) { pass(seconds, 1.0); }
     void sleep(double seconds) {
         ++g_usage.sleeps;
@@ -23,13 +23,13 @@ class Thread {
     }
     void be_preempted(double seconds) { pass(seconds, 0.0); }
     void call(double seconds, Doing doing = Doing::communicates, double cpu_share = 1.0) {
-        activity_.enter(doing, now_s_);
+        stretches_.enter(doing, now_s_);
         if (cpu_share < 1.0) ++g_usage.sleeps;
         pass(seconds, cpu_share);
-        activity_.leave(now_s_);
+        stretches_.leave(now_s_);
     }
-    const Seen& finish() { return activity_.finish(now_s_); }
-    Activity& activity() { return activity_; }
+    const Seen& finish() { return stretches_.finish(now_s_); }
+    CallStretches& activity() { return stretches_; }
     double now_s() const { return now_s_; }
 
   private:
@@ -38,7 +38,7 @@ class Thread {
         g_usage.cpu_s += cpu_share * seconds;
     }
     double now_s_ = 1000.0;
-    Activity activity_;
+    CallStretches stretches_;
 };
 
 void expect_intervals(const Intervals& seen, const Intervals& expected) {
@@ -49,7 +49,7 @@ void expect_intervals(const Intervals& seen, const Intervals& expected) {
     }
 }
 
-TEST(Activity, calls_are_communication_and_the_time_between_is_computing) {
+TEST(CallStretches, calls_are_communication_and_the_time_between_is_computing) {
     Thread thread;
     thread.compute(0.1);
     thread.call(0.05);
@@ -62,13 +62,13 @@ TEST(Activity, calls_are_communication_and_the_time_between_is_computing) {
     EXPECT_TRUE(seen.waiting.empty());
 }
 
-TEST(Activity, an_iteration_without_a_call_is_computing) {
+TEST(CallStretches, an_iteration_without_a_call_is_computing) {
     Thread thread;
     thread.compute(0.5);
     expect_intervals(thread.finish().computing, {{0.0, 0.5}});
 }
 
-TEST(Activity, ten_thousand_short_calls_one_after_the_other_are_one_stretch) {
+TEST(CallStretches, ten_thousand_short_calls_one_after_the_other_are_one_stretch) {
     Thread thread;
     thread.compute(0.1);
     for (int i = 0; i < 10'000; ++i) {
@@ -83,7 +83,7 @@ TEST(Activity, ten_thousand_short_calls_one_after_the_other_are_one_stretch) {
     EXPECT_NEAR(length_s(seen.computing), 0.2, 1e-5);
 }
 
-TEST(Activity, ten_thousand_short_calls_strewn_over_computing_leave_it_whole) {
+TEST(CallStretches, ten_thousand_short_calls_strewn_over_computing_leave_it_whole) {
     Thread thread;
     for (int i = 0; i < 10'000; ++i) {
         thread.compute(i % 100 == 0 ? 300e-6 : 20e-6);  // some gaps longer than what is merged
@@ -94,7 +94,7 @@ TEST(Activity, ten_thousand_short_calls_strewn_over_computing_leave_it_whole) {
     expect_intervals(seen.computing, {{0.0, thread.now_s() - 1000.0}});
 }
 
-TEST(Activity, the_outermost_of_nested_calls_counts_once) {
+TEST(CallStretches, the_outermost_of_nested_calls_counts_once) {
     Thread thread;
     thread.compute(0.1);
     thread.activity().enter(Doing::communicates, thread.now_s());
@@ -106,7 +106,7 @@ TEST(Activity, the_outermost_of_nested_calls_counts_once) {
     expect_intervals(thread.finish().communicating, {{0.1, 0.16}});
 }
 
-TEST(Activity, a_wait_is_neither_computing_nor_communication) {
+TEST(CallStretches, a_wait_is_neither_computing_nor_communication) {
     Thread thread;
     thread.compute(0.1);
     thread.call(0.3, Doing::waits, 0.0);
@@ -117,7 +117,7 @@ TEST(Activity, a_wait_is_neither_computing_nor_communication) {
     EXPECT_TRUE(seen.communicating.empty());
 }
 
-TEST(Activity, time_in_which_the_core_lay_idle_is_not_computing) {
+TEST(CallStretches, time_in_which_the_core_lay_idle_is_not_computing) {
     Thread thread;
     thread.compute(0.01);
     thread.sleep(0.1);  // nobody said that this is a wait, but the clock of the CPU stood still
@@ -126,14 +126,14 @@ TEST(Activity, time_in_which_the_core_lay_idle_is_not_computing) {
     expect_intervals(thread.finish().computing, {{0.16, 0.26}});
 }
 
-TEST(Activity, who_never_slept_computed_even_if_others_had_the_core) {
+TEST(CallStretches, who_never_slept_computed_even_if_others_had_the_core) {
     Thread thread;
     thread.compute(0.01);
     thread.be_preempted(0.1);
     expect_intervals(thread.finish().computing, {{0.0, 0.11}});
 }
 
-TEST(Activity, communication_that_keeps_the_core_busy_spins) {
+TEST(CallStretches, communication_that_keeps_the_core_busy_spins) {
     Thread thread;
     thread.call(0.05, Doing::communicates, 0.9);
     thread.compute(0.1);
@@ -147,7 +147,7 @@ TEST(Activity, communication_that_keeps_the_core_busy_spins) {
     expect_intervals(seen.spinning, {{0.0, 0.05}});
 }
 
-TEST(Activity, a_call_that_outlives_the_iteration_ends_with_it) {
+TEST(CallStretches, a_call_that_outlives_the_iteration_ends_with_it) {
     Thread thread;
     thread.compute(0.1);
     thread.activity().enter(Doing::communicates, thread.now_s());

@@ -1,6 +1,6 @@
 // Goal: what is said of a thread reaches the writers of that thread and no others, marks and
 // observation do not count twice, and a write lane is woken when it has been refused, only then.
-#include "run/observation.hpp"
+#include "run/thread_calls.hpp"
 
 #include <gtest/gtest.h>
 

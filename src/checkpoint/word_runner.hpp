@@ -37,7 +37,7 @@ struct Executed {
     std::uint64_t raw_bytes = 0, link_bytes = 0;
 };
 
-class Executor {
+class WordRunner {
   public:
     /// Called from checkpoint(), finish() and poll(), in order. An error ends the run.
     using Arrival = std::function<Status(Arrived&&)>;
@@ -49,15 +49,15 @@ class Executor {
     /// @param checkpoints  as HorizonPlanner wants it.
     /// @return  Errors: as HorizonPlanner::create and validate(content); invalid_argument
     ///          (header_bytes less than a parcel of as many as fit the cache adds).
-    static Result<std::unique_ptr<Executor>> create(device::Device& device,
-                                                    plan::CheckpointProfile expected,
-                                                    std::string word, Arrival arrival,
-                                                    device::Content content = {},
-                                                    std::size_t checkpoints = 0);
+    static Result<std::unique_ptr<WordRunner>> create(device::Device& device,
+                                                      plan::CheckpointProfile expected,
+                                                      std::string word, Arrival arrival,
+                                                      device::Content content = {},
+                                                      std::size_t checkpoints = 0);
     /// Waits for what the link still reads.
-    ~Executor();
-    Executor(const Executor&) = delete;
-    Executor& operator=(const Executor&) = delete;
+    ~WordRunner();
+    WordRunner(const WordRunner&) = delete;
+    WordRunner& operator=(const WordRunner&) = delete;
 
     /// @param data  checkpoint_bytes of the device; free again on return.
     /// Errors: those of device and planner; invalid_argument (an illegal letter of the word).
@@ -84,8 +84,9 @@ class Executor {
         double end_s = 0.0;  ///< expected
         Arrived arrived;
     };
-    Executor(device::Device& device, plan::HorizonPlanner planner, plan::CheckpointProfile expected,
-             std::string word, Arrival arrival, device::Content content);
+    WordRunner(device::Device& device, plan::HorizonPlanner planner,
+               plan::CheckpointProfile expected, std::string word, Arrival arrival,
+               device::Content content);
     Status sticky(Status status);
     Status make(std::uint64_t id, const std::byte* data);
     Result<char> decide(double interval_s);

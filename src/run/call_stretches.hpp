@@ -38,14 +38,14 @@ struct Seen {
     Intervals waiting;
 };
 
-class Activity {
+class CallStretches {
   public:
     static constexpr double k_merge_s = 200e-6;
     static constexpr double k_busy_share = 0.5;
     using UsageClock = Usage (*)();
 
     /// @param usage  of the thread that calls enter and leave.
-    explicit Activity(UsageClock usage) : usage_(usage) {}
+    explicit CallStretches(UsageClock usage) : usage_(usage) {}
 
     void begin(double now_s);
     /// Calls may nest: the outermost counts (MPI-IO sends messages, too).

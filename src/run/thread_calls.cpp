@@ -1,4 +1,4 @@
-#include "run/observation.hpp"
+#include "run/thread_calls.hpp"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "checkpoint/executor.hpp"
+#include "checkpoint/word_runner.hpp"
 
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ std::uint64_t header_bytes_for(const device::Device& device,
 
 }  // namespace
 
-Executor::Executor(device::Device& device, plan::HorizonPlanner planner,
-                   plan::CheckpointProfile expected, std::string word, Arrival arrival,
-                   device::Content content)
+WordRunner::WordRunner(device::Device& device, plan::HorizonPlanner planner,
+                       plan::CheckpointProfile expected, std::string word, Arrival arrival,
+                       device::Content content)
     : device_(device),
       planner_(std::move(planner)),
       expected_(std::move(expected)),
@@ -43,11 +43,11 @@ Executor::Executor(device::Device& device, plan::HorizonPlanner planner,
       pool_(device, expected_.cache_bytes),
       left_s_(device.now_s()) {}
 
-Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
-                                                   plan::CheckpointProfile expected,
-                                                   std::string word, Arrival arrival,
-                                                   device::Content content,
-                                                   std::size_t checkpoints) {
+Result<std::unique_ptr<WordRunner>> WordRunner::create(device::Device& device,
+                                                       plan::CheckpointProfile expected,
+                                                       std::string word, Arrival arrival,
+                                                       device::Content content,
+                                                       std::size_t checkpoints) {
     if (Status status = validate(content, expected.checkpoint_bytes, device.coder()); !status.ok())
         return status;
     const std::uint64_t header_bytes = header_bytes_for(device, expected);
@@ -69,22 +69,23 @@ Result<std::unique_ptr<Executor>> Executor::create(device::Device& device,
                         "it needs beside; give more, or smaller CudaOptions::work_bytes",
                         expected.cache_bytes, to_string(device.coder()),
                         expected.checkpoint_bytes)};
-    return std::unique_ptr<Executor>(new Executor(device, *std::move(planner), std::move(expected),
-                                                  std::move(word), std::move(arrival), content));
+    return std::unique_ptr<WordRunner>(new WordRunner(device, *std::move(planner),
+                                                      std::move(expected), std::move(word),
+                                                      std::move(arrival), content));
 }
 
-Executor::~Executor() {
+WordRunner::~WordRunner() {
     for (const Queued& queued : queued_) (void)device_.wait(queued.transfer);
 }
 
-Status Executor::sticky(Status status) {
+Status WordRunner::sticky(Status status) {
     if (error_.ok()) error_ = std::move(status);
     return error_;
 }
 
 // ------------------------------------------------------------------------------------ a checkpoint
 
-Status Executor::checkpoint(std::uint64_t id, const std::byte* data) {
+Status WordRunner::checkpoint(std::uint64_t id, const std::byte* data) {
     if (!error_.ok()) return error_;
     const double begin_s = device_.now_s();
     Status status = make(id, data);
@@ -94,7 +95,7 @@ Status Executor::checkpoint(std::uint64_t id, const std::byte* data) {
     return sticky(status.ok() ? Status{} : status.with_context(fmt::format("checkpoint {}", id)));
 }
 
-Status Executor::make(std::uint64_t id, const std::byte* data) {
+Status WordRunner::make(std::uint64_t id, const std::byte* data) {
     if (Status status = poll(); !status.ok()) return status;
     const double interval_s = device_.now_s() - left_s_ + copied_s_;
     const Result<char> letter = decide(interval_s);
@@ -115,7 +116,7 @@ Status Executor::make(std::uint64_t id, const std::byte* data) {
     return *letter == 'A' ? Status{} : compress_held();
 }
 
-Result<char> Executor::decide(double interval_s) {
+Result<char> WordRunner::decide(double interval_s) {
     const std::size_t made = shares_.size();
     if (made >= word_.size()) return planner_.next(now_with(interval_s));
     const char letter = word_[made];
@@ -130,7 +131,7 @@ Result<char> Executor::decide(double interval_s) {
     return letter;
 }
 
-plan::HorizonNow Executor::now_with(double interval_s) {
+plan::HorizonNow WordRunner::now_with(double interval_s) {
     seen_.clear();
     const double now_s = device_.now_s();
     // What has not arrived by the time it was expected is expected now.
@@ -140,7 +141,7 @@ plan::HorizonNow Executor::now_with(double interval_s) {
     return {now_s, interval_s, held_bytes(), seen_};
 }
 
-Result<std::byte*> Executor::take(std::uint64_t bytes) {
+Result<std::byte*> WordRunner::take(std::uint64_t bytes) {
     while (pool_.free_bytes() < bytes && !queued_.empty()) {
         ++executed_.waits;
         if (Status status = device_.wait(queued_.front().transfer); !status.ok()) return status;
@@ -151,7 +152,7 @@ Result<std::byte*> Executor::take(std::uint64_t bytes) {
 
 // ------------------------------------------------------------------------------ what becomes of it
 
-Status Executor::send_held_raw() {
+Status WordRunner::send_held_raw() {
     for (const Held& held : held_)
         if (Status status =
                 to_link(held.memory, expected_.checkpoint_bytes, Arrived{{held.id}, false, {}});
@@ -161,7 +162,7 @@ Status Executor::send_held_raw() {
     return {};
 }
 
-Status Executor::compress_held() {
+Status WordRunner::compress_held() {
     const std::uint64_t room = device_.parcel_bytes(held_.size(), held_bytes());
     const Result<std::byte*> temporary = take(room);
     if (!temporary.ok()) return temporary.status();
@@ -194,7 +195,7 @@ Status Executor::compress_held() {
     return to_link(*exact, *bytes, std::move(arrived));
 }
 
-Status Executor::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived) {
+Status WordRunner::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived) {
     arrived.bytes = HostBytes(bytes);
     Queued queued{0, memory, 0.0, std::move(arrived)};
     const Result<Transfer> transfer = device_.to_host(queued.arrived.bytes.span(), memory);
@@ -211,7 +212,7 @@ Status Executor::to_link(std::byte* memory, std::uint64_t bytes, Arrived arrived
 
 // ------------------------------------------------------------------------------------- at the host
 
-Status Executor::arrive_oldest() {
+Status WordRunner::arrive_oldest() {
     Queued queued = std::move(queued_.front());
     queued_.pop_front();
     queued_bytes_ -= queued.arrived.bytes.size();
@@ -222,7 +223,7 @@ Status Executor::arrive_oldest() {
 }
 
 /// After an error too: the link has carried it, and it can be restored.
-Status Executor::hand_over(bool waits) {
+Status WordRunner::hand_over(bool waits) {
     while (!queued_.empty() && !has_gap_) {
         const Transfer oldest = queued_.front().transfer;
         Result<bool> done = true;
@@ -238,9 +239,9 @@ Status Executor::hand_over(bool waits) {
     return error_;
 }
 
-Status Executor::poll() { return hand_over(false); }
+Status WordRunner::poll() { return hand_over(false); }
 
-Status Executor::finish() {
+Status WordRunner::finish() {
     if (error_.ok() && !held_.empty()) {
         const bool compress = planner_.finish(now_with(0.0)) == 'X';
         (void)sticky(compress ? compress_held() : send_held_raw());
@@ -255,7 +256,7 @@ Status Executor::finish() {
     return {};
 }
 
-plan::CheckpointProfile Executor::recorded() const {
+plan::CheckpointProfile WordRunner::recorded() const {
     plan::CheckpointProfile profile = expected_;
     profile.intervals_s = intervals_s_;
     profile.compressed_bytes.clear();

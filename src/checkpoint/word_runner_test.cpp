@@ -1,4 +1,4 @@
-#include "checkpoint/executor.hpp"
+#include "checkpoint/word_runner.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace caesura::checkpoint {
 namespace {
 
-constexpr unsigned k_executor_seed = 41;
+constexpr unsigned k_runner_seed = 41;
 
 /// What arrives is unpacked and compared at once with what was made.
 class Receiver {
@@ -37,8 +37,8 @@ class Receiver {
     std::deque<std::vector<std::byte>> made_;
 };
 
-TEST(Executor, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
-    std::mt19937_64 random(k_executor_seed);
+TEST(WordRunner, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
+    std::mt19937_64 random(k_runner_seed);
     const auto uniform = [&](double from, double to) {
         return std::uniform_real_distribution<double>(from, to)(random);
     };
@@ -49,55 +49,55 @@ TEST(Executor, every_checkpoint_reaches_the_host_as_it_was_within_the_cap) {
         profile.compress_curve[0].seconds = profile.compress_curve[1].seconds * uniform(0.001, 0.1);
         device::EmulatedDevice device = device_of(profile);
         Receiver receiver(profile.checkpoint_bytes);
-        auto executor = Executor::create(device, profile, "", std::ref(receiver));
-        ASSERT_TRUE(executor.ok()) << executor.status().message();
+        auto runner = WordRunner::create(device, profile, "", std::ref(receiver));
+        ASSERT_TRUE(runner.ok()) << runner.status().message();
         const double interval_s = uniform(1e-6, 1e-4), ratio = uniform(1.0, 20.0);
         for (std::uint64_t id = 0; id < 60; ++id) {
             device.work(interval_s * uniform(0.5, 1.5));
             receiver.made(synthetic(random, profile.checkpoint_bytes, ratio));
-            const Status status = (*executor)->checkpoint(id, receiver.newest());
+            const Status status = (*runner)->checkpoint(id, receiver.newest());
             ASSERT_TRUE(status.ok())
-                << status.message() << " seed " << k_executor_seed << " " << round;
+                << status.message() << " seed " << k_runner_seed << " " << round;
         }
-        ASSERT_TRUE((*executor)->finish().ok());
+        ASSERT_TRUE((*runner)->finish().ok());
         EXPECT_EQ(receiver.arrived(), 60u);
-        EXPECT_LE((*executor)->pool().peak_bytes(), profile.cache_bytes);
+        EXPECT_LE((*runner)->pool().peak_bytes(), profile.cache_bytes);
         EXPECT_EQ(device.allocations(), 0u);
-        letters += (*executor)->executed().word;
+        letters += (*runner)->executed().word;
     }
     for (const char letter : {'U', 'C', 'A', 'X'})
         EXPECT_NE(letters.find(letter), std::string::npos) << letter << " was never tried";
 }
 
-TEST(Executor, ten_thousand_checkpoints_leave_nothing_behind) {
-    std::mt19937_64 random(k_executor_seed + 1);
+TEST(WordRunner, ten_thousand_checkpoints_leave_nothing_behind) {
+    std::mt19937_64 random(k_runner_seed + 1);
     plan::CheckpointProfile profile = small_machine(64'000);
     profile.checkpoint_bytes = 1'000;
     profile.header_bytes = device::parcel_bytes_at_most(32, 0);
     device::EmulatedDevice device = device_of(profile);
     std::uint64_t arrived = 0;
-    auto executor = Executor::create(device, profile, "", [&](Arrived&& parcel) {
+    auto runner = WordRunner::create(device, profile, "", [&](Arrived&& parcel) {
         arrived += parcel.ids.size();
         return Status{};
     });
-    ASSERT_TRUE(executor.ok()) << executor.status().message();
+    ASSERT_TRUE(runner.ok()) << runner.status().message();
     const auto data = synthetic(random, 1'000, 10.0);
     std::size_t most = 0;
     for (std::uint64_t id = 0; id < 10'000; ++id) {
         device.work(1e-6);
-        ASSERT_TRUE((*executor)->checkpoint(id, data.data()).ok());
+        ASSERT_TRUE((*runner)->checkpoint(id, data.data()).ok());
         most = std::max(most, device.allocations());
     }
-    ASSERT_TRUE((*executor)->finish().ok());
+    ASSERT_TRUE((*runner)->finish().ok());
     EXPECT_EQ(arrived, 10'000u);
     EXPECT_EQ(device.allocations(), 0u);
-    EXPECT_LE((*executor)->pool().peak_bytes(), 64'000u);
+    EXPECT_LE((*runner)->pool().peak_bytes(), 64'000u);
     // What is ready for the link is small: many buffers, but no more than fit the cap.
     EXPECT_LT(most, 1'000u);
 }
 
-TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
-    std::mt19937_64 random(k_executor_seed + 2);
+TEST(WordRunner, takes_within_five_percent_the_time_that_was_planned) {
+    std::mt19937_64 random(k_runner_seed + 2);
     for (const double rate : {170e6, 400e6, 1e9, 4e9})  // S2's 17 to 400 GB/s
         for (const double ratio : {4.0, 16.0}) {
             plan::CheckpointProfile profile = small_machine();
@@ -114,16 +114,16 @@ TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
             const auto plan = plan::together(profile);
             ASSERT_TRUE(plan.ok()) << plan.status().message();
             device::EmulatedDevice device = device_of(profile);
-            auto executor =
-                Executor::create(device, profile, plan->word, [](Arrived&&) { return Status{}; });
-            ASSERT_TRUE(executor.ok()) << executor.status().message();
+            auto runner =
+                WordRunner::create(device, profile, plan->word, [](Arrived&&) { return Status{}; });
+            ASSERT_TRUE(runner.ok()) << runner.status().message();
             for (std::uint64_t id = 0; id < 100; ++id) {
                 device.work(20'000 / rate);
-                const Status status = (*executor)->checkpoint(id, data[id].data());
+                const Status status = (*runner)->checkpoint(id, data[id].data());
                 ASSERT_TRUE(status.ok()) << status.message();
             }
-            ASSERT_TRUE((*executor)->finish().ok());
-            EXPECT_EQ((*executor)->executed().word, plan->word);
+            ASSERT_TRUE((*runner)->finish().ok());
+            EXPECT_EQ((*runner)->executed().word, plan->word);
             // Of the run, and of what it takes longer than the application works.
             const double own_s = 100 * (20'000 / rate), planned_s = plan->flush_end_s - own_s;
             EXPECT_NEAR(device.now_s() - own_s, planned_s, 0.05 * planned_s)
@@ -131,19 +131,19 @@ TEST(Executor, takes_within_five_percent_the_time_that_was_planned) {
         }
 }
 
-TEST(Executor, what_one_run_recorded_plans_the_next_one) {
-    std::mt19937_64 random(k_executor_seed + 3);
+TEST(WordRunner, what_one_run_recorded_plans_the_next_one) {
+    std::mt19937_64 random(k_runner_seed + 3);
     const auto shot = [&](const plan::CheckpointProfile& expected) {
         device::EmulatedDevice device = device_of(expected);
         Receiver receiver(expected.checkpoint_bytes);
-        auto executor = Executor::create(device, expected, "", std::ref(receiver));
+        auto runner = WordRunner::create(device, expected, "", std::ref(receiver));
         for (std::uint64_t id = 0; id < 66; ++id) {
             device.work(20e-6);
             receiver.made(synthetic(random, expected.checkpoint_bytes, 16.0));
-            EXPECT_TRUE((*executor)->checkpoint(id, receiver.newest()).ok());
+            EXPECT_TRUE((*runner)->checkpoint(id, receiver.newest()).ok());
         }
-        EXPECT_TRUE((*executor)->finish().ok());
-        return std::pair{device.now_s(), (*executor)->recorded()};
+        EXPECT_TRUE((*runner)->finish().ok());
+        return std::pair{device.now_s(), (*runner)->recorded()};
     };
     const auto [unknown_s, recorded] = shot(small_machine());
     ASSERT_EQ(recorded.intervals_s.size(), 66u);
@@ -156,20 +156,20 @@ TEST(Executor, what_one_run_recorded_plans_the_next_one) {
     EXPECT_LE(known_s, 1.05 * plan::together(recorded)->flush_end_s);
 }
 
-TEST(Executor, an_error_of_the_receiver_ends_the_run_and_stays) {
-    std::mt19937_64 random(k_executor_seed + 4);
+TEST(WordRunner, an_error_of_the_receiver_ends_the_run_and_stays) {
+    std::mt19937_64 random(k_runner_seed + 4);
     const plan::CheckpointProfile profile = small_machine();
     device::EmulatedDevice device = device_of(profile);
-    auto executor = Executor::create(device, profile, "", [](Arrived&&) {
+    auto runner = WordRunner::create(device, profile, "", [](Arrived&&) {
         return Status{StatusCode::no_space, "the host is full"};
     });
     const auto data = synthetic(random, profile.checkpoint_bytes, 4.0);
-    ASSERT_TRUE((*executor)->checkpoint(0, data.data()).ok());
+    ASSERT_TRUE((*runner)->checkpoint(0, data.data()).ok());
     device.work(1.0);
-    EXPECT_EQ((*executor)->checkpoint(1, data.data()).code(), StatusCode::no_space);
-    EXPECT_EQ((*executor)->checkpoint(2, data.data()).code(), StatusCode::no_space);
-    EXPECT_EQ((*executor)->finish().code(), StatusCode::no_space);
-    executor->reset();
+    EXPECT_EQ((*runner)->checkpoint(1, data.data()).code(), StatusCode::no_space);
+    EXPECT_EQ((*runner)->checkpoint(2, data.data()).code(), StatusCode::no_space);
+    EXPECT_EQ((*runner)->finish().code(), StatusCode::no_space);
+    runner->reset();
     EXPECT_EQ(device.allocations(), 0u);
 }
 
@@ -183,31 +183,31 @@ class Uncompressing final : public device::EmulatedDevice {
     }
 };
 
-TEST(Executor, after_an_error_what_the_link_carries_still_arrives_and_its_memory_is_free) {
-    std::mt19937_64 random(k_executor_seed + 5);
+TEST(WordRunner, after_an_error_what_the_link_carries_still_arrives_and_its_memory_is_free) {
+    std::mt19937_64 random(k_runner_seed + 5);
     const plan::CheckpointProfile profile = small_machine();
     for (const bool polls : {false, true}) {
         Uncompressing device(device_of(profile));
         Receiver receiver(profile.checkpoint_bytes);
-        auto executor = Executor::create(device, profile, "UUUUAX", std::ref(receiver));
-        ASSERT_TRUE(executor.ok()) << executor.status().message();
+        auto runner = WordRunner::create(device, profile, "UUUUAX", std::ref(receiver));
+        ASSERT_TRUE(runner.ok()) << runner.status().message();
         Status status;
         for (std::uint64_t id = 0; id < 6; ++id) {
             EXPECT_TRUE(status.ok()) << id;
             receiver.made(synthetic(random, profile.checkpoint_bytes, 4.0));
-            status = (*executor)->checkpoint(id, receiver.newest());
+            status = (*runner)->checkpoint(id, receiver.newest());
         }
         EXPECT_EQ(status.code(), StatusCode::io);
         EXPECT_LT(receiver.arrived(), 4u);
         if (polls) {
             device.work(1.0);
-            EXPECT_EQ((*executor)->poll().code(), StatusCode::io);
+            EXPECT_EQ((*runner)->poll().code(), StatusCode::io);
             EXPECT_EQ(receiver.arrived(), 4u);
         }
-        EXPECT_EQ((*executor)->finish().code(), StatusCode::io);
+        EXPECT_EQ((*runner)->finish().code(), StatusCode::io);
         EXPECT_EQ(receiver.arrived(), 4u);
         EXPECT_EQ(device.allocations(), 0u);
-        EXPECT_EQ((*executor)->queued_bytes(), 0u);
+        EXPECT_EQ((*runner)->queued_bytes(), 0u);
     }
 }
 
@@ -224,8 +224,8 @@ class Wanting final : public device::EmulatedDevice {
     std::uint64_t each_, most_;
 };
 
-TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
-    std::mt19937_64 random(k_executor_seed + 6);
+TEST(WordRunner, a_coder_that_wants_memory_has_it_within_the_cap) {
+    std::mt19937_64 random(k_runner_seed + 6);
     std::string letters;
     for (int round = 0; round < 60; ++round) {
         plan::CheckpointProfile profile = small_machine(100'000 + random() % 900'000);
@@ -233,19 +233,19 @@ TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
         const std::uint64_t each = random() % 30'000, most = random() % 500'000;
         Wanting device(device_of(profile), each, most);
         Receiver receiver(profile.checkpoint_bytes);
-        auto executor = Executor::create(device, profile, "", std::ref(receiver));
-        ASSERT_TRUE(executor.ok()) << executor.status().message();
+        auto runner = WordRunner::create(device, profile, "", std::ref(receiver));
+        ASSERT_TRUE(runner.ok()) << runner.status().message();
         for (std::uint64_t id = 0; id < 40; ++id) {
             device.work(1e-6);
             receiver.made(synthetic(random, profile.checkpoint_bytes, 8.0));
-            const Status status = (*executor)->checkpoint(id, receiver.newest());
+            const Status status = (*runner)->checkpoint(id, receiver.newest());
             ASSERT_TRUE(status.ok())
-                << status.message() << " seed " << k_executor_seed << " " << round;
+                << status.message() << " seed " << k_runner_seed << " " << round;
         }
-        ASSERT_TRUE((*executor)->finish().ok());
+        ASSERT_TRUE((*runner)->finish().ok());
         EXPECT_EQ(receiver.arrived(), 40u);
-        EXPECT_LE((*executor)->pool().peak_bytes(), profile.cache_bytes);
-        const std::string& word = (*executor)->executed().word;
+        EXPECT_LE((*runner)->pool().peak_bytes(), profile.cache_bytes);
+        const std::string& word = (*runner)->executed().word;
         // Where one checkpoint fits with all it takes, it is compressed: the link is slow.
         const bool fits =
             2 * profile.checkpoint_bytes + 1'000 + std::min(each, most) <= profile.cache_bytes;
@@ -255,20 +255,21 @@ TEST(Executor, a_coder_that_wants_memory_has_it_within_the_cap) {
     EXPECT_NE(letters.find('X'), std::string::npos);
 }
 
-TEST(Executor, what_cannot_be_is_refused) {
+TEST(WordRunner, what_cannot_be_is_refused) {
     plan::CheckpointProfile profile = small_machine();
     device::EmulatedDevice device = device_of(profile);
     const std::vector<std::byte> data(profile.checkpoint_bytes);
     const auto ignore = [](Arrived&&) { return Status{}; };
-    auto executor = Executor::create(device, profile, "AU", ignore);
-    ASSERT_TRUE((*executor)->checkpoint(7, data.data()).ok());
-    const Status overtaking = (*executor)->checkpoint(8, data.data());
+    auto runner = WordRunner::create(device, profile, "AU", ignore);
+    ASSERT_TRUE((*runner)->checkpoint(7, data.data()).ok());
+    const Status overtaking = (*runner)->checkpoint(8, data.data());
     EXPECT_EQ(overtaking.code(), StatusCode::invalid_argument);
     EXPECT_NE(overtaking.message().find("checkpoint 8: letter 1"), std::string::npos)
         << overtaking.message();
     profile.header_bytes = 10;
-    EXPECT_NE(Executor::create(device, profile, "", ignore).status().message().find("header_bytes"),
-              std::string::npos);
+    EXPECT_NE(
+        WordRunner::create(device, profile, "", ignore).status().message().find("header_bytes"),
+        std::string::npos);
 }
 
 }  // namespace
