@@ -46,6 +46,73 @@ TEST(Format, block_prefix_bytes_are_pinned) {
               "e8030000000000001032547698badcfe02000000010000001167509ad23ec52a");
 }
 
+CommitRecord sample_commit() {
+    CommitRecord commit;
+    commit.sequence = 9, commit.file_end = 1 << 30, commit.metadata_bytes = 12345;
+    for (const std::uint64_t dump : {0, 1, 2, 5, 9, 8}) EXPECT_TRUE(commit.add(dump).ok());
+    return commit;
+}
+
+TEST(Format, file_header_bytes_are_pinned) {
+    EXPECT_EQ(hex(encode_file_header(format_run())),
+              "8a43414553464c0a0100000000000000000102030405060708090a0b0c0d0e0f0014000000000000"
+              "00200000000000000000010000000000000000000000000000000000000000000000000000000000"
+              "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
+              "f82ec7e0e75efe6a");
+}
+
+TEST(Format, commit_record_bytes_are_pinned) {
+    const std::string bytes = hex(encode_commit_record(sample_commit(), format_run()));
+    const std::string begin =
+        "8a43414553434d0a0100000003000000000102030405060708090a0b0c0d0e0f0900000000000000"
+        "00000040000000003930000000000000000000000000000000000000000000000300000000000000"
+        "0500000000000000060000000000000008000000000000000a000000000000000000000000000000"
+        "0000000000000000";
+    const std::string checksum = "ec80c1dfd3a6cb45";
+    EXPECT_EQ(bytes, begin + std::string(6144U - begin.size() - checksum.size(), '0') + checksum);
+}
+
+TEST(Format, journal_bytes_are_pinned) {
+    const std::vector<Extent> overwrites{{96, {std::byte{1}, std::byte{2}}},
+                                         {4096, {std::byte{3}}}};
+    const auto payload = encode_journal_payload(overwrites);
+    EXPECT_EQ(hex(payload),
+              "60000000000000000200000000000000010200000000000000100000000000000100000000000000"
+              "0300000000000000");
+    EXPECT_EQ(hex(encode_journal(format_run(), 9, 1 << 20, payload)),
+              "8a434145534a4e0a0100000000000000000102030405060708090a0b0c0d0e0f0900000000000000"
+              "00001000000000003000000000000000d1827ad0bd3f144300000000000000000000000000000000"
+              "00000000000000000000000000000000000000000000000000000000000000000000000000000000"
+              "1a705e961d7be989");
+}
+
+TEST(Format, manifest_bytes_are_pinned) {
+    DumpManifest manifest;
+    manifest.dump = 3, manifest.iteration = 120;
+    manifest.root = {{"openPMD", std::string("1.1.0")}};
+    manifest.groups = {{"/data/120", {{"time", 0.5}, {"steps", std::uint64_t{7}}}}};
+    manifest.datasets = {{"/data/120/meshes/rho",
+                          float64,
+                          {4, 6},
+                          {2, 3},
+                          {{322, 0, {0, 1, 1, 3}}},
+                          {{"unitSI", 1.0}, {"position", std::vector<double>{0.0, 0.5}}}}};
+    EXPECT_EQ(
+        encode_manifest(manifest),
+        R"({"datasets":[{"attributes":[["unitSI",{"float64":1.0}],["position",{"float64s":[0.0,0.5]}]],)"
+        R"("chunk":[2,3],)"
+        R"("dtype":"float64",)"
+        R"("path":"/data/120/meshes/rho",)"
+        R"("pipeline":[{"cd_values":[0,1,1,3],"id":322,"name":"","optional":false}],)"
+        R"("shape":[4,6]}],)"
+        R"("dump":3,)"
+        R"("groups":[{"attributes":[["time",{"float64":0.5}],["steps",{"uint64":7}]],)"
+        R"("path":"/data/120"}],)"
+        R"("iteration":120,)"
+        R"("root":[["openPMD",{"string":"1.1.0"}]],)"
+        R"("version":1})");
+}
+
 TEST(Format, records_survive_a_round_trip) {
     const auto header = decode_region_header(encode_region_header(sample_header(), format_run()),
                                              format_run(), sample_header().address);
@@ -55,11 +122,9 @@ TEST(Format, records_survive_a_round_trip) {
                                   sample_record().address - k_block_prefix_bytes),
               sample_record());
     EXPECT_EQ(*decode_file_header(encode_file_header(format_run()), "x"), format_run());
-    CommitRecord commit;
-    commit.sequence = 9, commit.file_end = 1 << 30, commit.metadata_bytes = 12345;
-    for (const std::uint64_t dump : {0, 1, 2, 5, 9, 8}) ASSERT_TRUE(commit.add(dump).ok());
-    EXPECT_EQ(decode_commit_record(encode_commit_record(commit, format_run()), format_run()),
-              commit);
+    EXPECT_EQ(
+        decode_commit_record(encode_commit_record(sample_commit(), format_run()), format_run()),
+        sample_commit());
 }
 
 template <class Bytes, class Decode>

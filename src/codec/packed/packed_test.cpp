@@ -44,6 +44,33 @@ std::vector<T> unpacked(const std::vector<std::byte>& frame, std::size_t values)
     return back;
 }
 
+std::string hex(std::span<const std::byte> bytes) {
+    std::string out;
+    for (const std::byte b : bytes) {
+        constexpr const char* k_digits = "0123456789abcdef";
+        out += k_digits[std::to_integer<unsigned>(b) >> 4];
+        out += k_digits[std::to_integer<unsigned>(b) & 15];
+    }
+    return out;
+}
+
+TEST(Packed, frame_bytes_are_pinned) {
+    std::vector<float> values(40);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.25F * static_cast<float>(i * i);
+    const auto raw = std::as_bytes(std::span(values));
+    EXPECT_EQ(hex(packed(raw, float32, absolute(0.5))),
+              "4373725001040000a000000000000000000000000000e03f08000000000000000000000000000000"
+              "da588e13207e05d30800000000000000fd0a5f59f942b1160582000000084188310829c59873104a"
+              "49a9b5186bcdb9f72222000000000000");
+    EXPECT_EQ(hex(packed(raw, float32, lossless())),
+              "4373725001040000a000000000000000000000000000000028000000000000000000000000000000"
+              "27b5d6b71c101f752800000000000000a572bf8bad5913a3000000000000803e0000803f00001040"
+              "000080400000c8400000104100004441000080410000a2410000c8410000f2410000104200002942"
+              "000044420000614200008042008090420000a2420080b4420000c8420080dc420000f24200400443"
+              "0000104300401c430000294300403643000044430040524300006143004070430000804300208843"
+              "00809043002099430000a2430020ab430080b4430020be43");
+}
+
 template <class T>
 void expect_kept(const std::vector<T>& values, double bound) {
     const auto raw = std::as_bytes(std::span(values));

@@ -78,7 +78,6 @@ Settings random_settings(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t n) { return static_cast<unsigned>(random() % n); };
     Settings settings;
     settings.mode = static_cast<Mode>(below(4));
-    static_cast<void>(below(2));
     settings.checksum = below(2) == 0;
     const ErrorBound k_bounds[] = {
         lossless(),     absolute(0.1),
@@ -108,6 +107,20 @@ TEST(CdValues, that_name_the_huffman_stage_are_refused_by_name) {
     const Status status = parse_cd_values(*words).status();
     EXPECT_EQ(status.code(), StatusCode::unsupported);
     EXPECT_NE(status.message().find("Huffman"), std::string::npos) << status.message();
+}
+
+TEST(CdValues, words_of_the_full_form_are_pinned) {
+    Settings settings;
+    settings.mode = Mode::strong;
+    settings.bound = relative(5e-4);
+    settings.element = Element::float64;
+    settings.element_bytes = 8;
+    settings.big_endian = true;
+    settings.chunk = {64, 32};
+    const auto words = to_cd_values(settings);
+    ASSERT_TRUE(words.ok()) << words.status().message();
+    EXPECT_EQ(fmt::format("{:x}", fmt::join(*words, " ")),
+              "cae5f101 2 2 d2f1a9fc 3f40624d 102 8 2 40 20 0");
 }
 
 TEST(CdValues, full_form_comes_back_as_it_was) {
