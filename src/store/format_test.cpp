@@ -97,20 +97,20 @@ TEST(Format, manifest_bytes_are_pinned) {
                           {2, 3},
                           {{322, 0, {0, 1, 1, 3}}},
                           {{"unitSI", 1.0}, {"position", std::vector<double>{0.0, 0.5}}}}};
-    EXPECT_EQ(
-        encode_manifest(manifest),
-        R"({"datasets":[{"attributes":[["unitSI",{"float64":1.0}],["position",{"float64s":[0.0,0.5]}]],)"
-        R"("chunk":[2,3],)"
-        R"("dtype":"float64",)"
-        R"("path":"/data/120/meshes/rho",)"
-        R"("pipeline":[{"cd_values":[0,1,1,3],"id":322,"name":"","optional":false}],)"
-        R"("shape":[4,6]}],)"
-        R"("dump":3,)"
-        R"("groups":[{"attributes":[["time",{"float64":0.5}],["steps",{"uint64":7}]],)"
-        R"("path":"/data/120"}],)"
-        R"("iteration":120,)"
-        R"("root":[["openPMD",{"string":"1.1.0"}]],)"
-        R"("version":1})");
+    EXPECT_EQ(encode_manifest(manifest),
+              R"({"datasets":[{"attributes":[["unitSI",{"float64":1.0}],["position",)"
+              R"({"float64s":[0.0,0.5]}]],)"
+              R"("chunk":[2,3],)"
+              R"("dtype":"float64",)"
+              R"("path":"/data/120/meshes/rho",)"
+              R"("pipeline":[{"cd_values":[0,1,1,3],"id":322,"name":"","optional":false}],)"
+              R"("shape":[4,6]}],)"
+              R"("dump":3,)"
+              R"("groups":[{"attributes":[["time",{"float64":0.5}],["steps",{"uint64":7}]],)"
+              R"("path":"/data/120"}],)"
+              R"("iteration":120,)"
+              R"("root":[["openPMD",{"string":"1.1.0"}]],)"
+              R"("version":1})");
 }
 
 TEST(Format, records_survive_a_round_trip) {
