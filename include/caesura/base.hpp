@@ -197,8 +197,6 @@ class Communicator {
     virtual Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) = 0;
     /// As allgatherv, the result at `root` only; empty elsewhere.
     virtual Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) = 0;
-    /// Sum of `value` over the lower ranks; 0 on rank 0.
-    virtual Result<std::uint64_t> exscan(std::uint64_t value) = 0;
     /// send[r] goes to rank r; result[r] is what rank r sent here. send.size() == size().
     virtual Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) = 0;
     /// The ranks that share this node's memory and network card. Errors: unsupported.

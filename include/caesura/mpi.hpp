@@ -87,14 +87,6 @@ class MpiCommunicator final : public Communicator {
         return rank_ == root ? layout.split(all) : std::vector<Bytes>{};
     }
 
-    Result<std::uint64_t> exscan(std::uint64_t value) override {
-        std::uint64_t sum = 0;
-        const Status status =
-            check(MPI_Exscan(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_), "MPI_Exscan");
-        if (!status.ok()) return status;
-        return rank_ == 0 ? 0 : sum;  // MPI leaves rank 0's result undefined
-    }
-
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         std::vector<std::uint64_t> out(send.size()), in(send.size());
         std::transform(send.begin(), send.end(), out.begin(),
@@ -209,7 +201,6 @@ class RefusedCommunicator final : public Communicator {
     Status allgather(std::span<const std::byte>, std::span<std::byte>) override { return status_; }
     Result<std::vector<Bytes>> allgatherv(std::span<const std::byte>) override { return status_; }
     Result<std::vector<Bytes>> gatherv(std::span<const std::byte>, int) override { return status_; }
-    Result<std::uint64_t> exscan(std::uint64_t) override { return status_; }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes>) override { return status_; }
     Result<std::unique_ptr<Communicator>> node_local() override { return status_; }
 

@@ -69,12 +69,6 @@ class PythonCommunicator final : public Communicator {
         });
         return status.ok() ? Result<std::vector<Bytes>>(std::move(parts)) : status;
     }
-    Result<std::uint64_t> exscan(std::uint64_t value) override {
-        std::uint64_t sum = 0;
-        Status status =
-            guarded("exscan", [&] { sum = nb::cast<std::uint64_t>(comm_.attr("exscan")(value)); });
-        return status.ok() ? Result<std::uint64_t>(sum) : status;
-    }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         std::vector<Bytes> parts;
         Status status = guarded("alltoallv", [&] {

@@ -53,12 +53,6 @@ class MpiCommunicator:
         self._comm.Gatherv([data, byte], [received, (counts, _begins(counts)), byte], root=root)
         return _split(received, counts)
 
-    def exscan(self, value: int) -> int:
-        send = np.array([value], dtype=np.uint64)
-        receive = np.zeros(1, dtype=np.uint64)
-        self._comm.Exscan(send, receive)
-        return 0 if self.rank == 0 else int(receive[0])
-
     def alltoallv(self, parts: list[bytes]) -> list[bytes]:
         send_counts = np.array([len(part) for part in parts], dtype=np.int64)
         receive_counts = np.empty(self.size, dtype=np.int64)

@@ -20,8 +20,6 @@ def main() -> None:
     assert comm.allgatherv(payload(comm.rank)) == everything
     assert comm.allgatherv(b"") == [b""] * comm.size
     assert comm.gatherv(payload(comm.rank), 2) == (everything if comm.rank == 2 else [])
-    assert comm.exscan(10 + comm.rank) == sum(10 + r for r in range(comm.rank))
-    assert comm.exscan(1 << 62 if comm.rank == 0 else 0) == (0 if comm.rank == 0 else 1 << 62)
     sent = [bytes([10 * comm.rank + to]) * (to + comm.rank) for to in ranks]
     got = comm.alltoallv(sent)
     assert got == [bytes([10 * r + comm.rank]) * (comm.rank + r) for r in ranks]

@@ -23,7 +23,6 @@ class SelfCommunicator final : public Communicator {
     Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int) override {
         return allgatherv(send);
     }
-    Result<std::uint64_t> exscan(std::uint64_t) override { return std::uint64_t{0}; }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         return std::vector<Bytes>(send.begin(), send.end());
     }

@@ -90,17 +90,6 @@ class ThreadCommunicator final : public Communicator {
         if (all.ok() && root != rank_) return std::vector<Bytes>{};
         return all;
     }
-    Result<std::uint64_t> exscan(std::uint64_t value) override {
-        auto all = allgatherv(std::as_bytes(std::span(&value, 1)));
-        if (!all.ok()) return all.status();
-        std::uint64_t sum = 0;
-        for (int r = 0; r < rank_; ++r) {
-            std::uint64_t theirs = 0;
-            std::memcpy(&theirs, (*all)[static_cast<std::size_t>(r)].data(), sizeof theirs);
-            sum += theirs;
-        }
-        return sum;
-    }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         std::vector<Bytes> mine;
         const Status status = exchange(send, [&](const auto& slots) {
@@ -181,10 +170,6 @@ class FailingCommunicator final : public Communicator {
     Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) override {
         if (!alive()) return failure();
         return inner().gatherv(send, root);
-    }
-    Result<std::uint64_t> exscan(std::uint64_t value) override {
-        if (!alive()) return failure();
-        return inner().exscan(value);
     }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         if (!alive()) return failure();

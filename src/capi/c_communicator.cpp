@@ -21,7 +21,6 @@ class NodeSize final : public Communicator {
     Result<std::vector<Bytes>> gatherv(std::span<const std::byte>, int) override {
         return cannot();
     }
-    Result<std::uint64_t> exscan(std::uint64_t) override { return cannot(); }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes>) override { return cannot(); }
     Result<std::unique_ptr<Communicator>> node_local() override { return cannot(); }
 
@@ -73,13 +72,6 @@ class CCommunicator final : public Communicator {
         auto all = allgatherv(send);
         if (all.ok() && root != rank()) return std::vector<Bytes>{};
         return all;
-    }
-    Result<std::uint64_t> exscan(std::uint64_t value) override {
-        std::vector<std::uint64_t> all(ranks());
-        const Status status =
-            allgather(std::as_bytes(std::span(&value, 1)), std::as_writable_bytes(std::span(all)));
-        if (!status.ok()) return status;
-        return std::accumulate(all.begin(), all.begin() + rank(), std::uint64_t{0});
     }
     Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
         std::vector<std::size_t> out(ranks()), in(ranks()), ones(ranks(), sizeof(std::size_t));
