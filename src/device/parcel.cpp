@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/little_endian.hpp"
 #include "codec/packed/packed.hpp"
 #include "device/codec_frames.hpp"
 #include "device/nvcomp_frame.hpp"
@@ -16,16 +17,10 @@ namespace packed = codec::packed;
 constexpr std::uint64_t k_number_bytes = 8;
 
 void write_number(std::byte* at, std::uint64_t number) {
-    for (std::uint64_t i = 0; i < k_number_bytes; ++i)
-        at[i] = static_cast<std::byte>(number >> (8 * i));
+    base::put_little(at, number, k_number_bytes);
 }
 
-std::uint64_t read_number(const std::byte* at) {
-    std::uint64_t number = 0;
-    for (std::uint64_t i = 0; i < k_number_bytes; ++i)
-        number |= static_cast<std::uint64_t>(at[i]) << (8 * i);
-    return number;
-}
+std::uint64_t read_number(const std::byte* at) { return base::get_little(at, k_number_bytes); }
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -14,15 +15,11 @@ constexpr unsigned k_pipeline_message = 0x0b, k_continuation_message = 0x10;
 constexpr std::size_t k_signature_bytes = 4, k_checksum_bytes = 4;
 
 std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t width) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < width; ++i)
-        value |= std::to_integer<std::uint64_t>(bytes[at + i]) << (8 * i);
-    return value;
+    return base::get_little(bytes.subspan(at, width).data(), width);
 }
 
 void put_16(std::span<std::byte> bytes, std::size_t at, unsigned value) {
-    bytes[at] = static_cast<std::byte>(value & 0xff);
-    bytes[at + 1] = static_cast<std::byte>(value >> 8);
+    base::put_little(bytes.subspan(at, 2).data(), value, 2);
 }
 
 Status malformed(std::uint64_t address, std::string_view what) {
@@ -122,10 +119,9 @@ std::uint32_t metadata_checksum(std::span<const std::byte> bytes) {
     std::size_t at = 0;
     // Up to four bytes as a little-endian word; bytes beyond the end count as zero.
     const auto word = [&](std::size_t from) {
-        std::uint32_t value = 0;
-        for (std::size_t i = 0; i < 4 && from + i < bytes.size(); ++i)
-            value |= std::to_integer<std::uint32_t>(bytes[from + i]) << (8 * i);
-        return value;
+        if (from >= bytes.size()) return std::uint32_t{0};
+        const std::size_t n = std::min<std::size_t>(4, bytes.size() - from);
+        return static_cast<std::uint32_t>(base::get_little(bytes.data() + from, n));
     };
     for (; bytes.size() - at > 12; at += 12) {
         a += word(at), b += word(at + 4), c += word(at + 8);

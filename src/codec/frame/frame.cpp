@@ -29,8 +29,7 @@ std::uint64_t load_u64(std::span<const std::byte> bytes, std::size_t at) {
 }
 
 void store_u64(std::span<std::byte> bytes, std::size_t at, std::uint64_t value) {
-    for (std::size_t i = 0; i < 8; ++i)
-        bytes[at + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
+    base::put_little(bytes.subspan(at, 8).data(), value, 8);
 }
 
 /// Over the rest of the frame, or of its head if slabs have checksums of their own. What lies
