@@ -30,7 +30,7 @@ def program() -> Path:
 
 def disk_s(one: Round, what: str) -> float:
     """Seconds of the disk by hand for what the file holds."""
-    return one["host_bytes"] / one["by_hand"][f"{what}_bytes_per_s"]
+    return one["link_bytes"] / one["by_hand"][f"{what}_bytes_per_s"]
 
 
 def made_s(one: Round, way: str) -> float:
@@ -47,7 +47,7 @@ ROWS: dict[str, Callable[[Round, float], float]] = {
         max(disk_s(one, "write"), made_s(one, "memory")) / made_s(one, "tight")
     ),
     "plain write(), GB/s": lambda one, _: one["by_hand"]["write_bytes_per_s"] / 1e9,
-    "save(), GB/s": lambda one, _: one["host_bytes"] / one["roomy"]["save_s"] / 1e9,
+    "save(), GB/s": lambda one, _: one["link_bytes"] / one["roomy"]["save_s"] / 1e9,
     "share of plain write()": lambda one, _: disk_s(one, "write") / one["roomy"]["save_s"],
     "plain pread(), GB/s": lambda one, _: one["by_hand"]["read_bytes_per_s"] / 1e9,
     "restore() from memory, s/GB": lambda one, gb: one["memory"]["restore_s"] / gb,

@@ -221,18 +221,18 @@ class Run {
 json round_of(const Workload& work, const CheckpointProfile& profile, const std::string& path) {
     const std::uint64_t total_bytes = work.bytes * work.count;
     json out;
-    std::uint64_t host_bytes = 0;
+    std::uint64_t link_bytes = 0;
     {
         Run memory(work, profile, {});
         out["memory"]["make_s"] = memory.make();
-        host_bytes = memory.report().host_bytes;
+        link_bytes = memory.report().link_bytes;
         out["word"] = memory.report().word;
         out["memory"]["restore_s"] = memory.restore();
     }
-    out["host_bytes"] = host_bytes;
+    out["link_bytes"] = link_bytes;
     const std::uint64_t pieces = work.compressed ? work.count / 4 : work.count;
     out["by_hand"] =
-        by_hand(path + ".plain", host_bytes / std::max<std::uint64_t>(pieces, 1), host_bytes);
+        by_hand(path + ".plain", link_bytes / std::max<std::uint64_t>(pieces, 1), link_bytes);
     for (const char* way : {"roomy", "write_all", "tight"}) {
         const bool is_tight = std::string(way) == "tight";
         CheckpointerOptions options;

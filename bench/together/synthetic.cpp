@@ -129,7 +129,7 @@ json run(const Options& options, const json& machine, std::uint64_t member,
     json made = {{"word", report.word},
                  {"later_s", later_s},
                  {"bytes_per_s", static_cast<double>(report.raw_bytes) / later_s},
-                 {"host_bytes", report.host_bytes},
+                 {"link_bytes", report.link_bytes},
                  {"peak_cache_bytes", report.peak_cache_bytes}};
     if (!expected.intervals_s.empty())
         made["planned_later_s"] = value_of(caesura::plan::together(expected)).flush_end_s - own_s;

@@ -80,7 +80,7 @@ struct CheckpointerReport {
     double checkpoint_s = 0.0;     ///< the application stood still in checkpoint() and flush()
     double restore_s = 0.0;        ///< in restore()
     std::uint64_t raw_bytes = 0;   ///< checkpoints made
-    std::uint64_t host_bytes = 0;  ///< what they take at the host
+    std::uint64_t link_bytes = 0;  ///< what they came to on the link, and take at the host
     std::uint64_t restores = 0, prefetched = 0;  ///< of them found in the device, or on the way
     std::uint64_t peak_cache_bytes = 0;
     // Of the host's memory and the store.

@@ -63,7 +63,7 @@ nlohmann::json report_of(const Surveyed& surveyed, const wave::Options& options)
                          {"checkpoint_s", kept.checkpoint_s},
                          {"restore_s", kept.restore_s},
                          {"raw_bytes", kept.raw_bytes},
-                         {"host_bytes", kept.host_bytes},
+                         {"link_bytes", kept.link_bytes},
                          {"restores", kept.restores},
                          {"prefetched", kept.prefetched},
                          {"peak_cache_bytes", kept.peak_cache_bytes}});
@@ -101,7 +101,7 @@ void print_summary(const Surveyed& surveyed, const wave::Options& options) {
             "{:4} {:4} {:6} {:9} {:15.0f} % {:5.0f} {:11.2f} {:8.2f} {:12.2f} {:12.2f} "
             "{:4} of {}\n",
             i + 1, count('U'), count('C'), count('A') + count('X'),
-            100.0 * static_cast<double>(kept.host_bytes) / raw, raw / kept.checkpoint_s / 1e9,
+            100.0 * static_cast<double>(kept.link_bytes) / raw, raw / kept.checkpoint_s / 1e9,
             1e3 * shot.forward_s, 1e3 * kept.checkpoint_s, 1e3 * shot.backward_s,
             1e3 * kept.restore_s, kept.prefetched, kept.restores);
     }

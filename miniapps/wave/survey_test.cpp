@@ -51,7 +51,7 @@ TEST(Survey, with_a_bound_the_image_differs_by_no_more_than_that_explains) {
         const Difference found = compare(kept, exact, options);
         EXPECT_LE(found.of_explained, 1.0) << bound;
         EXPECT_GT(found.largest, before) << "a bound that changes nothing proves nothing";
-        EXPECT_LT(kept.shots.back().checkpoints.host_bytes,
+        EXPECT_LT(kept.shots.back().checkpoints.link_bytes,
                   kept.shots.back().checkpoints.raw_bytes);
         before = found.largest;
     }

@@ -155,7 +155,7 @@ nb::dict PyCheckpointer::report() {
     out["checkpoint_s"] = from.checkpoint_s;
     out["restore_s"] = from.restore_s;
     out["raw_bytes"] = from.raw_bytes;
-    out["link_bytes"] = from.host_bytes;
+    out["link_bytes"] = from.link_bytes;
     out["restores"] = from.restores;
     out["prefetched"] = from.prefetched;
     out["peak_cache_bytes"] = from.peak_cache_bytes;

@@ -244,7 +244,7 @@ caesura_code caesura_checkpointer_get_report(caesura_checkpointer* checkpointer,
         all.checkpoint_s = from.checkpoint_s;
         all.restore_s = from.restore_s;
         all.raw_bytes = from.raw_bytes;
-        all.link_bytes = from.host_bytes;
+        all.link_bytes = from.link_bytes;
         all.restores = from.restores;
         all.prefetched = from.prefetched;
         all.peak_cache_bytes = from.peak_cache_bytes;

@@ -189,8 +189,8 @@ TEST(Checkpointer, with_a_bound_every_value_keeps_it_and_the_plan_knows_what_it_
         ASSERT_TRUE(next.checkpointer->flush().ok());
         EXPECT_LE(next.device.now_s(), 1.05 * plan::together(recorded)->flush_end_s) << bound;
     }
-    EXPECT_LT(reports[1e-4].host_bytes, reports[0.0].host_bytes);
-    EXPECT_LT(reports[1e-2].host_bytes, reports[1e-4].host_bytes);
+    EXPECT_LT(reports[1e-4].link_bytes, reports[0.0].link_bytes);
+    EXPECT_LT(reports[1e-2].link_bytes, reports[1e-4].link_bytes);
 }
 
 TEST(Checkpointer, contents_that_cannot_be_are_refused_when_it_is_made) {

@@ -58,7 +58,7 @@ TEST(CheckpointFile, what_the_host_has_no_room_for_comes_back_in_any_order_withi
         EXPECT_LE(report.peak_host_bytes, options.host_bytes);
         EXPECT_LE(report.peak_cache_bytes, expected.cache_bytes);
         EXPECT_EQ(report.trouble, "");
-        if (report.host_bytes > options.host_bytes) {
+        if (report.link_bytes > options.host_bytes) {
             EXPECT_GT(report.reads, 0u);
             EXPECT_GT(report.read_ahead, 0u);
         }
@@ -238,7 +238,7 @@ TEST(CheckpointFile, ten_thousand_checkpoints_stay_within_the_budget_and_come_ba
     const CheckpointerReport report = (*checkpointer)->report();
     EXPECT_LE(report.peak_host_bytes, options.host_bytes);
     EXPECT_LE(report.peak_cache_bytes, expected.cache_bytes);
-    EXPECT_GT(report.written_bytes, report.host_bytes / 2);
+    EXPECT_GT(report.written_bytes, report.link_bytes / 2);
     checkpointer->reset();
     EXPECT_EQ(device.allocations(), 0u);
 }
