@@ -138,16 +138,16 @@ nb::dict codec_info(const Input& frame) {
 
 void bind_frames(nb::module_& module) {
     module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
-               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none(),
-               nb::arg("statistics").none(), nb::arg("checksum"), nb::arg("threads"),
-               nb::arg("drift_check"));
-    module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"),
+               nb::arg("shape"), nb::arg("bound"), nb::kw_only(), nb::arg("mode"),
+               nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),
+               nb::arg("threads"), nb::arg("drift_check"));
+    module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"), nb::kw_only(),
                nb::arg("value_bytes"), nb::arg("checksum"));
     module.def("codec_decompress", &codec_decompress, nb::arg("frame"), nb::arg("values"),
-               nb::arg("tables").none(), nb::arg("threads"));
+               nb::kw_only(), nb::arg("tables").none(), nb::arg("threads"));
     module.def("codec_estimate", &codec_estimate, nb::arg("values"), nb::arg("dtype"),
-               nb::arg("shape"), nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none(),
-               nb::arg("threads"));
+               nb::arg("shape"), nb::arg("bound"), nb::kw_only(), nb::arg("mode"),
+               nb::arg("tables").none(), nb::arg("threads"));
     module.def("codec_info", &codec_info, nb::arg("frame"));
 }
 
@@ -238,8 +238,8 @@ std::string instruction_set() {
 void bind_codec(nb::module_& module) {
     bind_frames(module);
     bind_tables(module);
-    module.def("filter_cd_values", &filter_cd_values, nb::arg("bound"), nb::arg("mode"),
-               nb::arg("checksum"), nb::arg("tables").none());
+    module.def("filter_cd_values", &filter_cd_values, nb::arg("bound"), nb::kw_only(),
+               nb::arg("mode"), nb::arg("checksum"), nb::arg("tables").none());
     module.attr("FILTER_ID") = hdf5::k_filter_id;
     module.def("limit_instruction_set", &limit_instruction_set, nb::arg("name"));
     module.def("instruction_set", &instruction_set);

@@ -52,11 +52,25 @@ Box to_part(const Shape& shape, const Extents& offset, const Extents& extent) {
 
 Box whole(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
 
-void check_bytes(const Input& values, DType dtype, const Shape& shape) {
-    if (values.size() != shape.count() * size_of(dtype))
+/// A part of an array, and the bound that it is to keep.
+struct Block {
+    const std::byte* values;
+    DType dtype;
+    Box array, part;
+    ErrorBound bound;
+};
+
+Block to_block(const Input& values, const std::string& dtype, const Extents& shape,
+               const Extents& offset, const Extents& extent, const Bound& bound) {
+    const DType type = by_name("dtype", dtype, k_dtypes);
+    const Shape extents = to_shape(shape);
+    const Block block{bytes_of(values).data(), type, whole(extents),
+                      to_part(extents, offset, extent), to_bound(bound)};
+    if (values.size() != extents.count() * size_of(type))
         raise_if_error({StatusCode::invalid_argument,
                         "the array has " + std::to_string(values.size()) + " bytes, its shape " +
-                            std::to_string(shape.count() * size_of(dtype))});
+                            std::to_string(extents.count() * size_of(type))});
+    return block;
 }
 
 // -------------------------------------------------------------------------------- features, models
@@ -64,39 +78,27 @@ void check_bytes(const Input& values, DType dtype, const Shape& shape) {
 predict::Features sample_block(const Input& values, const std::string& dtype, const Extents& shape,
                                const Extents& offset, const Extents& extent, const Bound& bound,
                                const std::string& codec) {
-    const DType type = by_name("dtype", dtype, k_dtypes);
-    const Shape extents = to_shape(shape);
-    const Box part = to_part(extents, offset, extent);
-    const ErrorBound limit = to_bound(bound);
-    check_bytes(values, type, extents);
+    const Block at = to_block(values, dtype, shape, offset, extent, bound);
     nb::gil_scoped_release release;
-    return predict::sample_block(bytes_of(values).data(), type, whole(extents), part, limit, codec);
+    return predict::sample_block(at.values, at.dtype, at.array, at.part, at.bound, codec);
 }
 
 predict::Features estimate_block(const Input& values, const std::string& dtype,
                                  const Extents& shape, const Extents& offset, const Extents& extent,
                                  const Bound& bound, const std::string& mode,
                                  const TableSet* tables) {
-    const DType type = by_name("dtype", dtype, k_dtypes);
-    const Shape extents = to_shape(shape);
-    const Box part = to_part(extents, offset, extent);
-    const ErrorBound limit = to_bound(bound);
+    const Block at = to_block(values, dtype, shape, offset, extent, bound);
     const Mode how = by_name("mode", mode, k_modes);
-    check_bytes(values, type, extents);
     nb::gil_scoped_release release;
-    return predict::estimate_block(bytes_of(values).data(), type, whole(extents), part, limit, how,
+    return predict::estimate_block(at.values, at.dtype, at.array, at.part, at.bound, how,
                                    tables != nullptr ? *tables : TableSet());
 }
 
 std::optional<double> glance(const Input& values, const std::string& dtype, const Extents& shape,
                              const Extents& offset, const Extents& extent, const Bound& bound) {
-    const DType type = by_name("dtype", dtype, k_dtypes);
-    const Shape extents = to_shape(shape);
-    const Box part = to_part(extents, offset, extent);
-    const ErrorBound limit = to_bound(bound);
-    check_bytes(values, type, extents);
+    const Block at = to_block(values, dtype, shape, offset, extent, bound);
     nb::gil_scoped_release release;
-    return predict::glance(bytes_of(values).data(), type, whole(extents), part, limit);
+    return predict::glance(at.values, at.dtype, at.array, at.part, at.bound);
 }
 
 void bind_models(nb::module_& module) {
@@ -143,13 +145,14 @@ void bind_models(nb::module_& module) {
             nb::arg("features"), nb::arg("stored_bytes"))
         .def("recall", &predict::SizeModel::recall, nb::arg("block"), nb::arg("values"),
              nb::arg("activity"));
-    module.def("sample_block", &sample_block, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
-               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"), nb::arg("codec"));
-    module.def("glance", &glance, nb::arg("values"), nb::arg("dtype"), nb::arg("shape"),
-               nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
-    module.def("estimate_block", &estimate_block, nb::arg("values"), nb::arg("dtype"),
+    module.def("sample_block", &sample_block, nb::arg("values"), nb::kw_only(), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"),
-               nb::arg("mode"), nb::arg("tables").none());
+               nb::arg("codec"));
+    module.def("glance", &glance, nb::arg("values"), nb::kw_only(), nb::arg("dtype"),
+               nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
+    module.def("estimate_block", &estimate_block, nb::arg("values"), nb::kw_only(),
+               nb::arg("dtype"), nb::arg("shape"), nb::arg("offset"), nb::arg("extent"),
+               nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none());
 }
 
 // ------------------------------------------------------------------------------ the block's codec
@@ -198,8 +201,8 @@ nb::dict encode(const Codec& self, const Input& values, const Extents& valid) {
     return out;
 }
 
-void decode(const Codec& self, const Input& stored, std::uint32_t filter_mask,
-            const Output& chunk) {
+void decode(const Codec& self, const Input& stored, const Output& chunk,
+            std::uint32_t filter_mask) {
     Status status;
     {
         nb::gil_scoped_release release;
@@ -214,8 +217,9 @@ void bind_block_codec(nb::module_& module) {
         .def_prop_ro("reentrant", [](const Codec& self) { return self.codec->reentrant(); })
         .def_prop_ro("wants_padding", [](const Codec& self) { return self.codec->wants_padding(); })
         .def("encode", &encode, nb::arg("values"), nb::arg("valid"))
-        .def("decode", &decode, nb::arg("stored"), nb::arg("filter_mask"), nb::arg("chunk"));
-    module.def("make_block_codec", &make_codec, nb::arg("codec"), nb::arg("dtype"),
+        .def("decode", &decode, nb::arg("stored"), nb::arg("chunk"), nb::kw_only(),
+             nb::arg("filter_mask"));
+    module.def("make_block_codec", &make_codec, nb::arg("codec"), nb::kw_only(), nb::arg("dtype"),
                nb::arg("chunk"), nb::arg("bound"), nb::arg("cd_values"), nb::arg("verify").none(),
                nb::arg("tables").none());
 }

@@ -114,15 +114,17 @@ def compress(
             typed.dtype.name,
             shape,
             tuple(kind),
-            mode,
-            tables,
-            statistics,
-            checksum,
-            threads or 0,
-            drift_check,
+            mode=mode,
+            tables=tables,
+            statistics=statistics,
+            checksum=checksum,
+            threads=threads or 0,
+            drift_check=drift_check,
         )
     else:
-        frame = _core.codec_compress_bytes(_flat_bytes(values), _value_bytes(values), checksum)
+        frame = _core.codec_compress_bytes(
+            _flat_bytes(values), value_bytes=_value_bytes(values), checksum=checksum
+        )
     return frame if _describes_itself(values) else _npy_header(values) + frame
 
 
@@ -142,7 +144,7 @@ def decompress(
         values = np.empty(shape, dtype=stored)
     except (MemoryError, ValueError) as error:
         raise OSError(f"no memory for an array of {about['raw_bytes']} bytes") from error
-    _core.codec_decompress(frame, _flat_bytes(values), tables, threads or 0)
+    _core.codec_decompress(frame, _flat_bytes(values), tables=tables, threads=threads or 0)
     return values.astype(dtype, copy=False)
 
 
@@ -169,9 +171,9 @@ def estimate(
             typed.dtype.name,
             list(_frame_shape(values.shape)),
             tuple(kind),
-            mode,
-            tables,
-            threads or 0,
+            mode=mode,
+            tables=tables,
+            threads=threads or 0,
         )
     return header + _estimate_bytes(_flat_bytes(values), _value_bytes(values))
 
@@ -251,7 +253,7 @@ def _estimate_bytes(flat: np.ndarray, value_bytes: int) -> int:
         count = flat.size // piece
         starts = [(2 * i + 1) * count // (2 * pieces) * piece for i in range(pieces)]
         sample = np.concatenate([flat[at : at + piece] for at in starts])
-    coded = len(_core.codec_compress_bytes(sample, value_bytes, True))
+    coded = len(_core.codec_compress_bytes(sample, value_bytes=value_bytes, checksum=True))
     return coded if sample is flat else round(coded * flat.size / sample.size)
 
 

@@ -63,7 +63,10 @@ def filter_options(
     from caesura import _core
 
     values = _core.filter_cd_values(
-        tuple(as_bound(lossless() if bound is None else bound)), mode, checksum, tables
+        tuple(as_bound(lossless() if bound is None else bound)),
+        mode=mode,
+        checksum=checksum,
+        tables=tables,
     )
     return {"compression": _core.FILTER_ID, "compression_opts": tuple(values)}
 

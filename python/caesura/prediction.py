@@ -127,12 +127,12 @@ class BlockCodec:
         self.shape = tuple(int(n) for n in shape)
         self._codec = _core.make_block_codec(
             codec,
-            self.dtype.name,
-            list(self.shape),
-            tuple(as_bound(bound)),
-            list(cd_values),
-            verify,
-            tables,
+            dtype=self.dtype.name,
+            chunk=list(self.shape),
+            bound=tuple(as_bound(bound)),
+            cd_values=list(cd_values),
+            verify=verify,
+            tables=tables,
         )
 
     def encode(self, array: np.ndarray, valid: tuple[int, ...] | None = None) -> EncodedBlock:
@@ -147,12 +147,13 @@ class BlockCodec:
         """The chunk again. Raises CorruptError."""
         values = np.empty(self.shape, self.dtype)
         data = np.frombuffer(block.data, np.uint8)
-        self._codec.decode(data, block.filter_mask, values.reshape(-1).view(np.uint8))
+        chunk = values.reshape(-1).view(np.uint8)
+        self._codec.decode(data, chunk, filter_mask=block.filter_mask)
         return values
 
 
-def _block(array: Any, box: Box | None) -> tuple:
-    """The array as flat bytes with type and shape, and the box's offset and extent."""
+def _block(array: Any, box: Box | None) -> dict[str, Any]:
+    """What _core takes for a block: flat bytes, type and shape; the box's offset and extent."""
     values = np.ascontiguousarray(host_array(array))
     if values.dtype not in (np.float32, np.float64):
         raise ValueError(f"the array is {values.dtype}; sizes are predicted of float32 and float64")
@@ -167,7 +168,13 @@ def _block(array: Any, box: Box | None) -> tuple:
             raise ValueError(f"axis {axis} of the box is {part}; give a range that is not empty")
         offset.append(begin)
         extent.append(end - begin)
-    return values.reshape(-1).view(np.uint8), values.dtype.name, list(values.shape), offset, extent
+    return {
+        "values": values.reshape(-1).view(np.uint8),
+        "dtype": values.dtype.name,
+        "shape": list(values.shape),
+        "offset": offset,
+        "extent": extent,
+    }
 
 
 def _named(features: Features, block: int | None) -> Features:
@@ -185,7 +192,8 @@ def sample_block(
     codec: what will compress the block decides what is looked at; "": any predicting one.
     block: see sample().
     """
-    return _named(_core.sample_block(*_block(array, box), tuple(as_bound(bound)), codec), block)
+    limit = tuple(as_bound(bound))
+    return _named(_core.sample_block(**_block(array, box), bound=limit, codec=codec), block)
 
 
 def estimate_block(
@@ -197,8 +205,10 @@ def estimate_block(
     block: int | None = None,
 ) -> Features:
     """Features of a block for Caesura's codec, which is asked itself: about 0.1 ms for 8 MiB."""
-    bound = tuple(as_bound(bound))
-    return _named(_core.estimate_block(*_block(array, box), bound, mode, tables), block)
+    made = _core.estimate_block(
+        **_block(array, box), bound=tuple(as_bound(bound)), mode=mode, tables=tables
+    )
+    return _named(made, block)
 
 
 def glance(array: Any, bound: Any, box: Box | None = None) -> float | None:
@@ -206,7 +216,7 @@ def glance(array: Any, bound: Any, box: Box | None = None) -> float | None:
 
     None where it would tell nothing: the bound is not absolute, NaN or infinity was seen.
     """
-    return _core.glance(*_block(array, box), tuple(as_bound(bound)))
+    return _core.glance(**_block(array, box), bound=tuple(as_bound(bound)))
 
 
 def sample(
@@ -242,7 +252,7 @@ def _look(
     model: SizeModel,
 ) -> Features:
     """As caesura::predict::look()."""
-    *_, extent = _block(array, box)
+    extent = _block(array, box)["extent"]
     activity = glance(array, bound, box)
     if activity is not None:
         recalled = model.recall(block, math.prod(extent), activity)
