@@ -118,7 +118,6 @@ class World {
   private:
     // world.cpp
     void handle_rank(std::uint32_t id);
-    void handle_transfer_end();
     void settle(Rank& rank);
     void set_speeds(Rank& rank);
     /// A compression is neither suspended nor shares its core: the application waits until it ends.

@@ -115,8 +115,6 @@ class Book {
     /// Nothing may be committed any more.
     void spoil() { spoiled_ = true; }
     bool spoiled() const { return spoiled_; }
-    /// What the tree has changed by itself is to be committed.
-    void tree_has_changed() { tree_changed_ = true; }
 
     // ---- the commit
     /// Dumps before this number leave the list: everybody has told what it wrote of them.

@@ -116,7 +116,6 @@ Status BlockIo::add(Dataset& dataset, PutBox piece) {
     if (!dataset.definition) {
         if (Status status = put(dataset, piece); !status.ok()) return status;
     }
-    waiting_bytes_ += piece.box.extent.count() * size_of(dataset.dtype);
     dataset.pieces.push_back(std::move(piece));
     return {};
 }
@@ -266,7 +265,6 @@ void BlockIo::forget_committed() {
 
 /// What was put so far has been handed over.
 void BlockIo::begin_turns() {
-    waiting_bytes_ = 0;
     for (const auto& [token, dataset] : by_token_) dataset->writes_together = 0;
 }
 
@@ -294,7 +292,6 @@ Status BlockIo::begin_close(const NativeObject& through, const Status& mine) {
     place_.tree
         .pass_over_changes();  // datasets without their blocks are not worth a commit; see close()
     closing_ = true;
-    waiting_bytes_ = 0;
     return writer_->begin_close(mine);
 }
 

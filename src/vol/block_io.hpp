@@ -103,8 +103,6 @@ class BlockIo {
     bool anything_pending_here() const;
     /// Raw bytes of this rank that are not committed.
     std::uint64_t held_bytes() const;
-    /// Raw bytes of this rank that no hand-over has taken.
-    std::uint64_t waiting_bytes() const { return waiting_bytes_; }
 
     Status hand_over(const NativeObject& through, const Status& mine);
     Status flush(const NativeObject& through, const Status& mine);
@@ -143,7 +141,6 @@ class BlockIo {
     std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, DatasetPtr> by_token_;
-    std::uint64_t waiting_bytes_ = 0;
     bool closing_ = false;
     std::unique_ptr<writer::OpenWriter> writer_;
 };
