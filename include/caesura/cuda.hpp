@@ -16,8 +16,7 @@ namespace caesura {
 
 /// Sleep until everything given to `stream` so far is done; the core is known to be free meanwhile.
 /// @return  CUDA's code: of the stream's work, or cudaErrorMemoryAllocation and the like if no
-/// event
-///          can be made.
+///          event can be made.
 inline cudaError_t wait(cudaStream_t stream) {
     cudaEvent_t done = nullptr;
     // Made each time (about a microsecond): an event belongs to one device, a thread to none.

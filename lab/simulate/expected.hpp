@@ -3,9 +3,8 @@
 //
 // Invariants:
 //  - The k-th obstacle expected is the k-th that comes, and is as late as the last one that came;
-//  if
-//    it has not come by its expected end it is forgotten: plan::execute() and the Writer's lanes do
-//    the same.
+//    if it has not come by its expected end it is forgotten: plan::execute() and the Writer's lanes
+//    do the same.
 #pragma once
 
 #include "plan/gap.hpp"

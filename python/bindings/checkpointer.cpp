@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - A Checkpointer shares its device, so that no order of garbage collection ends the device
-//  first.
+//    first.
 //  - It is destroyed without the GIL: it waits for the disk.
 #include "caesura/checkpointer.hpp"
 

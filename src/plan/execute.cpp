@@ -2,8 +2,7 @@
 //
 // Invariants:
 //  - A simulation of events in the order of time; every begin and end is the very sum that
-//  lanes.hpp
-//    makes too, so that a reality as expected gives the planned schedule exactly.
+//    lanes.hpp makes too, so that a reality as expected gives the planned schedule exactly.
 //  - The application's clock is the wall clock less the time that tasks have held it up.
 #include <fmt/format.h>
 

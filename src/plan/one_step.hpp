@@ -29,8 +29,7 @@ struct StepBegun {
 
 /// U, C, A or X.
 /// @param ahead       what is expected, the checkpoint that has just been made first; as many as
-/// fit
-///                    the cache together at least.
+///                    fit the cache together at least.
 /// @param interval_s  between checkpoints, in the long run.
 char cheapest_step(const CheckpointProfile& ahead, const TogetherStart& start, double interval_s,
                    const StepBegun& begun);

@@ -150,8 +150,7 @@ class CompressModel {
     double predict_s(std::uint64_t raw_bytes, double bits_per_value,
                      Mode mode = Mode::automatic) const;
     /// @param compress_s  CPU seconds of the finished compression. A value that cannot be right
-    /// (not
-    ///                    finite, <= 0; no bytes) is passed over.
+    ///                    (not finite, <= 0; no bytes) is passed over.
     void learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s,
                Mode mode = Mode::automatic);
     bool calibrated() const { return calibrated_; }

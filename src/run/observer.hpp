@@ -3,9 +3,8 @@
 //
 // Invariants:
 //  - Marks, doings and iterations are told by the application's thread alone. What is expected and
-//  "is it
-//    busy now" may be asked by any thread at any time, without a lock: a reader that meets an
-//    update tries again, a few times.
+//    "is it busy now" may be asked by any thread at any time, without a lock: a reader that meets
+//    an update tries again, a few times.
 //  - Executors of several writers may share one: it is the same application.
 //  - What is expected is moved by how late the application is, and what is over is left out.
 #pragma once

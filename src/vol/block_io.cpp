@@ -289,8 +289,8 @@ Status BlockIo::flush(const NativeObject& through, const Status& mine) {
 
 Status BlockIo::begin_close(const NativeObject& through, const Status& mine) {
     place_.tree.go_through(through);
-    place_.tree
-        .pass_over_changes();  // datasets without their blocks are not worth a commit; see close()
+    // Datasets without their blocks are not worth a commit; see close().
+    place_.tree.pass_over_changes();
     closing_ = true;
     return writer_->begin_close(mine);
 }

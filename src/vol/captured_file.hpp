@@ -154,8 +154,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     static Status before_close(const Object& object);
     /// Flush what HDF5 has of the file, through any object of it, and commit.
     /// @param references  to this file that are the caller's: if there are no others, nothing of
-    /// the
-    ///                    file is used after it.
+    ///                    the file is used after it.
     Status commit_from(const Object& object, long references);
     enum class Ended : std::uint8_t {
         complete,  ///< what there was is committed; the native file may be closed

@@ -4,8 +4,7 @@
 // Invariants:
 //  - Pure and the same on every rank, as all layouts are.
 //  - A chunk that no box touches is nobody's. Where boxes overlap, the one of the later turn wins;
-//  of
-//    one turn the lowest rank, and of one rank's the later put. Pieces are in the order of
+//    of one turn the lowest rank, and of one rank's the later put. Pieces are in the order of
 //    painting: what comes later covers what came before.
 #pragma once
 

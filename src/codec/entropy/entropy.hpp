@@ -2,7 +2,7 @@
 //
 // Invariants:
 //  - begin() to finish() append a section that open() reads back to the same codes, given the same
-//  tables.
+//    tables.
 //  - The section's bytes do not depend on the instruction set.
 //  - A decoder never reads outside its section, whatever the bytes; it reports a broken section by
 //    open() or close(), and gives zeros meanwhile.

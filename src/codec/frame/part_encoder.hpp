@@ -38,8 +38,7 @@ class PartEncoder {
     /// Append the part of one slab to `out`.
     /// @param values      the slab's bytes, any alignment.
     /// @param statistics  null, or to add to what the part coded.
-    /// Errors: internal. Throws std::bad_alloc. The caller holds
-    /// a FloatEnvironment.
+    /// Errors: internal. Throws std::bad_alloc. The caller holds a FloatEnvironment.
     Status encode(std::span<const std::byte> values, const Shape& shape,
                   const EncodeRequest& request, TableStatistics* statistics, Output& out);
     /// What encode would append and how, from a sample. `bytes` counts the best of all kinds; kind

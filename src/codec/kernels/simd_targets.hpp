@@ -1,9 +1,8 @@
 // Which instruction sets kernels are compiled for. Included before Highway.
 //
 //  - AVX-512 with VBMI2 (Ice Lake, Zen 4), where bytes are shuffled: Highway 1.0.3 wants to be
-//  asked
-//    for it. Kernels of floats (CAESURA_KERNELS_OF_FLOATS) have no use for it: the copy for AVX-512
-//    is the same code.
+//    asked for it. Kernels of floats (CAESURA_KERNELS_OF_FLOATS) have no use for it: the copy for
+//    AVX-512 is the same code.
 //  - No SSSE3: what has it and not SSE4 is older than 2008, and runs the emulated copy.
 //  - The emulated 128-bit target instead of one-lane vectors, where no instruction set is known.
 //    Highway leaves it out for GCC before 12.3, which miscompiles loops it vectorises by itself

@@ -16,7 +16,7 @@
 //  - No frame has more than packed_bytes_at_most() bytes.
 //  - The same values and bound give the same bytes, on host and GPU.
 //  - Every byte but what fills up the last 8 is covered by a checksum; reading is safe on any
-//  bytes.
+//    bytes.
 #pragma once
 
 #include "caesura/codec.hpp"

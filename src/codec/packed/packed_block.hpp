@@ -9,8 +9,7 @@
 //    line through the two before (order 2), whichever is less wide; all 32 with as many bits as the
 //    widest needs.
 //  - 4 blocks are a group, which is coded without knowing any other. Before its first block lies
-//  its
-//    first code, unless that is 0.
+//    its first code, unless that is 0.
 //
 // A group's descriptor is one word, a byte for each block, the first the lowest: width (0 to 32 or
 // 64 bits, 127: as they are) + 128 if of order 2. In the first block, which is always of order 1,
