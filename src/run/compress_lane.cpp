@@ -59,7 +59,10 @@ const std::byte* in_place(const Job& job, const Box& wanted) {
 
 }  // namespace
 
-// Into a buffer of ours: other threads must not free memory of the worker's malloc arena.
+// Into a buffer of ours, as long as the block: other threads must not free memory of the worker's
+// malloc arena. The codec cannot write here itself. How long a block becomes is known afterwards
+// only, and a buffer for the longest would hold memory that the budget does not know of until the
+// block is written.
 Result<base::Buffer> Executor::copy_out(std::span<const std::byte> bytes) {
     if (bytes.empty()) return base::Buffer();
     auto copy = pool_.take(bytes.size());
