@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.hpp"
 #include "store/byte_order.hpp"
 #include "store/checksum.hpp"
