@@ -23,7 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from caesura import plan
-from caesura_lab.planning import bounds, exact
+from caesura_lab.planning import bounds, exact, planners
 from caesura_lab.planning.instances import Instance, parse
 
 PLACE = Path(__file__).resolve().parent / "instances"
@@ -69,7 +69,7 @@ def write(known: dict[str, dict]) -> None:
 
 def searched(instance: Instance, seeds: int, steps: int) -> exact.Answer:
     """The best of all algorithms and of the search from many seeds."""
-    made = [instance.schedule(name) for name in plan.ALGORITHMS]
+    made = [instance.schedule(name) for name in planners.ALGORITHMS]
     made += [instance.schedule("search", search_steps=steps, seed=1 + s) for s in range(seeds)]
     found = min(made, key=lambda m: m.end_s)
     jobs = range(len(instance.jobs))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import best
 from caesura import plan
+from caesura_lab.planning import planners
 from caesura_lab.planning.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "codec"))
@@ -67,7 +68,7 @@ class Row:
 
 def methods() -> dict[str, tuple[str, dict]]:
     """Title -> algorithm and options."""
-    found = {name: (name, {}) for name in plan.ALGORITHMS if name != plan.DEFAULT_ALGORITHM}
+    found = {name: (name, {}) for name in planners.ALGORITHMS if name != plan.DEFAULT_ALGORITHM}
     found[AT_1_MS] = (plan.DEFAULT, {"search_steps": plan.SEARCH_STEPS_PER_MS})
     found["default"] = (plan.DEFAULT, {})
     return found

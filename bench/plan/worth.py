@@ -17,6 +17,7 @@ import best
 import generate
 import table
 from caesura import plan
+from caesura_lab.planning import planners
 from sections import Sections, save_picture
 from worth_pictures import draw_budget, draw_load
 
@@ -62,7 +63,7 @@ def others(tables: dict) -> dict:
         kind: {
             title: {"taken_ms": 1e-3 * sums["plan_us"], "gap_mean": sums["gap_mean"]}
             for title, sums in tables[kind]["nyx"].items()
-            if title in plan.ALGORITHMS
+            if title in planners.ALGORITHMS
         }
         for kind in best.KINDS
     }

@@ -10,8 +10,10 @@ computes meanwhile. The process has one core; the bandwidth of the file system (
  uncompressed     as it is
  filter           through the HDF5 filter, block by block: compress, then write (H5Z-SZ's way)
  overlap          Caesura, in the order of the fields
- S1-Alg1          Caesura, `insertion`
+ S1-Alg1          Caesura, `insertion_backfill`
  ExtJohnson+BF    Caesura, `ext_johnson_backfill` (S0)
+
+Where nothing computes there are no gaps to fill: the lists are then the papers' own, which append.
 
 Invariants: every way writes the same values within the same bounds, and is read again; ways are
 interleaved; figures are medians.
@@ -39,8 +41,8 @@ PRELOAD = BUILD / "bench" / "pfs" / "libpfs.so"
 WAYS = {
     "uncompressed": None,
     "filter": None,
-    "overlap": "generation_list",
-    "S1-Alg1": "insertion",
+    "overlap": "generation_list_backfill",
+    "S1-Alg1": "insertion_backfill",
     "ExtJohnson+BF": "ext_johnson_backfill",
 }
 CODECS = ("sz3", "caesura")

@@ -6,22 +6,17 @@
 
 namespace caesura::plan {
 
+/// What else the papers have, lists that fill no gaps and greedy ones, is in lab/planners.
 enum class Algorithm {
-    ext_johnson,               ///< Johnson's order, each task after those placed before
-    ext_johnson_backfill,      ///< same order, a task may fill an earlier gap
-    generation_list,           ///< order of generation
-    generation_list_backfill,  ///< order of generation, filling earlier gaps
-    insertion,                 ///< S1's order, each task after those placed before
-    insertion_backfill,        ///< S1's order, filling earlier gaps
-    one_list_greedy,           ///< each job where one list for both lanes ends soonest
-    two_lists_greedy,          ///< the same with a list of its own for each lane
-    search,                    ///< the best of the backfilled orders, improved within a budget
+    ext_johnson_backfill,      ///< Johnson's order, each task in the earliest gap that holds it
+    generation_list_backfill,  ///< order of generation, filling gaps likewise
+    insertion_backfill,        ///< S1's order, filling gaps likewise
+    search,                    ///< the best of these orders, improved within a budget
 };
 inline constexpr Algorithm k_algorithms[] = {
-    Algorithm::ext_johnson,     Algorithm::ext_johnson_backfill,
-    Algorithm::generation_list, Algorithm::generation_list_backfill,
-    Algorithm::insertion,       Algorithm::insertion_backfill,
-    Algorithm::one_list_greedy, Algorithm::two_lists_greedy,
+    Algorithm::ext_johnson_backfill,
+    Algorithm::generation_list_backfill,
+    Algorithm::insertion_backfill,
     Algorithm::search,
 };
 /// What "default" means everywhere: here, in the Writer, in C, in Python and on the command line.

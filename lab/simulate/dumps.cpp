@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planners/planners.hpp"
 #include "simulate/world.hpp"
 
 namespace caesura::simulate {
@@ -99,7 +100,7 @@ void World::plan(Rank& rank, Dump& dump) {
     plan::Obstacles obstacles;
     obstacles.compress = rank.host.obstacles();
     obstacles.write = rank.network.obstacles();
-    auto schedule = plan::schedule(scenario_.output.algorithm, jobs, obstacles, rules);
+    auto schedule = lab::schedule(scenario_.output.algorithm, jobs, obstacles, rules);
     if (!schedule.ok()) {
         error_ = schedule.status().with_context("simulate: planning");
         return;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "planners/planners.hpp"
 #include "simulate/workload.hpp"
 
 namespace caesura::simulate {
@@ -54,7 +55,7 @@ Scenario scenario_of(unsigned seed, bool resumable) {
     s.storage.stream_bytes_per_s = 1.0;  // a byte a second
     s.noise.interval_sigma = 0.005;
     s.output.resumable = resumable;
-    s.output.algorithm = plan::Algorithm::ext_johnson_backfill;
+    s.output.algorithm = "ext_johnson_backfill";
     s.output.dumps_in_flight = 1;
     s.output.write_in_order = true;
     s.output.write_buffer_bytes = s.output.small_write_bytes = 0.0;
@@ -82,8 +83,7 @@ TEST(World, a_noisy_rank_does_what_execute_says) {
             }
             plan::Rules rules;
             rules.resumable = resumable;
-            const auto schedule =
-                plan::schedule(s.output.algorithm, expected_jobs, expected, rules);
+            const auto schedule = lab::schedule(s.output.algorithm, expected_jobs, expected, rules);
             ASSERT_TRUE(schedule.ok());
             // A lane knows how large a block is when it decides on its write.
             const plan::Orders orders = plan::orders_of(*schedule, expected_jobs);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planners/planners.hpp"
 #include "simulate/world.hpp"
 
 namespace caesura::simulate {
@@ -180,6 +181,8 @@ Status validate(const Scenario& s) {
         return bad("the number of patterns", fmt::format("{}", s.patterns.size()),
                    fmt::format("a multiple of patterns_per_rank, {}", s.patterns_per_rank));
     if (s.blocks.empty()) return bad("the number of ranks' blocks", "0", "at least 1");
+    if (Status status = lab::check_name(s.output.algorithm); !status.ok())
+        return status.with_context("simulate: output");
     if (Status status = check_numbers(s); !status.ok()) return status;
     for (std::size_t i = 0; i < s.patterns.size(); ++i)
         if (Status status = check_pattern(s.patterns[i], i); !status.ok()) return status;

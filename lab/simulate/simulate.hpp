@@ -78,7 +78,7 @@ struct Noise {
 
 /// How the writer works; see WriterOptions.
 struct Output {
-    plan::Algorithm algorithm = plan::Algorithm::search;
+    std::string algorithm = "search";  ///< one of lab::k_algorithms, or "default"
     std::uint64_t search_steps = 20'000;
     bool resumable = true;  ///< an obstacle suspends a compression; false: S0's rule
     plan::Balance balance = plan::Balance::best_move;  ///< light ranks write for heavy ones

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "plan/instances.hpp"
+#include "planners/planners.hpp"
 
 namespace caesura::simulate {
 namespace {
@@ -84,18 +85,17 @@ TEST(Simulate, one_rank_without_noise_does_what_the_plan_says) {
             if (!lane->empty()) length_s = std::max(length_s, lane->back().end_s);
         s.patterns = {{length_s, obstacles}};
         for (const bool resumable : {false, true})
-            for (const plan::Algorithm algorithm : plan::k_algorithms) {
+            for (const std::string_view algorithm : lab::k_algorithms) {
                 s.output.resumable = resumable;
                 s.output.algorithm = algorithm;
                 plan::Rules rules;
                 rules.resumable = resumable;
                 rules.search_steps = s.output.search_steps;
-                const auto schedule = plan::schedule(algorithm, instance.jobs, obstacles, rules);
+                const auto schedule = lab::schedule(algorithm, instance.jobs, obstacles, rules);
                 ASSERT_TRUE(schedule.ok()) << schedule.status().message();
                 EXPECT_NEAR(run(s, Mode::caesura).wall_s,
                             length_s + std::max(length_s, schedule->end_s), 1e-9)
-                    << "seed " << seed << " " << plan::to_string(algorithm) << " resumable "
-                    << resumable;
+                    << "seed " << seed << " " << algorithm << " resumable " << resumable;
             }
     }
 }

@@ -4,35 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
-
-#include "bindings.hpp"
-#include "plan/schedule.hpp"
+#include "plans.hpp"
 
 namespace caesura::python {
 
 namespace {
-using Pair = std::pair<double, double>;
-using Pairs = std::vector<Pair>;
-
-std::vector<plan::Job> to_jobs(const Pairs& pairs) {
-    std::vector<plan::Job> jobs;
-    for (const auto& [compress_s, write_s] : pairs) {
-        plan::Job job;
-        job.compress_s = compress_s;
-        job.write_s = write_s;
-        jobs.push_back(job);
-    }
-    return jobs;
-}
-
-plan::Obstacles to_obstacles(const Pairs& compress, const Pairs& write) {
-    plan::Obstacles obstacles;
-    for (const auto& [begin_s, end_s] : compress) obstacles.compress.push_back({begin_s, end_s});
-    for (const auto& [begin_s, end_s] : write) obstacles.write.push_back({begin_s, end_s});
-    return obstacles;
-}
-
 /// @param spreads  standard deviations of each job's two durations; empty: none are known.
 std::vector<plan::Job> with_spreads(std::vector<plan::Job> jobs, const Pairs& spreads) {
     if (!spreads.empty() && spreads.size() != jobs.size())
@@ -57,22 +33,7 @@ nb::dict schedule(const Pairs& pairs, const Pairs& compress_obstacles, const Pai
     if (search_steps) rules.search_steps = *search_steps;
     rules.seed = seed;
     rules.robust = robust;
-    double plan_s = 0.0;
-    auto made = [&] {
-        nb::gil_scoped_release free;  // a search takes tens of milliseconds
-        const auto begin = std::chrono::steady_clock::now();
-        auto result = plan::schedule(algorithm, jobs, obstacles, rules);
-        plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        return result;
-    }();
-    const plan::Schedule result = value_or_raise(std::move(made));
-    nb::dict out;
-    out["compress_begin_s"] = nb::cast(result.compress_begin_s);
-    out["compress_end_s"] = nb::cast(result.compress_end_s);
-    out["write_begin_s"] = nb::cast(result.write_begin_s);
-    out["end_s"] = result.end_s;
-    out["plan_s"] = plan_s;
-    return out;
+    return timed([&] { return plan::schedule(algorithm, jobs, obstacles, rules); });
 }
 
 void check(const std::vector<double>& compress_begin_s, const std::vector<double>& compress_end_s,

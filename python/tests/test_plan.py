@@ -31,14 +31,6 @@ def test_no_task_meets_an_obstacle_and_writes_follow_compression(algorithm):
     assert result.end_s == max(ends)
 
 
-def test_backfilling_moves_job_two_forward_without_delaying_another():
-    plain = plan.schedule(JOBS, COMPRESS, WRITE, "ext_johnson")
-    filled = plan.schedule(JOBS, COMPRESS, WRITE, "ext_johnson_backfill")
-    assert filled.compress_begin_s[1] < plain.compress_begin_s[1]
-    assert filled.compress_begin_s[3] == plain.compress_begin_s[3]
-    assert filled.end_s <= plain.end_s
-
-
 def test_mistakes_are_named():
     with pytest.raises(ValueError, match="-1"):
         plan.schedule([(1, 1), (-1, 1)])

@@ -260,7 +260,9 @@ def test_an_unknown_algorithm_names_the_known_ones(tmp_path):
 )
 def test_how_space_is_kept_changes_no_value(tmp_path, space):
     arrays = [wave(phase=n) for n in range(4)]
-    writer = write(tmp_path / "run.h5", arrays, absolute=BOUND, algorithm="insertion", **space)
+    writer = write(
+        tmp_path / "run.h5", arrays, absolute=BOUND, algorithm="insertion_backfill", **space
+    )
     with caesura.open(tmp_path / "run.h5") as file:
         for n, array in enumerate(arrays):
             stored = file[f"/data/{n}/meshes/rho"][...].astype(np.float64)
@@ -520,7 +522,7 @@ del dump, iteration, mark
 
 @pytest.mark.parametrize(
     "how",
-    [{"planning": False}, {"idle_priority": False}, {"algorithm": "two_lists_greedy"}],
+    [{"planning": False}, {"idle_priority": False}, {"algorithm": "generation_list_backfill"}],
 )
 def test_how_the_lanes_run_changes_no_value(tmp_path, how):
     arrays = [wave(phase=n) for n in range(4)]

@@ -178,7 +178,8 @@ TEST(Planning, every_plan_is_legal_from_now_on) {
         view.now_s = 50.0 + any(random);
         view.jobs = jobs;
         view.rules.resumable = round % 2 == 0;
-        view.algorithm = round % 3 ? Algorithm::search : Algorithm::two_lists_greedy;
+        view.algorithm =
+            k_algorithms[static_cast<std::size_t>(round / 2) % std::size(k_algorithms)];
         view.rules.search_steps = 2000;
         for (auto* lane : {&view.expected.obstacles.compress, &view.expected.obstacles.write}) {
             double at_s = 48.0;

@@ -47,29 +47,9 @@ inline double clear_s(std::span<const Interval> obstacles, std::size_t& next, do
     return begin_s;
 }
 
-/// Places each task after all tasks placed before it, around the obstacles.
-/// n tasks and k obstacles cost O(n + k) together: the frontier only moves forward.
-class Frontier {
-  public:
-    /// @param obstacles  sorted and disjoint; must outlive this object.
-    explicit Frontier(std::span<const Interval> obstacles) : obstacles_(obstacles) {}
-
-    /// Take the earliest place at or after `ready_s`.
-    Interval place(double ready_s, double duration_s) {
-        const double begin_s =
-            clear_s(obstacles_, next_, std::max(frontier_s_, ready_s), duration_s);
-        frontier_s_ = begin_s + duration_s;
-        return {begin_s, frontier_s_};
-    }
-
-  private:
-    std::span<const Interval> obstacles_;
-    std::size_t next_ = 0;  // the obstacles before it end at or before the frontier
-    double frontier_s_ = 0.0;
-};
-
-/// As Frontier, but an obstacle suspends a task instead of excluding it: lane time runs only in the
-/// gaps. Nothing is left over behind the frontier, so there is nothing to fill.
+/// Places each task after all tasks placed before it. An obstacle suspends a task instead of
+/// excluding it: lane time runs only in the gaps. Nothing is left over behind the frontier, so
+/// there is nothing to fill.
 class Resuming {
   public:
     /// @param obstacles  sorted and disjoint; must outlive this object.

@@ -3,27 +3,6 @@
 #include <numeric>
 
 namespace caesura::plan {
-namespace {
-
-// `Compress` and `Write` are where the next task of a lane goes: Frontier, Gaps or Resuming.
-template <class Compress, class Write>
-Schedule place_all(const Order& order, std::span<const Job> jobs, Compress compress, Write write) {
-    Schedule result;
-    result.compress_begin_s.resize(jobs.size());
-    result.compress_end_s.resize(jobs.size());
-    result.write_begin_s.resize(jobs.size());
-    for (const std::size_t j : order) {
-        const Interval compressing = compress.place(0.0, jobs[j].compress_s);
-        const Interval writing = write.place(compressing.end_s, jobs[j].write_s);
-        result.compress_begin_s[j] = compressing.begin_s;
-        result.compress_end_s[j] = compressing.end_s;
-        result.write_begin_s[j] = writing.begin_s;
-        result.end_s = std::max(result.end_s, writing.end_s);
-    }
-    return result;
-}
-
-}  // namespace
 
 double least_s(std::span<const Job> jobs, double Job::*duration_s) {
     double least = jobs.empty() ? 0.0 : jobs[0].*duration_s;
@@ -51,17 +30,11 @@ Order johnson_order(std::span<const Job> jobs) {
 }
 
 Schedule place(const Order& order, std::span<const Job> jobs, const Obstacles& obstacles,
-               Placing placing, bool resumable) {
-    const bool backfill = placing == Placing::backfill;
-    const auto with = [&](auto compress) {
-        if (backfill)
-            return place_all(order, jobs, compress,
-                             Gaps(obstacles.write, jobs.size(), least_s(jobs, &Job::write_s)));
-        return place_all(order, jobs, compress, Frontier(obstacles.write));
-    };
-    if (resumable) return with(Resuming(obstacles.compress));
-    if (!backfill) return with(Frontier(obstacles.compress));
-    return with(Gaps(obstacles.compress, jobs.size(), least_s(jobs, &Job::compress_s)));
+               bool resumable) {
+    const Gaps write(obstacles.write, jobs.size(), least_s(jobs, &Job::write_s));
+    if (resumable) return place_all(order, jobs, Resuming(obstacles.compress), write);
+    return place_all(order, jobs,
+                     Gaps(obstacles.compress, jobs.size(), least_s(jobs, &Job::compress_s)), write);
 }
 
 }  // namespace caesura::plan

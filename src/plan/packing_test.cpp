@@ -88,7 +88,7 @@ TEST(Refill, permutes_the_order) {
     const PackingLane lane(in.jobs, &Job::compress_s, idle.idle());
     Refill refill(lane);
     Order order = generation_order(in.jobs.size());
-    const auto plan = place(order, in.jobs, in.obstacles, Placing::backfill, false);
+    const auto plan = place(order, in.jobs, in.obstacles, false);
     bool changed = false;
     for (int round = 0; round < 200; ++round) {
         ASSERT_TRUE(refill.run(order, plan.compress_begin_s, plan.end_s, random));

@@ -25,12 +25,9 @@ void verify(benchmark::State& state) {
 }
 
 #define CAESURA_SIZES ->Args({32, 20})->Args({200, 50})->Args({1000, 100})->Args({1000, 1000})
-BENCHMARK_CAPTURE(plan, ext_johnson, Algorithm::ext_johnson) CAESURA_SIZES;
 BENCHMARK_CAPTURE(plan, ext_johnson_backfill, Algorithm::ext_johnson_backfill) CAESURA_SIZES;
-BENCHMARK_CAPTURE(plan, generation_list, Algorithm::generation_list) CAESURA_SIZES;
 BENCHMARK_CAPTURE(plan, generation_list_backfill, Algorithm::generation_list_backfill)
 CAESURA_SIZES;
-BENCHMARK_CAPTURE(plan, insertion, Algorithm::insertion) CAESURA_SIZES;
 BENCHMARK_CAPTURE(plan, insertion_backfill, Algorithm::insertion_backfill) CAESURA_SIZES;
 BENCHMARK(verify) CAESURA_SIZES;
 

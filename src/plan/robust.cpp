@@ -126,8 +126,7 @@ Schedule robust_schedule(std::span<const Job> jobs, const Obstacles& obstacles,
     Orders best;
     double best_s = std::numeric_limits<double>::infinity();
     const auto consider = [&](const Order& order, std::span<const Job> planned) {
-        const Orders orders = orders_of(
-            place(order, planned, obstacles, Placing::backfill, rules.resumable), planned);
+        const Orders orders = orders_of(place(order, planned, obstacles, rules.resumable), planned);
         const double end_s = worlds.mean_end_s(orders, best_s);
         if (end_s < best_s) {
             best_s = end_s;

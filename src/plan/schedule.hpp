@@ -64,8 +64,7 @@ struct Schedule {
 /// @param obstacles  see Obstacles.
 /// @return  begin of every task. Errors: invalid_argument (negative or non-finite duration,
 ///          unsorted or overlapping obstacles), naming the index and the value.
-/// Calls: independent, pure, thread-safe. For n jobs the lists cost O(n^2) at worst, the greedies
-/// O(n^3) and O(n^4): they are S0's, for comparison.
+/// Calls: independent, pure, thread-safe. For n jobs the lists cost O(n^2) at worst.
 /// Source: S0 §3.3; S1-Alg1 for the insertion orders; the search is ours. Differs: ties broken by
 /// job index. Assumes: durations are exact; writes are never preempted.
 Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,

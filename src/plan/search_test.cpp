@@ -2,61 +2,12 @@
 
 #include <algorithm>
 
-#include "plan/instances.hpp"
-#include "plan/orders.hpp"
+#include "plan/references.hpp"
 
 namespace caesura::plan {
 namespace {
 
 constexpr unsigned k_search_seed = 20240501;
-
-// When the writes end if both lanes keep to these orders, each task as early as it may: nothing
-// earlier exists for this pair of orders. Written from the definition.
-double end_of_orders_s(const Instance& in, const Order& compress, const Order& write,
-                       bool resumable) {
-    const auto clear_s = [](std::span<const Interval> obstacles, double at_s, double duration_s) {
-        for (const Interval& o : obstacles)
-            if (at_s < o.end_s && o.begin_s < at_s + duration_s && o.begin_s < o.end_s)
-                at_s = o.end_s;
-        return at_s;
-    };
-    std::vector<double> ready_s(in.jobs.size());
-    double at_s = 0.0;
-    for (const std::size_t j : compress) {
-        double left_s = in.jobs[j].compress_s;
-        if (resumable) {
-            for (const Interval& o : in.obstacles.compress) {
-                if (o.end_s <= at_s || !(o.begin_s < o.end_s)) continue;
-                const double room_s = std::max(0.0, o.begin_s - at_s);
-                if (left_s <= room_s && !(left_s == 0.0 && o.begin_s < at_s)) break;
-                left_s -= room_s;
-                at_s = o.end_s;
-            }
-        } else {
-            at_s = clear_s(in.obstacles.compress, at_s, left_s);
-        }
-        ready_s[j] = at_s += left_s;
-    }
-    at_s = 0.0;
-    for (const std::size_t j : write) {
-        at_s = clear_s(in.obstacles.write, std::max(at_s, ready_s[j]), in.jobs[j].write_s);
-        at_s += in.jobs[j].write_s;
-    }
-    return in.jobs.empty() ? 0.0 : at_s;
-}
-
-// Over all pairs of orders: obstacles can make different orders optimal.
-double optimum_s(const Instance& in, bool resumable) {
-    double best_s = in.jobs.empty() ? 0.0 : std::numeric_limits<double>::infinity();
-    Order compress = generation_order(in.jobs.size());
-    do {
-        Order write = generation_order(in.jobs.size());
-        do {
-            best_s = std::min(best_s, end_of_orders_s(in, compress, write, resumable));
-        } while (std::next_permutation(write.begin(), write.end()));
-    } while (std::next_permutation(compress.begin(), compress.end()));
-    return best_s;
-}
 
 struct SearchGap {
     double sum = 0.0, worst = 0.0;
@@ -129,25 +80,6 @@ TEST(Search, is_never_worse_than_its_seeds) {
     }
 }
 
-// Goal: a compression that obstacles suspend ends no later than one that they exclude, in the same
-// order, and its plan ends no later either where nothing else changes.
-TEST(Resumable, compressions_end_no_later_in_the_same_order) {
-    RecordProperty("seed", static_cast<int>(k_search_seed + 2));
-    InstanceMaker maker(k_search_seed + 2, 0.125);
-    for (int round = 0; round < 100; ++round) {
-        const auto [jobs, obstacles] = maker.make(maker.below(20), maker.below(12), 0.1);
-        Rules resumable;
-        resumable.resumable = true;
-        for (const Algorithm a : {Algorithm::ext_johnson, Algorithm::generation_list}) {
-            const auto excluded = schedule(a, jobs, obstacles);
-            const auto suspended = schedule(a, jobs, obstacles, resumable);
-            for (std::size_t j = 0; j < jobs.size(); ++j)
-                ASSERT_LE(suspended->compress_end_s[j], excluded->compress_end_s[j]) << j;
-            ASSERT_LE(suspended->end_s, excluded->end_s);
-        }
-    }
-}
-
 // Goal: worked out by hand. Obstacles [1, 2) and [3, 5) suspend a compression of 3 s that begins at
 // 0: it works 1 s, then 1 s, and ends at 6.
 TEST(Resumable, an_obstacle_suspends_a_compression) {
@@ -155,7 +87,7 @@ TEST(Resumable, an_obstacle_suspends_a_compression) {
     const Obstacles obstacles{{{1, 2}, {3, 5}}, {{6, 7}}};
     Rules rules;
     rules.resumable = true;
-    const auto plan = schedule(Algorithm::generation_list, jobs, obstacles, rules);
+    const auto plan = schedule(Algorithm::generation_list_backfill, jobs, obstacles, rules);
     ASSERT_TRUE(plan.ok());
     EXPECT_EQ(plan->compress_begin_s, (std::vector<double>{0, 6}));
     EXPECT_EQ(plan->compress_end_s, (std::vector<double>{6, 7}));
@@ -165,44 +97,6 @@ TEST(Resumable, an_obstacle_suspends_a_compression) {
     Schedule early = *plan;
     early.compress_end_s[0] = early.write_begin_s[0] = 5.5;  // half a second before it is done
     EXPECT_FALSE(check(early, jobs, obstacles, rules).ok());
-}
-
-// Goal: S0's greedies against their definition: every trial done anew by hand.
-TEST(Greedy, keeps_the_best_of_all_positions) {
-    RecordProperty("seed", static_cast<int>(k_search_seed + 3));
-    InstanceMaker maker(k_search_seed + 3, 0.125);
-    const auto inserted = [](Order order, std::size_t at, std::size_t job) {
-        order.insert(order.begin() + static_cast<std::ptrdiff_t>(at), job);
-        return order;
-    };
-    for (int round = 0; round < 40; ++round) {
-        const Instance in = maker.make(maker.below(8), maker.below(6), 0.1);
-        for (const bool resumable : {false, true}) {
-            Rules rules;
-            rules.resumable = resumable;
-            Order one, compress, write;
-            double one_s = 0.0, two_s = 0.0;
-            for (std::size_t j = 0; j < in.jobs.size(); ++j) {
-                Order best_one, best_compress, best_write;
-                one_s = two_s = std::numeric_limits<double>::infinity();
-                for (std::size_t p = 0; p <= j; ++p) {
-                    const Order trial = inserted(one, p, j);
-                    const double end_s = end_of_orders_s(in, trial, trial, resumable);
-                    if (end_s < one_s) one_s = end_s, best_one = trial;
-                    for (std::size_t q = 0; q <= j; ++q) {
-                        const Order c = inserted(compress, p, j), w = inserted(write, q, j);
-                        const double both_s = end_of_orders_s(in, c, w, resumable);
-                        if (both_s < two_s) two_s = both_s, best_compress = c, best_write = w;
-                    }
-                }
-                one = best_one, compress = best_compress, write = best_write;
-            }
-            ASSERT_EQ(schedule(Algorithm::one_list_greedy, in.jobs, in.obstacles, rules)->end_s,
-                      one_s);
-            ASSERT_EQ(schedule(Algorithm::two_lists_greedy, in.jobs, in.obstacles, rules)->end_s,
-                      two_s);
-        }
-    }
 }
 
 }  // namespace

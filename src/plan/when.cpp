@@ -10,22 +10,12 @@ namespace caesura::plan {
 
 std::string_view to_string(Algorithm algorithm) {
     switch (algorithm) {
-        case Algorithm::ext_johnson:
-            return "ext_johnson";
         case Algorithm::ext_johnson_backfill:
             return "ext_johnson_backfill";
-        case Algorithm::generation_list:
-            return "generation_list";
         case Algorithm::generation_list_backfill:
             return "generation_list_backfill";
-        case Algorithm::insertion:
-            return "insertion";
         case Algorithm::insertion_backfill:
             return "insertion_backfill";
-        case Algorithm::one_list_greedy:
-            return "one_list_greedy";
-        case Algorithm::two_lists_greedy:
-            return "two_lists_greedy";
         case Algorithm::search:
             return "search";
     }
@@ -46,30 +36,20 @@ Result<Algorithm> algorithm_named(std::string_view name) {
 Result<Schedule> schedule(Algorithm algorithm, std::span<const Job> jobs,
                           const Obstacles& obstacles, const Rules& rules) {
     if (Status status = validate(jobs, obstacles); !status.ok()) return status;
-    const auto list = [&](const Order& order, Placing placing) {
-        return place(order, jobs, obstacles, placing, rules.resumable);
+    const auto list = [&](const Order& order) {
+        return place(order, jobs, obstacles, rules.resumable);
     };
     switch (algorithm) {
-        case Algorithm::ext_johnson:
-            return list(johnson_order(jobs), Placing::append);
         case Algorithm::ext_johnson_backfill:
-            return list(johnson_order(jobs), Placing::backfill);
-        case Algorithm::generation_list:
-            return list(generation_order(jobs.size()), Placing::append);
+            return list(johnson_order(jobs));
         case Algorithm::generation_list_backfill:
-            return list(generation_order(jobs.size()), Placing::backfill);
-        case Algorithm::insertion:
-            return list(insertion_order(jobs), Placing::append);
+            return list(generation_order(jobs.size()));
         case Algorithm::insertion_backfill:
-            return list(insertion_order(jobs), Placing::backfill);
-        case Algorithm::one_list_greedy:
-            return one_list_greedy(jobs, obstacles, rules.resumable);
-        case Algorithm::two_lists_greedy:
-            return two_lists_greedy(jobs, obstacles, rules.resumable);
+            return list(insertion_order(jobs));
         case Algorithm::search:
             if (rules.robust && has_spread(jobs, obstacles))
                 return robust_schedule(jobs, obstacles, rules);
-            return list(search_order(jobs, obstacles, rules), Placing::backfill);
+            return list(search_order(jobs, obstacles, rules));
     }
     return Status(
         StatusCode::invalid_argument,

@@ -85,10 +85,9 @@ void read_compress(Table table, simulate::CompressSpeed& compress) {
 }
 
 void read_output(Table table, simulate::Output& output) {
-    std::string algorithm, balance;
-    table.take("algorithm", algorithm);
+    std::string balance;
+    table.take("algorithm", output.algorithm);
     table.take("balance", balance);
-    if (!algorithm.empty()) output.algorithm = value_or_raise(plan::algorithm_named(algorithm));
     if (!balance.empty()) output.balance = value_or_raise(plan::balance_named(balance));
     table.take("search_steps", output.search_steps);
     table.take("resumable", output.resumable);

@@ -10,9 +10,8 @@ import xml.etree.ElementTree
 import caesura
 import numpy as np
 import pytest
-from caesura import plan
 from caesura.trace import Event, Trace
-from caesura_lab.planning import instances
+from caesura_lab.planning import instances, planners
 
 FIGURE_1 = {
     "name": "S0 Figure 1",
@@ -46,7 +45,7 @@ def test_an_instance_gives_one_result_for_each_algorithm(figure_1):
     assert [list(result) for result in results] == [KEYS] * len(results)
     by_name = {result["algorithm"]: result for result in results}
     assert list(by_name)[-1] == "default"
-    assert set(by_name) == {*plan.ALGORITHMS, "default"} - {plan.DEFAULT_ALGORITHM}
+    assert set(by_name) == {*planners.ALGORITHMS, "default"} - {planners.DEFAULT_ALGORITHM}
     assert by_name["ext_johnson"]["makespan_s"] == 13
     assert by_name["ext_johnson"]["iteration_s"] == 13
     assert by_name["default"]["makespan_s"] == 12

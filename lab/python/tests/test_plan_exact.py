@@ -13,7 +13,7 @@ from caesura_lab.planning.instances import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench" / "plan"))
 
-from caesura_lab.planning import bounds, exact
+from caesura_lab.planning import bounds, exact, planners
 
 GRID_S = 2.0**-4
 
@@ -96,7 +96,7 @@ def test_no_algorithm_beats_the_optimum_and_the_bound_is_one(resumable, grid_s):
         instance = replace(drawn(seed, 1 + seed % 5, seed % 5, grid_s), resumable=resumable)
         best = exact.brute_force(instance)
         assert instance.lower_bound_s() <= best.end_s, instance
-        for algorithm in (*plan.ALGORITHMS, plan.DEFAULT):
+        for algorithm in (*planners.ALGORITHMS, plan.DEFAULT):
             made = instance.schedule(algorithm)  # checked there
             assert made.end_s >= best.end_s, (algorithm, instance)
         gaps.append(made.end_s / best.end_s - 1 if best.end_s else 0.0)

@@ -108,7 +108,7 @@ def plan(
 
 def _algorithms(asked: list[str], as_json: bool) -> list[str]:
     """`all` is each of them once; the default goes by that name."""
-    from caesura import plan as planner
+    from caesura_lab.planning import planners as planner
 
     others = [name for name in planner.ALGORITHMS if name != planner.DEFAULT_ALGORITHM]
     names: list[str] = []

@@ -24,6 +24,8 @@ from typing import Any
 from caesura import plan
 from caesura.trace import Event, Span, Trace
 
+from caesura_lab.planning import planners
+
 Interval = tuple[float, float]
 _KEYS = ("name", "jobs", "obstacles", "iteration_s", "resumable")
 _LANES = ("compress", "write")
@@ -56,7 +58,7 @@ class Instance:
         """A checked plan; with robust=True one for what the spreads let happen."""
         if options.get("robust"):
             options |= {"spreads": self.spreads, "obstacle_spread_s": self.obstacle_spread_s}
-        made = plan.schedule(
+        made = planners.schedule(
             self.jobs, self.compress, self.write, algorithm, self.resumable, **options
         )
         plan.check(made, self.jobs, self.compress, self.write, self.resumable)

@@ -6,10 +6,14 @@
 //
 // For comparison: O(n^3) and O(n^4) for n jobs (the paper says n^2 and n^3, but each of its n^2 and
 // n^3 trials takes time in proportion to n).
-#include "plan/orders.hpp"
+#include "planners/greedy.hpp"
 
-namespace caesura::plan {
+#include "planners/frontier.hpp"
+
+namespace caesura::lab {
 namespace {
+
+using plan::Interval, plan::Job, plan::Obstacles, plan::Order, plan::Resuming, plan::Schedule;
 
 template <class Compress>
 class Lists {
@@ -122,4 +126,4 @@ Schedule two_lists_greedy(std::span<const Job> jobs, const Obstacles& obstacles,
     return resumable ? two_lists<Resuming>(jobs, obstacles) : two_lists<Frontier>(jobs, obstacles);
 }
 
-}  // namespace caesura::plan
+}  // namespace caesura::lab
