@@ -48,7 +48,7 @@ def build() -> None:
 
 def measure(*arguments: str) -> tuple[dict, int]:
     """What device_bench printed, and its exit status; errors have gone to the terminal."""
-    command = [str(TREE / "src" / "checkpoint" / "device_bench"), *arguments]
+    command = [str(TREE / "lab" / "nvcomp" / "device_bench"), *arguments]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return (json.loads(answer.stdout) if answer.stdout.strip() else {}), answer.returncode
 

@@ -50,15 +50,6 @@ CAESURA_API caesura_code caesura_device_create_emulated(uint64_t memory_bytes,
  * missing. */
 CAESURA_API caesura_code caesura_device_create_cuda(int ordinal, void* stream,
                                                     caesura_device** device);
-/* The same, and who compresses there: "packed" (or NULL), or one of NVIDIA's nvCOMP 6, which is
- * loaded now: "nvcomp_lz4", "nvcomp_gdeflate", "nvcomp_bitcomp", "nvcomp_ans", "nvcomp_cascaded".
- * Those are lossless and go into no file: a checkpointer with a bound or a path is refused. nvcomp:
- * the library's path, or NULL: $CAESURA_NVCOMP, or libnvcomp.so.6 where the linker finds it.
- * CAESURA_INVALID_ARGUMENT: no such coder; CAESURA_UNSUPPORTED also where nvCOMP is missing or of
- * another version, and the message says what to install. */
-CAESURA_API caesura_code caesura_device_create_cuda_with(int ordinal, void* stream,
-                                                         const char* coder, const char* nvcomp,
-                                                         caesura_device** device);
 /* Of an emulated device: the application computes for so long. */
 CAESURA_API caesura_code caesura_device_work(caesura_device* device, double seconds);
 /* Seconds of the device's clock; -1 for NULL. */

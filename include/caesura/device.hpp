@@ -27,8 +27,9 @@ namespace caesura::device {
 enum class Coder : std::uint8_t {
     codec = 0,   ///< our codec (caesura/codec.hpp): on the host only
     packed = 1,  ///< packed frames (codec/packed/packed.hpp): on host and GPU, the same bytes
-    // NVIDIA's nvCOMP 6, loaded when a device is made with it: on a GPU only, lossless, and what it
-    // made is read by nvCOMP on a GPU only, so it goes into no file.
+    // NVIDIA's nvCOMP 6, for programs that link lab/nvcomp and register it; unsupported elsewhere.
+    // On a GPU only, lossless, and what it made is read by nvCOMP on a GPU only, so it goes into no
+    // file.
     nvcomp_lz4 = 2,
     nvcomp_gdeflate = 3,
     nvcomp_bitcomp = 4,
@@ -205,9 +206,10 @@ class EmulatedDevice : public Device {
 //    pinned already is used as it is.
 //  - Compressing needs nothing but the parcel's room. What a GPU compressed in packed frames is
 //    read on the host too (device/parcel.hpp).
-//  - With one of nvCOMP's coders, which needs nvCOMP 6, it is read on a GPU by nvCOMP only, so a
-//    Checkpointer takes no file with it, and no bound: packed has both. Restoring needs memory
-//    aligned to 16, and some bytes of the GPU that no cap counts (Bitcomp of nvCOMP 6.0: 20).
+//  - nvCOMP's coders are in lab/nvcomp, for programs that link and register it. What they make is
+//    read on a GPU by nvCOMP only, so a Checkpointer takes no file with it, and no bound: packed
+//    has both. Restoring needs memory aligned to 16, and some bytes of the GPU that no cap counts
+//    (Bitcomp of nvCOMP 6.0: 20).
 //
 // Invariants: the caller's current CUDA device is the same after each call.
 namespace caesura::device {
@@ -229,7 +231,7 @@ struct CudaOptions {
 };
 
 /// @return  Errors: unsupported (built without CUDA; no driver, no such GPU, a coder that a GPU
-/// does not have, nvCOMP that is missing or of another version, saying what to install),
+/// does not have or that was not registered, saying what to link; what a registered one says),
 /// invalid_argument (numbers that cannot be), no_space (memory), io (CUDA's own).
 Result<std::unique_ptr<Device>> create_cuda_device(const CudaOptions& options = {});
 

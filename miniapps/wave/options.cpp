@@ -65,14 +65,11 @@ const std::map<std::string, Setter>& setters() {
                  throw std::invalid_argument("--device is '" + v.text + "'; use emulated or cuda");
              o.gpu = v.text == "cuda";
          }},
-        {"--coder", [](auto& o, auto& v) { o.coder = v.text; }},
     };
     return all;
 }
 
 void validate(const Options& options) {
-    if (options.coder != "packed" && !options.gpu)
-        throw std::invalid_argument("--coder is of a GPU; use it with --device cuda");
     const int side = 2 * options.sponge + 8;
     for (const auto& [name, cells] : {std::pair{"--nz", options.nz}, std::pair{"--ny", options.ny},
                                       std::pair{"--nx", options.nx}})
@@ -128,8 +125,6 @@ what to compute
   --sponge N        cells of absorbing boundary on every side (16)
   --device emulated waves are computed by the host, in the virtual time of an emulated GPU
            cuda     waves and checkpoints are on a GPU, or fail (not yet run on one)
-  --coder NAME      who compresses on the GPU: packed, or nvCOMP 6, lossless: nvcomp_lz4,
-                    nvcomp_gdeflate, nvcomp_bitcomp, nvcomp_ans, nvcomp_cascaded (packed)
   --threads N       of the host (0: as many as it has); the image does not depend on it
 
 how to keep the waves

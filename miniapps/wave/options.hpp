@@ -16,7 +16,6 @@ struct Options {
     int sponge = 16;
     int threads = 0;  ///< 0: as many as the machine has
     bool gpu = false;
-    std::string coder = "packed";  ///< on the GPU
     // How to keep the forward waves.
     int every = 6;
     std::uint64_t cache_bytes = 128'000'000;

@@ -50,7 +50,6 @@ struct Devices {
 Devices open_devices(const Options& options, const CheckpointProfile& expected) {
     if (options.gpu) {  // both in the default stream
         caesura::device::CudaOptions how;
-        how.coder = value_of(caesura::device::coder_of(options.coder));
         return {make_gpu_machine(), value_of(caesura::device::create_cuda_device(how)), nullptr};
     }
     caesura::device::EmulatedMachine model;

@@ -53,13 +53,10 @@ std::shared_ptr<PyDevice> emulated_device(std::uint64_t memory_bytes, double lin
     return handle;
 }
 
-std::shared_ptr<PyDevice> cuda_device(int ordinal, std::uintptr_t stream, const std::string& coder,
-                                      const std::string& nvcomp) {
+std::shared_ptr<PyDevice> cuda_device(int ordinal, std::uintptr_t stream) {
     device::CudaOptions options;
     options.ordinal = ordinal;
     options.stream = reinterpret_cast<void*>(stream);
-    options.coder = value_or_raise(device::coder_of(coder));
-    options.nvcomp = nvcomp;
     auto handle = std::make_shared<PyDevice>();
     handle->device = value_or_raise(device::create_cuda_device(options));
     return handle;
@@ -176,8 +173,7 @@ void bind_checkpointer(nb::module_& module) {
         .def("now_s", &PyDevice::now_s);
     module.def("emulated_device", &emulated_device, nb::kw_only(), nb::arg("memory_bytes"),
                nb::arg("link_bytes_per_s"), nb::arg("copy_bytes_per_s"), nb::arg("compress_curve"));
-    module.def("cuda_device", &cuda_device, nb::kw_only(), nb::arg("ordinal"), nb::arg("stream"),
-               nb::arg("coder"), nb::arg("nvcomp"));
+    module.def("cuda_device", &cuda_device, nb::kw_only(), nb::arg("ordinal"), nb::arg("stream"));
     nb::class_<PyCheckpointer>(module, "Checkpointer")
         .def(nb::init<std::shared_ptr<PyDevice>, const plan::CheckpointProfile&, const std::string&,
                       const std::vector<std::uint64_t>&, const Bound&,

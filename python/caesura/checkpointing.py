@@ -71,28 +71,12 @@ class CudaDevice:
 
     on_host = False
 
-    def __init__(
-        self,
-        ordinal: int = 0,
-        stream: int = 0,
-        coder: str = "packed",
-        nvcomp: str | os.PathLike[str] | None = None,
-    ) -> None:
+    def __init__(self, ordinal: int = 0, stream: int = 0) -> None:
         """ordinal: as CUDA counts. stream: the address of the application's stream on it, which
         must outlive the device; 0: the default one.
-        coder: who compresses: "packed", or NVIDIA's nvCOMP 6, which is loaded now: "nvcomp_lz4",
-        "nvcomp_gdeflate", "nvcomp_bitcomp", "nvcomp_ans", "nvcomp_cascaded". Those are lossless and
-        go into no file: a Checkpointer with a bound or a path is refused. nvcomp: the library's
-        path; None: $CAESURA_NVCOMP, or libnvcomp.so.6 where the linker finds it.
 
-        ValueError for another coder. RuntimeError saying what is missing: CUDA in this build, the
-        driver, the GPU, nvCOMP and what to install."""
-        self._core = _core.cuda_device(
-            ordinal=ordinal,
-            stream=stream,
-            coder=coder,
-            nvcomp="" if nvcomp is None else os.fspath(nvcomp),
-        )
+        RuntimeError saying what is missing: CUDA in this build, the driver, the GPU."""
+        self._core = _core.cuda_device(ordinal=ordinal, stream=stream)
         self.stream = stream
 
     @property

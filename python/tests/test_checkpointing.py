@@ -201,10 +201,6 @@ def test_a_gpu_is_there_or_it_is_said_what_is_missing():
         assert not caesura.CudaDevice().on_host
     except RuntimeError as error:
         assert len(str(error)) > 10
-    with pytest.raises(ValueError, match=r"no coder 'zip'; use .*nvcomp_bitcomp"):
-        caesura.CudaDevice(coder="zip")
-    with pytest.raises(RuntimeError):
-        caesura.CudaDevice(coder="nvcomp_lz4", nvcomp="no_such_library")
 
 
 def test_mistakes_are_named(tmp_path):

@@ -136,19 +136,10 @@ caesura_code caesura_device_create_emulated(uint64_t memory_bytes, double link_b
 }
 
 caesura_code caesura_device_create_cuda(int ordinal, void* stream, caesura_device** device) {
-    return caesura_device_create_cuda_with(ordinal, stream, nullptr, nullptr, device);
-}
-
-caesura_code caesura_device_create_cuda_with(int ordinal, void* stream, const char* coder,
-                                             const char* nvcomp, caesura_device** device) {
     return guarded([&]() -> Status {
         if (!device) return invalid("device is NULL");
         *device = nullptr;
-        const auto who = caesura::device::coder_of(coder ? coder : "packed");
-        if (!who.ok()) return who.status();
         caesura::device::CudaOptions options;
-        options.coder = *who;
-        options.nvcomp = nvcomp ? nvcomp : "";
         options.ordinal = ordinal;
         options.stream = stream;
         auto made = caesura::device::create_cuda_device(options);

@@ -269,6 +269,23 @@ TEST_P(CudaStoodInForByTheHost, where_the_gpu_cannot_be_made_current_no_other_do
     end();
 }
 
+// Goal: a coder that nobody registered is refused, its name and what to link said, nothing left.
+TEST_P(CudaStoodInForByTheHost, a_coder_that_was_not_registered_is_refused) {
+    begin(k_cuda_on_host_seed);
+    for (const device::Coder coder : device::k_coders) {
+        if (coder == device::Coder::packed) continue;
+        options_.coder = coder;
+        const auto made = device::create_cuda_device(options_);
+        EXPECT_EQ(made.status().code(), StatusCode::unsupported);
+        const std::string& said = made.status().message();
+        EXPECT_NE(said.find(to_string(coder)), std::string::npos) << said;
+        if (device::is_nvcomp(coder)) {
+            EXPECT_NE(said.find("caesura_lab_nvcomp"), std::string::npos) << said;
+        }
+    }
+    end();
+}
+
 TEST_P(CudaStoodInForByTheHost, an_error_in_a_stream_is_told_and_nothing_waits_for_ever) {
     begin(k_cuda_on_host_seed);
     const std::uint64_t before = on_host::operations();

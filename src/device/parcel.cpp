@@ -7,7 +7,6 @@
 #include "base/little_endian.hpp"
 #include "codec/packed/packed.hpp"
 #include "device/codec_frames.hpp"
-#include "device/nvcomp_frame.hpp"
 
 namespace caesura::device {
 namespace {
@@ -26,7 +25,6 @@ std::uint64_t read_number(const std::byte* at) { return base::get_little(at, k_n
 
 std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes, Coder coder) {
     const std::uint64_t table_bytes = k_number_bytes * (1 + pieces);
-    if (is_nvcomp(coder)) return table_bytes + nvcomp::frames_bytes_at_most(pieces, bytes);
     if (coder == Coder::codec) return table_bytes + pieces * k_frame_overhead_bytes + bytes;
     // Every piece may begin a chunk and fill up 8 bytes more than their sum would.
     return table_bytes + packed::packed_bytes_at_most(bytes) +
@@ -105,6 +103,13 @@ Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::b
     return frames;
 }
 
+bool is_nvcomp_frame(std::span<const std::byte> begin) {
+    std::uint32_t magic = 0;
+    if (begin.size() < sizeof magic) return false;
+    std::memcpy(&magic, begin.data(), sizeof magic);
+    return magic == k_nvcomp_magic;
+}
+
 void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte> table) {
     write_number(table.data(), frame_bytes.size());
     for (std::size_t i = 0; i < frame_bytes.size(); ++i)
@@ -115,7 +120,7 @@ Status unpack(std::span<const std::byte> parcel, std::uint64_t index, std::span<
     const Result<FrameExtent> place = find_frame(parcel, parcel.size(), index);
     if (!place.ok()) return place.status();
     const auto frame = parcel.subspan(place->offset, place->bytes);
-    if (nvcomp::is_frame(frame))
+    if (is_nvcomp_frame(frame))
         return {StatusCode::unsupported,
                 fmt::format("piece {} was compressed by nvCOMP: only a GPU's device with that "
                             "coder has it back",

@@ -3,9 +3,8 @@
 //     u64 number of pieces, u64 bytes of each frame, the frames one after the other (little endian)
 //
 // A frame is one of our codec's (caesura/codec.hpp), a packed one (codec/packed/packed.hpp) or one
-// of nvCOMP's coders (device/nvcomp_format.hpp), which the host cannot unpack; it says which. It
-// has a checksum of its own, so that a piece is had without the others, and what was damaged is
-// known.
+// of nvCOMP's coders (lab/nvcomp), which the host cannot unpack; it says which. It has a checksum
+// of its own, so that a piece is had without the others, and what was damaged is known.
 //
 // Invariants: pure; unpacking is safe on any bytes.
 #pragma once
@@ -14,7 +13,7 @@
 
 namespace caesura::device {
 
-/// The most bytes that pieces of together `bytes` can come to.
+/// The most bytes that pieces of together `bytes` can come to. `coder`: codec or packed.
 std::uint64_t parcel_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes,
                                    Coder coder = Coder::codec);
 
@@ -42,6 +41,9 @@ Result<std::vector<std::span<const std::byte>>> frames_of(std::span<const std::b
 /// A parcel's table, for frames of so many bytes: they begin behind it.
 /// @param table  exactly parcel_table_bytes().
 void write_table(std::span<const std::uint64_t> frame_bytes, std::span<std::byte> table);
+/// How a frame of nvCOMP's coders begins, which is refused by name.
+inline constexpr std::uint32_t k_nvcomp_magic = 0x4E727343;  // "CsrN"
+bool is_nvcomp_frame(std::span<const std::byte> begin);
 constexpr std::uint64_t parcel_table_bytes(std::uint64_t pieces) { return 8 * (1 + pieces); }
 
 /// One piece. Errors: insufficient_data or corrupt (not a parcel, or damaged), invalid_argument (no

@@ -6,7 +6,6 @@
 
 #include "codec/packed/packed.hpp"
 #include "device/codec_frames.hpp"
-#include "device/nvcomp_frame.hpp"
 #include "device/parcel.hpp"
 
 namespace caesura::device::cuda {
@@ -25,9 +24,8 @@ std::uint64_t scratch_bytes(std::uint64_t pieces, std::uint64_t bytes) {
 
 Result<std::unique_ptr<Packer>> Packer::create(Coder coder, cudaStream_t stream) {
     if (coder != Coder::packed)
-        return Status{
-            StatusCode::unsupported,
-            fmt::format("coder {} on a GPU; there are packed and nvCOMP's", to_string(coder))};
+        return Status{StatusCode::unsupported,
+                      fmt::format("coder {} on a GPU; there is packed", to_string(coder))};
     std::unique_ptr<Packer> packer(new Packer(coder, stream));
     if (Status status = packer->pinned_.grow(2 * k_look_bytes); !status.ok()) return status;
     return packer;
@@ -129,7 +127,7 @@ Status Packer::decompress(std::span<const std::byte> parcel, std::uint64_t index
     // host's.
     const bool aligned = is_aligned(frame->data(), 8) && is_aligned(piece.data(), 8);
     Status status;
-    if (nvcomp::is_frame(*head))
+    if (is_nvcomp_frame(*head))
         status = {StatusCode::unsupported,
                   "it was compressed by nvCOMP; make the device with that coder"};
     else if (packed::is_packed_frame(*head) && aligned)

@@ -1,4 +1,4 @@
-#include "device/cuda/nvcomp_coder.hpp"
+#include "nvcomp/nvcomp_coder.hpp"
 
 #include <fmt/format.h>
 
@@ -91,7 +91,7 @@ NvcompCoder::Layout NvcompCoder::lay_out(std::uint64_t pieces, std::uint64_t byt
             layout.batch = batch;
             break;
         }
-    std::uint64_t at = parcel_bytes_at_most(pieces, bytes, library_->coder());
+    std::uint64_t at = parcel_table_bytes(pieces) + nvcomp::frames_bytes_at_most(pieces, bytes);
     const auto take = [&at](std::uint64_t room) {
         const std::uint64_t begin = whole(at, k_room_alignment);
         at = begin + room;

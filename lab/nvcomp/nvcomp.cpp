@@ -1,4 +1,4 @@
-#include "device/nvcomp.hpp"
+#include "nvcomp/nvcomp.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Goal: with nvCOMP's coders the device of CUDA and the Checkpointer on it keep their promises.
-// nvCOMP is stood in for (device/cuda/on_host/nvcomp_stand_in.hpp), and so is CUDA's runtime; not a
+// nvCOMP is stood in for (on_host/nvcomp_stand_in.hpp), and so is CUDA's runtime; not a
 // GPU, not nvCOMP.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,11 @@
 #include "checkpoint/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/small_machine.hpp"
-#include "device/cuda/on_host/nvcomp_stand_in.hpp"
 #include "device/cuda/on_host/on_host.hpp"
+#include "device/cuda/parcel_coder.hpp"
+#include "nvcomp/nvcomp_frame.hpp"
+#include "nvcomp/on_host/nvcomp_stand_in.hpp"
+#include "nvcomp/use_nvcomp.hpp"
 
 namespace caesura::checkpoint {
 namespace {
@@ -42,6 +45,7 @@ class NvcompStoodInFor : public ::testing::TestWithParam<Coder> {
                        : 1000;
         };
         wish_nothing();
+        lab::use_nvcomp();
         on_host::begin({.seed = k_nvcomp_on_host_seed});
         ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
         options_.stream = stream_;
@@ -131,6 +135,18 @@ INSTANTIATE_TEST_SUITE_P(Coders, NvcompStoodInFor,
                                            Coder::nvcomp_bitcomp, Coder::nvcomp_ans,
                                            Coder::nvcomp_cascaded),
                          [](const auto& each) { return std::string(to_string(each.param)); });
+
+// Goal: the library has none of them until it is told to, and says how.
+TEST_P(NvcompStoodInFor, is_there_when_it_was_registered) {
+    device::cuda::register_nvcomp(nullptr);
+    const Status status = create();
+    EXPECT_EQ(status.code(), StatusCode::unsupported);
+    for (const std::string_view said : {to_string(GetParam()), std::string_view("use_nvcomp()"),
+                                        std::string_view("caesura_lab_nvcomp")})
+        EXPECT_NE(status.message().find(said), std::string::npos) << status.message();
+    lab::use_nvcomp();
+    EXPECT_TRUE(create().ok());
+}
 
 TEST_P(NvcompStoodInFor, device_keeps_what_the_interface_promises) {
     options_.work_bytes = 3'000'000;

@@ -1,5 +1,5 @@
 #include "device/cuda/block.cuh"
-#include "device/cuda/nvcomp_kernels.hpp"
+#include "nvcomp/nvcomp_kernels.hpp"
 
 namespace caesura::device::cuda {
 namespace {

@@ -1,4 +1,4 @@
-// Parcels made and read by nvCOMP's coders (device/nvcomp.hpp): chunks, batches and checks of the
+// Parcels made and read by nvCOMP's coders (nvcomp.hpp): chunks, batches and checks of the
 // host around the library and our kernels.
 //
 // Compressing goes on in batches, so that what nvCOMP needs beside input and output (5.5 times the
@@ -10,10 +10,10 @@
 // piece, and whose checksums are right.
 #pragma once
 
-#include "device/cuda/nvcomp_kernels.hpp"
 #include "device/cuda/packer.hpp"
-#include "device/nvcomp.hpp"
-#include "device/nvcomp_frame.hpp"
+#include "nvcomp/nvcomp.hpp"
+#include "nvcomp/nvcomp_frame.hpp"
+#include "nvcomp/nvcomp_kernels.hpp"
 
 namespace caesura::device::cuda {
 

@@ -1,4 +1,4 @@
-#include "device/cuda/on_host/nvcomp_stand_in.hpp"
+#include "nvcomp/on_host/nvcomp_stand_in.hpp"
 
 #include <zstd.h>
 

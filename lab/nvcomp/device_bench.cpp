@@ -26,6 +26,7 @@
 #include "checkpoint/device_calibration.hpp"
 #include "checkpoint/device_suite.hpp"
 #include "checkpoint/word_runner.hpp"
+#include "nvcomp/use_nvcomp.hpp"
 
 namespace caesura::checkpoint {
 namespace {
@@ -321,5 +322,6 @@ int main(int count, char** arguments) {
             stderr);
         return 2;
     }
+    caesura::lab::use_nvcomp();
     return caesura::checkpoint::run(kind, scale, *coder);
 }

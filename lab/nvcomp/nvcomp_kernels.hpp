@@ -12,7 +12,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "device/nvcomp_format.hpp"
+#include "nvcomp/nvcomp_format.hpp"
 
 namespace caesura::device::cuda {
 

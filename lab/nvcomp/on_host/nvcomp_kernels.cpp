@@ -2,4 +2,4 @@
 // The first must come first.
 // clang-format off
 #include "device/cuda/on_host/kernels.hpp"
-#include "device/cuda/nvcomp_kernels.cu"
+#include "nvcomp/nvcomp_kernels.cu"

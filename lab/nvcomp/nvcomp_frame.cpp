@@ -1,8 +1,10 @@
-#include "device/nvcomp_frame.hpp"
+#include "nvcomp/nvcomp_frame.hpp"
 
 #include <fmt/format.h>
 
 #include <cstring>
+
+#include "device/parcel.hpp"
 
 namespace caesura::device::nvcomp {
 namespace {
@@ -48,12 +50,9 @@ std::uint64_t frames_bytes_at_most(std::uint64_t pieces, std::uint64_t bytes) {
     return pieces * frame_bytes(0, 8, 0) + chunks * (sizeof(Line) + k_alignment - 1) + bytes;
 }
 
-bool is_frame(std::span<const std::byte> begin) {
-    std::uint32_t magic = 0;
-    if (begin.size() < sizeof magic) return false;
-    std::memcpy(&magic, begin.data(), sizeof magic);
-    return magic == k_magic;
-}
+static_assert(k_magic == k_nvcomp_magic, "the host knows it by that");
+
+bool is_frame(std::span<const std::byte> begin) { return is_nvcomp_frame(begin); }
 
 Result<Header> read_header(std::span<const std::byte> begin, std::uint64_t frame_bytes) {
     if (frame_bytes < sizeof(Header) || begin.size() < sizeof(Header))

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "caesura/device.hpp"
-#include "device/nvcomp_format.hpp"
+#include "nvcomp/nvcomp_format.hpp"
 
 namespace caesura::device::nvcomp {
 
