@@ -19,6 +19,7 @@
 #include <stdexcept>
 
 #include "caesura/checkpointer.hpp"
+#include "plan/together.hpp"
 
 namespace {
 
