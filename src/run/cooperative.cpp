@@ -13,7 +13,7 @@ namespace caesura::run {
 
 // The first job of the oldest dump that has any to begin; later dumps wait for earlier ones.
 Job* Executor::job_before(double deadline_s, DumpTask*& dump) {
-    for (const auto& candidate : dumps_) {
+    for (const auto& candidate : dumps_.dumps()) {
         if (candidate->all_begun()) continue;
         dump = candidate.get();
         std::vector<double> expected_s;
@@ -33,8 +33,7 @@ Job* Executor::job_before(double deadline_s, DumpTask*& dump) {
 double Executor::compress_until(double deadline_s, const std::function<bool()>& done) {
     const double begin_s = clock_.now_s();
     double spent_s = 0.0;  // exactly 0 if nothing was to be done
-    while (clock_.now_s() < deadline_s && error_state_.load(std::memory_order_acquire) == 0 &&
-           !(done && done())) {
+    while (clock_.now_s() < deadline_s && !error_.happened() && !(done && done())) {
         DumpTask* dump = nullptr;
         Job* job = job_before(deadline_s, dump);
         if (!job) break;

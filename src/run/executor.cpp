@@ -35,35 +35,27 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
         Worker& worker = *workers_.back();
         worker.thread = std::thread([this, &worker] { compress_loop(worker); });
     }
-    write_thread_ = std::thread([this] { write_loop(); });
+    write_lane_.thread = std::thread([this] { write_loop(); });
 }
 
 Executor::~Executor() {
     observer_.detach(write_event_);
     observer_.detach(compress_event_);
-    if (write_thread_.joinable()) {
+    if (write_lane_.thread.joinable()) {
         // Destroyed without close(): give up what is not written (recover deals with the file).
         fail({StatusCode::cancelled, "the writer was destroyed before close()"});
         stop();
     }
 }
 
-DumpTask* Executor::dump_at(std::uint64_t number) const {
-    return ring_[number % k_ring].load(std::memory_order_acquire);
-}
-
 Status Executor::submit(std::unique_ptr<DumpTask> dump) {
-    if (dumps_.size() >= k_ring)
+    if (dumps_.full())
         return {StatusCode::no_space, "4096 dumps are in flight; the workers get no time"};
     for (std::size_t i = 0; i < dump->n_jobs; ++i)
         for (const PutPart& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
-    const std::uint64_t number = submitted_.load(std::memory_order_relaxed);
-    if (written_.load(std::memory_order_acquire) == number)
-        last_begun_s_.store(clock_.now_s(), std::memory_order_relaxed);
-    ring_[number % k_ring].store(dump.get(), std::memory_order_release);
-    dumps_.push_back(std::move(dump));
-    submitted_.store(number + 1, std::memory_order_release);
+    if (dumps_.all_written()) last_begun_s_.store(clock_.now_s(), std::memory_order_relaxed);
+    dumps_.add(std::move(dump));
     compress_event_.raise();
     write_event_.raise();
     return {};
@@ -71,8 +63,8 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
 
 Status Executor::submit_flush(std::function<Status()> flush) {
     if (flush_running()) return {StatusCode::internal, "a commit is still being flushed"};
-    flush_ = std::move(flush);
-    flush_state_.store(1, std::memory_order_release);
+    flush_.work = std::move(flush);
+    flush_.state.store(1, std::memory_order_release);
     write_event_.raise();
     return {};
 }
@@ -97,8 +89,8 @@ bool Executor::begin(Job& job, DumpTask& dump, double now_s) {
 // that has jobs nobody has taken. Whoever takes a place of an order begins the job that stands
 // there, so that every job is begun whichever plan is current.
 Job* Executor::next_job(std::uint64_t& at_dump, DumpTask*& dump) {
-    for (; at_dump < submitted_.load(std::memory_order_acquire); ++at_dump) {
-        dump = dump_at(at_dump);
+    for (; at_dump < dumps_.submitted(); ++at_dump) {
+        dump = dumps_.at(at_dump);
         while (!dump->all_begun()) {
             const bool planned = !dump->plans.empty();
             Plan& plan = dump->plans.current();
@@ -115,10 +107,9 @@ Job* Executor::next_job(std::uint64_t& at_dump, DumpTask*& dump) {
 
 // Workers that are not preempted begin what ends before the application needs the core.
 Job* Executor::next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dump, double& wait_s) {
-    while (at_dump < submitted_.load(std::memory_order_acquire) && dump_at(at_dump)->all_begun())
-        ++at_dump;
-    if (at_dump >= submitted_.load(std::memory_order_acquire)) return nullptr;
-    dump = dump_at(at_dump);
+    while (at_dump < dumps_.submitted() && dumps_.at(at_dump)->all_begun()) ++at_dump;
+    if (at_dump >= dumps_.submitted()) return nullptr;
+    dump = dumps_.at(at_dump);
     std::vector<double> expected_s;
     const std::vector<Job*> jobs = jobs_to_begin(*dump, expected_s);
     const Expectation expected = observer_.expected();
@@ -164,11 +155,10 @@ void Executor::compress_loop(Worker& worker) {
         DumpTask* dump = nullptr;
         Job* job = nullptr;
         double wait_s = base::Event::k_forever_s;
-        if (error_state_.load(std::memory_order_acquire) == 0) {
+        if (!error_.happened()) {
             const bool waited_for = draining_.load(std::memory_order_acquire) != 0 ||
                                     stopping_.load(std::memory_order_acquire);
-            if (!waited_for && at_dump < submitted_.load(std::memory_order_acquire))
-                improve(*dump_at(at_dump), trace);
+            if (!waited_for && at_dump < dumps_.submitted()) improve(*dumps_.at(at_dump), trace);
             const bool hold = gated() && !waited_for;
             job =
                 hold ? next_job_outside_obstacles(at_dump, dump, wait_s) : next_job(at_dump, dump);
@@ -177,8 +167,7 @@ void Executor::compress_loop(Worker& worker) {
         // Still holds `dump` until the next loop: at_dump is published after the last touch.
         worker.at_dump.store(at_dump, std::memory_order_release);
         if (job) continue;
-        const bool all = at_dump == submitted_.load(std::memory_order_acquire) ||
-                         error_state_.load(std::memory_order_acquire) != 0;
+        const bool all = at_dump == dumps_.submitted() || error_.happened();
         if (all && stopping_.load(std::memory_order_acquire)) return;
         if (options_.idle_priority && pool_.prepare()) continue;
         compress_event_.wait(seen, wait_s);
@@ -188,7 +177,7 @@ void Executor::compress_loop(Worker& worker) {
 // A job somebody has begun and not finished: on a busy core an idle-priority worker may not get
 // the CPU for a long time, so the waiting thread computes it too.
 Job* Executor::job_to_rescue(DumpTask*& dump) {
-    for (auto& candidate : dumps_) {
+    for (auto& candidate : dumps_.dumps()) {
         if (candidate->phase.load(std::memory_order_acquire) != DumpPhase::running) continue;
         for (std::size_t i = 0; i < candidate->n_jobs; ++i) {
             Job& job = candidate->jobs[i];
@@ -207,10 +196,10 @@ Job* Executor::job_to_rescue(DumpTask*& dump) {
 
 double Executor::help(const std::function<bool()>& done) {
     const double begin_s = clock_.now_s();
-    std::uint64_t at_dump = reclaimed_;
+    std::uint64_t at_dump = dumps_.first();
     while (!done()) {
         const std::uint32_t seen = progress_event_.count();
-        if (error_state_.load(std::memory_order_acquire) != 0) {
+        if (error_.happened()) {
             if (!flush_running()) break;  // a commit under way is still waited for
             progress_event_.wait(seen, 0.5);
             continue;
@@ -222,9 +211,7 @@ double Executor::help(const std::function<bool()>& done) {
             compress(*job, *dump, options_.trace ? &help_trace_ : nullptr, &help_compress_s_);
             continue;
         }
-        const bool idle = written_.load(std::memory_order_acquire) ==
-                              submitted_.load(std::memory_order_relaxed) &&
-                          !flush_running();
+        const bool idle = dumps_.all_written() && !flush_running();
         if (done() || idle) break;
         progress_event_.wait(seen, 0.5);
     }
@@ -232,45 +219,33 @@ double Executor::help(const std::function<bool()>& done) {
 }
 
 std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
-    std::uint64_t safe = written_.load(std::memory_order_acquire);
+    std::uint64_t safe = dumps_.written();
     for (const auto& worker : workers_)
         safe = std::min(safe, worker->at_dump.load(std::memory_order_acquire));
     std::vector<std::unique_ptr<DumpTask>> done;
-    while (reclaimed_ < safe) {
-        ring_[reclaimed_ % k_ring].store(nullptr, std::memory_order_release);
+    while (dumps_.first() < safe) {
+        done.push_back(dumps_.remove_first());
         if (options_.share)
-            for (std::size_t i = 0; i < dumps_.front()->n_jobs; ++i)
-                options_.share->recycle(dumps_.front()->jobs[i].share);
-        done.push_back(std::move(dumps_.front()));
-        dumps_.pop_front();
-        ++reclaimed_;
+            for (std::size_t i = 0; i < done.back()->n_jobs; ++i)
+                options_.share->recycle(done.back()->jobs[i].share);
     }
     return done;
 }
 
 bool Executor::reads(std::uint64_t iteration) const {
-    if (!write_thread_.joinable()) return false;  // stopped
+    if (!write_lane_.thread.joinable()) return false;  // stopped
     const auto is_read = [](const Snapshot& s) { return s.readers.load() != 0; };
-    return std::any_of(dumps_.begin(), dumps_.end(), [&](const auto& dump) {
+    return std::any_of(dumps_.dumps().begin(), dumps_.dumps().end(), [&](const auto& dump) {
         return dump->iteration == iteration &&
                std::any_of(dump->snapshots.begin(), dump->snapshots.end(), is_read);
     });
 }
 
 void Executor::fail(Status status) {
-    int none = 0;
-    if (error_state_.compare_exchange_strong(none, 1, std::memory_order_acq_rel)) {
-        error_ = std::move(status);
-        error_state_.store(2, std::memory_order_release);
-    }
+    error_.keep(std::move(status));
     write_event_.raise();
     compress_event_.raise();
     progress_event_.raise();
-}
-
-Status Executor::error() const {
-    if (error_state_.load(std::memory_order_acquire) != 2) return {};
-    return error_;
 }
 
 ExecutorCounters Executor::counters() const {
@@ -278,33 +253,19 @@ ExecutorCounters Executor::counters() const {
     counters.compress_s = help_compress_s_.load(std::memory_order_relaxed);
     for (const auto& worker : workers_)
         counters.compress_s += worker->compress_s.load(std::memory_order_relaxed);
-    counters.write_s = write_s_.load(std::memory_order_relaxed);
-    counters.writes = writes_.load(std::memory_order_relaxed);
+    counters.write_s = samples_.write_s();
+    counters.writes = samples_.writes();
     counters.plan_s = plan_s_.load(std::memory_order_relaxed);
     counters.replans = replans_.load(std::memory_order_relaxed);
-    counters.compress_interference_s = interference_s_;
-    counters.helped_blocks = helped_blocks_.load(std::memory_order_relaxed);
-    counters.helped_bytes = helped_bytes_.load(std::memory_order_relaxed);
-    counters.taken_back_blocks = taken_back_blocks_.load(std::memory_order_relaxed);
+    counters.compress_interference_s = pace_.interference_s();
+    counters.helped_blocks = helped_.blocks.load(std::memory_order_relaxed);
+    counters.helped_bytes = helped_.bytes.load(std::memory_order_relaxed);
+    counters.taken_back_blocks = helped_.taken_back_blocks.load(std::memory_order_relaxed);
     return counters;
 }
 
-std::vector<WriteSample> Executor::take_write_samples() {
-    const std::uint64_t made = writes_.load(std::memory_order_acquire);
-    std::uint64_t from = std::max(samples_taken_, made > k_samples ? made - k_samples : 0);
-    std::vector<WriteSample> samples;
-    for (; from < made; ++from) {
-        const Sample& sample = samples_[from % k_samples];
-        samples.push_back({sample.bytes.load(std::memory_order_relaxed),
-                           sample.begin_s.load(std::memory_order_relaxed),
-                           sample.write_s.load(std::memory_order_relaxed)});
-    }
-    samples_taken_ = made;
-    return samples;
-}
-
 void Executor::stop() {
-    if (!write_thread_.joinable()) return;
+    if (!write_lane_.thread.joinable()) return;
     stopping_.store(true, std::memory_order_release);
     compress_event_.raise();
     write_event_.raise();
@@ -313,14 +274,14 @@ void Executor::stop() {
         worker->thread.join();
     }
     write_event_.raise();
-    write_thread_.join();
+    write_lane_.thread.join();
     withdraw_offers();
 }
 
 std::vector<const base::TraceLane*> Executor::trace_lanes() const {
     std::vector<const base::TraceLane*> lanes;
     for (const auto& worker : workers_) lanes.push_back(&worker->trace);
-    lanes.push_back(&write_trace_);
+    lanes.push_back(&write_lane_.trace);
     lanes.push_back(&help_trace_);
     return lanes;
 }

@@ -15,8 +15,11 @@
 #include "base/clock.hpp"
 #include "base/event.hpp"
 #include "base/trace.hpp"
-#include "run/job.hpp"
+#include "run/dump_ring.hpp"
+#include "run/first_error.hpp"
 #include "run/observer.hpp"
+#include "run/worker_pace.hpp"
+#include "run/write_samples.hpp"
 
 namespace caesura::run {
 
@@ -44,13 +47,6 @@ struct ExecutorCounters {
     std::uint64_t taken_back_blocks = 0;                ///< given to another rank, written here
 };
 
-/// A finished write: what it took, for the write model and for the interference it caused.
-struct WriteSample {
-    std::uint64_t bytes = 0;
-    double begin_s = 0.0;  ///< of the clock
-    double write_s = 0.0;
-};
-
 class Executor {
   public:
     Executor(const ExecutorOptions& options, base::MemoryBudget& budget, base::BufferPool& pool,
@@ -65,7 +61,7 @@ class Executor {
     void leave(Observer::Lane lane);
     /// Tell the lanes that something about obstacles has changed.
     void obstacles_changed() { observer_.wake(); }
-    /// What a tool says of the application's thread (observation.hpp).
+    /// What a tool says of the application's thread (thread_calls.hpp).
     void observe_enter(Doing doing) { observer_.observe_enter(doing, clock_.now_s()); }
     void observe_leave(Doing doing) {
         if (observer_.observe_leave(doing, clock_.now_s())) observer_.wake();
@@ -84,7 +80,7 @@ class Executor {
     /// Run `flush` on the write lane when the application does not write. At most one at a time:
     /// errors: internal if one is under way.
     Status submit_flush(std::function<Status()> flush);
-    bool flush_running() const { return flush_state_.load(std::memory_order_acquire) == 1; }
+    bool flush_running() const { return flush_.state.load(std::memory_order_acquire) == 1; }
 
     /// Work on the caller's thread, at the caller's priority, until `done` or nothing is left that
     /// could make it true. @return seconds spent.
@@ -106,10 +102,10 @@ class Executor {
     /// Take an error in as if a lane had met it.
     void report(Status status) { fail(std::move(status)); }
     /// First error of any lane; ok if none.
-    Status error() const;
+    Status error() const { return error_.status(); }
     ExecutorCounters counters() const;
     /// Write samples since the last call.
-    std::vector<WriteSample> take_write_samples();
+    std::vector<WriteSample> take_write_samples() { return samples_.take(); }
 
     /// Stop the lanes after everything submitted is done (or an error occurred) and join them.
     void stop();
@@ -123,8 +119,21 @@ class Executor {
         std::atomic<std::uint64_t> at_dump{0};  // it holds no pointer to dumps before this one
         std::atomic<double> compress_s{0.0};
     };
-    static constexpr std::size_t k_ring = 4096;    // dumps in flight at most
-    static constexpr std::size_t k_samples = 256;  // write samples kept between two take calls
+    struct WriteLane {
+        std::thread thread;
+        base::TraceLane trace{"write lane"};
+        // Of the lane alone:
+        double oldest_ready_since_s = -1.0;
+        WriteCost last_cost;  // of the newest dump it has seen
+        bool cannot_help = false;
+    };
+    struct Flush {
+        std::function<Status()> work;
+        std::atomic<int> state{0};  // 0 none, 1 waiting or running
+    };
+    struct Helped {
+        std::atomic<std::uint64_t> blocks{0}, bytes{0}, taken_back_blocks{0};
+    };
 
     void compress_loop(Worker& worker);
     void write_loop();
@@ -148,7 +157,7 @@ class Executor {
     void note_help(std::span<const NodeShare::Offer> claimed, std::uint64_t bytes, double begin_s);
     void withdraw_offers();
     bool lane_is_ours() const;
-    // planner.cpp
+    // executor_planning.cpp
     plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
     double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
     void improve(DumpTask& dump, base::TraceLane* trace);
@@ -176,7 +185,6 @@ class Executor {
     Result<base::Buffer> copy_out(std::span<const std::byte> bytes);
     static void leave(Job& job);
     void fail(Status status);
-    DumpTask* dump_at(std::uint64_t number) const;
 
     ExecutorOptions options_;
     base::MemoryBudget& budget_;
@@ -185,49 +193,24 @@ class Executor {
     std::unique_ptr<Observer> own_observer_;
     Observer& observer_;
 
-    // The dumps, owned by the application's thread; lanes see them through the ring.
-    std::deque<std::unique_ptr<DumpTask>> dumps_;
-    std::vector<std::atomic<DumpTask*>> ring_{k_ring};
-    std::atomic<std::uint64_t> submitted_{0};  // dumps handed over so far
-    std::atomic<std::uint64_t> written_{0};    // dumps the write lane has left behind
-    std::uint64_t reclaimed_ = 0;
+    DumpRing dumps_;
+    WorkerPace pace_;
+    FirstError error_;
+    WriteSamples samples_;
+    Flush flush_;
+    Helped helped_;
+    std::vector<std::unique_ptr<Worker>> workers_;
+    WriteLane write_lane_;
+    base::TraceLane help_trace_{"application (helping)"};
+    std::atomic<double> help_compress_s_{0.0};
 
-    // What workers achieve, for the planner; rough, so a lost update is nothing.
-    std::atomic<double> rate_free_{1.0}, rate_busy_{0.0};
-    std::atomic<double> compress_off_{0.0}, write_off_{0.0};  // learn_off(), for robust plans
     std::atomic<double> plan_s_{0.0};
     std::atomic<std::uint64_t> replans_{0};
-    // Application's thread: how much CPU time workers take in its compress obstacles.
-    double interference_s_ = 0.0, entered_s_ = 0.0, entered_cpu_s_ = 0.0;
-    double busy_cpu_s_ = 0.0, busy_wall_s_ = 0.0;
     std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
-
     base::Event compress_event_, progress_event_, own_write_event_;
     base::Event& write_event_;  // others of the node raise it too, if there is a NodeShare
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
-    std::atomic<int> error_state_{0};  // 0 none, 1 being written, 2 readable
-    Status error_;
-
-    std::function<Status()> flush_;
-    std::atomic<int> flush_state_{0};  // 0 none, 1 waiting or running
-
-    std::vector<std::unique_ptr<Worker>> workers_;
-    std::thread write_thread_;
-    base::TraceLane write_trace_{"write lane"}, help_trace_{"application (helping)"};
-    std::atomic<double> help_compress_s_{0.0};
-    std::atomic<double> write_s_{0.0};
-    std::atomic<std::uint64_t> writes_{0};
-    double oldest_ready_since_s_ = -1.0;  // write lane only
-    WriteCost last_cost_;                 // write lane only: of the newest dump it has seen
-    bool cannot_help_ = false;            // write lane only
-    std::atomic<std::uint64_t> helped_blocks_{0}, helped_bytes_{0}, taken_back_blocks_{0};
-    struct Sample {
-        std::atomic<std::uint64_t> bytes{0};
-        std::atomic<double> begin_s{0.0}, write_s{0.0};
-    };
-    std::vector<Sample> samples_{k_samples};
-    std::uint64_t samples_taken_ = 0;
 };
 
 }  // namespace caesura::run

@@ -14,11 +14,6 @@ namespace {
 
 double load(const std::atomic<double>& value) { return value.load(std::memory_order_relaxed); }
 
-// Rough: a lost update is nothing.
-void learn_off(std::atomic<double>& square, double took_s, double expected_s) {
-    square.store(plan::square_after(load(square), took_s, expected_s), std::memory_order_relaxed);
-}
-
 }  // namespace
 
 // What is left of the dump by now.
@@ -28,8 +23,7 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     const double compress_scale =
         plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
     const double write_scale = plan::scale_of(load(dump.written_s), load(dump.written_expected_s));
-    const double compress_off = std::sqrt(load(compress_off_)),
-                 write_off = std::sqrt(load(write_off_));
+    const double compress_off = pace_.compress_off(), write_off = pace_.write_off();
     left.resize(dump.n_jobs);
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const Job& job = dump.jobs[i];
@@ -50,7 +44,7 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     view.jobs = left;
     view.expected = observer_.expected();
     const auto threads = static_cast<double>(std::max<std::size_t>(1, workers_.size()));
-    view.rates = {threads * load(rate_free_), threads * load(rate_busy_)};
+    view.rates = {threads * pace_.rate_free(), threads * pace_.rate_busy()};
     view.rules.resumable = options_.idle_priority && !workers_.empty();
     view.rules.search_steps = options_.search_steps;
     view.rules.robust = true;
@@ -61,7 +55,7 @@ Status Executor::plan(DumpTask& dump) {
     dump.plans.allocate(dump.n_jobs);
     std::vector<plan::JobLeft> left, ahead;
     plan::PlanningView view = view_of(dump, left);
-    for (const auto& earlier : dumps_) {
+    for (const auto& earlier : dumps_.dumps()) {
         if (earlier->phase.load(std::memory_order_acquire) != DumpPhase::running) continue;
         (void)view_of(*earlier, ahead);
         for (const plan::JobLeft& job : ahead) {
@@ -117,9 +111,9 @@ void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
 }
 
 void Executor::note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s) {
-    learn_off(compress_off_, cpu_s,
-              job.expected_compress_s *
-                  plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s)));
+    pace_.learn_compress(
+        cpu_s, job.expected_compress_s *
+                   plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s)));
     add(dump.compressed_s, cpu_s);
     add(dump.compressed_expected_s, job.expected_compress_s);
     if (dump.plans.empty()) return;
@@ -141,8 +135,8 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
         if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);
     }
     expected_s -= static_cast<double>(jobs.size() - 1) * dump.write_cost.latency_s;
-    learn_off(write_off_, end_s - begin_s,
-              expected_s * plan::scale_of(load(dump.written_s), load(dump.written_expected_s)));
+    pace_.learn_write(end_s - begin_s, expected_s * plan::scale_of(load(dump.written_s),
+                                                                   load(dump.written_expected_s)));
     add(dump.written_s, end_s - begin_s);
     add(dump.written_expected_s, expected_s);
     dump.last_write_end_s.store(end_s, std::memory_order_relaxed);
@@ -155,11 +149,8 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
 
 // After each job of a worker: how much of the time that the application left free it got.
 void Executor::note_rate(double begin_s, double end_s, double computing_s, double cpu_s) {
-    constexpr double k_new = 0.25;  // weight of one job
     const double free_s = end_s - begin_s - std::clamp(computing_s, 0.0, end_s - begin_s);
-    if (!(cpu_s > 0.0) || free_s < 0.25 * cpu_s) return;  // it ran on a core of its own
-    const double rate = std::clamp(cpu_s / free_s, 0.05, 1.0);
-    rate_free_.store((1.0 - k_new) * load(rate_free_) + k_new * rate, std::memory_order_relaxed);
+    pace_.learn_rate(free_s, cpu_s);
 }
 
 double Executor::workers_cpu_s() const {
@@ -182,11 +173,10 @@ void Executor::enter(Observer::Lane lane) {
     const bool outermost = !observer_.inside(lane);
     observer_.enter(lane, now_s);
     if (lane == Observer::Lane::write || !outermost) return;
-    entered_s_ = -1.0;
-    if (written_.load(std::memory_order_acquire) == submitted_.load(std::memory_order_relaxed))
-        return;  // nothing is under way that could disturb
-    entered_s_ = now_s;
-    entered_cpu_s_ = workers_cpu_s();
+    if (dumps_.all_written())
+        pace_.begin_idle();  // nothing is under way that could disturb
+    else
+        pace_.begin_busy(now_s, workers_cpu_s());
 }
 
 void Executor::leave(Observer::Lane lane) {
@@ -195,19 +185,10 @@ void Executor::leave(Observer::Lane lane) {
     if (!observer_.inside(lane)) {
         if (lane == Observer::Lane::write || gated()) obstacles_changed();
     }
-    if (lane == Observer::Lane::write || observer_.inside(lane) || entered_s_ < 0.0) return;
-    const double cpu_s = std::max(0.0, workers_cpu_s() - entered_cpu_s_);
-    interference_s_ += cpu_s;
-    // Idle workers prove nothing: only time in which there was something left to begin counts.
+    if (lane == Observer::Lane::write || observer_.inside(lane) || !pace_.is_busy()) return;
     bool waiting = false;
-    for (const auto& dump : dumps_) waiting |= !dump->all_begun();
-    if (!waiting || workers_.empty()) return;
-    constexpr double k_old = 0.9;  // weight of earlier obstacles at each new one
-    busy_cpu_s_ = k_old * busy_cpu_s_ + cpu_s;
-    busy_wall_s_ = k_old * busy_wall_s_ + now_s - entered_s_;
-    if (busy_wall_s_ > 0.0)
-        rate_busy_.store(busy_cpu_s_ / busy_wall_s_ / static_cast<double>(workers_.size()),
-                         std::memory_order_relaxed);
+    for (const auto& dump : dumps_.dumps()) waiting |= !dump->all_begun();
+    pace_.end_busy(now_s, workers_cpu_s(), waiting ? workers_.size() : 0);
 }
 
 }  // namespace caesura::run

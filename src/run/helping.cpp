@@ -117,7 +117,7 @@ bool Executor::write_given(DumpTask& dump, double& wait_s) {
             return true;
         }
         note_write(job.share.bytes, begin_s, "write", job.label + " (taken back)", dump.iteration);
-        taken_back_blocks_.fetch_add(1, std::memory_order_relaxed);
+        helped_.taken_back_blocks.fetch_add(1, std::memory_order_relaxed);
         given_is_written(dump, job);
         return true;
     }
@@ -126,14 +126,15 @@ bool Executor::write_given(DumpTask& dump, double& wait_s) {
 
 // Nothing of this rank's own can be written now: what others of the node have for it.
 bool Executor::help_neighbours(double& wait_s) {
-    if (!options_.share || cannot_help_ || stopping_.load(std::memory_order_acquire)) return false;
+    if (!options_.share || write_lane_.cannot_help || stopping_.load(std::memory_order_acquire))
+        return false;
     std::vector<NodeShare::Offer> offers = options_.share->offers();
     if (offers.empty()) return false;
     std::vector<double> bytes(offers.size());
     std::transform(offers.begin(), offers.end(), bytes.begin(),
                    [](const NodeShare::Offer& offer) { return static_cast<double>(offer.bytes); });
     const double now_s = now_in_iteration_s();
-    const plan::WriteView view = view_of(bytes, last_cost_, now_s);
+    const plan::WriteView view = view_of(bytes, write_lane_.last_cost, now_s);
     const plan::WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)
@@ -154,7 +155,7 @@ bool Executor::help_neighbours(double& wait_s) {
     options_.share->complete(claimed, status.ok());
     // An error is the owner's to meet: it writes the same and gets the same, or has better luck.
     // Whoever could not help once does not offer to again.
-    cannot_help_ = !status.ok();
+    write_lane_.cannot_help = !status.ok();
     return true;
 }
 
@@ -167,14 +168,14 @@ void Executor::note_help(std::span<const NodeShare::Offer> claimed, std::uint64_
         fmt::format("{} {} of rank {}", claimed.size(), claimed.size() == 1 ? "block" : "blocks",
                     names[static_cast<std::size_t>(owner)]),
         0);
-    helped_blocks_.fetch_add(claimed.size(), std::memory_order_relaxed);
-    helped_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    helped_.blocks.fetch_add(claimed.size(), std::memory_order_relaxed);
+    helped_.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 // After the end of the lanes: nobody begins what this rank has still on offer.
 void Executor::withdraw_offers() {
     if (!options_.share) return;
-    for (const auto& dump : dumps_)
+    for (const auto& dump : dumps_.dumps())
         for (std::size_t i = 0; i < dump->n_jobs; ++i)
             if (dump->jobs[i].share.offered) (void)options_.share->take_back(dump->jobs[i].share);
 }

@@ -38,17 +38,17 @@ void Executor::write_loop() {
     for (;;) {
         const std::uint32_t seen = write_event_.count();
         if (run_flush()) continue;
-        const std::uint64_t number = written_.load(std::memory_order_relaxed);
-        const bool failed = error_state_.load(std::memory_order_acquire) != 0;
+        const std::uint64_t number = dumps_.written();
+        const bool failed = error_.happened();
         const bool stopping = stopping_.load(std::memory_order_acquire);
-        if (failed || number == submitted_.load(std::memory_order_acquire)) {
+        if (failed || number == dumps_.submitted()) {
             if (stopping) return;
             double idle_s = base::Event::k_forever_s;
             if (!failed && help_neighbours(idle_s)) continue;
             write_event_.wait(seen, idle_s);
             continue;
         }
-        DumpTask& dump = *dump_at(number);
+        DumpTask& dump = *dumps_.at(number);
         double wait_s = base::Event::k_forever_s;
         try {
             if (write_some(dump, wait_s) || finish_dump(dump) || help_neighbours(wait_s)) continue;
@@ -61,17 +61,17 @@ void Executor::write_loop() {
 }
 
 bool Executor::run_flush() {
-    if (flush_state_.load(std::memory_order_acquire) != 1 || !lane_is_ours()) return false;
+    if (flush_.state.load(std::memory_order_acquire) != 1 || !lane_is_ours()) return false;
     const double begin_s = clock_.now_s();
     Status status;
     try {
-        status = flush_();
+        status = flush_.work();
     } catch (const std::bad_alloc&) {
         status = {StatusCode::no_space, "out of memory"};
     }
-    if (options_.trace) write_trace_.add({"commit", "commit", begin_s, clock_.now_s(), 0, 0});
+    if (options_.trace) write_lane_.trace.add({"commit", "commit", begin_s, clock_.now_s(), 0, 0});
     if (!status.ok()) fail(status.with_context("committing"));
-    flush_state_.store(0, std::memory_order_release);
+    flush_.state.store(0, std::memory_order_release);
     progress_event_.raise();
     return true;
 }
@@ -94,7 +94,7 @@ plan::WriteView Executor::view_of(std::span<const double> ready_bytes, const Wri
 }
 
 bool Executor::write_some(DumpTask& dump, double& wait_s) {
-    last_cost_ = dump.write_cost;
+    write_lane_.last_cost = dump.write_cost;
     if (options_.share) {
         offer(dump);
         settle(dump, wait_s);
@@ -102,7 +102,7 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
     bool more_coming = false, offers_coming = false;
     std::vector<Job*> ready = ready_jobs(dump, more_coming, offers_coming);
     if (ready.empty()) {
-        oldest_ready_since_s_ = -1.0;
+        write_lane_.oldest_ready_since_s = -1.0;
         return options_.share && write_given(dump, wait_s);
     }
     std::vector<double> ready_bytes(ready.size());
@@ -116,8 +116,8 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
         view_of(ready_bytes,
                 {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale}, now_s);
     const double clock_now_s = now_s + observer_.iteration_begin_s();
-    if (oldest_ready_since_s_ < 0.0) oldest_ready_since_s_ = clock_now_s;
-    view.oldest_wait_s = clock_now_s - oldest_ready_since_s_;
+    if (write_lane_.oldest_ready_since_s < 0.0) write_lane_.oldest_ready_since_s = clock_now_s;
+    view.oldest_wait_s = clock_now_s - write_lane_.oldest_ready_since_s;
     view.more_coming = more_coming;
     // What is compressed during a long write is offered only after it, and its helper waits.
     if (offers_coming) view.buffer_bytes = std::min(view.buffer_bytes, k_write_before_offers_bytes);
@@ -128,7 +128,7 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
         return false;
     }
     do_write(dump, std::span(ready).subspan(decision.first, decision.take));
-    oldest_ready_since_s_ = -1.0;
+    write_lane_.oldest_ready_since_s = -1.0;
     return true;
 }
 
@@ -158,15 +158,9 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
 void Executor::note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
                           std::uint64_t iteration) {
     const double end_s = clock_.now_s();
-    const std::uint64_t number = writes_.load(std::memory_order_relaxed);
-    Sample& sample = samples_[number % k_samples];
-    sample.bytes.store(bytes, std::memory_order_relaxed);
-    sample.begin_s.store(begin_s, std::memory_order_relaxed);
-    sample.write_s.store(end_s - begin_s, std::memory_order_relaxed);
-    write_s_.store(write_s_.load(std::memory_order_relaxed) + end_s - begin_s,
-                   std::memory_order_relaxed);
-    writes_.store(number + 1, std::memory_order_release);
-    if (options_.trace) write_trace_.add({kind, std::move(name), begin_s, end_s, iteration, bytes});
+    samples_.note({bytes, begin_s, end_s - begin_s});
+    if (options_.trace)
+        write_lane_.trace.add({kind, std::move(name), begin_s, end_s, iteration, bytes});
 }
 
 // True if every block is written (or has overflowed) and the dump was left behind.
@@ -179,13 +173,13 @@ bool Executor::finish_dump(DumpTask& dump) {
     const double begin_s = clock_.now_s();
     const Status status = dump.sink->finish();
     if (options_.trace)
-        write_trace_.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
+        write_lane_.trace.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
     if (!status.ok()) {
         fail(status);
         return true;
     }
     dump.phase.store(DumpPhase::finished, std::memory_order_release);
-    written_.fetch_add(1, std::memory_order_acq_rel);
+    dumps_.leave_behind();
     progress_event_.raise();
     return true;
 }
