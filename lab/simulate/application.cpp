@@ -140,6 +140,7 @@ void World::dump_done(Dump& dump) {
     } else if (owner.step == Step::closing && owner.dumps.empty()) {
         note(owner, Span::Kind::wait, owner.step_begin_s, now_s_, iteration_);
         close_file(owner);
+        settle(owner);  // another rank may have written the last block
     }
 }
 

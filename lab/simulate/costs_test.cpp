@@ -61,6 +61,24 @@ TEST(SimulateCosts, closing_comes_after_the_last_write_in_the_background_modes_o
     }
 }
 
+// The heavy rank waits for its last block, which the light one writes: nothing else happens to it.
+TEST(SimulateCosts, a_rank_closes_when_another_has_written_its_last_block) {
+    Scenario s = one_rank(k_device);
+    s.ranks = s.ranks_per_node = 2;
+    s.iterations = 2;
+    s.patterns = {{0.1, k_device}};
+    s.blocks = {std::vector<Block>(4, Block{8e6, 1.0, 0.001}), {Block{8e6, 100.0, 0.001}}};
+    s.storage = {1e7, 0, 0, 0};
+    for (const auto rule : {plan::Balance::first_to_last, plan::Balance::best_move}) {
+        s.output.balance = rule;
+        s.output.close_s = 0.0;
+        const Outcome without = outcome_of(s, Mode::caesura);
+        EXPECT_GT(without.foreign_writes, 0u);
+        s.output.close_s = 0.125;
+        EXPECT_NEAR(outcome_of(s, Mode::caesura).wall_s, without.wall_s + 0.125, 1e-9);
+    }
+}
+
 TEST(SimulateCosts, a_copy_into_the_system_takes_as_long_from_an_application_that_computes) {
     Scenario s = one_rank(k_host);
     s.output.copy_bytes_per_s = 2e8;  // 0.1 s of the core for each dump
