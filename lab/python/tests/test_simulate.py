@@ -54,6 +54,17 @@ def test_synchronous_output_costs_its_bytes_over_the_bandwidth() -> None:
     assert point.overhead("caesura") == pytest.approx(0.0, abs=1e-12)
 
 
+def test_what_grows_with_the_ranks_is_added_for_each() -> None:
+    writer = {"collective_s": 0.1, "collective_per_rank_s": 0.01, "close_per_rank_s": 0.02}
+    scenario = parse(document(writer=writer, sweep={"machine.nodes": [1, 8]}))
+    outputs = [for_core(settings)["output"] for _, settings in scenario.points()]
+    assert [one["collective_s"] for one in outputs] == pytest.approx([0.1 + 0.02, 0.1 + 0.16])
+    assert [one["close_s"] for one in outputs] == pytest.approx([0.04, 0.32])
+    points = run_scenario(scenario, ["caesura"])
+    walls = [point.modes["caesura"]["wall_s"] for point in points]
+    assert walls[1] - walls[0] == pytest.approx(0.14 + 0.28)
+
+
 def test_a_sweep_runs_every_combination() -> None:
     scenario = parse(
         document(sweep={"data.ratio": [2.0, 20.0], "machine.node_bytes_per_s": [1e7, 1e9]})

@@ -51,7 +51,7 @@ _TABLES: dict[str, dict[str, Any]] = {
         "balance_least_gain": _NUMBER, "write_in_order": bool, "write_buffer_bytes": _NUMBER,
         "small_write_bytes": _NUMBER, "patience_iterations": _NUMBER, "dumps_in_flight": int,
         "snapshot_bytes_per_s": _NUMBER, "collective_s": _NUMBER, "copy_bytes_per_s": _NUMBER,
-        "close_s": _NUMBER,
+        "close_s": _NUMBER, "collective_per_rank_s": _NUMBER, "close_per_rank_s": _NUMBER,
     },
     "library": {"bytes_per_s": _NUMBER, "dump_s": _NUMBER, "close_s": _NUMBER},
     "conflict": {"compute_slowdown": _NUMBER, "communicate_slowdown": _NUMBER},
@@ -247,8 +247,9 @@ def for_core(settings: dict[str, Any]) -> dict[str, Any]:
     if "bytes_per_s" in compress:
         plain = float(compress.pop("bytes_per_s"))
         compress |= {"min_bytes_per_s": plain, "max_bytes_per_s": plain}
+    ranks = machine.pop("nodes", 1) * per_node
     core: dict[str, Any] = {
-        "ranks": machine.pop("nodes", 1) * per_node,
+        "ranks": ranks,
         "ranks_per_node": per_node,
         "ratio_spread": float(settings["data"].get("ratio_spread", 0.0)),
         "patterns": patterns(settings),
@@ -261,6 +262,9 @@ def for_core(settings: dict[str, Any]) -> dict[str, Any]:
         "conflict": _floats(settings.get("conflict", {})),
     }
     writer = dict(settings.get("writer", {}))
+    for name in ("collective", "close"):  # what grows with the machine
+        if per_rank_s := writer.pop(f"{name}_per_rank_s", 0.0):
+            writer[f"{name}_s"] = writer.get(f"{name}_s", 0.0) + ranks * per_rank_s
     integers = {"search_steps", "dumps_in_flight"}
     core["output"] = {
         key: value if key in integers or isinstance(value, bool | str) else float(value)
