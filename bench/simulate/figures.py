@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Figures 3, 7, 8 and 11 of S0, redone by simulation, what the paper says beside what comes out.
 
-  bench/simulate/figures.py [--figure 3|7|8|11]... [--repeats N] [--quick]
+  bench/simulate/figures.py [--figure 3|7|8|11|differences]... [--repeats N] [--quick]
+                            [--without-costs]
 
 Writes out/bench/simulate.json and a picture a figure. S0's text gives no numbers for these figures;
 what it says in words is checked in numbers, and the two overheads its artifact prints stand beside
-ours.
+ours. "differences" is the table of what makes the difference. --without-costs charges nothing for
+copies, collectives, commits and closing, as before 2026-11-23, into simulate_without_costs.json.
 
 Each figure is run by S0's rules (a compression is never suspended; what collides waits; tasks go in
 planned order, ExtJohnson with backfilling; the first task of the heaviest rank to the lightest) and
@@ -40,6 +42,14 @@ OURS = {"writer": {"dumps_in_flight": 1}, "conflict": {"communicate_slowdown": 2
 # S0 section 3.4: "compression throughput is not significantly affected by the compressibility". By
 # S1-Eq1 it is, below a ratio of about 10; figure 7 shows that too.
 EVEN = {"compress": {"min_bytes_per_s": 240.6e6, "max_bytes_per_s": 240.6e6}}
+# Raw output estimates no sizes: 1.03 ms a block instead of 1.56 (collective.py, codec none).
+RAW = {"Nyx": {"writer": {"collective_s": 0.051}}, "WarpX": {"writer": {"collective_s": 0.084}}}
+FREE = {
+    "writer": dict.fromkeys(
+        ("snapshot_bytes_per_s", "copy_bytes_per_s", "collective_s", "collective_per_rank_s",
+         "close_s", "close_per_rank_s"), 0.0),
+    "library": dict.fromkeys(("bytes_per_s", "dump_s", "close_s"), 0.0),
+}  # fmt: skip
 OVERHEAD = "time over that of computing alone"
 # Artifact appendix, step 7. It compresses nothing, writes the first 1/32 of the values and stops
 # its clock before the last flush: what it prints stands there for scale, not for comparison.
@@ -82,11 +92,14 @@ def grows(values: list[float], by: float = 0.005) -> bool:
 
 
 class Figures:
-    def __init__(self, repeats: int | None, quick: bool) -> None:
-        self._repeats, self._quick = repeats, quick
+    def __init__(self, repeats: int | None, quick: bool, free: bool = False) -> None:
+        self._repeats, self._quick, self._free = repeats, quick, free
         self.pictures: dict[str, str] = {}
 
     def _run(self, scenario: Scenario, modes: list[str], repeats: int) -> list[Point]:
+        if self._free:
+            swept = {key.replace(".", "__"): values for key, values in scenario.sweep.items()}
+            scenario = variant(scenario, FREE, **swept)
         return run_scenario(scenario, modes, self._repeats or (1 if self._quick else repeats))
 
     def figure_3(self) -> dict[str, Any]:
@@ -226,20 +239,28 @@ class Figures:
                                   ["system_bytes_per_s"]}}  # fmt: skip
             base = load(SCENARIOS / file)
             theirs = self._run(variant(base, shared, S0, machine__nodes=nodes),
-                               ["sync", "async", "caesura"], 2)  # fmt: skip
+                               ["sync", "caesura"], 2)  # fmt: skip
+            raw = self._run(variant(base, shared, S0, RAW[label], machine__nodes=nodes),
+                            ["async"], 2)  # fmt: skip
+            # As caesura is judged: communication goes on beside a write, at half of its speed.
+            slowed = self._run(variant(base, shared, OURS, RAW[label], machine__nodes=nodes),
+                               ["async"], 2)  # fmt: skip
             ours = self._run(variant(base, shared, OURS, machine__nodes=nodes), ["caesura"], 2)
             drawn = [
                 series("baseline: raw, blocking", theirs, "sync", 1),
-                series("previous: raw, async", theirs, "async", 3, 1),
+                series("previous: raw, async", raw, "async", 3, 1),
+                series("raw, async, slows messages", slowed, "async", 6, 4),
                 series("S0's rules", theirs, "caesura", 2, 2),
                 series("caesura", ours, "caesura", 4, 3),
             ]
-            rows = [kept(f"{label}, S0's rules", theirs), kept(f"{label}, ours", ours)]
+            rows = [kept(f"{label}, S0's rules", theirs), kept(f"{label}, raw, async", raw),
+                    kept(f"{label}, raw, async, slows messages", slowed),
+                    kept(f"{label}, ours", ours)]  # fmt: skip
             if label == "WarpX":
                 fast = {"compress": {"min_bytes_per_s": 2e9, "max_bytes_per_s": 2e9}}
                 quick = self._run(variant(base, shared, OURS, fast, machine__nodes=nodes),
                                   ["caesura"], 2)  # fmt: skip
-                drawn.append(series("caesura, 2 GB/s codec", quick, "caesura", 5, 4))
+                drawn.append(series("caesura, 2 GB/s codec", quick, "caesura", 5, 5))
                 rows.append(kept("WarpX, ours, 2 GB/s codec", quick))
             self.pictures[f"simulate_figure11_{label.lower()}"] = lines(
                 f"Weak scaling, {label}-like (simulated; S0 Figure 11)", ("ranks", OVERHEAD),
@@ -247,17 +268,48 @@ class Figures:
             )  # fmt: skip
             result["lines"] += rows
             own = [p.overhead("caesura") for p in ours]
-            raw = [[p.overhead(mode) for p in theirs] for mode in ("sync", "async")]
             result["paper"] += [
                 {"says": f"{label}: baseline and previous take longer as the scale increases",
-                 "here": {"sync": raw[0], "async": raw[1]}},
+                 "here": {"sync": [p.overhead("sync") for p in theirs],
+                          "async": [p.overhead("async") for p in raw],
+                          "async, slows messages": [p.overhead("async") for p in slowed],
+                          "S0's rules": [p.overhead("caesura") for p in theirs],
+                          **({"2 GB/s codec": [p.overhead("caesura") for p in quick]}
+                             if label == "WarpX" else {})}},
                 {"says": f"{label}: ours is more consistent", "here": own,
                  "largest less smallest, points": 100 * (max(own) - min(own))},
             ]  # fmt: skip
         return result
 
+    def differences(self) -> dict[str, Any]:
+        """What each rule is worth: 64 ranks, ratio 16."""
+        base = load(SCENARIOS / "nyx.toml")
+        no_spread = {"data": {"ratio_spread": 0.0}}
+        quiet = {"noise": dict.fromkeys(
+            ("interval_sigma", "ratio_sigma", "compress_sigma", "write_sigma"), 0.0)}  # fmt: skip
+        rows = [
+            ("S0's rules", (S0,), "caesura"),
+            ("the same without noise", (S0, quiet), "caesura"),
+            ("the same with the noise of obstacles alone",
+             (S0, quiet, {"noise": {"interval_sigma": 0.01}}), "caesura"),
+            ("the same rules with a resumable compress lane",
+             (S0, {"writer": {"resumable": True}}), "caesura"),
+            ("caesura", (OURS,), "caesura"),
+            ("caesura, fields borrowed: no copy aside",
+             (OURS, {"writer": {"snapshot_bytes_per_s": 0.0}}), "caesura"),
+            ("no plan, idle priority", (OURS,), "no_planning"),
+            ("no plan, normal priority", (OURS,), "normal_priority"),
+        ]  # fmt: skip
+        here: dict[str, float] = {}
+        lines_: list[dict[str, Any]] = []
+        for name, changes, mode in rows:
+            points = self._run(variant(base, EVEN, no_spread, *changes), [mode], 5)
+            here[name] = points[0].overhead(mode)
+            lines_.append(kept(name, points))
+        return {"lines": lines_, "paper": [{"says": "nothing", "here": here}]}
 
-def report(number: int, result: dict[str, Any]) -> None:
+
+def report(number: int | str, result: dict[str, Any]) -> None:
     print(f"\nFigure {number}")
     for entry in result["paper"]:
         here = entry["here"]
@@ -274,27 +326,30 @@ def _short(value: Any) -> str:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    arguments.add_argument("--figure", type=int, action="append", choices=(3, 7, 8, 11))
+    every = ("3", "7", "8", "11", "differences")
+    arguments.add_argument("--figure", action="append", choices=every)
     arguments.add_argument("--repeats", type=int, help="seeds; default: 20, 5, 5 and 2")
     arguments.add_argument("--quick", action="store_true", help="one seed, to 256 ranks")
+    arguments.add_argument("--without-costs", action="store_true", help="as before 2026-11-23")
     options = arguments.parse_args()
     out = Path(os.environ.get("CAESURA_OUT", "out")) / "bench"
     out.mkdir(parents=True, exist_ok=True)
-    path = out / "simulate.json"
+    prefix = "simulate_without_costs" if options.without_costs else "simulate"
+    path = out / f"{prefix}.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for number in options.figure or (3, 7, 8, 11):
-        figures = Figures(options.repeats, options.quick)
+    for number in options.figure or every:
+        figures = Figures(options.repeats, options.quick, options.without_costs)
         begin_s = time.monotonic()
-        result = getattr(figures, f"figure_{number}")()
+        name = f"figure_{number}" if number.isdigit() else number
+        result = getattr(figures, name)()
         result |= {"simulated": True, "seconds": time.monotonic() - begin_s}
-        results[f"figure_{number}"] = result
-        for name, svg in figures.pictures.items():
-            (out / f"{name}.svg").write_text(svg, encoding="utf-8")
+        results[name] = result
+        pictures = {file.replace("simulate", prefix): svg for file, svg in figures.pictures.items()}
+        for file, svg in pictures.items():
+            (out / f"{file}.svg").write_text(svg, encoding="utf-8")
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         report(number, result)
-        print(
-            f"  {result['seconds']:.0f} s; {', '.join(f'{name}.svg' for name in figures.pictures)}"
-        )
+        print(f"  {result['seconds']:.0f} s; {', '.join(f'{file}.svg' for file in pictures)}")
     print(f"\n{path}")
     return 0
 
