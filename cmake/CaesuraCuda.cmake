@@ -8,16 +8,25 @@
 set(CAESURA_CUDA AUTO CACHE STRING "Devices and kernels for CUDA: AUTO, ON or OFF")
 set_property(CACHE CAESURA_CUDA PROPERTY STRINGS AUTO ON OFF)
 
+# find_package(CUDAToolkit), for CUDA 13 too: there CMake 3.25 sets a property of a library that
+# CUDA no longer has, and fails, if the project asks for CMake 3.25.
+macro(caesura_find_cuda)
+    set(cmake_required ${CMAKE_MINIMUM_REQUIRED_VERSION})
+    set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+    find_package(CUDAToolkit 12 ${ARGN})
+    set(CMAKE_MINIMUM_REQUIRED_VERSION ${cmake_required})
+endmacro()
+
 set(CAESURA_WITH_CUDA OFF)
 if(CAESURA_CUDA STREQUAL "AUTO" AND NOT CAESURA_SANITIZE)
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
-        find_package(CUDAToolkit 12 QUIET)
+        caesura_find_cuda(QUIET)
         set(CAESURA_WITH_CUDA ${CUDAToolkit_FOUND})
     endif()
 elseif(CAESURA_CUDA STREQUAL "ON")
-    find_package(CUDAToolkit 12 REQUIRED)
+    caesura_find_cuda(REQUIRED)
     set(CAESURA_WITH_CUDA ON)
 elseif(NOT CAESURA_CUDA MATCHES "^(AUTO|OFF)$")
     message(FATAL_ERROR "CAESURA_CUDA is '${CAESURA_CUDA}'; use AUTO, ON or OFF")
