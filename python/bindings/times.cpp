@@ -142,7 +142,7 @@ void bind_profile(nb::module_& module) {
              nb::rv_policy::reference_internal);
 }
 
-void bind_models(nb::module_& module) {
+void bind_time_models(nb::module_& module) {
     using predict::CompressModel;
     using predict::WriteModel;
     nb::class_<CompressModel>(module, "CompressModel",
@@ -182,7 +182,7 @@ void bind_models(nb::module_& module) {
 void bind_times(nb::module_& module) {
     bind_curves(module);
     bind_profile(module);
-    bind_models(module);
+    bind_time_models(module);
     module.def("host_class", [] {
         const HostClass host = host_class();
         return nb::make_tuple(host.name, host.processor, host.cores);
