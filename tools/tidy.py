@@ -209,6 +209,8 @@ def _wrong_include(file: File, name: str) -> str | None:
         return f'"{name}": write it as "room/file.hpp" or "caesura/file.hpp"'
     elif file.path.split("/")[0] in OUTSIDE or (file.is_lab and "/" not in name):
         return None
+    elif file.is_lab and (file.root / "bench" / name).exists():
+        return None  # what a bench of the lab shares with one of the product
     else:
         return f'"{name}": no such file'
     return file.graph.wrong_edge(file.room, target, name)

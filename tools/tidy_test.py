@@ -218,6 +218,14 @@ def test_the_lab_knows_some_rooms(check):
     assert "nobody outside" in only(found, "src/run/lane.cpp", 4, "include")
 
 
+def test_the_lab_shares_headers_with_benches(check):
+    header, user = "// A series.\n#pragma once\n", '// A bench.\n#include "codec/series.hpp"\n'
+    files = {"bench/codec/series.hpp": header, "lab/huffman/a.cpp": user}
+    assert check(files) == []
+    files["bench/codec/series.hpp"] = None
+    only(check(files), "lab/huffman/a.cpp", 2, "include")
+
+
 def test_only_the_command_line_asks_for_the_lab_and_by_name(check):
     text = '"""A."""\n\nfrom caesura_lab import simulation\n'
     only(check({"python/caesura/a.py": text}), "python/caesura/a.py", 3, "lab")

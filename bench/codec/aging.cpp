@@ -8,52 +8,21 @@
 // built-in tables, and whether the checked frame carries tables of its own. Every frame is
 // decompressed and its bound checked. MODE fast|strong, KIND absolute|relative.
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/aging_series.hpp"
 
 namespace {
 
 using caesura::CompressOptions;
 using caesura::TableSet;
 using caesura::TableStatistics;
-
-/// One dump of the field, and how it is to be coded.
-struct Series {
-    std::string directory, field;
-    int first = 0, ages = 0;
-    CompressOptions options;
-    caesura::ErrorBound bound;
-};
-
-[[noreturn]] void fail(const std::string& message) {
-    std::cerr << "codec_aging: " << message << "\n";
-    std::exit(1);
-}
-
-std::vector<float> read_cube(const Series& series, int number) {
-    const std::string path =
-        series.directory + "/" + series.field + "_" + std::to_string(number) + ".bin";
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    if (!file) fail("cannot read " + path);
-    std::vector<float> values(static_cast<std::size_t>(file.tellg()) / sizeof(float));
-    file.seekg(0);
-    file.read(reinterpret_cast<char*>(values.data()),
-              static_cast<std::streamsize>(values.size() * sizeof(float)));
-    if (!file) fail("cannot read " + path);
-    return values;
-}
-
-caesura::Shape cube_shape(std::size_t count) {
-    const auto side = static_cast<std::uint64_t>(std::llround(std::cbrt(count)));
-    if (side * side * side != count) fail("not a cube: " + std::to_string(count) + " values");
-    return caesura::Shape{side, side, side};
-}
+using caesura::bench::cube_shape, caesura::bench::fail, caesura::bench::read_cube;
+using Series = caesura::bench::DumpSeries;
 
 void check_bound(const std::vector<float>& values, const std::vector<std::byte>& frame,
                  const TableSet* tables) {
@@ -126,16 +95,6 @@ void run(const Series& series) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::vector<std::string> words(argv + 1, argv + argc);
-    if (words.size() != 7) fail("wants DIRECTORY FIELD FIRST AGES MODE KIND BOUND");
-    Series series;
-    series.directory = words[0];
-    series.field = words[1];
-    series.first = std::stoi(words[2]);
-    series.ages = std::stoi(words[3]);
-    series.options.mode = words[4] == "fast" ? caesura::Mode::fast : caesura::Mode::strong;
-    const double bound = std::stod(words[6]);
-    series.bound = words[5] == "relative" ? caesura::relative(bound) : caesura::absolute(bound);
-    run(series);
+    run(caesura::bench::series_of(argc, argv));
     return 0;
 }

@@ -8,30 +8,22 @@
 // with the first dump's tree and the drift check on, the same with the check off, with a tree of
 // its own in every block, and whether the checked blocks carry trees of their own. Every section is
 // decoded and compared. MODE fast|strong, KIND absolute|relative.
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/aging_series.hpp"
 #include "huffman/frame_codes.hpp"
 #include "huffman/huffman_coder.hpp"
 
 namespace {
 
 using namespace caesura;
+using bench::cube_shape, bench::fail, bench::read_cube;
+using Series = bench::DumpSeries;
 using lab::huffman::FrameCodes, lab::huffman::HuffmanCounts, lab::huffman::HuffmanLengths;
-
-/// One dump of the field, and how it is to be coded.
-struct Series {
-    std::string directory, field;
-    int first = 0, ages = 0;
-    CompressOptions options;
-    ErrorBound bound;
-};
 
 /// A dump's codes, and what its frame takes beside them.
 struct Dump {
@@ -39,30 +31,10 @@ struct Dump {
     std::size_t raw_bytes = 0, other_bytes = 0;
 };
 
-[[noreturn]] void fail(const std::string& message) {
-    std::cerr << "huffman_aging: " << message << "\n";
-    std::exit(1);
-}
-
-std::vector<float> read_cube(const Series& series, int number) {
-    const std::string path =
-        series.directory + "/" + series.field + "_" + std::to_string(number) + ".bin";
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    if (!file) fail("cannot read " + path);
-    std::vector<float> values(static_cast<std::size_t>(file.tellg()) / sizeof(float));
-    file.seekg(0);
-    file.read(reinterpret_cast<char*>(values.data()),
-              static_cast<std::streamsize>(values.size() * sizeof(float)));
-    if (!file) fail("cannot read " + path);
-    return values;
-}
-
 Dump read_dump(const Series& series, int number) {
     const auto values = read_cube(series, number);
-    const auto side = static_cast<std::uint64_t>(std::llround(std::cbrt(values.size())));
-    if (side * side * side != values.size()) fail("not a cube");
     const auto frame = compress(std::as_bytes(std::span(values)), DType::float32,
-                                Shape{side, side, side}, series.bound, series.options);
+                                cube_shape(values.size()), series.bound, series.options);
     if (!frame.ok()) fail(frame.status().message());
     auto codes = lab::huffman::codes_of(*frame, nullptr);
     if (!codes.ok()) fail(codes.status().message());
@@ -128,16 +100,6 @@ void run(const Series& series) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::vector<std::string> words(argv + 1, argv + argc);
-    if (words.size() != 7) fail("wants DIRECTORY FIELD FIRST AGES MODE KIND BOUND");
-    Series series;
-    series.directory = words[0];
-    series.field = words[1];
-    series.first = std::stoi(words[2]);
-    series.ages = std::stoi(words[3]);
-    series.options.mode = words[4] == "fast" ? Mode::fast : Mode::strong;
-    const double bound = std::stod(words[6]);
-    series.bound = words[5] == "relative" ? relative(bound) : absolute(bound);
-    run(series);
+    run(bench::series_of(argc, argv));
     return 0;
 }
