@@ -279,8 +279,11 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
         // Of dumps in flight each is finished or dropped by itself: a later one may be whole where
         // an earlier one has lost a block.
         auto expected = first(k_dumps);
-        for (const auto& dropped : report->dropped)
-            std::erase(expected, static_cast<std::int64_t>(dropped.iteration));
+        for (const auto& dropped : report->dropped) {
+            const std::uint64_t iteration = dropped.dump * k_iterations_a_dump;
+            ASSERT_EQ(dropped.iteration.value_or(iteration), iteration);
+            std::erase(expected, static_cast<std::int64_t>(iteration));
+        }
         if (n > 0) {
             expected.resize(std::min<std::size_t>(expected.size(), n));
             ASSERT_EQ(testing::iterations(path_), expected);

@@ -281,11 +281,11 @@ TEST(WriterSpace, one_ranks_options_are_refused_on_all_ranks) {
 
 // Goal: options that make no sense are refused with their value.
 TEST(WriterSpace, refuses_options_by_name) {
-    struct Case {
+    struct Refusal {
         std::function<void(WriterOptions&)> set;
         std::string word;
     };
-    const std::vector<Case> cases = {
+    const std::vector<Refusal> cases = {
         {[](auto& o) { o.reserve_factor = std::nan(""); }, "reserve_factor is nan"},
         {[](auto& o) { o.reserve_factor = -1.0; }, "reserve_factor is -1"},
         {[](auto& o) { o.reserve_sigmas = std::nan(""); }, "reserve_sigmas is nan"},
@@ -297,7 +297,7 @@ TEST(WriterSpace, refuses_options_by_name) {
         {[](auto& o) { o.stripe_bytes = 6144; }, "stripe_bytes is 6144"},
         {[](auto& o) { o.stripe_bytes = 2048; }, "stripe_bytes is 2048"},
     };
-    for (const Case& c : cases) {
+    for (const Refusal& c : cases) {
         WriterOptions options;
         c.set(options);
         const auto writer = Writer::create(path_of("refused"), nullptr, options);

@@ -169,7 +169,7 @@ struct FilterSpec {
     unsigned id = 0;                  ///< HDF5 filter number, e.g. 32024 for SZ3
     bool optional = true;             ///< H5Z_FLAG_OPTIONAL: may be skipped per chunk
     std::vector<unsigned> cd_values;  ///< final client data, stored verbatim
-    std::string name;                 ///< shown by h5dump
+    std::string name{};               ///< shown by h5dump
     friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
 };
 

@@ -4,6 +4,7 @@
 // Calls: independent; they call HDF5, so on the thread that may.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "caesura/base.hpp"
@@ -61,7 +62,8 @@ struct RecoverReport {
     std::uint64_t committed_dumps = 0;               ///< after recovery
     std::vector<std::uint64_t> finished_iterations;  ///< complete but uncommitted: committed now
     struct Dropped {
-        std::uint64_t iteration = 0;
+        std::uint64_t dump = 0;                  ///< its number, from 0 on
+        std::optional<std::uint64_t> iteration;  ///< none: its manifest is not in the file
         std::uint64_t blocks_found = 0;
         std::uint64_t blocks_expected = 0;  ///< 0: not known
         TreeOwner tree = TreeOwner::caesura;

@@ -127,7 +127,8 @@ nb::dict recover(const std::string& path, bool dry_run) {
     nb::list dropped;
     for (const auto& dump : report.dropped) {
         nb::dict item;
-        item["iteration"] = dump.iteration;
+        item["dump"] = dump.dump;
+        item["iteration"] = dump.iteration ? nb::cast(*dump.iteration) : nb::none();
         item["blocks_found"] = dump.blocks_found;
         item["blocks_expected"] = dump.blocks_expected;
         item["of_application"] = dump.tree == store::TreeOwner::application;

@@ -272,9 +272,27 @@ TEST_F(Crash, names_the_dropped_iteration_and_counts_its_blocks) {
     auto report = recover(quiet_, path_.str());
     ASSERT_TRUE(report.ok());
     ASSERT_EQ(report->dropped.size(), 1u);
+    EXPECT_EQ(report->dropped[0].dump, 2u);
     EXPECT_EQ(report->dropped[0].iteration, 23u);
     EXPECT_EQ(report->dropped[0].blocks_expected, 6u);
     EXPECT_EQ(report->dropped[0].blocks_found, 4u);
+    EXPECT_EQ(report->committed_dumps, 2u);
+}
+
+// Rank 0 had written nothing of dump 2, so that its manifest, which has the iteration, is missing.
+TEST_F(Crash, names_a_dump_without_manifest_by_its_number) {
+    const auto is_write = [](const Operation& o) { return o.kind == Operation::Kind::write; };
+    operations_.resize(written_at_[2]);
+    operations_.erase(std::find_if(operations_.begin() + static_cast<long>(committed_at_[1]),
+                                   operations_.end(), is_write));
+    ASSERT_TRUE(put_file(path_.str(), state_after(operations_, operations_.size())));
+    auto report = recover(quiet_, path_.str());
+    ASSERT_TRUE(report.ok());
+    ASSERT_EQ(report->dropped.size(), 1u);
+    EXPECT_EQ(report->dropped[0].dump, 2u);
+    EXPECT_FALSE(report->dropped[0].iteration.has_value());
+    EXPECT_EQ(report->dropped[0].blocks_expected, 0u);
+    EXPECT_GT(report->dropped[0].blocks_found, 0u);
     EXPECT_EQ(report->committed_dumps, 2u);
 }
 

@@ -151,9 +151,12 @@ Status settle_journal(base::File& file, const RunId& run, bool dry_run, RecoverR
 }
 
 void report_dropped(std::uint64_t dump, const Candidate& candidate, RecoverReport& report) {
-    report.dropped.push_back({candidate.manifest ? candidate.manifest->iteration : dump,
-                              candidate.blocks.size(), candidate.expected,
-                              candidate.manifest ? candidate.manifest->tree : TreeOwner::caesura});
+    RecoverReport::Dropped dropped{dump, {}, candidate.blocks.size(), candidate.expected};
+    if (candidate.manifest) {
+        dropped.iteration = candidate.manifest->iteration;
+        dropped.tree = candidate.manifest->tree;
+    }
+    report.dropped.push_back(dropped);
 }
 
 /// Without their headers the regions are not found again.

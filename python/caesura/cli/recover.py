@@ -62,10 +62,14 @@ def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
         lines.append(f"Complete but uncommitted, {verb or 'now '}committed: iteration {names}.")
     for dump in report["dropped"]:
         found = dump["blocks_found"]
+        name = f"Iteration {dump['iteration']}"
         why = f"{found} of {dump['blocks_expected']} blocks had been written"
+        if dump["iteration"] is None:
+            name = f"Dump {dump['dump']} (from 0)"
+            why = f"{found} blocks had been written, but not what says of which iteration they are"
         if dump["of_application"]:
             why = f"only the application could have completed it; {found} blocks had been written"
-        lines.append(f"Iteration {dump['iteration']} {verb or 'was '}dropped: {why}.")
+        lines.append(f"{name} {verb or 'was '}dropped: {why}.")
     after = "would hold" if dry_run else "holds"
     lines.append(f"{file} {after} {dumps(report['committed_dumps'])}.")
     return lines
