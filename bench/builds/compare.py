@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a change of the code did to speed, overheads and sizes: two builds beside each other.
 
-    bench/builds/compare.py BEFORE AFTER [--rounds N] [--fields N] [--json FILE]
+    .venv/bin/python bench/builds/compare.py BEFORE AFTER [--rounds N] [--fields N] [--json FILE]
 
 BEFORE and AFTER are build trees (build/ of two checkouts), each with the Python module and the
 mini-app. Every round runs both, in turns that begin with the other one each time; figures are
