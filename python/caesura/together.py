@@ -5,7 +5,7 @@ A profile is JSON, or a Profile:
      "compress_curve": [[bytes, seconds], ...], "link_bytes_per_s": 25e9,
      "cache_bytes": 128000000, "header_bytes": 1000, "copy_bytes_per_s": 500e9}
 The last two may be left out. Files that keep a profile say "format" and "version" too. The model
-behind the times, and what the letters of a plan mean, is in caesura/together.hpp and
+behind the times, and what the letters of a plan mean, is in plan/together.hpp and
 docs/how/checkpoints.md.
 """
 

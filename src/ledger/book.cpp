@@ -271,7 +271,8 @@ Step Book::next_step(const Finishing& state) const {
     const bool committing = image_pending_ || (tree_changed_ && goes_on) || committed_ < gathered_;
     if (committing && !state.rank_0_failed && !spoiled_) return Step::build;
     const bool too_long = store::align_up(heard_.used_end) < file_end_;
-    if (goes_on && state.closing && !state.trimmed && next_ > first_ && too_long) return Step::trim;
+    if (goes_on && state.closing && all_durable && !state.trimmed && next_ > first_ && too_long)
+        return Step::trim;
     return Step::nothing;
 }
 

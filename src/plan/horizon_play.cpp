@@ -1,4 +1,4 @@
-// A planner that does not know the run, in the model of caesura/together.hpp.
+// A planner that does not know the run, in the model of plan/together.hpp.
 #include <deque>
 
 #include "plan/horizon.hpp"

@@ -1,5 +1,5 @@
 // One application, one cache and one link, as checkpoints are handled: the model of
-// caesura/together.hpp, step by step. Planning and playing take the same steps.
+// plan/together.hpp, step by step. Planning and playing take the same steps.
 //
 // Invariants:
 //  - Queues are lists that share their tails in one arena: a state costs what its last step added.

@@ -1,4 +1,4 @@
-// The model of caesura/together.hpp once more, written to be obviously right and slow, and all the
+// The model of plan/together.hpp once more, written to be obviously right and slow, and all the
 // words there are: what planning is held against.
 //
 // Invariants:

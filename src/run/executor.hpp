@@ -92,7 +92,7 @@ class Executor {
     /// While alive, the write lane ignores obstacles.
     void set_draining(bool draining);
 
-    /// The oldest dumps whose phase is not running and that no worker can still see.
+    /// The oldest dumps that are written and that no worker can still see.
     std::vector<std::unique_ptr<DumpTask>> reclaim();
 
     /// May a lane still read what was handed over with an iteration's dump? A dump that is written

@@ -16,12 +16,10 @@ class FirstError {
         status_ = std::move(status);
         state_.store(k_kept, std::memory_order_release);
     }
-    /// Has an error happened? Its words may come a moment later.
-    bool happened() const { return state_.load(std::memory_order_acquire) != k_none; }
+    /// Has an error happened? Not before status() tells it: who sees it asks for its words.
+    bool happened() const { return state_.load(std::memory_order_acquire) == k_kept; }
     /// The error; ok if there is none.
-    Status status() const {
-        return state_.load(std::memory_order_acquire) == k_kept ? status_ : Status();
-    }
+    Status status() const { return happened() ? status_ : Status(); }
 
   private:
     static constexpr int k_none = 0, k_being_kept = 1, k_kept = 2;

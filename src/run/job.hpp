@@ -131,7 +131,7 @@ class Sink {
 
 using plan::WriteCost;
 
-enum class DumpPhase : int { running = 0, finished = 1, failed = 2 };
+enum class DumpPhase : int { running = 0, finished = 1 };
 
 /// One rank's share of one dump.
 struct DumpTask {

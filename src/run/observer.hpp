@@ -40,7 +40,7 @@ class Observer {
     void enter(Lane lane, double now_s);
     void leave(Lane lane, double now_s);
 
-    // ---- seen from outside (activity.hpp), in addition to the marks
+    // ---- seen from outside (call_stretches.hpp), in addition to the marks
     void observe_enter(Doing doing, double now_s);
     /// @return  true if the write lane has been refused meanwhile and must look again.
     [[nodiscard]] bool observe_leave(Doing doing, double now_s);

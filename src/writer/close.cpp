@@ -1,9 +1,6 @@
 // close(): finish everything, in rounds that all ranks go through together.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "writer/impl.hpp"
 
 namespace caesura {
@@ -37,6 +34,7 @@ Status Writer::Impl::finishing_rounds(bool closing) {
         if (writer::any_error(*all)) {
             const Status first = round.agree(mine);
             round.fail_at_first(first);
+            if (round.comm_failed()) return round.failed();
         }
         state.failed = !round.failed().ok();
         state.rank_0_failed = (*all)[0].code != 0;

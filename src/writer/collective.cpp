@@ -123,6 +123,7 @@ Status Writer::Impl::collective() {
         if (Status gathered = gather(); !gathered.ok()) return gathered;
     const bool dumps = intake->dump() && (tree->dump_is_whole() || any_puts(*all));
     if (dumps && status.ok()) status = assemble(*all);
+    if (round.comm_failed()) return status;
     commit(false);
     return status;
 }

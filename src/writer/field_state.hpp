@@ -30,7 +30,7 @@ struct FieldState {
     ErrorBound bound;
     CodecSpec codec;
     FieldOptions options;
-    predict::SizeModel& sizes;  ///< of the Experience, as the next two
+    predict::SizeModel& sizes;  ///< of the Experience, as `times` and `newest_tables`
     predict::CompressModel& times;
     std::optional<Layout> layout;  ///< of the last dump it was in
     bool in_last_dump = false;

@@ -143,7 +143,7 @@ Status Intake::reserve_memory(std::uint64_t bytes) {
 
 // What fresh pages cost can be paid by the workers while the application computes its way to the
 // first dump. Boxes are not known yet: an even share of every field. And not whether the data will
-// be borrowed: so it must be little of the budget, and what is not used goes back (submit).
+// be borrowed: so it must be little of the budget, and what is not used goes back (begin_dump).
 void Intake::expect_snapshots() {
     constexpr std::uint64_t k_share = 8;
     if (session_.options.cooperative || !session_.options.idle_priority) return;
