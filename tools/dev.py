@@ -303,7 +303,9 @@ def bench(options: argparse.Namespace) -> int:
 def is_chosen(group: str, names: list[str]) -> bool:
     """By its name; the codec beside its peers also as codec_peers, as it was first called."""
     alias = {"codec": "codec_peers"}.get(group, group)
-    return not names or any(name in (group, alias) for name in names)
+    if not names:
+        return group not in ONLY_BY_NAME
+    return any(name in (group, alias) for name in names)
 
 
 def bench_codec(arguments: list[str]) -> int:
@@ -408,6 +410,13 @@ def bench_spill(_: list[str]) -> int:
     return run_open("spill", command, log="spill", env=environment())
 
 
+def bench_builds(arguments: list[str]) -> int:
+    """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
+    build("", "caesura_python", "cosmology")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "builds", "compare.py")), *arguments]
+    return run_open("builds", command, log="builds", env=environment())
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
@@ -419,8 +428,10 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "vol": bench_vol,
     "together": bench_together,
     "spill": bench_spill,
+    "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "running")
+TAKE_ARGUMENTS = ("codec", "peers", "running", "builds")
+ONLY_BY_NAME = ("builds",)  # it wants to be told of another build
 
 
 # The module with the filter plugin, the simulation, and the emulated file system with its tool.

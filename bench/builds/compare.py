@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """What a change of the code did to speed, overheads and sizes: two builds beside each other.
 
-    .venv/bin/python bench/builds/compare.py BEFORE AFTER [--rounds N] [--fields N] [--json FILE]
+    make bench ARGS="builds --before DIR [--rounds N] [--fields N] [--json FILE]"
 
-BEFORE and AFTER are build trees (build/ of two checkouts), each with the Python module and the
-mini-app. Every round runs both, in turns that begin with the other one each time; figures are
-ratios after/before within a round, their median and their quartiles. Frames are compared by size
-and by bytes. Nothing is pass or fail: whoever reads it judges what is noise.
+DIR is the build tree of another checkout, with the Python module and the mini-app; this one's is
+the build after. Every round runs both, in turns that begin with the other one each time; figures
+are ratios after/before within a round, their median and their quartiles. Frames are compared by
+size and by bytes. Nothing is pass or fail: whoever reads it judges what is noise.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def code_fields(count: int) -> dict[str, dict[str, Any]]:
     from caesura import codec
 
     found = {}
-    for block in fields.real_blocks()[:: max(1, len(fields.real_blocks()) // count)]:
+    blocks = fields.real_blocks()
+    for block in blocks[:: max(1, len(blocks) // count)]:
         values = block.values()
         span = float(np.ptp(values[np.isfinite(values)]))
         if span == 0.0:
@@ -84,11 +85,8 @@ def simulate(build: Path, mode: str) -> dict[str, float]:
     """One run of the mini-app on 2 ranks."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
         timing = Path(place, "timing.json")
-        command = ["mpirun", "-n", "2"]
-        if os.geteuid() == 0:
-            command.append("--allow-run-as-root")
-        command += [str(build / "miniapps/cosmology/cosmology"), *APPLICATION, "--mode", mode]
-        command += ["--timing-json", str(timing)]
+        command = ["mpirun", "-n", "2", str(build / "miniapps/cosmology/cosmology"), *APPLICATION]
+        command += ["--mode", mode, "--timing-json", str(timing)]
         if mode != "compute":
             command += ["--output", str(Path(place, "run.h5"))]
         subprocess.run(command, check=True, capture_output=True)
@@ -160,7 +158,7 @@ def show(summary: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("builds", nargs="*", type=Path, metavar="BUILD", help="before, after")
+    parser.add_argument("--before", type=Path, help="the build tree to compare with")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--fields", type=int, default=8, help="about so many real fields")
     parser.add_argument("--json", type=Path, help="every figure of every round")
@@ -169,9 +167,10 @@ def main() -> None:
     if options.worker is not None:
         print(json.dumps(code_fields(options.worker)))
         return
-    if len(options.builds) != 2:
-        parser.error("name two build trees, the one before and the one after")
-    builds = dict(zip(("before", "after"), (b.resolve() for b in options.builds), strict=True))
+    if not options.before:
+        parser.error("--before DIR: which build is this one to be compared with?")
+    after = Path(os.environ.get("CAESURA_BUILD", HERE.parents[2] / "build"))
+    builds = {"before": options.before.resolve(), "after": after.resolve()}
     rounds: list[dict[str, Any]] = []
     for number in range(options.rounds):
         told: dict[str, Any] = {}
