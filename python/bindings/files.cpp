@@ -1,4 +1,5 @@
 // Looking at files: list, check checksums, recover.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -128,7 +129,7 @@ nb::dict recover(const std::string& path, bool dry_run) {
     for (const auto& dump : report.dropped) {
         nb::dict item;
         item["dump"] = dump.dump;
-        item["iteration"] = dump.iteration ? nb::cast(*dump.iteration) : nb::none();
+        item["iteration"] = dump.iteration;
         item["blocks_found"] = dump.blocks_found;
         item["blocks_expected"] = dump.blocks_expected;
         item["of_application"] = dump.tree == store::TreeOwner::application;

@@ -39,32 +39,32 @@ TEST(Reserve, never_exceeds_the_raw_bytes) {
 // at most the raw bytes.
 TEST(Reserve, absurd_predictions_become_the_raw_bytes) {
     const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
-    constexpr std::uint64_t k_raw = 5000;
+    constexpr std::uint64_t k_of_block = 5000;
     for (const double mean : {nan, inf, -inf, -1.0, 1e300, 0.0, 100.0})
         for (const double sigma : {nan, inf, -1.0, 0.0, 10.0, 1e300})
             for (const double shared : {nan, inf, -1.0, 5.0, 20.0})
                 for (const double factor : {0.0, 0.1, 1.0, 10.0, 1e308}) {
-                    const Bytes b = scaled({mean, sigma, shared}, factor, k_raw);
+                    const Bytes b = scaled({mean, sigma, shared}, factor, k_of_block);
                     ASSERT_TRUE(b.mean >= 0.0 && b.mean <= 5000.0) << mean << " * " << factor;
                     ASSERT_TRUE(b.sigma >= 0.0 && b.sigma <= 5000.0) << sigma << " * " << factor;
                     ASSERT_TRUE(b.shared_sigma >= 0.0 && b.shared_sigma <= b.sigma) << shared;
-                    ASSERT_LE(reserve_bytes({&b, 1}, k_raw), k_raw);
-                    ASSERT_LE(slot_bytes({mean, sigma, shared}, k_raw, 1.25), k_raw);
+                    ASSERT_LE(reserve_bytes({&b, 1}, k_of_block), k_of_block);
+                    ASSERT_LE(slot_bytes({mean, sigma, shared}, k_of_block, 1.25), k_of_block);
                 }
-    EXPECT_EQ(scaled({nan, 1.0, 0.0}, 1.0, k_raw).mean, 5000.0);
-    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 10.0, k_raw).mean, 1000.0);
-    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 0.1, k_raw).sigma, 1.0);
+    EXPECT_EQ(scaled({nan, 1.0, 0.0}, 1.0, k_of_block).mean, 5000.0);
+    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 10.0, k_of_block).mean, 1000.0);
+    EXPECT_EQ(scaled({100.0, 10.0, 5.0}, 0.1, k_of_block).sigma, 1.0);
 }
 
 // Goal: S1 §III-D and S1-Eq3, by hand.
 TEST(Slot, is_the_prediction_times_the_extra_space) {
-    constexpr std::uint64_t k_raw = 32'000;
-    EXPECT_EQ(slot_bytes({1000.0, 0.0, 0.0}, k_raw, 1.25), 1250u);  // ratio 32: not above
-    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.25), 1984u);   // min(2, 1 + 4 * 0.25)
-    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.125), 1488u);  // 1 + 4 * 0.125
-    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_raw, 1.43), 1984u);   // 2, not 2.72
-    EXPECT_EQ(slot_bytes({30'000.0, 0.0, 0.0}, k_raw, 1.43), k_raw);
-    EXPECT_EQ(slot_bytes({0.0, 0.0, 0.0}, k_raw, 1.25), 0u);
+    constexpr std::uint64_t k_of_block = 32'000;
+    EXPECT_EQ(slot_bytes({1000.0, 0.0, 0.0}, k_of_block, 1.25), 1250u);  // ratio 32: not above
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_of_block, 1.25), 1984u);   // min(2, 1 + 4 * 0.25)
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_of_block, 1.125), 1488u);  // 1 + 4 * 0.125
+    EXPECT_EQ(slot_bytes({992.0, 0.0, 0.0}, k_of_block, 1.43), 1984u);   // 2, not 2.72
+    EXPECT_EQ(slot_bytes({30'000.0, 0.0, 0.0}, k_of_block, 1.43), k_of_block);
+    EXPECT_EQ(slot_bytes({0.0, 0.0, 0.0}, k_of_block, 1.25), 0u);
 }
 
 // Goal: the weight runs through S1's range from end to end, never backwards, and meets the two

@@ -3,9 +3,8 @@
 // Invariants:
 //  - Data first, then metadata beyond the old end, then the journal, then the in-place metadata:
 //    no committed dump is lost whatever instant the process dies at (decision D3).
-//  - HDF5 is called on the caller's thread only (here, in recover, LiveImage and read_info).
-//  Everything a
-//    write lane calls (RegionWriter, CommitImage::flush) is plain pwrite and fdatasync.
+//  - HDF5 is called on the caller's thread only. Everything a write lane calls (RegionWriter,
+//    CommitImage::flush) is plain pwrite and fdatasync.
 //  - Chunk addresses point past the block's prefix record; the chunk's size is exact.
 #pragma once
 

@@ -105,6 +105,7 @@ class LiveCrash : public ::testing::Test {
         ASSERT_TRUE(report->finished_iterations.empty());
         for (const auto& dropped : report->dropped) {
             ASSERT_EQ(dropped.dump, static_cast<std::uint64_t>(n));
+            ASSERT_EQ(dropped.iteration.value_or(dropped.dump), dropped.dump);
         }
         if (n > 0) {
             ASSERT_EQ(steps_.difference(path_.str(), n - 1), "");

@@ -61,18 +61,24 @@ def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
         names = ", ".join(map(str, report["finished_iterations"]))
         lines.append(f"Complete but uncommitted, {verb or 'now '}committed: iteration {names}.")
     for dump in report["dropped"]:
-        found = dump["blocks_found"]
-        name = f"Iteration {dump['iteration']}"
-        why = f"{found} of {dump['blocks_expected']} blocks had been written"
-        if dump["iteration"] is None:
-            name = f"Dump {dump['dump']} (from 0)"
-            why = f"{found} blocks had been written, but not what says of which iteration they are"
-        if dump["of_application"]:
-            why = f"only the application could have completed it; {found} blocks had been written"
-        lines.append(f"{name} {verb or 'was '}dropped: {why}.")
+        lines.append(dropped_text(dump, verb or "was "))
     after = "would hold" if dry_run else "holds"
     lines.append(f"{file} {after} {dumps(report['committed_dumps'])}.")
     return lines
+
+
+def dropped_text(dump: dict, verb: str) -> str:
+    """Why a dump was or would be dropped."""
+    found = dump["blocks_found"]
+    if dump["iteration"] is None:
+        return (
+            f"Dump {dump['dump']} (from 0) {verb}dropped: {found} blocks had been written, but not "
+            "what says of which iteration they are."
+        )
+    why = f"{found} of {dump['blocks_expected']} blocks had been written"
+    if dump["of_application"]:
+        why = f"only the application could have completed it; {found} blocks had been written"
+    return f"Iteration {dump['iteration']} {verb}dropped: {why}."
 
 
 def dumps(count: int) -> str:

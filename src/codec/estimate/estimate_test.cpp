@@ -149,17 +149,17 @@ TEST(Estimate, counts_values_that_are_stored_exactly) {
 }
 
 TEST(Estimate, of_a_part_is_that_of_its_copy) {
-    struct Case {
+    struct PartOfArray {
         Shape array;
         Box part;
     };
-    const Case cases[] = {{{60, 70, 80}, {{3, 5, 7}, {40, 50, 60}}},
-                          {{60, 70, 80}, {{0, 0, 16}, {60, 70, 64}}},
-                          {{20, 1, 90, 80}, {{2, 0, 9, 1}, {17, 1, 70, 79}}},
-                          {{9, 30, 40, 50}, {{1, 3, 0, 10}, {7, 20, 40, 33}}},
-                          {{300, 400}, {{10, 20}, {280, 370}}},
-                          {{62, 310, 260}, {{1, 2, 3}, {60, 300, 250}}}};
-    for (const Case& one : cases) {
+    const PartOfArray cases[] = {{{60, 70, 80}, {{3, 5, 7}, {40, 50, 60}}},
+                                 {{60, 70, 80}, {{0, 0, 16}, {60, 70, 64}}},
+                                 {{20, 1, 90, 80}, {{2, 0, 9, 1}, {17, 1, 70, 79}}},
+                                 {{9, 30, 40, 50}, {{1, 3, 0, 10}, {7, 20, 40, 33}}},
+                                 {{300, 400}, {{10, 20}, {280, 370}}},
+                                 {{62, 310, 260}, {{1, 2, 3}, {60, 300, 250}}}};
+    for (const PartOfArray& one : cases) {
         const auto array = smooth_array<float>(one.array, 39);
         const Box array_box{Shape::filled(one.array.rank(), 0), one.array};
         const auto* bytes = reinterpret_cast<const std::byte*>(array.data());
