@@ -162,10 +162,15 @@ Result<bool> ApplicationFile::read(const std::string& dataset, const Box& part,
 
 Status ApplicationFile::place(const store::DatasetSpec& dataset, const store::ChunkRecord& record) {
     const Extents offset = extents_of(store::chunk_begin(dataset, record.chunk));
-    return image_->place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
-        return H5Dwrite_chunk(open(dataset.path), H5P_DEFAULT, record.filter_mask, offset.data(),
-                              bytes, buffer);
-    });
+    const Status status =
+        image_->place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
+            return H5Dwrite_chunk(open(dataset.path), H5P_DEFAULT, record.filter_mask,
+                                  offset.data(), bytes, buffer);
+        });
+    // HDF5 1.10 remembers a filter mask that it never set for the only chunk of a dataset, and may
+    // read the chunk without its filters until the dataset is opened again; 1.14 does not.
+    datasets_.erase(dataset.path);
+    return status;
 }
 
 writer::TargetFile ApplicationFile::target(Communicator& comm, writer::Tree* tree) {
