@@ -19,7 +19,7 @@ class Impl : public Checkpointer {
     Impl(device::Device& device, std::uint64_t checkpoint_bytes)
         : device_(device), checkpoint_bytes_(checkpoint_bytes) {}
     ~Impl() override {
-        if (executor_) (void)leave_cache();
+        if (runner_) (void)leave_cache();
     }
 
     /// The store comes last: it may empty a file, and what is refused must not have cost one.
@@ -31,10 +31,10 @@ class Impl : public Checkpointer {
             arrive(std::move(parcel));
             return Status{};
         };
-        auto executor = WordRunner::create(device_, std::move(expected), {}, arrival,
-                                           options.content, options.checkpoints);
-        if (!executor.ok()) return executor.status();
-        executor_ = *std::move(executor);
+        auto runner = WordRunner::create(device_, std::move(expected), {}, arrival, options.content,
+                                         options.checkpoints);
+        if (!runner.ok()) return runner.status();
+        runner_ = *std::move(runner);
         return begin_host(cache_bytes, options);
     }
     Status check_host(std::uint64_t cache_bytes, const CheckpointerOptions& options) const {
@@ -79,10 +79,10 @@ class Impl : public Checkpointer {
         if (places_.count(id) > 0)
             return {StatusCode::invalid_argument, fmt::format("checkpoint {} exists already", id)};
         if (Status status = leave_cache(); !status.ok()) return status;
-        const std::uint64_t coming_bytes = executor_->pool().used_bytes() + checkpoint_bytes_;
+        const std::uint64_t coming_bytes = runner_->pool().used_bytes() + checkpoint_bytes_;
         if (Status status = host_->make_room(coming_bytes); !status.ok())
             return status.with_context(fmt::format("checkpoint {}: no room at the host", id));
-        Status status = executor_->checkpoint(id, data);
+        Status status = runner_->checkpoint(id, data);
         if (status.ok()) {
             places_.insert({id, {}});
             made_.push_back(id);
@@ -93,7 +93,7 @@ class Impl : public Checkpointer {
     }
     Status flush() override {
         const double begin_s = device_.now_s();
-        Status status = executor_->finish();
+        Status status = runner_->finish();
         flush_s_ += device_.now_s() - begin_s;
         all_here_ = status.ok();
         note_host_bytes();
@@ -122,19 +122,19 @@ class Impl : public Checkpointer {
         return status.ok() ? status : status.with_context(fmt::format("checkpoint {}", id));
     }
     CheckpointerReport report() const override {
-        const checkpoint::Executed& done = executor_->executed();
+        const checkpoint::Executed& done = runner_->executed();
         const checkpoint::HostCacheReport host = host_->report();
         return {done.word,        done.stopped_s + flush_s_,
                 restore_s_,       done.raw_bytes,
                 done.link_bytes,  restores_,
-                prefetched_,      executor_->pool().peak_bytes(),
+                prefetched_,      runner_->pool().peak_bytes(),
                 peak_host_bytes_, host.written_bytes,
                 host.reads,       host.read_ahead,
                 host.waited_s,    host.trouble.message()};
     }
     std::vector<std::uint64_t> ids() const override { return made_; }
     plan::CheckpointProfile recorded() const override {
-        plan::CheckpointProfile profile = executor_->recorded();
+        plan::CheckpointProfile profile = runner_->recorded();
         profile.header_bytes = header_bytes_;  // the next run's device may need another
         return profile;
     }
@@ -159,7 +159,7 @@ class Impl : public Checkpointer {
     }
     void note_host_bytes() {
         peak_host_bytes_ =
-            std::max(peak_host_bytes_, host_->memory_bytes() + executor_->queued_bytes());
+            std::max(peak_host_bytes_, host_->memory_bytes() + runner_->queued_bytes());
     }
 
     Status bring(const InParcel& place, std::byte* data) {
@@ -190,10 +190,10 @@ class Impl : public Checkpointer {
         host_->read_ahead(parcel, backwards_ ? -1 : 1);
         if (find(next) != near_.end() || !host_->in_memory(next)) return;
         // Without it the next restore only takes longer.
-        if (host_->bytes(next) <= executor_->pool().free_bytes()) (void)fetch(next);
+        if (host_->bytes(next) <= runner_->pool().free_bytes()) (void)fetch(next);
     }
     Status fetch(std::size_t parcel) {
-        const Result<std::byte*> memory = executor_->pool().take(host_->bytes(parcel));
+        const Result<std::byte*> memory = runner_->pool().take(host_->bytes(parcel));
         if (!memory.ok()) return memory.status();
         Status status;
         const Result<std::span<const std::byte>> bytes = host_->pin(parcel);
@@ -208,7 +208,7 @@ class Impl : public Checkpointer {
         } else {
             status = bytes.status();
         }
-        (void)executor_->pool().give_back(*memory);
+        (void)runner_->pool().give_back(*memory);
         return status;
     }
     std::vector<Near>::iterator find(std::size_t parcel) {
@@ -220,7 +220,7 @@ class Impl : public Checkpointer {
         for (std::size_t i = near_.size(); i-- > 0;) {
             if (near_[i].parcel == but) continue;
             if (Status status = device_.wait(near_[i].transfer); !status.ok()) return status;
-            if (Status status = executor_->pool().give_back(near_[i].memory); !status.ok())
+            if (Status status = runner_->pool().give_back(near_[i].memory); !status.ok())
                 return status;
             host_->unpin(near_[i].parcel);
             near_.erase(near_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -239,8 +239,8 @@ class Impl : public Checkpointer {
     std::size_t last_ = k_nowhere;
     double flush_s_ = 0.0, restore_s_ = 0.0;
     std::uint64_t restores_ = 0, prefetched_ = 0;
-    std::uint64_t header_bytes_ = 0;        ///< as the caller gave it
-    std::unique_ptr<WordRunner> executor_;  // last: it goes first, and it hands over to us
+    std::uint64_t header_bytes_ = 0;      ///< as the caller gave it
+    std::unique_ptr<WordRunner> runner_;  // last: it goes first, and it hands over to us
 };
 
 }  // namespace

@@ -226,13 +226,13 @@ void run_once(Device& device, std::mt19937_64& random, std::uint64_t checkpoints
     };
     {
         const InDevice data(device, made);
-        auto executor = value(WordRunner::create(device, profile, std::move(word), arrival),
-                              "WordRunner::create");
+        auto runner = value(WordRunner::create(device, profile, std::move(word), arrival),
+                            "WordRunner::create");
         for (std::uint64_t id = 0; id < checkpoints; ++id)
-            expect_ok(executor->checkpoint(id, data.get()), "checkpoint");
-        expect_ok(executor->finish(), "finish");
+            expect_ok(runner->checkpoint(id, data.get()), "checkpoint");
+        expect_ok(runner->finish(), "finish");
         expect(arrived == checkpoints, fmt::format("{} arrived", arrived));
-        expect(executor->pool().peak_bytes() <= cache_bytes, "beyond the cap");
+        expect(runner->pool().peak_bytes() <= cache_bytes, "beyond the cap");
     }
     expect(device.allocations() == 0, fmt::format("{} pieces are left", device.allocations()));
 }

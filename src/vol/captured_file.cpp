@@ -200,7 +200,9 @@ Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const
 /// it has written.
 void CapturedFile::end_blocks(const Status& status, bool was_pending) {
     report_blocks({config_, name_, *communicator_}, blocks_->report(), was_pending, status);
-    if (status.ok()) blocks_.reset();
+    if (!status.ok()) return;
+    tree_->forget_datasets();
+    blocks_.reset();
 }
 
 void* CapturedFile::reopen() {

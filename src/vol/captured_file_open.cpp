@@ -153,7 +153,7 @@ Status CapturedFile::make_shared_file(const FileCall& call) {
     return opened.ok() ? Status{} : opened.status();
 }
 
-Result<bool> CapturedFile::find_shared_file(const FileCall&, std::string& why) {
+Result<bool> CapturedFile::find_shared_file(std::string& why) {
     Inspection seen;
     Status mine;
     if (communicator_->rank() == 0) mine = inspect(name_, seen);
@@ -215,7 +215,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     if (call.creates()) {
         mine = file->make_shared_file(call);
     } else {
-        auto found = file->find_shared_file(call, why);
+        auto found = file->find_shared_file(why);
         if (!found.ok()) mine = found.status();
         if (found.ok() && !*found) return std::optional<Opened>{};  // on all ranks
     }

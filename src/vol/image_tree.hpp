@@ -2,7 +2,7 @@
 // which commits take to the file.
 //
 // Invariants:
-//  - Datasets are known by the name that the Writer has for them; they outlive the tree's use.
+//  - Datasets are known by the name that the Writer has for them, until forget_datasets().
 //  - What goes through HDF5 goes through an open object of the file, the one named last.
 #pragma once
 
@@ -29,6 +29,8 @@ class ImageTree final : public writer::Tree {
 
     bool knows(const std::string& key) const { return datasets_.count(key) > 0; }
     void add(BlockDataset& dataset) { datasets_[dataset.key] = &dataset; }
+    /// Before they are destroyed: no dump that is still to be built names one.
+    void forget_datasets() { datasets_.clear(); }
     /// Our own handle of it, if there is none yet. Errors: internal (the object is gone).
     Status open(BlockDataset& dataset);
 
