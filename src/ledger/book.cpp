@@ -174,7 +174,7 @@ bool Book::hear(std::span<const Statement> all) {
     end_is_agreed_ = true;
     committed_ = all[0].committed_dumps;
     image_pending_ = all[0].image_pending != 0;
-    if (image_pending_) return false;
+    if (image_pending_ || image_ == Image::failed) return false;
     image_ = Image::none;
     return std::exchange(unsettled_, false);
 }
@@ -234,6 +234,7 @@ Result<std::uint64_t> Book::build(bool trim) {
 
 void Book::withdraw_build() {
     built_ = committed_;
+    image_ = Image::none;
     unsettled_ = false;
 }
 
@@ -251,7 +252,7 @@ Status Book::flushed() {
 }
 
 Status Book::settle() {
-    if (image_ == Image::pending)
+    if (image_ == Image::pending || image_ == Image::failed)
         return {StatusCode::internal, "ledger: settle() before the image is flushed"};
     if (!unsettled_) return {StatusCode::internal, "ledger: settle() without a build"};
     image_ = Image::none;

@@ -418,6 +418,50 @@ TEST(Book, an_abandoned_dump_does_not_hold_up_the_next) {
     EXPECT_EQ(book.free_bytes(), 0u) << "what was abandoned may have been written to";
 }
 
+// Goal: dumps of a build that failed are never said to be committed, and nothing is built on them.
+// Rank 0's failure concerns all ranks, another one's its own tree only.
+TEST(Book, a_build_that_failed_is_never_settled) {
+    for (const std::size_t culprit : {0u, 1u}) {
+        std::vector<Book> books = {Book({0, 0, 65536}), Book({1, 0, 65536})};
+        const auto exchange = [&] {
+            std::vector<Statement> all;
+            for (const Book& book : books) all.push_back(book.statement(0, false, true));
+            std::vector<bool> settled;
+            for (Book& book : books) settled.push_back(book.hear(all));
+            return settled;
+        };
+        for (Book& book : books) {
+            (void)book.begin({});
+            ASSERT_TRUE(book.wrote(0, {}, 0).ok());
+        }
+        (void)exchange();
+        for (std::size_t r = 0; r < books.size(); ++r) {
+            ASSERT_TRUE(books[r].gather(1).ok());
+            ASSERT_TRUE(books[r].build(false).ok());
+            if (r == culprit)
+                books[r].build_failed();
+            else if (r == 0)
+                books[r].made_image(131072);
+        }
+        if (culprit == 1) {
+            ASSERT_TRUE(books[0].flushed().ok());
+        }
+        EXPECT_EQ(exchange(), (std::vector<bool>{culprit != 0, false})) << "rank " << culprit;
+        EXPECT_EQ(books[0].committed(), culprit == 0 ? 0u : 1u);
+        EXPECT_FALSE(books[culprit].may_build(true));
+        EXPECT_FALSE(books[culprit].settle().ok());
+    }
+    Book alone({0, 0, 65536});  // may try again
+    (void)alone.begin({});
+    ASSERT_TRUE(alone.wrote(0, {}, 0).ok());
+    ASSERT_TRUE(alone.gather(1).ok());
+    ASSERT_TRUE(alone.build(false).ok());
+    alone.build_failed();
+    EXPECT_FALSE(alone.may_build(false));
+    alone.withdraw_build();
+    EXPECT_TRUE(alone.may_build(false));
+}
+
 // Goal: after "nothing may be committed any more" nothing is built, on any rank.
 TEST(Book, what_is_spoiled_on_one_rank_is_built_on_none) {
     std::vector<Book> books = {Book({0, 0, 65536}), Book({1, 0, 65536})};

@@ -29,10 +29,15 @@ std::vector<Book::Place> Ledger::begin(store::DumpManifest manifest,
 }
 
 Status Ledger::wrote(std::uint64_t dump, const Wrote& wrote) {
+    // Out of memory on the way: the dump must not look durable without its records.
+    std::vector<store::ChunkRecord>* records = nullptr;
+    if (dump >= book_.gathered() && dump < book_.next_dump()) {
+        records = &pages_[dump - book_.gathered()].records;
+        records->reserve(records->size() + wrote.records.size());
+    }
     const Status taken = book_.wrote(dump, wrote.tails, wrote.used_end, wrote.overflow);
     if (!taken.ok()) return taken;
-    auto& records = pages_[dump - book_.gathered()].records;
-    records.insert(records.end(), wrote.records.begin(), wrote.records.end());
+    records->insert(records->end(), wrote.records.begin(), wrote.records.end());
     return {};
 }
 
@@ -120,7 +125,10 @@ Status Ledger::build(bool trim) {
     if (!file_end.ok()) return file_end.status();
     if (!builds()) return {};
     auto built = subject_.tree.build({manifests_, records_}, *file_end, trim);
-    if (!built.ok()) return built.status();
+    if (!built.ok()) {
+        book_.build_failed();
+        return built.status();
+    }
     manifests_.clear();
     records_.clear();
     if (!*built) return {};
