@@ -172,6 +172,44 @@ TEST_F(WriterErrors, one_ranks_mistake_is_known_to_all_and_costs_one_dump) {
     }
 }
 
+// Goal: what one rank has done wrong before close() ends the close() of all, by the same words. No
+// dump is open, so that no end() tells it before; what was handed over is committed.
+TEST_F(WriterErrors, one_ranks_mistake_before_close_is_known_to_all) {
+    for (const int culprit : {0, 1, 2}) {
+        std::mutex mutex;
+        std::vector<Status> closed;
+        base::run_ranks(3, [&](std::unique_ptr<Communicator> comm) {
+            const int rank = comm->rank();
+            auto writer = Writer::create(path_, std::move(comm), plain());
+            auto field = (*writer)->define_field("rho", float32, {30, 10});
+            const std::vector<float> values(100, 1.0f);
+            {
+                auto iteration = (*writer)->begin_iteration(0);
+                auto dump = iteration.begin_dump(0.0);
+                const auto row = static_cast<std::uint64_t>(rank) * 10;
+                ASSERT_TRUE(dump.put(*field, {{row, 0}, {10, 10}}, values.data()).ok());
+                ASSERT_TRUE(iteration.end().ok());
+            }
+            while (!(*writer)->committed()) {
+                auto iteration = (*writer)->begin_iteration(1);
+                ASSERT_TRUE(iteration.end().ok());
+            }
+            auto left_open = (*writer)->begin_iteration(2);
+            if (rank == culprit) (void)(*writer)->begin_iteration(3);
+            const Status status = (*writer)->close();
+            const std::lock_guard lock(mutex);
+            closed.push_back(status);
+        });
+        ASSERT_EQ(closed.size(), 3u);
+        const std::string rank = "rank " + std::to_string(culprit) + ": ";
+        for (const Status& status : closed) {
+            expect_invalid(status, {rank.c_str(), "begin_iteration(3)", "has not been ended"});
+            EXPECT_EQ(status.message(), closed[0].message());
+        }
+        EXPECT_EQ(testing::iterations(path_), (std::vector<std::int64_t>{0}));
+    }
+}
+
 // Goal: wherever the disk becomes full, all ranks learn it as no_space, close() returns it, and
 // every dump that was reported committed can be read exactly.
 TEST_F(WriterErrors, a_full_disk_is_no_space_everywhere_and_loses_nothing_committed) {

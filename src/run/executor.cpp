@@ -223,6 +223,7 @@ std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     for (const auto& worker : workers_)
         safe = std::min(safe, worker->at_dump.load(std::memory_order_acquire));
     std::vector<std::unique_ptr<DumpTask>> done;
+    if (dumps_.first() < safe) done.reserve(safe - dumps_.first());  // or nothing is given back
     while (dumps_.first() < safe) {
         done.push_back(dumps_.remove_first());
         if (options_.share)

@@ -17,7 +17,7 @@ CommitImage& CommitImage::operator=(CommitImage&& other) noexcept {
 }
 
 CommitImage::~CommitImage() {
-    if (!state_) return;
+    if (!state_ || !state_->progress) return;  // empty, or memory ran out while it was made
     auto expected = CommitProgress::Stage::built;
     state_->progress->stage.compare_exchange_strong(expected, CommitProgress::Stage::dropped);
 }

@@ -12,7 +12,7 @@ Status Writer::Impl::finish_dumps() {
     if (!round.failed().ok()) return round.failed();
     const run::Unobserved ours;
     executor->set_draining(true);
-    const Status status = finishing_rounds(false);
+    const Status status = together([this] { return finishing_rounds(false); });
     executor->set_draining(false);
     return status;
 }
@@ -20,13 +20,15 @@ Status Writer::Impl::finish_dumps() {
 // Every round: do the local work to the end, tell each other, take one step that all ranks know
 // to be needed. Ends when a round finds nothing to do. After an error nothing new is begun, but
 // dumps that are durable everywhere are still committed.
-Status Writer::Impl::finishing_rounds(bool closing) {
+// `left`: what this rank alone has to say, in the first round.
+Status Writer::Impl::finishing_rounds(bool closing, Status left) {
     ledger::Finishing state;
     state.closing = closing;
     for (;;) {
         executor->help([] { return false; });
         flights->harvest();
-        const Status mine = executor->error();
+        Status mine = executor->error();
+        if (mine.ok()) mine = std::exchange(left, {});
         Hello message = hello(mine, !mine.ok());
         message.has_dump = 0;
         auto all = exchange(message);
@@ -42,7 +44,7 @@ Status Writer::Impl::finishing_rounds(bool closing) {
         bool trim = step == ledger::Step::trim;
         switch (step) {
             case ledger::Step::nothing:
-                return round.failed();
+                return none_is_missing();
             case ledger::Step::place_overflow:
                 flights->place_overflow();
                 continue;
@@ -58,6 +60,18 @@ Status Writer::Impl::finishing_rounds(bool closing) {
         state.trimmed = state.trimmed || trim;
         commit(trim);
     }
+}
+
+// Nothing is left to do: then either an error is known, or every dump is committed. A dump that is
+// stuck would be lost without a word.
+Status Writer::Impl::none_is_missing() {
+    const ledger::Book& book = ledger->book();
+    if (round.failed().ok() && book.committed() < book.next_dump())
+        round.fail_at_first(
+            {StatusCode::internal, fmt::format("{}: dumps from number {} on are not committed, and "
+                                               "nothing says why",
+                                               session.path, book.committed())});
+    return round.failed();
 }
 
 void Writer::Impl::finish_traces() {
@@ -79,21 +93,35 @@ Status Writer::Impl::close() {
     if (closed) return round.failed();
     const run::Unobserved ours;
     const double begin_s = session.now_s();
-    // An iteration left open: what was put is not thrown away.
-    if (intake->in_iteration() && !tree->shares_iterations()) round.fail_at_first(end_iteration());
+    // An iteration left open: what was put is not thrown away. Where end() has nothing to do the
+    // other ranks do not know yet what it says.
+    Status left;
+    if (intake->in_iteration() && !tree->shares_iterations()) {
+        const bool all_know = anything_to_do();
+        Status ended = end_iteration();
+        if (all_know)
+            round.fail_at_first(ended);
+        else
+            left = std::move(ended);
+    }
     closed = true;
     intake->close();
     executor->set_draining(true);
-    if (!round.comm_failed()) (void)finishing_rounds(true);
-    if (tree->serves_next_file() && round.failed().ok()) (void)tables.agree();
+    if (!round.comm_failed())
+        (void)together([&] { return finishing_rounds(true, std::move(left)); });
+    if (tree->serves_next_file() && round.failed().ok())
+        (void)together([this] { return tables.agree(); });
     executor->stop();
     // What this rank has left to another one of the node is written by now, or never will be.
     if (node.ranks() != nullptr && !round.comm_failed())
         round.fail_at_first(node.ranks()->barrier());
     flights->harvest();
     session.totals.close_s += session.now_s() - begin_s;
-    session.trace("wait", "close", begin_s);
-    finish_traces();
+    (void)together([&] {
+        session.trace("wait", "close", begin_s);
+        finish_traces();
+        return round.failed();
+    });
     own.file.reset();  // and its lock: recover and stock writers may have the file now
     return round.failed();
 }

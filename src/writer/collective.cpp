@@ -135,27 +135,25 @@ Status Writer::Impl::end_iteration() {
     run::Observer& observer = executor->observer();
     if (tree->shares_iterations()) session.iteration_begin_s = observer.iteration_begin_s();
     const run::Unobserved ours;
-    settle_observation(begin_s);
     // The collective is communication: writes keep out of its way, and the next iteration
     // expects it at the same place.
-    observer.enter(run::Observer::Lane::write, begin_s);
-    Status status;
-    try {
-        status = collective();
-    } catch (const std::bad_alloc&) {
-        // Other ranks may be waiting in a call that this one will not reach: nothing can be agreed
-        // on any more.
-        status = round.lost(
-            {StatusCode::no_space, "rank " + std::to_string(session.rank) + ": out of memory"});
-    }
-    observer.leave(run::Observer::Lane::write, session.now_s());
-    observer.end_iteration(session.now_s());
-    flights->outcomes().iteration_ended(session.now_s());
+    alone([&] {
+        settle_observation(begin_s);
+        observer.enter(run::Observer::Lane::write, begin_s);
+    });
+    const Status status = together([this] { return collective(); });
+    alone([&] {
+        observer.leave(run::Observer::Lane::write, session.now_s());
+        observer.end_iteration(session.now_s());
+        flights->outcomes().iteration_ended(session.now_s());
+    });
     executor->obstacles_changed();
     intake->end_iteration();
-    session.trace("end", "end", begin_s);
-    session.trace("iteration", "iteration " + std::to_string(session.iteration),
-                  session.iteration_begin_s);
+    alone([&] {
+        session.trace("end", "end", begin_s);
+        session.trace("iteration", "iteration " + std::to_string(session.iteration),
+                      session.iteration_begin_s);
+    });
     session.totals.end_s += session.now_s() - begin_s;
     return status;
 }

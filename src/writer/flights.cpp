@@ -12,11 +12,11 @@ namespace caesura::writer {
 // --------------------------------------------------------------------------------- to the lanes
 
 void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task) {
-    flight.task = task.get();
-    if (Status status = executor_.submit(std::move(task)); !status.ok()) {
-        flight.task = nullptr;
+    run::DumpTask* const at_work = task.get();
+    if (Status status = executor_.submit(std::move(task)); !status.ok())
         executor_.report(std::move(status));
-    }
+    else
+        flight.task = at_work;
 }
 
 void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task) {
@@ -71,15 +71,24 @@ void Flights::place_overflow() {
 void Flights::harvest() {
     // Reclaimed tasks stay alive until this function ends: all of them are harvested below.
     const auto reclaimed = executor_.reclaim();
+    const auto finished = [](const Flight& flight) {
+        return flight.task &&
+               flight.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished;
+    };
+    bool out_of_memory = false;
     for (Flight& flight : flights_) {
-        if (flight.task &&
-            flight.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished)
-            harvest_task(flight);
+        if (!finished(flight)) continue;
+        try {
+            harvest_task(flight, *std::exchange(flight.task, nullptr));
+        } catch (const std::bad_alloc&) {
+            out_of_memory = true;  // its dump never becomes durable
+        }
     }
+    // Words that need no memory of their own; the others learn them with this rank's number.
+    if (out_of_memory) executor_.report({StatusCode::no_space, "out of memory"});
 }
 
-void Flights::harvest_task(Flight& flight) {
-    run::DumpTask& task = *flight.task;
+void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
     const auto& sink = static_cast<const RegionSink&>(*task.sink);
     for (const store::ChunkRecord& record : sink.records())
         session_.totals.stored_bytes += record.bytes;
@@ -90,7 +99,7 @@ void Flights::harvest_task(Flight& flight) {
         run::Job& job = task.jobs[i];
         const bool overflowed = job.state.load() == run::JobState::overflowed;
         if (!flight.features.empty()) {  // not for blocks that come back from an overflow
-            learn_job(flight, i);
+            learn_job(flight, i, job);
             if (overflowed) {
                 ++session_.totals.overflow_blocks;
                 session_.totals.overflow_bytes += job.stored.size();
@@ -104,7 +113,6 @@ void Flights::harvest_task(Flight& flight) {
     }
     if (!task.plans.empty()) harvest_plan(task);
     flight.features.clear();
-    flight.task = nullptr;
     const auto tails = sink.tails();
     if (Status status =
             ledger_.wrote(flight.dump, {sink.records(), tails, sink.used_end(), overflow});
@@ -174,8 +182,7 @@ void Flights::harvest_plan(run::DumpTask& task) {
     if (end_s > 0.0) note("dump", "dump", plan.made_s, end_s, 0);
 }
 
-void Flights::learn_job(const Flight& flight, std::size_t index) {
-    const run::Job& job = flight.task->jobs[index];
+void Flights::learn_job(const Flight& flight, std::size_t index, const run::Job& job) {
     const predict::Features& features = flight.features[index];
     FieldState& field = fields_[flight.job_fields[index]];
     const double values = static_cast<double>(features.values);

@@ -62,9 +62,9 @@ class Flights {
     Outcomes& outcomes() { return outcomes_; }
 
   private:
-    void harvest_task(Flight& flight);
+    void harvest_task(Flight& flight, run::DumpTask& task);
     void harvest_plan(run::DumpTask& task);
-    void learn_job(const Flight& flight, std::size_t index);
+    void learn_job(const Flight& flight, std::size_t index, const run::Job& job);
     std::unique_ptr<run::DumpTask> overflow_task(Flight& flight);
     Flight* find(std::uint64_t dump);
     void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task);

@@ -49,6 +49,24 @@ struct Writer::Impl {
     void settle_observation(double now_s);
     WriterReport make_report();
 
+    // ---- out of memory
+    /// In a call of this rank alone: the next end() says so.
+    template <class Call>
+    void alone(Call&& call) try {
+        call();
+    } catch (const std::bad_alloc&) {
+        intake->out_of_memory();
+    }
+    /// In a call of all ranks, which may be waiting for what this one will not say any more:
+    /// nothing can be agreed on.
+    template <class Call>
+    Status together(Call&& call) try {
+        return call();
+    } catch (const std::bad_alloc&) {
+        return round.lost(
+            {StatusCode::no_space, "rank " + std::to_string(session.rank) + ": out of memory"});
+    }
+
     // ---- the collectives (collective.cpp, close.cpp)
     Status end_iteration();
     Status collective();
@@ -59,7 +77,8 @@ struct Writer::Impl {
     Status gather();
     void commit(bool trim);
     Status finish_dumps();
-    Status finishing_rounds(bool closing);
+    Status finishing_rounds(bool closing, Status left = {});
+    Status none_is_missing();
     Status close();
     void finish_traces();
 

@@ -26,17 +26,16 @@ void widen_range(const std::byte* data, std::uint64_t count, double& low, double
 }  // namespace
 
 void Intake::begin_iteration(std::uint64_t number) {
-    if (in_iteration_ && misuse_.ok())
-        misuse_ = {StatusCode::invalid_argument,
-                   fmt::format("begin_iteration({}): iteration {} has not been ended", number,
-                               session_.iteration)};
+    const std::uint64_t before = std::exchange(session_.iteration, number);
+    session_.iteration_begin_s = session_.now_s();
+    if (std::exchange(in_iteration_, true) && misuse_.ok())
+        misuse_ = {
+            StatusCode::invalid_argument,
+            fmt::format("begin_iteration({}): iteration {} has not been ended", number, before)};
     if (closed_ && misuse_.ok())
         misuse_ = {StatusCode::invalid_argument,
                    fmt::format("begin_iteration({}) after close()", number)};
-    in_iteration_ = true;
     if (!std::exchange(first_begun_, true)) expect_snapshots();
-    session_.iteration = number;
-    session_.iteration_begin_s = session_.now_s();
 }
 
 void Intake::begin_round(std::uint64_t dump) {
@@ -45,7 +44,12 @@ void Intake::begin_round(std::uint64_t dump) {
     dump_.emplace();
 }
 
-void Intake::begin_dump(const DumpTime& time) {
+// Words that need no memory of their own.
+void Intake::out_of_memory() {
+    if (misuse_.ok()) misuse_ = {StatusCode::no_space, "out of memory"};
+}
+
+void Intake::begin_dump(const DumpTime& time) try {
     const std::uint64_t iteration = session_.iteration;
     if (misuse_.ok() && !in_iteration_)
         misuse_ = {StatusCode::invalid_argument, "begin_dump() outside an iteration"};
@@ -59,6 +63,8 @@ void Intake::begin_dump(const DumpTime& time) {
     if (!dump_) dump_.emplace();
     expect_no_snapshots();
     dump_->time = time;
+} catch (const std::bad_alloc&) {
+    out_of_memory();
 }
 
 void Intake::end_iteration() {
@@ -166,14 +172,15 @@ void Intake::expect_no_snapshots() {
     session_.budget.release(std::exchange(expected_bytes_, 0));
 }
 
-Status Intake::put(const Handed& handed) {
+Status Intake::refuse(Status status) {
+    // What an application's write says to it concerns nobody else.
+    if (tree_.dump_is_whole() && dump_ && dump_->error.ok()) dump_->error = status;
+    return status;
+}
+
+Status Intake::put(const Handed& handed) try {
     const auto& [field, box, data, dtype, own, loss, turn] = handed;
     const double begin_s = session_.now_s();
-    const auto refuse = [&](Status status) {
-        // What an application's write says to it concerns nobody else.
-        if (tree_.dump_is_whole() && dump_ && dump_->error.ok()) dump_->error = status;
-        return status;
-    };
     if (!round_.failed().ok())
         return {StatusCode::cancelled, "an earlier error: " + round_.failed().message()};
     if (Status status = check_put(handed); !status.ok()) return refuse(status);
@@ -210,6 +217,9 @@ Status Intake::put(const Handed& handed) {
     session_.totals.put_s += session_.now_s() - begin_s;
     session_.trace("put", state.name, begin_s);
     return {};
+} catch (const std::bad_alloc&) {
+    return refuse(
+        {StatusCode::no_space, fmt::format("put() on rank {}: out of memory", session_.rank)});
 }
 
 }  // namespace caesura::writer

@@ -45,6 +45,8 @@ class Intake {
     bool in_iteration() const { return in_iteration_; }
     std::optional<OpenDump>& dump() { return dump_; }
     const std::optional<OpenDump>& dump() const { return dump_; }
+    /// Where no Status can say so: the next end() does.
+    void out_of_memory();
     /// The first error of the application since the last call.
     Status take_misuse() { return std::exchange(misuse_, {}); }
     /// Has the dump other boxes than the last one had, on this rank?
@@ -52,6 +54,7 @@ class Intake {
 
   private:
     Status check_put(const Handed& handed) const;
+    Status refuse(Status status);
     Status reserve_memory(std::uint64_t bytes);
     void expect_snapshots();
     void expect_no_snapshots();

@@ -38,8 +38,8 @@ struct OpenDump {
 
     void add(const Put& put) {
         if (of_field.size() <= put.field) of_field.resize(put.field + 1);
-        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size()));
-        puts.push_back(put);
+        puts.push_back(put);  // first: out of memory leaves no number of a put that is not there
+        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size() - 1));
     }
     std::span<const std::uint32_t> puts_of(std::uint32_t field) const {
         return field < of_field.size() ? std::span(of_field[field])

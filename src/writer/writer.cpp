@@ -137,11 +137,13 @@ Busy::~Busy() {
 // ----------------------------------------------------------------------- Impl: iterations
 
 void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label) {
-    intake->begin_iteration(number);
-    session.experience->listener.end();
-    executor->observer().begin_iteration(session.iteration_begin_s, label);
-    flights->outcomes().iteration_began(session.iteration_begin_s);
-    session.experience->listener.begin(*executor);
+    alone([&] {
+        intake->begin_iteration(number);
+        session.experience->listener.end();
+        executor->observer().begin_iteration(session.iteration_begin_s, label);
+        flights->outcomes().iteration_began(session.iteration_begin_s);
+        session.experience->listener.begin(*executor);
+    });
 }
 
 // Of an application's file: from here to the next hand-over. The iteration may have begun with
