@@ -245,6 +245,54 @@ TEST_F(Live, raw_data_are_read_back_before_while_and_after_they_are_written) {
     EXPECT_EQ(integers_of(run.file(1), "/raw"), counting_from(8));
 }
 
+/// A file of which something happens whenever it has been read.
+class FileWithEvent final : public base::File {
+  public:
+    FileWithEvent(base::File& inner, std::function<void()> event)
+        : inner_(inner), event_(std::move(event)) {}
+    Status write_at(std::uint64_t at, std::span<const std::byte> bytes) override {
+        return inner_.write_at(at, bytes);
+    }
+    Status write_at(std::uint64_t at, std::span<const std::span<const std::byte>> b) override {
+        return inner_.write_at(at, b);
+    }
+    Status read_at(std::uint64_t at, std::span<std::byte> bytes) override {
+        const Status status = inner_.read_at(at, bytes);
+        event_();
+        return status;
+    }
+    Status sync() override { return inner_.sync(); }
+    Status truncate(std::uint64_t bytes) override { return inner_.truncate(bytes); }
+    Result<std::uint64_t> size() override { return inner_.size(); }
+    Status lock(bool exclusive) override { return inner_.lock(exclusive); }
+
+  private:
+    base::File& inner_;
+    std::function<void()> event_;
+};
+
+// Goal: a lane that writes a batch just after the file was read does not take it from the reader.
+TEST_F(Live, raw_data_that_are_written_while_they_are_read_are_seen) {
+    const std::vector<std::byte> old(8, std::byte{1}), fresh(8, std::byte{2});
+    auto real = files_.open(path_.str(), base::FileSystem::Mode::create).value();
+    require(real->write_at(0, old));
+    Overlay overlay;
+    overlay.write(0, fresh);
+    const auto batch = std::make_shared<RawBatch>(std::move(overlay));
+    FileWithEvent file(*real, [&] { require(batch->write(*real)); });
+    PlacingState state;
+    state.file = &file;
+    state.file_bytes = old.size();
+    state.live = std::make_unique<LiveLayers>();
+    state.live->taken.push_back(batch);
+    for (const char* when : {"while it is written", "afterwards"}) {
+        std::vector<std::byte> seen(8);
+        require(state.read(0, seen));
+        EXPECT_EQ(seen, fresh) << when;
+    }
+    EXPECT_TRUE(state.live->taken.empty());
+}
+
 TEST_F(Live, a_rank_never_writes_bytes_that_it_was_not_given) {
     LiveRun run(files_, path_.str(), 2, live_image_run());
     run.integers("/contiguous", 0);

@@ -28,8 +28,11 @@ Status RawBatch::write(base::File& file) {
     return {};
 }
 
-void LiveLayers::read(std::uint64_t address, std::span<std::byte> bytes) {
+void LiveLayers::forget_written() {
     std::erase_if(taken, [](const auto& batch) { return batch->written(); });
+}
+
+void LiveLayers::read(std::uint64_t address, std::span<std::byte> bytes) const {
     fill.read(address, bytes);
     for (const auto& batch : taken) batch->bytes().read(address, bytes);
     raw.read(address, bytes);
@@ -42,6 +45,9 @@ Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
         overlay.read(address, bytes);
         return {};
     }
+    // Before the file is read: a lane may write a batch at any time, and what the file does not
+    // show yet must come from the batch.
+    if (live) live->forget_written();
     if (live && address + bytes.size() > file_bytes) {  // it may have grown since
         auto size = file->size();
         if (!size.ok()) return size.status();

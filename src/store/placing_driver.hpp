@@ -56,7 +56,9 @@ struct LiveLayers {
     /// While armed: the library wrote here instead, as a chunk that keeps its size keeps its place.
     std::optional<std::uint64_t> kept;
 
-    void read(std::uint64_t address, std::span<std::byte> bytes);
+    /// Let go what lies in the file.
+    void forget_written();
+    void read(std::uint64_t address, std::span<std::byte> bytes) const;
 };
 
 /// One file as the driver sees it. Outlives the HDF5 file that is opened on it.
