@@ -174,9 +174,13 @@ bool Book::hear(std::span<const Statement> all) {
     end_is_agreed_ = true;
     committed_ = all[0].committed_dumps;
     image_pending_ = all[0].image_pending != 0;
-    if (image_pending_ || image_ == Image::failed) return false;
+    if (image_pending_) return false;
+    // Of rank 0 nothing is pending. A rank whose own tree has failed goes on with the account, so
+    // that all ranks take the same steps, but its tree has nothing to settle.
+    const bool settled = std::exchange(unsettled_, false);
+    if (image_ == Image::failed) return false;
     image_ = Image::none;
-    return std::exchange(unsettled_, false);
+    return settled;
 }
 
 std::vector<Book::Place> Book::place_overflow() {

@@ -32,7 +32,7 @@ struct Statement {
     std::uint64_t used_end = 0;         ///< end of what this rank has used of the file
     std::uint64_t file_end = 0;         ///< rank 0: nothing is reserved beyond it
     std::uint64_t committed_dumps = 0;  ///< rank 0: dumps before this number are committed
-    std::uint64_t image_pending = 0;    ///< rank 0: the last image is not flushed, or never will be
+    std::uint64_t image_pending = 0;    ///< rank 0: the last image is not flushed (yet)
     std::uint64_t tree_end = 0;         ///< Tree::end(), the same on all ranks
     std::uint64_t tree_changed = 0;     ///< Tree::changed()
     std::uint64_t spoiled = 0;          ///< nothing may be committed any more
@@ -124,8 +124,10 @@ class Book {
     /// What is gathered is given to the tree. @return  the end of the file for the image.
     /// Errors: internal (the build before is not settled).
     Result<std::uint64_t> build(bool trim);
-    /// The tree could not take the dumps in: the build is never settled.
+    /// This rank's tree could not take the dumps in: it is never told that they are settled, and on
+    /// rank 0 nothing is committed any more.
     void build_failed() { image_ = Image::failed; }
+    bool has_failed_build() const { return image_ == Image::failed; }
     /// Of one rank alone: the build has failed, and the dumps are as before it.
     void withdraw_build();
     /// Rank 0: the image is made, and ends here.
@@ -166,8 +168,9 @@ class Book {
     std::uint64_t last_region_ = 0;
     std::uint64_t reserved_bytes_ = 0;
     Heard heard_;
-    Image image_ = Image::none;  ///< of the last build; failed on any rank, else rank 0
-    bool unsettled_ = false;     ///< a build of which the tree has not been told that it is flushed
+    /// Of the last build. `failed` is possible on every rank, `pending` and `flushed` on rank 0.
+    Image image_ = Image::none;
+    bool unsettled_ = false;  ///< a build of which the tree has not been told that it is flushed
     bool image_pending_ = false;  ///< on rank 0, as heard last
     bool end_is_agreed_ = true;   ///< file_end_ is the same on all ranks
     bool tree_changed_ = false;   ///< there is something to commit even without a dump

@@ -448,8 +448,11 @@ TEST(Book, a_build_that_failed_is_never_settled) {
         }
         EXPECT_EQ(exchange(), (std::vector<bool>{culprit != 0, false})) << "rank " << culprit;
         EXPECT_EQ(books[0].committed(), culprit == 0 ? 0u : 1u);
-        EXPECT_FALSE(books[culprit].may_build(true));
         EXPECT_FALSE(books[culprit].settle().ok());
+        // Commits communicate: all ranks go on to the next one, or none does.
+        EXPECT_EQ(books[0].may_build(true), culprit != 0);
+        EXPECT_EQ(books[1].may_build(true), culprit != 0);
+        EXPECT_TRUE(books[culprit].has_failed_build());
     }
     Book alone({0, 0, 65536});  // may try again
     (void)alone.begin({});

@@ -120,11 +120,19 @@ Result<Ledger::Gathered> Ledger::gather(std::uint64_t until, std::span<const std
     return gathered;
 }
 
+Tree::Built Ledger::build_tree(std::uint64_t file_end, bool trim) try {
+    return subject_.tree.build({manifests_, records_}, file_end, trim);
+} catch (const std::bad_alloc&) {
+    return Status{StatusCode::no_space, "out of memory while building a commit"};
+}
+
 Status Ledger::build(bool trim) {
     const auto file_end = book_.build(trim);
     if (!file_end.ok()) return file_end.status();
     if (!builds()) return {};
-    auto built = subject_.tree.build({manifests_, records_}, *file_end, trim);
+    if (book_.has_failed_build())
+        return {StatusCode::cancelled, "ledger: a commit before could not be built"};
+    auto built = build_tree(*file_end, trim);
     if (!built.ok()) {
         book_.build_failed();
         return built.status();

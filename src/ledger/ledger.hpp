@@ -107,6 +107,7 @@ class Ledger {
         std::vector<store::ChunkRecord> records;  ///< of this rank
         bool abandoned = false;
     };
+    Tree::Built build_tree(std::uint64_t file_end, bool trim);
     void take_note_of_flush();
 
     Subject subject_;
