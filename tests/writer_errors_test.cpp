@@ -210,6 +210,30 @@ TEST_F(WriterErrors, one_ranks_mistake_before_close_is_known_to_all) {
     }
 }
 
+// Goal: a dump begun between two iterations is none: the next end() does not wait for ranks that
+// have no dump. If no end() comes, close() says it on all ranks.
+TEST_F(WriterErrors, a_dump_outside_an_iteration_is_none_and_is_told) {
+    std::mutex mutex;
+    int told_by_end = 0, told_by_close = 0;
+    base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
+        const bool wrong = comm->rank() == 1;
+        auto writer = Writer::create(path_, std::move(comm), plain());
+        auto first = (*writer)->begin_iteration(0);
+        EXPECT_TRUE(first.end().ok());
+        if (wrong) (void)first.begin_dump(0.0);
+        auto second = (*writer)->begin_iteration(1);
+        const bool ended = second.end().ok();
+        if (wrong) (void)second.begin_dump(0.0);
+        const Status closed = (*writer)->close();
+        expect_invalid(closed, {"rank 1", "begin_dump() outside an iteration"});
+        const std::lock_guard lock(mutex);
+        told_by_end += !ended;
+        told_by_close += !closed.ok();
+    });
+    EXPECT_EQ(told_by_end, 1) << "nothing was exchanged";
+    EXPECT_EQ(told_by_close, 2);
+}
+
 // Goal: wherever the disk becomes full, all ranks learn it as no_space, close() returns it, and
 // every dump that was reported committed can be read exactly.
 TEST_F(WriterErrors, a_full_disk_is_no_space_everywhere_and_loses_nothing_committed) {

@@ -20,9 +20,9 @@
 // Errors: a call that fails changes nothing but the error it reports. An error of a background
 // task is sticky and returned by the next end() on all ranks; committed dumps stay. Destructors
 // never communicate: a Writer destroyed without close() leaves a file that `recover` completes.
-// Out of memory is no_space. In a local call it ends like any error: the next end() tells all
-// ranks. Inside end() or close() other ranks may be waiting for what this one cannot say any more:
-// its Writer is finished, and the run should be ended (MPI_Abort).
+// Out of memory is no_space. In begin_iteration, begin_dump or put it is like any error: the next
+// end() tells all ranks. Inside end() or close() other ranks may be waiting for what this one
+// cannot say any more: its Writer is finished, and the run should be ended (MPI_Abort).
 #pragma once
 
 #include <functional>

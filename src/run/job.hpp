@@ -10,8 +10,8 @@
 
 #include <array>
 #include <atomic>
-#include <deque>
 #include <limits>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,7 +141,7 @@ struct DumpTask {
     std::uint64_t iteration = 0;
     std::unique_ptr<Job[]> jobs;
     std::size_t n_jobs = 0;
-    std::deque<Snapshot> snapshots;
+    std::list<Snapshot> snapshots;
     std::vector<std::shared_ptr<const BlockCodec>> codecs;   ///< kept alive for the jobs
     std::vector<std::uint32_t> compress_order, write_order;  ///< without planning
     Plans plans;  ///< with planning; the first is made before submit()

@@ -57,6 +57,7 @@ NodeShare::NodeShare(std::shared_ptr<base::SharedMemory> memory, base::File& fil
       file_(file),
       settings_(std::move(settings)),
       task_taken_(k_tasks, false) {
+    set_aside_.reserve(k_tasks);  // recycle() needs no memory
     const auto& arenas = settings_.arena_bytes;
     const auto mine = static_cast<std::size_t>(settings_.rank);
     arena_begin_ = bytes_needed(arenas);

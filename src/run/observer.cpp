@@ -18,6 +18,19 @@ Usage usage_of_this_thread() {
     return {seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_nvcsw};
 }
 
+/// Makes a version odd for its life; even again if memory runs out meanwhile.
+class BeingWritten {
+  public:
+    explicit BeingWritten(std::atomic<std::uint64_t>& version) : version_(version) { add(); }
+    ~BeingWritten() { add(); }
+    BeingWritten(const BeingWritten&) = delete;
+    BeingWritten& operator=(const BeingWritten&) = delete;
+
+  private:
+    void add() { version_.fetch_add(1, std::memory_order_acq_rel); }
+    std::atomic<std::uint64_t>& version_;
+};
+
 }  // namespace
 
 Observer::Observer() : stretches_(usage_of_this_thread) {}
@@ -212,7 +225,7 @@ void Observer::publish(double origin_s, std::string_view label, bool after_dump,
                       std::memory_order_relaxed);
     }
     ahead_.clear();
-    version_.fetch_add(1, std::memory_order_acq_rel);
+    const BeingWritten odd(version_);
     double shift_s = 0.0;
     std::array<std::size_t, 2> count{};
     for (LaneState& lane : lanes_) {
@@ -254,7 +267,6 @@ void Observer::publish(double origin_s, std::string_view label, bool after_dump,
     }
     late_s_.store(0.0, std::memory_order_release);
     origin_s_.store(origin_s, std::memory_order_release);
-    version_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 Expectation Observer::expected() const {

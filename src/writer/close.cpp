@@ -95,7 +95,7 @@ Status Writer::Impl::close() {
     const double begin_s = session.now_s();
     // An iteration left open: what was put is not thrown away. Where end() has nothing to do the
     // other ranks do not know yet what it says.
-    Status left;
+    Status left = intake->in_iteration() ? Status{} : intake->take_misuse();
     if (intake->in_iteration() && !tree->shares_iterations()) {
         const bool all_know = anything_to_do();
         Status ended = end_iteration();
@@ -115,9 +115,9 @@ Status Writer::Impl::close() {
     // What this rank has left to another one of the node is written by now, or never will be.
     if (node.ranks() != nullptr && !round.comm_failed())
         round.fail_at_first(node.ranks()->barrier());
-    flights->harvest();
-    session.totals.close_s += session.now_s() - begin_s;
-    (void)together([&] {
+    (void)together([&] {  // nobody waits for this rank any more
+        flights->harvest();
+        session.totals.close_s += session.now_s() - begin_s;
         session.trace("wait", "close", begin_s);
         finish_traces();
         return round.failed();

@@ -137,19 +137,17 @@ Status Writer::Impl::end_iteration() {
     const run::Unobserved ours;
     // The collective is communication: writes keep out of its way, and the next iteration
     // expects it at the same place.
-    alone([&] {
-        settle_observation(begin_s);
-        observer.enter(run::Observer::Lane::write, begin_s);
-    });
+    if_memory_allows([&] { settle_observation(begin_s); });
+    if_memory_allows([&] { observer.enter(run::Observer::Lane::write, begin_s); });
     const Status status = together([this] { return collective(); });
-    alone([&] {
+    if_memory_allows([&] {
         observer.leave(run::Observer::Lane::write, session.now_s());
         observer.end_iteration(session.now_s());
         flights->outcomes().iteration_ended(session.now_s());
     });
     executor->obstacles_changed();
     intake->end_iteration();
-    alone([&] {
+    if_memory_allows([&] {
         session.trace("end", "end", begin_s);
         session.trace("iteration", "iteration " + std::to_string(session.iteration),
                       session.iteration_begin_s);

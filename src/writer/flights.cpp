@@ -75,17 +75,16 @@ void Flights::harvest() {
         return flight.task &&
                flight.task->phase.load(std::memory_order_acquire) == run::DumpPhase::finished;
     };
-    bool out_of_memory = false;
+    bool no_memory = false;
     for (Flight& flight : flights_) {
         if (!finished(flight)) continue;
         try {
             harvest_task(flight, *std::exchange(flight.task, nullptr));
         } catch (const std::bad_alloc&) {
-            out_of_memory = true;  // its dump never becomes durable
+            no_memory = true;  // its dump never becomes durable
         }
     }
-    // Words that need no memory of their own; the others learn them with this rank's number.
-    if (out_of_memory) executor_.report({StatusCode::no_space, "out of memory"});
+    if (no_memory) executor_.report(out_of_memory());
 }
 
 void Flights::harvest_task(Flight& flight, run::DumpTask& task) {

@@ -50,21 +50,20 @@ struct Writer::Impl {
     WriterReport make_report();
 
     // ---- out of memory
-    /// In a call of this rank alone: the next end() says so.
+    /// Book-keeping: what is learned or traced is lost, and nothing else.
     template <class Call>
-    void alone(Call&& call) try {
+    void if_memory_allows(Call&& call) try {
         call();
     } catch (const std::bad_alloc&) {
-        intake->out_of_memory();
+        return;
     }
-    /// In a call of all ranks, which may be waiting for what this one will not say any more:
+    /// What all ranks do. The others may be waiting for what this one will not say any more:
     /// nothing can be agreed on.
     template <class Call>
     Status together(Call&& call) try {
         return call();
     } catch (const std::bad_alloc&) {
-        return round.lost(
-            {StatusCode::no_space, "rank " + std::to_string(session.rank) + ": out of memory"});
+        return round.lost(writer::out_of_memory());
     }
 
     // ---- the collectives (collective.cpp, close.cpp)

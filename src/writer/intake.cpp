@@ -25,7 +25,7 @@ void widen_range(const std::byte* data, std::uint64_t count, double& low, double
 
 }  // namespace
 
-void Intake::begin_iteration(std::uint64_t number) {
+void Intake::begin_iteration(std::uint64_t number) try {
     const std::uint64_t before = std::exchange(session_.iteration, number);
     session_.iteration_begin_s = session_.now_s();
     if (std::exchange(in_iteration_, true) && misuse_.ok())
@@ -36,6 +36,8 @@ void Intake::begin_iteration(std::uint64_t number) {
         misuse_ = {StatusCode::invalid_argument,
                    fmt::format("begin_iteration({}) after close()", number)};
     if (!std::exchange(first_begun_, true)) expect_snapshots();
+} catch (const std::bad_alloc&) {
+    misuse_ = out_of_memory();
 }
 
 void Intake::begin_round(std::uint64_t dump) {
@@ -44,27 +46,27 @@ void Intake::begin_round(std::uint64_t dump) {
     dump_.emplace();
 }
 
-// Words that need no memory of their own.
-void Intake::out_of_memory() {
-    if (misuse_.ok()) misuse_ = {StatusCode::no_space, "out of memory"};
-}
-
 void Intake::begin_dump(const DumpTime& time) try {
     const std::uint64_t iteration = session_.iteration;
-    if (misuse_.ok() && !in_iteration_)
-        misuse_ = {StatusCode::invalid_argument, "begin_dump() outside an iteration"};
-    if (misuse_.ok() && dump_)
+    if (!in_iteration_) {
+        if (misuse_.ok())
+            misuse_ = {StatusCode::invalid_argument, "begin_dump() outside an iteration"};
+        return;
+    }
+    // First: whatever happens, this rank has a dump as the others have, and end() communicates.
+    const bool second = dump_.has_value();
+    if (!second) dump_.emplace();
+    if (misuse_.ok() && second)
         misuse_ = {
             StatusCode::invalid_argument,
             fmt::format("iteration {}: a second begin_dump(); one dump an iteration", iteration)};
     if (misuse_.ok() && flights_.has_dumped(iteration))
         misuse_ = {StatusCode::invalid_argument,
                    fmt::format("iteration {} has been dumped before", iteration)};
-    if (!dump_) dump_.emplace();
     expect_no_snapshots();
     dump_->time = time;
 } catch (const std::bad_alloc&) {
-    out_of_memory();
+    misuse_ = out_of_memory();
 }
 
 void Intake::end_iteration() {
@@ -213,13 +215,12 @@ Status Intake::put(const Handed& handed) try {
         else
             widen_range<double>(put.data, box.extent.count(), put.min, put.max);
     }
+    if (session_.traces()) session_.trace("put", state.name, begin_s);
     dump_->add(put);
     session_.totals.put_s += session_.now_s() - begin_s;
-    session_.trace("put", state.name, begin_s);
     return {};
 } catch (const std::bad_alloc&) {
-    return refuse(
-        {StatusCode::no_space, fmt::format("put() on rank {}: out of memory", session_.rank)});
+    return refuse(out_of_memory());
 }
 
 }  // namespace caesura::writer

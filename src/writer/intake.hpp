@@ -45,8 +45,6 @@ class Intake {
     bool in_iteration() const { return in_iteration_; }
     std::optional<OpenDump>& dump() { return dump_; }
     const std::optional<OpenDump>& dump() const { return dump_; }
-    /// Where no Status can say so: the next end() does.
-    void out_of_memory();
     /// The first error of the application since the last call.
     Status take_misuse() { return std::exchange(misuse_, {}); }
     /// Has the dump other boxes than the last one had, on this rank?

@@ -1,8 +1,9 @@
 // The dump of the open iteration: what the application has put into it.
 #pragma once
 
-#include <deque>
+#include <algorithm>
 #include <limits>
+#include <list>
 
 #include "run/job.hpp"
 #include "writer/layout.hpp"
@@ -33,13 +34,14 @@ struct OpenDump {
     DumpTime time;
     std::vector<Put> puts;
     std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
-    std::deque<run::Snapshot> snapshots;
-    Status error;  ///< the first put that failed
+    std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
+    Status error;                        ///< the first put that failed
 
     void add(const Put& put) {
         if (of_field.size() <= put.field) of_field.resize(put.field + 1);
-        puts.push_back(put);  // first: out of memory leaves no number of a put that is not there
-        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size() - 1));
+        if (puts.size() == puts.capacity()) puts.reserve(std::max<std::size_t>(8, 2 * puts.size()));
+        of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size()));
+        puts.push_back(put);  // there is room: both have it, or memory ran out and neither has
     }
     std::span<const std::uint32_t> puts_of(std::uint32_t field) const {
         return field < of_field.size() ? std::span(of_field[field])

@@ -43,7 +43,8 @@ class Round {
     /// A call of the communicator has failed: none may follow.
     Status lost(Status status) {
         comm_failed_ = true;
-        return fail(std::move(status));
+        fail_at_first(status);
+        return status;
     }
     bool comm_failed() const { return comm_failed_; }
 

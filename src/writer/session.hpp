@@ -11,6 +11,9 @@
 
 namespace caesura::writer {
 
+/// Words that need no memory of their own. What is told to the other ranks gets this one's number.
+inline Status out_of_memory() { return {StatusCode::no_space, "out of memory"}; }
+
 struct Session {
     /// @param past  null: nothing is known.
     Session(std::string file_path, std::shared_ptr<Communicator> ranks, WriterOptions opts,

@@ -137,8 +137,8 @@ Busy::~Busy() {
 // ----------------------------------------------------------------------- Impl: iterations
 
 void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label) {
-    alone([&] {
-        intake->begin_iteration(number);
+    intake->begin_iteration(number);
+    if_memory_allows([&] {
         session.experience->listener.end();
         executor->observer().begin_iteration(session.iteration_begin_s, label);
         flights->outcomes().iteration_began(session.iteration_begin_s);
@@ -167,9 +167,11 @@ void Writer::Impl::enter(Lane lane) {
 
 void Writer::Impl::leave(Lane lane, double begin_s) {
     const bool write = lane == Lane::write;
-    session.experience->listener.moved_here();
-    executor->leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress);
-    session.trace("obstacle", write ? "write" : "compress", begin_s);
+    if_memory_allows([&] {  // called by a destructor
+        session.experience->listener.moved_here();
+        executor->leave(write ? run::Observer::Lane::write : run::Observer::Lane::compress);
+        session.trace("obstacle", write ? "write" : "compress", begin_s);
+    });
 }
 
 // What was seen since begin_iteration becomes obstacles of this iteration, and part of the account.
