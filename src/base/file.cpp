@@ -120,8 +120,11 @@ class PosixFile final : public File {
     }
     Status lock(bool exclusive) override {
         if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
-        if (errno == EWOULDBLOCK)
-            return {StatusCode::io, fmt::format("{}: is in use by another process", path_)};
+        if (errno == EWOULDBLOCK)  // as HDF5 says it: h5py makes BlockingIOError of the number
+            return {StatusCode::io,
+                    fmt::format("{}: is in use by another process (errno = {}, error message = "
+                                "'{}')",
+                                path_, errno, std::strerror(errno))};
         if (errno == ENOTSUP || errno == ENOSYS || errno == ENOLCK || errno == EINVAL) return {};
         return os_error(path_, "flock", errno);
     }

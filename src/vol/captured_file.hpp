@@ -187,8 +187,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
 
   private:
     CapturedFile(std::unique_ptr<Communicator> communicator, std::shared_ptr<const Config> config);
-    Status make_shared_file(const FileCall& call);
-    Result<bool> find_shared_file(std::string& why);
+    Result<bool> have_shared_file(const FileCall& call, std::string& why);
     Result<void*> open_image(const FileCall& call);
     Status write_fill();
     Status write_raw();

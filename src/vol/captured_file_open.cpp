@@ -40,6 +40,24 @@ void refuse(Inspection& seen, const std::string& why) {
     seen.why[why.copy(seen.why.data(), seen.why.size() - 1)] = '\0';
 }
 
+/// Of a file that is to be created. What the system refuses the native connector is asked for: it
+/// will not get it either, and says so in the words that applications know.
+Inspection can_be_made(const std::string& name, unsigned flags) {
+    Inspection seen;
+    std::error_code error;
+    if ((flags & H5F_ACC_EXCL) != 0 && fs::exists(name, error)) {
+        refuse(seen, "exists, and H5F_ACC_EXCL is set");
+        return seen;
+    }
+    if (auto file = file_system().open(name, base::FileSystem::Mode::create); !file.ok()) {
+        refuse(seen, file.status().message());
+        return seen;
+    }
+    seen.captured = true;
+    seen.run = store::make_run_id();
+    return seen;
+}
+
 /// A file that a killed run left half-made, or closed and not complete, is first brought to its
 /// last commit, as every opener of ours does (docs/how/file_format.md).
 Status inspect(const std::string& name, Inspection& seen) {
@@ -131,32 +149,20 @@ CapturedFile::~CapturedFile() {
 
 void CapturedFile::forget_name() { open_files().erase(key_); }
 
-Status CapturedFile::make_shared_file(const FileCall& call) {
-    store::RunId run{};
-    Status mine;
-    if (communicator_->rank() == 0) {
-        run = store::make_run_id();
-        std::error_code error;
-        if ((call.flags & H5F_ACC_EXCL) != 0 && fs::exists(name_, error)) {
-            mine = {StatusCode::invalid_argument, name_ + ": exists, and H5F_ACC_EXCL is set"};
-        } else {
-            auto made = store::SharedFile::create(file_system(), name_, run);
-            mine = made.ok() ? Status{} : made.status();
-            if (made.ok()) shared_file_ = std::move(*made);
-        }
-    }
-    if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(run)), mine); !all.ok())
-        return all;
-    if (shared_file_) return {};
-    auto opened = store::SharedFile::open(file_system(), name_, run);
-    if (opened.ok()) shared_file_ = std::move(*opened);
-    return opened.ok() ? Status{} : opened.status();
-}
-
-Result<bool> CapturedFile::find_shared_file(std::string& why) {
+/// @return  false: the file is for the native connector, `why` says why. The same on all ranks.
+Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& why) {
     Inspection seen;
     Status mine;
-    if (communicator_->rank() == 0) mine = inspect(name_, seen);
+    if (communicator_->rank() == 0 && call.creates()) {
+        seen = can_be_made(name_, call.flags);
+        if (seen.captured) {
+            auto made = store::SharedFile::create(file_system(), name_, seen.run);
+            mine = made.status();
+            if (made.ok()) shared_file_ = std::move(*made);
+        }
+    } else if (communicator_->rank() == 0) {
+        mine = inspect(name_, seen);
+    }
     if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
         !all.ok())
         return all;
@@ -164,6 +170,7 @@ Result<bool> CapturedFile::find_shared_file(std::string& why) {
         why = seen.why.data();
         return false;
     }
+    if (shared_file_) return true;
     auto opened = store::SharedFile::open(file_system(), name_, seen.run);
     if (!opened.ok()) return opened.status();
     shared_file_ = std::move(*opened);
@@ -211,14 +218,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     file->name_ = call.name;
     file->key_ = key_of(call.name);
     file->members_ = std::move(members);
-    Status mine;
-    if (call.creates()) {
-        mine = file->make_shared_file(call);
-    } else {
-        auto found = file->find_shared_file(why);
-        if (!found.ok()) mine = found.status();
-        if (found.ok() && !*found) return std::optional<Opened>{};  // on all ranks
-    }
+    const auto have = file->have_shared_file(call, why);
+    if (have.ok() && !*have) return std::optional<Opened>{};
+    Status mine = have.status();
     void* under = nullptr;
     if (mine.ok()) {
         auto opened = file->open_image(call);

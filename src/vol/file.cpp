@@ -18,11 +18,18 @@ using store::Handle;
 /// Of a captured file, while its last use is closed: the Object's, and file_close's own.
 constexpr long k_own_references = 2;
 
+/// What the native connector has said of a file that it could not open must reach the application:
+/// h5py makes FileNotFoundError of it.
+herr_t close_list(hid_t list) {
+    const KeepErrors keep;
+    return H5Pclose(list);
+}
+
 /// The application's access list with the native connector on it. Copying an MPI-IO list
 /// duplicates its communicator, collectively (trap 14): once a call, as the calls that need it are
 /// collective themselves.
 Handle native_access(hid_t access) {
-    Handle native(H5Pcopy(access), H5Pclose);
+    Handle native(H5Pcopy(access), close_list);
     if (native.ok() && H5Pset_vol(native.get(), native_connector(), nullptr) < 0) native.reset();
     return native;
 }
