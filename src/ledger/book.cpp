@@ -175,8 +175,8 @@ bool Book::hear(std::span<const Statement> all) {
     committed_ = all[0].committed_dumps;
     image_pending_ = all[0].image_pending != 0;
     if (image_pending_) return false;
-    // Of rank 0 nothing is pending. A rank whose own tree has failed goes on with the account, so
-    // that all ranks take the same steps, but its tree has nothing to settle.
+    // Rank 0's image lies in the file. A rank whose own tree has failed keeps the account going, so
+    // that all ranks take the same steps. Its tree has nothing to settle.
     const bool settled = std::exchange(unsettled_, false);
     if (image_ == Image::failed) return false;
     image_ = Image::none;

@@ -29,7 +29,7 @@ std::vector<Book::Place> Ledger::begin(store::DumpManifest manifest,
 }
 
 Status Ledger::wrote(std::uint64_t dump, const Wrote& wrote) {
-    // Out of memory on the way: the dump must not look durable without its records.
+    // This comes first, as it may run out of memory: no dump looks durable without its records.
     std::vector<store::ChunkRecord>* records = nullptr;
     if (dump >= book_.gathered() && dump < book_.next_dump()) {
         records = &pages_[dump - book_.gathered()].records;

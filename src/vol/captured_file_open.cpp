@@ -40,8 +40,8 @@ void refuse(Inspection& seen, const std::string& why) {
     seen.why[why.copy(seen.why.data(), seen.why.size() - 1)] = '\0';
 }
 
-/// Of a file that is to be created. What the system refuses the native connector is asked for: it
-/// will not get it either, and says so in the words that applications know.
+/// Rank 0's answer for a file that is to be created. The native connector gets every file that the
+/// system refuses: it fails as well, and its error is the one that applications know.
 Inspection can_be_made(const std::string& name, unsigned flags) {
     Inspection seen;
     std::error_code error;

@@ -18,8 +18,8 @@ using store::Handle;
 /// Of a captured file, while its last use is closed: the Object's, and file_close's own.
 constexpr long k_own_references = 2;
 
-/// What the native connector has said of a file that it could not open must reach the application:
-/// h5py makes FileNotFoundError of it.
+/// H5Pclose clears the error stack. The native connector's reason must reach the application: h5py
+/// makes FileNotFoundError of it.
 herr_t close_list(hid_t list) {
     const KeepErrors keep;
     return H5Pclose(list);

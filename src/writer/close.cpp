@@ -20,7 +20,7 @@ Status Writer::Impl::finish_dumps() {
 // Every round: do the local work to the end, tell each other, take one step that all ranks know
 // to be needed. Ends when a round finds nothing to do. After an error nothing new is begun, but
 // dumps that are durable everywhere are still committed.
-// `left`: what this rank alone has to say, in the first round.
+// `left` is an error that only this rank knows. The first round tells it.
 Status Writer::Impl::finishing_rounds(bool closing, Status left) {
     ledger::Finishing state;
     state.closing = closing;
@@ -62,8 +62,8 @@ Status Writer::Impl::finishing_rounds(bool closing, Status left) {
     }
 }
 
-// Nothing is left to do: then either an error is known, or every dump is committed. A dump that is
-// stuck would be lost without a word.
+// Nothing is left to do, so either an error is known or every dump is committed. Otherwise a dump
+// is stuck, and would be lost without a word.
 Status Writer::Impl::none_is_missing() {
     const ledger::Book& book = ledger->book();
     if (round.failed().ok() && book.committed() < book.next_dump())
@@ -93,8 +93,8 @@ Status Writer::Impl::close() {
     if (closed) return round.failed();
     const run::Unobserved ours;
     const double begin_s = session.now_s();
-    // An iteration left open: what was put is not thrown away. Where end() has nothing to do the
-    // other ranks do not know yet what it says.
+    // The puts of an iteration that was left open are kept. An end() that has nothing to do tells
+    // the other ranks nothing: the first finishing round tells them.
     Status left = intake->in_iteration() ? Status{} : intake->take_misuse();
     if (intake->in_iteration() && !tree->shares_iterations()) {
         const bool all_know = anything_to_do();
