@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "caesura/codec.hpp"
+#include "codec/bundle/bundle.hpp"
 
 namespace caesura {
 
@@ -72,7 +72,15 @@ class BlockCodec {
     /// that holds values which a bound has been spent on before. The same pipeline reads it.
     virtual Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
                                                 const Shape& valid) const = 0;
-    /// Inverse of both; `chunk` is filled whole. Errors: corrupt, no_space (memory).
+    /// A block of several arrays, one after the other, each with its own bound (codec "caesura"
+    /// alone; the pipeline's bound says nothing of such blocks).
+    /// @param values  of all parts, dense. Errors: also unsupported (another codec).
+    virtual Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
+                                              std::span<const codec::BundlePart> parts) const {
+        (void)values, (void)parts;
+        return Status(StatusCode::unsupported, "this codec has one bound for a whole dataset");
+    }
+    /// Inverse of all; `chunk` is filled whole. Errors: corrupt, no_space (memory).
     /// Check the stored bytes' checksum first: not every plugin survives malformed input (SZ3 and
     /// ZFP read past the end, SZ3 may end the process), and nothing here can prevent that.
     virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,

@@ -66,6 +66,24 @@ class CaesuraCodec final : public BlockCodec {
         return encode_part(chunk, valid, lossless());
     }
 
+    Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
+                                      std::span<const codec::BundlePart> parts) const override try {
+        auto block = with_statistics([&](const CompressOptions& options) {
+            if (parts.size() == 1) return codec::compress_part(values, dtype_, parts[0], options);
+            return codec::compress_bundle(values, dtype_, parts, options);
+        });
+        if (!block.ok() || !verify_ || keeps_bounds(values, block->bytes)) return block;
+        std::vector<codec::BundlePart> exactly(parts.begin(), parts.end());
+        for (codec::BundlePart& part : exactly) part.bound = lossless();
+        auto bundle = codec::compress_bundle(values, dtype_, exactly);
+        if (!bundle.ok()) return bundle.status();
+        block->bytes = std::move(*bundle);
+        block->fell_back = true;
+        return block;
+    } catch (const std::bad_alloc&) {
+        return no_memory("encode");
+    }
+
     Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                   std::span<std::byte> chunk) const override try {
         if (chunk.size() != raw_bytes_) {
@@ -120,20 +138,48 @@ class CaesuraCodec final : public BlockCodec {
 
     Result<EncodedBlock> encode_valid(std::span<const std::byte> values, const Shape& valid,
                                       const ErrorBound& bound) const {
-        EncodedBlock block;
+        auto block = with_statistics([&](const CompressOptions& options) {
+            return compress(values, dtype_, valid, bound, options);
+        });
+        if (block.ok() && verify_)
+            if (Status status = look_again(values, valid, *block); !status.ok()) return status;
+        return block;
+    }
+
+    /// What `encode` makes of a block, with what it was coded from.
+    template <class Encode>
+    Result<EncodedBlock> with_statistics(Encode encode) const {
         TableStatistics coded;
         CompressOptions options;
         options.mode = settings_.mode;
         options.tables = &settings_.tables;
         options.statistics = gather_ ? &coded : nullptr;
-        auto frame = compress(values, dtype_, valid, bound, options);
-        if (!frame.ok()) return frame.status();
-        block.bytes = std::move(*frame);
-        if (verify_) {
-            if (Status status = look_again(values, valid, block); !status.ok()) return status;
-        }
+        auto bytes = encode(options);
+        if (!bytes.ok()) return bytes.status();
+        EncodedBlock block;
+        block.bytes = std::move(*bytes);
         if (gather_ && !coded.empty()) block.statistics = coded.bytes();
         return block;
+    }
+
+    /// Decode the arrays of encode_parts().
+    bool keeps_bounds(std::span<const std::byte> values, std::span<const std::byte> bytes) const {
+        const auto keeps = [&](std::span<const std::byte> frame,
+                               std::span<const std::byte> original) {
+            const auto found = codec::verify_frame(frame, original, &settings_.tables);
+            return found.ok() && found->violations == 0;
+        };
+        if (!codec::is_bundle(bytes)) return keeps(bytes, values);
+        const auto bundle = codec::read_bundle_info(bytes);
+        std::size_t at = 0;
+        bool kept = bundle.ok();
+        for (std::size_t i = 0; kept && i < bundle->parts.size(); ++i) {
+            const codec::BundleLine& part = bundle->parts[i];
+            const auto raw = static_cast<std::size_t>(part.info.raw_bytes);
+            kept = keeps(part.frame, values.subspan(at, raw));
+            at += raw;
+        }
+        return kept;
     }
 
     /// Decode what was encoded. What a sound machine never sees: the block goes lossless.

@@ -85,8 +85,9 @@ Result<Executor::Encoded> Executor::encode(const Job& job) {
     }
     if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
     const std::span values(chunk, bytes);
-    auto encoded = job.exactly ? job.codec->encode_exactly(values, job.valid)
-                               : job.codec->encode(values, job.valid);
+    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts)
+                   : job.exactly      ? job.codec->encode_exactly(values, job.valid)
+                                      : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();
     auto stored = copy_out(encoded->bytes);
     if (!stored.ok()) return stored.status();

@@ -76,7 +76,10 @@ struct Job {
     /// The value of what no piece covers; unset: the pieces leave nothing of `valid` open.
     std::optional<std::array<std::byte, 8>> fill;
     const BlockCodec* codec = nullptr;
-    bool exactly = false;         ///< BlockCodec::encode_exactly: the bound has been spent before
+    /// The arrays that it consists of, with their bounds; empty: it is one, and the codec knows.
+    std::vector<codec::BundlePart> parts;
+    bool exactly =
+        false;  ///< BlockCodec::encode_exactly, without parts: the bound has been spent before
     double absolute_bound = 0.0;  ///< 0: lossless
     /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.
     std::uint32_t region = 0, slot = 0;

@@ -15,8 +15,9 @@ namespace {
 
 // What a bound comes to for a field whose finite values have this range. A field without any spread
 // has no range to take a share of: it is stored lossless.
-ErrorBound resolve(const ErrorBound& asked, double range) {
+ErrorBound resolve(const ErrorBound& asked, const Composition::Range* of) {
     if (!needs_range(asked)) return asked;
+    const double range = of->max - of->min;
     // No value off by more than the root of the mean square that is allowed: a PSNR that is certain
     // without looking at what came out.
     const double share = asked.kind == ErrorBound::Kind::psnr
@@ -25,6 +26,18 @@ ErrorBound resolve(const ErrorBound& asked, double range) {
     const double bound = share * range;
     const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
     return usable ? absolute(bound) : lossless();
+}
+
+void widen(std::span<Composition::Range> ranges, std::span<const Composition::Range> by) {
+    for (std::size_t i = 0; i < ranges.size() && i < by.size(); ++i) {
+        ranges[i].min = std::min(ranges[i].min, by[i].min);
+        ranges[i].max = std::max(ranges[i].max, by[i].max);
+    }
+}
+
+/// In units of the field, where one number says it.
+double units_of(const ErrorBound& bound) {
+    return bound.kind == ErrorBound::Kind::absolute ? bound.value : 0.0;
 }
 
 }  // namespace
@@ -36,41 +49,34 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
             if (!parts_.fields[f].in_last_dump) continue;
             dumped_.emplace_back().field = f;
-            any_range |= needs_range(parts_.fields[f].bound);
+            any_range |= parts_.fields[f].ranges() > 0;
         }
         if (!any_range) return {};
     }
     base::Packer packer;
     for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
-        double low = std::numeric_limits<double>::infinity(), high = -low;
-        for (const std::uint32_t i : dump_.puts_of(f)) {
-            low = std::min(low, dump_.puts[i].min);
-            high = std::max(high, dump_.puts[i].max);
-        }
+        std::vector<Composition::Range> mine(parts_.fields[f].ranges());
+        for (const std::uint32_t i : dump_.puts_of(f)) widen(mine, dump_.puts[i].ranges);
         packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
-        packer.put(low);
-        packer.put(high);
+        packer.put(mine);
     }
     auto all = parts_.session.comm->allgatherv(packer.bytes());
     if (!all.ok()) return parts_.round.lost(all.status());
     std::vector<std::vector<RankBox>> boxes(parts_.fields.size());
-    std::vector<FieldDump> ranges(parts_.fields.size());
+    std::vector<std::vector<Composition::Range>> ranges(parts_.fields.size());
     for (int r = 0; r < size_; ++r) {
         base::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
             const auto of_rank = unpacker.get_list<RankBox>();
             boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
-            ranges[f].min = std::min(ranges[f].min, unpacker.get<double>());
-            ranges[f].max = std::max(ranges[f].max, unpacker.get<double>());
+            ranges[f].resize(parts_.fields[f].ranges());
+            widen(ranges[f], unpacker.get_list<Composition::Range>());
         }
     }
     if (boxes_changed) {
         if (Status status = lay_out(std::move(boxes)); !status.ok()) return status;
     }
-    for (FieldDump& dumped : dumped_) {
-        dumped.min = ranges[dumped.field].min;
-        dumped.max = ranges[dumped.field].max;
-    }
+    for (FieldDump& dumped : dumped_) dumped.ranges = ranges[dumped.field];
     return {};
 }
 
@@ -134,7 +140,19 @@ Result<std::shared_ptr<const BlockCodec>> Assembly::codec_of(FieldState& field,
 Status Assembly::make_codecs() {
     for (FieldDump& dumped : dumped_) {
         FieldState& field = parts_.fields[dumped.field];
-        dumped.bound = resolve(field.bound, dumped.max - dumped.min);
+        const auto range = [&](std::size_t i) {
+            return i < dumped.ranges.size() ? &dumped.ranges[i] : nullptr;
+        };
+        if (const Composition* const parts = field.composition(); parts != nullptr) {
+            auto& loosest = field.dataset->loosest;
+            loosest.resize(parts->components().size());
+            for (std::size_t c = 0; c < loosest.size(); ++c) {
+                dumped.bounds.push_back(resolve(parts->components()[c].bound, range(c)));
+                loosest[c] = std::max(loosest[c], units_of(dumped.bounds[c]));
+            }
+        } else {
+            dumped.bound = resolve(field.bound, range(0));
+        }
         auto codec = codec_of(field, dumped.bound);
         if (!codec.ok()) return codec.status();
         dumped.codec = std::move(*codec);
@@ -217,8 +235,7 @@ Status Assembly::make_jobs() {
             job.chunk_box = chunk.box;
             job.valid = chunk.valid;
             job.codec = dumped.codec.get();
-            job.absolute_bound =
-                dumped.bound.kind == ErrorBound::Kind::absolute ? dumped.bound.value : 0.0;
+            job.absolute_bound = units_of(dumped.bound);
             for (const LayoutPiece& piece : chunk.pieces) {
                 job.pieces.push_back(locate(dumped.field, piece));
                 job.exactly |= must_be_exact(dumped.field, piece);
@@ -228,9 +245,21 @@ Status Assembly::make_jobs() {
             if (field.dataset)
                 if (Status status = add_background(dumped.field, chunk, job); !status.ok())
                     return status;
+            divide(dumped, job);
         }
     }
     return {};
+}
+
+// Into the arrays of which a block consists, each with the bound of its quantity.
+void Assembly::divide(const FieldDump& dumped, run::Job& job) const {
+    const Composition* const composition = parts_.fields[dumped.field].composition();
+    if (composition == nullptr) return;
+    job.parts = composition->parts({job.chunk_box.offset, job.valid});
+    for (codec::BundlePart& part : job.parts) {
+        part.as_it_is = composition->components()[part.component].as_it_is;
+        part.bound = job.exactly ? lossless() : dumped.bounds[part.component];
+    }
 }
 
 // This rank's own puts say it: another rank does not see how a piece was put.

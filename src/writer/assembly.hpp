@@ -44,9 +44,9 @@ class Assembly {
   private:
     struct FieldDump {
         std::uint32_t field = 0;
-        double min = std::numeric_limits<double>::infinity();  ///< over all ranks, finite values
-        double max = -std::numeric_limits<double>::infinity();
-        ErrorBound bound;  ///< resolved: absolute or lossless
+        std::vector<Composition::Range> ranges;  ///< over all ranks; FieldState::ranges()
+        ErrorBound bound;                        ///< resolved; of several components the pipeline's
+        std::vector<ErrorBound> bounds;          ///< resolved, by component; empty: it has none
         std::shared_ptr<const BlockCodec> codec;
     };
     struct PieceKey {
@@ -70,6 +70,9 @@ class Assembly {
     Status move_pieces();
     Status keep_pieces(const std::vector<Communicator::Bytes>& received);
     Status make_jobs();
+    void divide(const FieldDump& dumped, run::Job& job) const;
+    static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);
+    static predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
     bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
     run::PutPart locate(std::uint32_t field, const LayoutPiece& piece) const;
     // ---- content that blocks keep (foreign.cpp)

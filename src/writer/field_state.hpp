@@ -1,11 +1,13 @@
 // The fields of a Writer, and what is remembered of each from dump to dump.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
 #include "caesura/writer.hpp"
 #include "hdf5/block_codec.hpp"
+#include "writer/composition.hpp"
 #include "writer/experience.hpp"
 #include "writer/layout.hpp"
 
@@ -48,12 +50,25 @@ struct FieldState {
         std::vector<std::vector<unsigned>> creation_values = {};  ///< BlockCodec's
         std::shared_ptr<const BlockCodec> codec = {};
         ErrorBound codec_bound = {};
+        /// Of several quantities or arrays; else null.
+        std::shared_ptr<const Composition> composition = {};
+        /// By component: the loosest bound of any dump so far, in units; 0: exact.
+        std::vector<double> loosest = {};
         std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
         std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above
         /// Rank 0: stored bytes by chunk, for what is superseded.
         std::unordered_map<std::uint64_t, std::uint64_t> stored_bytes = {};
     };
     std::optional<Dataset> dataset;
+
+    /// Null: one array of one quantity.
+    const Composition* composition() const {
+        return dataset ? dataset->composition.get() : nullptr;
+    }
+    /// How many ranges of values its bounds depend on: of each component, of the field, or none.
+    std::size_t ranges() const;
+    /// By the values of a box. @param ranges  as many as ranges().
+    void widen(const Box& box, const std::byte* values, std::span<Composition::Range> ranges) const;
 };
 
 /// All fields, in the order of their definition.
@@ -97,6 +112,23 @@ using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, 
 /// Does the bound mean something only once the range of all values is known?
 inline bool needs_range(const ErrorBound& bound) {
     return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
+}
+
+inline std::size_t FieldState::ranges() const {
+    const Composition* const parts = composition();
+    if (parts == nullptr) return needs_range(bound) ? 1 : 0;
+    const auto& all = parts->components();
+    const bool any = std::any_of(all.begin(), all.end(),
+                                 [](const Component& one) { return needs_range(one.bound); });
+    return any ? all.size() : 0;
+}
+
+inline void FieldState::widen(const Box& box, const std::byte* values,
+                              std::span<Composition::Range> ranges) const {
+    if (const Composition* const parts = composition(); parts != nullptr)
+        parts->widen(box, values, dtype, ranges);
+    else
+        widen_range(values, box.extent.count(), dtype, ranges[0]);
 }
 
 /// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported

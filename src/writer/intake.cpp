@@ -7,23 +7,6 @@
 #include <cstring>
 
 namespace caesura::writer {
-namespace {
-
-template <class T>
-void widen_range(const std::byte* data, std::uint64_t count, double& low, double& high) {
-    const T* values = reinterpret_cast<const T*>(data);
-    T least = std::numeric_limits<T>::infinity(), most = -least;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const T value = values[i];
-        // NaN compares false both ways; infinities do not belong to a range.
-        if (value < least && value >= std::numeric_limits<T>::lowest()) least = value;
-        if (value > most && value <= std::numeric_limits<T>::max()) most = value;
-    }
-    low = std::min(low, static_cast<double>(least));
-    high = std::max(high, static_cast<double>(most));
-}
-
-}  // namespace
 
 void Intake::begin_iteration(std::uint64_t number) try {
     const std::uint64_t before = std::exchange(session_.iteration, number);
@@ -209,14 +192,10 @@ Status Intake::put(const Handed& handed) try {
         std::memcpy(snapshot.buffer.data(), data, bytes);
         put.data = snapshot.buffer.data();
     }
-    if (needs_range(state.bound)) {
-        if (dtype == float32)
-            widen_range<float>(put.data, box.extent.count(), put.min, put.max);
-        else
-            widen_range<double>(put.data, box.extent.count(), put.min, put.max);
-    }
+    put.ranges.resize(state.ranges());
+    if (!put.ranges.empty()) state.widen(box, put.data, put.ranges);
     if (session_.traces()) session_.trace("put", state.name, begin_s);
-    dump_->add(put);
+    dump_->add(std::move(put));
     session_.totals.put_s += session_.now_s() - begin_s;
     return {};
 } catch (const std::bad_alloc&) {

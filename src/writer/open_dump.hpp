@@ -2,10 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <list>
 
 #include "run/job.hpp"
+#include "writer/composition.hpp"
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
 
@@ -23,10 +23,9 @@ struct Put {
     Box box;
     const std::byte* data = nullptr;
     run::Snapshot* snapshot = nullptr;
-    std::uint32_t turn = 0;                                ///< OpenWriter::put
-    bool exactly = false;                                  ///< Loss::spent
-    double min = std::numeric_limits<double>::infinity();  ///< of the finite values
-    double max = -std::numeric_limits<double>::infinity();
+    std::uint32_t turn = 0;                  ///< OpenWriter::put
+    bool exactly = false;                    ///< Loss::spent
+    std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
 };
 
 /// The dump of the open iteration.
@@ -37,11 +36,12 @@ struct OpenDump {
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
     Status error;                        ///< the first put that failed
 
-    void add(const Put& put) {
+    void add(Put put) {
         if (of_field.size() <= put.field) of_field.resize(put.field + 1);
         if (puts.size() == puts.capacity()) puts.reserve(std::max<std::size_t>(8, 2 * puts.size()));
         of_field[put.field].push_back(static_cast<std::uint32_t>(puts.size()));
-        puts.push_back(put);  // there is room: both have it, or memory ran out and neither has
+        puts.push_back(
+            std::move(put));  // there is room: both have it, or memory ran out and neither has
     }
     std::span<const std::uint32_t> puts_of(std::uint32_t field) const {
         return field < of_field.size() ? std::span(of_field[field])

@@ -9,6 +9,29 @@
 namespace caesura::writer {
 namespace {
 
+Status check_composition(const DatasetDefinition& dataset) {
+    const Composition& parts = *dataset.composition;
+    const int axis = parts.axis();
+    const auto bad = [](std::string why) {
+        return Status{StatusCode::invalid_argument, std::move(why)};
+    };
+    if (!caesura_mode(dataset.codec))
+        return bad(fmt::format("codec {} has one bound for all quantities; use codec caesura",
+                               dataset.codec.name));
+    if (axis < 0 &&
+        (dataset.dims.rank() != 1 || parts.count() != dataset.dims[0] || dataset.extendable))
+        return bad(fmt::format("its arrays have {} values", parts.count()));
+    if (axis >= dataset.dims.rank() ||
+        (axis >= 0 &&
+         (dataset.dims[axis] != parts.components().size() || dataset.chunk[axis] != 1)))
+        return bad(fmt::format("{} quantities do not lie along axis {}, one to a chunk",
+                               parts.components().size(), axis));
+    for (const Component& one : parts.components())
+        if (Status status = validate(one.bound); !status.ok())
+            return status.with_context("component " + one.name);
+    return {};
+}
+
 Status check(const DatasetDefinition& dataset) {
     const auto bad = [&](std::string_view what) {
         return Status{StatusCode::invalid_argument,
@@ -21,6 +44,8 @@ Status check(const DatasetDefinition& dataset) {
     for (int axis = 0; axis < dataset.chunk.rank(); ++axis)
         if (dataset.chunk[axis] == 0)
             return bad(fmt::format("chunk {} is empty", to_string(dataset.chunk)));
+    if (dataset.composition != nullptr)
+        if (Status status = check_composition(dataset); !status.ok()) return bad(status.message());
     return validate(dataset.bound).with_context("dataset " + dataset.path);
 }
 
@@ -73,12 +98,17 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     field.tables = dataset.tables.value_or(models.tables);
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
+    field.dataset->composition = dataset.composition;
     if (Status made = fix_pipeline(field); !made.ok()) return made;
     return impl_->fields.add(
         std::move(field),
         fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
                     to_string(dataset.dims), to_string(dataset.chunk), dataset.codec.name,
                     static_cast<int>(dataset.bound.kind), dataset.bound.value));
+}
+
+const std::vector<double>& OpenWriter::loosest_bounds(Field field) const {
+    return impl_->fields[field.index].dataset->loosest;
 }
 
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {

@@ -50,6 +50,9 @@ struct DatasetDefinition {
     std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
     /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
     std::uint64_t chunk_bytes = 0;
+    /// Several quantities or arrays (codec "caesura" alone): its components have the bounds, and
+    /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis.
+    std::shared_ptr<const Composition> composition = {};
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
     std::optional<TableSet> tables = {};
 };
@@ -77,6 +80,9 @@ class OpenWriter {
     Shape fitting_chunk(const std::string& path, const Shape& dims) const;
     /// The filter pipeline that the dataset must have; valid until the next define().
     std::span<const FilterSpec> pipeline(Field field) const;
+    /// By component of its composition: the loosest bound that any dump handed over so far has been
+    /// held to, in units of the values; 0: stored exactly. The same on all ranks. Empty: no dump.
+    const std::vector<double>& loosest_bounds(Field field) const;
     /// What H5Dcreate is to be given for each of its filters: BlockCodec::creation_values.
     const std::vector<std::vector<unsigned>>& creation_values(Field field) const;
     /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).

@@ -43,9 +43,13 @@ void Assembly::predict_jobs() {
                 return a.part.extent.count() < b.part.extent.count();
             });
         const FieldState& field = parts_.fields[job_fields_[i]];
-        const ErrorBound bound = job.exactly ? lossless() : dumped_[job.dataset].bound;
+        const ErrorBound bound = job.parts.size() == 1 ? job.parts[0].bound
+                                 : job.exactly         ? lossless()
+                                                       : dumped_[job.dataset].bound;
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
+            if (job.chunk_box.extent.rank() == 1 && !job.parts.empty())
+                return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                       piece.part, bound, *own_mode, field.tables)
                             : predict::sample_block(piece.source, job.dtype, piece.source_box,
@@ -66,6 +70,55 @@ void Assembly::predict_jobs() {
                                                     8.0 * bytes.mean / values, features.mode));
         parts_.session.totals.predicted_compress_s += compress_s_.back();
     }
+}
+
+// Where a stretch of a dataset of one axis lies, if one piece of the block has all of it.
+const std::byte* Assembly::stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count) {
+    for (const run::PutPart& piece : job.pieces)
+        if (at >= piece.part.offset[0] && at + count <= piece.part.offset[0] + piece.part.extent[0])
+            return piece.source + (at - piece.source_box.offset[0]) * size_of(job.dtype);
+    return nullptr;
+}
+
+// A few arrays of each component are looked at, and say of the others.
+predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const TableSet& tables) {
+    constexpr std::uint64_t k_looks = 2;
+    struct Seen {
+        std::uint64_t arrays = 0, values = 0;  // in all
+        std::uint64_t passed = 0, looked_at = 0;
+        double bits = 0.0;
+    };
+    std::map<std::uint32_t, Seen> components;
+    for (const codec::BundlePart& part : job.parts) {
+        ++components[part.component].arrays;
+        components[part.component].values += part.shape.count();
+    }
+    predict::Features features;
+    const double value_bits = 8.0 * static_cast<double>(size_of(job.dtype));
+    std::uint64_t at = job.chunk_box.offset[0];
+    for (const codec::BundlePart& part : job.parts) {
+        Seen& seen = components[part.component];
+        const std::uint64_t n = part.shape.count();
+        const std::byte* const values = stretch_of(job, at, n);
+        at += n;
+        if (seen.passed++ % std::max<std::uint64_t>(1, seen.arrays / k_looks) != 0 || !values)
+            continue;
+        const Box all{Shape::filled(part.shape.rank(), 0), part.shape};
+        features = predict::estimate_block(values, job.dtype, all, all, part.bound, mode, tables);
+        const double bits = part.as_it_is ? value_bits : features.bits_per_value;
+        seen.bits += bits * static_cast<double>(n);
+        seen.looked_at += n;
+    }
+    double bits = 0.0, values = 0.0;
+    for (const auto& [component, seen] : components) {
+        const double of_value =
+            seen.looked_at > 0 ? seen.bits / static_cast<double>(seen.looked_at) : value_bits;
+        bits += of_value * static_cast<double>(seen.values);
+        values += static_cast<double>(seen.values);
+    }
+    features.estimated = true;
+    features.bits_per_value = features.smooth_bits_per_value = bits / std::max(1.0, values);
+    return features;
 }
 
 // The plan the lanes begin with; a worker makes a better one. Obstacles are those expected of the
@@ -108,7 +161,11 @@ void Assembly::reserve() {
     wanted.alignment = parts_.ledger.book().stripe_bytes();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         const bool raw = parts_.fields[job_fields_[i]].codec.name == "none";
-        const std::uint64_t most = task.jobs[i].chunk_bytes() + (raw ? 0 : k_frame_bytes);
+        const run::Job& job = task.jobs[i];
+        const std::uint64_t raw_bytes = job.chunk_bytes();
+        const std::uint64_t most = job.parts.empty()
+                                       ? raw_bytes + (raw ? 0 : k_frame_bytes)
+                                       : codec::bundle_bytes_at_most(job.parts.size(), raw_bytes);
         wanted.most_bytes.push_back(most);
         wanted.blocks.push_back(
             predict::scaled(predicted_[i], parts_.session.options.reserve_factor, most));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "codec/bundle/bundle.hpp"
 #include "codec/packed/packed.hpp"
 #include "hdf5/filter/filter.hpp"
 
@@ -107,6 +108,42 @@ Result<std::uint64_t> packed_bytes(const Settings& settings, Bytes frame) {
         fmt::format("a packed frame of {} bytes where a chunk has {}", bytes, wanted));
 }
 
+/// Can these bytes be several arrays of a chunk of this dataset? Of a chunk of one axis they may be
+/// the begin: what lies inside the dataset. Errors: as read_bundle_info(); corrupt (they cannot).
+Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
+    if (settings.element != Element::unknown &&
+        (!is_float(settings) || info.dtype != dtype_of(settings)))
+        return corrupt_chunk(
+            fmt::format("arrays of {} in a dataset of another type", to_string(info.dtype)));
+    const std::uint64_t wanted =
+        settings.complete() ? settings.chunk_bytes() : k_hdf5_chunk_limit_bytes;
+    const bool may_be_shorter = !settings.complete() || settings.chunk.size() == 1;
+    if (info.raw_bytes == wanted || (may_be_shorter && info.raw_bytes < wanted)) return {};
+    return corrupt_chunk(
+        fmt::format("arrays of {} bytes where a chunk has {}", info.raw_bytes, wanted));
+}
+
+Result<codec::BundleInfo> read_bundle(const Settings& settings, Bytes bytes) {
+    auto info = codec::read_bundle_info(bytes);
+    if (!info.ok()) return info.status();
+    if (Status status = check_bundle(*info, settings); !status.ok()) return status;
+    return info;
+}
+
+Status decode_bundle(const Settings& settings, Bytes bytes, std::span<std::byte> chunk) {
+    const auto info = read_bundle(settings, bytes);
+    if (!info.ok()) return info.status();
+    const std::uint64_t wanted = settings.complete() ? settings.chunk_bytes() : info->raw_bytes;
+    if (chunk.size() != wanted)
+        return {StatusCode::invalid_argument,
+                fmt::format("{} bytes to fill, {} given", wanted, chunk.size())};
+    const auto raw = static_cast<std::size_t>(info->raw_bytes);
+    Status status = codec::decompress_bundle(bytes, chunk.first(raw), &settings.tables);
+    std::memset(chunk.data() + raw, 0, chunk.size() - raw);
+    if (status.ok() && is_swapped(settings)) swap_values(chunk, settings.element_bytes);
+    return status;
+}
+
 /// Decode a frame of fewer values than the chunk has.
 Status decode_corner(const FrameInfo& info, const Settings& settings, Bytes frame,
                      std::span<std::byte> chunk) {
@@ -176,6 +213,11 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
 
 Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
     if (codec::packed::is_packed_frame(frame)) return packed_bytes(settings, frame);
+    if (codec::is_bundle(frame)) {
+        const auto bundle = read_bundle(settings, frame);
+        if (!bundle.ok()) return bundle.status();
+        return settings.complete() ? settings.chunk_bytes() : bundle->raw_bytes;
+    }
     const auto info = read_frame_info(frame);
     if (!info.ok()) return info.status();
     if (Status status = check_frame(*info, settings); !status.ok()) return status;
@@ -185,6 +227,7 @@ Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
 Status decode_chunk(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
     return guarded([&]() -> Status {
         if (codec::packed::is_packed_frame(frame)) return decode_packed(settings, frame, chunk);
+        if (codec::is_bundle(frame)) return decode_bundle(settings, frame, chunk);
         const auto info = read_frame_info(frame);
         if (!info.ok()) return info.status();
         if (Status status = check_frame(*info, settings); !status.ok()) return status;

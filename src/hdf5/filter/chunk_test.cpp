@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "codec/bundle/bundle.hpp"
 #include "codec/packed/packed.hpp"
 #include "hdf5/filter/filter.hpp"
 
@@ -48,6 +49,39 @@ Settings with_chunk(Element element, std::vector<std::uint32_t> chunk, ErrorBoun
     settings.chunk = std::move(chunk);
     settings.bound = bound;
     return settings;
+}
+
+TEST(Chunk, of_several_arrays_is_decoded_and_one_of_another_dataset_is_an_error) {
+    const std::vector<codec::BundlePart> parts = {{{10, 20, 30}, absolute(0.01), 0},
+                                                  {{7, 9}, lossless(), 1}};
+    const auto values = smooth<float>(6063, 5);
+    const auto bundle = codec::compress_bundle(std::as_bytes(std::span(values)), float32, parts);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    for (const std::uint32_t chunk_values : {6063u, 7000u}) {  // all of a chunk; its begin
+        Settings settings = with_chunk(Element::float32, {chunk_values}, lossless());
+        for (const bool big_endian : {false, true}) {
+            settings.big_endian = big_endian;
+            auto chunk = decode(settings, *bundle);
+            ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+            ASSERT_EQ(chunk->size(), 4 * chunk_values);
+            if (big_endian)
+                for (std::size_t at = 0; at < chunk->size(); at += 4)
+                    std::reverse(chunk->data() + at, chunk->data() + at + 4);
+            const auto inside = std::span(*chunk).first(4 * values.size());
+            EXPECT_LE(largest_error<float>(values, inside), 0.0101);
+            EXPECT_EQ(std::memcmp(inside.data() + 24000, values.data() + 6000, 252), 0);
+            for (std::size_t at = inside.size(); at < chunk->size(); ++at)
+                ASSERT_EQ((*chunk)[at], std::byte{0});
+        }
+    }
+    for (const Settings& other : {with_chunk(Element::float32, {6062}, lossless()),
+                                  with_chunk(Element::float32, {6100, 1}, lossless()),
+                                  with_chunk(Element::float64, {6063}, lossless())})
+        EXPECT_EQ(decode(other, *bundle).status().code(), StatusCode::corrupt);
+    const Settings unknown;  // no HDF5 filled in what the chunk is
+    const auto chunk = decode(unknown, *bundle);
+    ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+    EXPECT_EQ(chunk->size(), 4 * values.size());
 }
 
 TEST(Chunk, what_a_gpu_packed_is_decoded_and_wrong_bytes_of_it_are_errors) {

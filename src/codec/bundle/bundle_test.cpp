@@ -1,0 +1,175 @@
+// Goal: each array of a bundle keeps its own bound, a bundle costs no more than its arrays one by
+// one, and nothing that is read breaks.
+#include "codec/bundle/bundle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "codec/test_arrays.hpp"
+
+namespace caesura::codec {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr unsigned k_bundle_seed = 20;
+
+/// Density, momentum, temperature, as far apart as in a plotfile; boxes of any extents.
+std::vector<BundlePart> plotfile_parts() {
+    return {{{5, 7, 24}, absolute(1e-4), 0, false},
+            {{5, 7, 24}, absolute(1e8), 1, false},
+            {{5, 7, 24}, lossless(), 2, false},
+            {{3}, absolute(1e-4), 0, false},
+            {{16, 24}, pointwise_relative(1e-3), 1, false},
+            {{8, 8, 8}, absolute(1e3), 2, true},
+            {{1}, absolute(1e-4), 0, false}};
+}
+
+template <class T>
+std::vector<T> values_of(std::span<const BundlePart> parts) {
+    constexpr double k_scales[] = {1.0, 5e11, 1e4};
+    std::vector<T> all;
+    unsigned seed = k_bundle_seed;
+    for (const BundlePart& part : parts)
+        for (const T value : smooth_array<T>(part.shape, seed++))
+            all.push_back(static_cast<T>(k_scales[part.component] * (2.0 + value)));
+    return all;
+}
+
+template <class T>
+void keeps_each_bound() {
+    const auto parts = plotfile_parts();
+    const auto values = values_of<T>(parts);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, dtype_of<T>(), parts);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    EXPECT_LE(bundle->size(), bundle_bytes_at_most(parts.size(), raw.size()));
+    const auto info = read_bundle_info(*bundle);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->parts.size(), parts.size());
+    EXPECT_EQ(info->raw_bytes, raw.size());
+    std::vector<T> back(values.size(), T{7});
+    ASSERT_TRUE(decompress_bundle(*bundle, std::as_writable_bytes(std::span(back))).ok());
+    std::size_t at = 0;
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+        const BundlePart& part = parts[p];
+        EXPECT_EQ(info->parts[p].component, part.component);
+        EXPECT_EQ(info->parts[p].info.shape, part.shape);
+        if (part.as_it_is) {
+            EXPECT_GE(info->parts[p].frame.size(), part.shape.count() * sizeof(T));
+        }
+        for (std::size_t i = 0; i < part.shape.count(); ++i, ++at) {
+            const double error = std::fabs(double{values[at]} - double{back[at]});
+            const bool exact = part.as_it_is || part.bound.kind == ErrorBound::Kind::lossless;
+            const double bound = exact ? 0.0
+                                 : part.bound.kind == ErrorBound::Kind::absolute
+                                     ? part.bound.value
+                                     : part.bound.value * std::fabs(double{values[at]});
+            ASSERT_LE(error, bound) << "array " << p << " value " << i;
+        }
+    }
+}
+
+TEST(Bundle, keeps_the_bound_of_each_array) {
+    keeps_each_bound<float>();
+    keeps_each_bound<double>();
+}
+
+TEST(Bundle, is_as_small_as_its_arrays_one_by_one) {
+    const auto parts = plotfile_parts();
+    const auto values = values_of<double>(parts);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, DType::float64, parts);
+    ASSERT_TRUE(bundle.ok());
+    std::size_t at = 0, one_by_one = 0;
+    for (const BundlePart& part : parts) {
+        const std::size_t bytes = part.shape.count() * sizeof(double);
+        const auto frame = compress_part(raw.subspan(at, bytes), DType::float64, part);
+        ASSERT_TRUE(frame.ok());
+        one_by_one += frame->size();
+        at += bytes;
+    }
+    EXPECT_EQ(bundle->size(), one_by_one + 24 + 8 * parts.size());
+}
+
+TEST(Bundle, of_what_cannot_be_compressed_stays_within_its_limit) {
+    const std::vector<BundlePart> parts = {{{9, 9}, lossless()}, {{100}, absolute(1e-30), 1}};
+    const auto values = random_bits_array<double>({181}, k_bundle_seed);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, DType::float64, parts);
+    ASSERT_TRUE(bundle.ok());
+    EXPECT_LE(bundle->size(), bundle_bytes_at_most(parts.size(), raw.size()));
+}
+
+TEST(Bundle, refuses_arrays_that_do_not_make_the_values) {
+    const std::vector<float> values(10);
+    const auto raw = std::as_bytes(std::span(values));
+    EXPECT_EQ(compress_bundle(raw, DType::float32, {}).status().code(),
+              StatusCode::invalid_argument);
+    const std::vector<BundlePart> nine = {{{9}}};
+    EXPECT_EQ(compress_bundle(raw, DType::float32, nine).status().code(),
+              StatusCode::invalid_argument);
+    const std::vector<BundlePart> bad = {{{10}, absolute(-1.0)}};
+    EXPECT_EQ(compress_bundle(raw, DType::float32, bad).status().code(),
+              StatusCode::invalid_argument);
+}
+
+Status decode(std::span<const std::byte> bundle, std::size_t raw_bytes) {
+    const Bytes copy(bundle.begin(), bundle.end());  // exactly its bytes, for a sanitizer to see
+    Bytes back(raw_bytes);
+    return decompress_bundle(copy, back);
+}
+
+// Every truncation and every changed byte.
+TEST(Bundle, that_is_damaged_is_an_error) {
+    const std::vector<BundlePart> parts = {{{4, 6}, absolute(1e-3)}, {{5}, lossless(), 1}};
+    const auto values = values_of<float>(parts);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto whole = compress_bundle(raw, DType::float32, parts);
+    ASSERT_TRUE(whole.ok());
+    ASSERT_TRUE(decode(*whole, raw.size()).ok());
+    for (std::size_t n = 0; n < whole->size(); ++n)
+        EXPECT_FALSE(decode(std::span(*whole).first(n), raw.size()).ok()) << n;
+    for (std::size_t i = 0; i < whole->size(); ++i) {
+        Bytes changed = *whole;
+        changed[i] ^= std::byte{0x10};
+        EXPECT_FALSE(decode(changed, raw.size()).ok()) << "byte " << i;
+    }
+    Bytes longer = *whole;
+    longer.push_back(std::byte{0});
+    EXPECT_EQ(decode(longer, raw.size()).code(), StatusCode::corrupt);
+    EXPECT_EQ(decode(*whole, raw.size() + 4).code(), StatusCode::invalid_argument);
+}
+
+TEST(Bundle, of_a_later_version_is_refused_by_name) {
+    const std::vector<BundlePart> parts = {{{4}}, {{5}}};
+    const std::vector<float> values(9);
+    auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
+    ASSERT_TRUE(bundle.ok());
+    (*bundle)[4] = std::byte{2};
+    const auto info = read_bundle_info(*bundle);
+    EXPECT_EQ(info.status().code(), StatusCode::unsupported);
+    EXPECT_NE(info.status().message().find("version 2"), std::string::npos);
+}
+
+TEST(Bundle, frame_bytes_are_pinned) {
+    const std::vector<BundlePart> parts = {{{2}, absolute(0.5), 3}, {{1}, lossless(), 1, true}};
+    const std::vector<float> values = {1.0f, 1.0f, 2.0f};
+    const auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
+    ASSERT_TRUE(bundle.ok());
+    std::string hex;
+    for (const std::byte b : *bundle)
+        for (const unsigned nibble :
+             {std::to_integer<unsigned>(b) >> 4, std::to_integer<unsigned>(b) & 15u})
+            hex += "0123456789abcdef"[nibble];
+    EXPECT_EQ(hex,
+              "8a43424e01010000e46bb497be6f103a02000000000000002500000003000000"
+              "25000000010000008a43465201010111a1699ca830ddcf59000000000000e03f"
+              "0200000000000000020000803f8a43465201010110752ff8c473a5bf90000000"
+              "000000000001000000000000000000000040");
+}
+
+}  // namespace
+}  // namespace caesura::codec

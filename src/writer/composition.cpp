@@ -1,0 +1,132 @@
+#include "writer/composition.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace caesura::writer {
+namespace {
+
+template <class T>
+void widen(const T* values, std::uint64_t count, std::uint64_t stride, Composition::Range& range) {
+    T least = std::numeric_limits<T>::infinity(), most = -least;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const T value = values[i * stride];
+        // NaN compares false both ways; infinities do not belong to a range.
+        if (value < least && value >= std::numeric_limits<T>::lowest()) least = value;
+        if (value > most && value <= std::numeric_limits<T>::max()) most = value;
+    }
+    range.min = std::min(range.min, static_cast<double>(least));
+    range.max = std::max(range.max, static_cast<double>(most));
+}
+
+void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
+           Composition::Range& range) {
+    if (dtype == float32)
+        widen(reinterpret_cast<const float*>(data), count, stride, range);
+    else
+        widen(reinterpret_cast<const double*>(data), count, stride, range);
+}
+
+/// The values from `begin` to `end` of an array, as few arrays: what is cut off its rows at either
+/// side, then off its planes, and in the middle whole ones.
+void cut(const Shape& shape, std::uint64_t begin, std::uint64_t end, codec::BundlePart part,
+         std::vector<codec::BundlePart>& out) {
+    if (begin >= end) return;
+    const std::uint64_t inner = shape.rank() > 1 ? shape.count() / shape[0] : 1;
+    const Shape below = shape.rank() > 1
+                            ? Shape(std::span(shape.data() + 1, shape.data() + shape.rank()))
+                            : Shape{};
+    const std::uint64_t first = (begin + inner - 1) / inner, last = end / inner;
+    if (first > last)  // inside one slice
+        return cut(below, begin - last * inner, end - last * inner, part, out);
+    if (first * inner > begin) cut(below, begin - (first - 1) * inner, inner, part, out);
+    if (last > first) {
+        part.shape = shape;
+        part.shape[0] = last - first;
+        out.push_back(part);
+    }
+    if (end > last * inner) cut(below, 0, end - last * inner, part, out);
+}
+
+}  // namespace
+
+void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
+                 Composition::Range& range) {
+    widen(data, count, 1, dtype, range);
+}
+
+std::shared_ptr<const Composition> Composition::along_axis(std::vector<Component> components,
+                                                           int axis) {
+    std::shared_ptr<Composition> made(new Composition(std::move(components)));
+    made->axis_ = axis;
+    return made;
+}
+
+std::shared_ptr<const Composition> Composition::arrays(std::vector<Component> components,
+                                                       std::vector<Shape> boxes) {
+    std::shared_ptr<Composition> made(new Composition(std::move(components)));
+    made->boxes_ = std::move(boxes);
+    std::uint64_t end = 0;
+    for (const Shape& box : made->boxes_)
+        made->ends_.push_back(end += box.count() * made->components_.size());
+    return made;
+}
+
+std::uint64_t Composition::array_count(std::uint64_t at) const {
+    const auto box = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
+    return boxes_[static_cast<std::size_t>(box)].count();
+}
+
+std::vector<codec::BundlePart> Composition::parts(const Box& box) const {
+    std::vector<codec::BundlePart> parts;
+    codec::BundlePart part;
+    if (axis_ >= 0) {
+        part.shape = box.extent;
+        part.component = static_cast<std::uint32_t>(box.offset[axis_]);
+        return {part};
+    }
+    std::uint64_t at = box.offset[0];
+    const std::uint64_t end = at + box.extent[0];
+    auto b =
+        static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
+    for (; at < end; ++b) {
+        const std::uint64_t cells = boxes_[b].count();
+        const std::uint64_t begin = ends_[b] - cells * components_.size();
+        while (at < std::min(end, ends_[b])) {
+            part.component = static_cast<std::uint32_t>((at - begin) / cells);
+            const std::uint64_t array = begin + part.component * cells;
+            const std::uint64_t until = std::min(end, array + cells);
+            cut(boxes_[b], at - array, until - array, part, parts);
+            at = until;
+        }
+    }
+    return parts;
+}
+
+void Composition::widen(const Box& box, const std::byte* values, DType dtype,
+                        std::span<Range> ranges) const {
+    const std::size_t value_bytes = size_of(dtype);
+    if (axis_ < 0) {
+        for (const codec::BundlePart& part : parts(box)) {
+            const std::uint64_t n = part.shape.count();
+            writer::widen(values, n, 1, dtype, ranges[part.component]);
+            values += n * value_bytes;
+        }
+        return;
+    }
+    std::uint64_t outer = 1, inner = 1;
+    for (int axis = 0; axis < box.extent.rank(); ++axis)
+        (axis < axis_ ? outer : inner) *= axis == axis_ ? 1 : box.extent[axis];
+    const std::uint64_t along = box.extent[axis_];
+    for (std::uint64_t c = 0; c < along; ++c) {
+        Range& range = ranges[static_cast<std::size_t>(box.offset[axis_] + c)];
+        if (inner == 1) {  // the quantities of a point lie side by side
+            writer::widen(values + c * value_bytes, outer, along, dtype, range);
+            continue;
+        }
+        for (std::uint64_t o = 0; o < outer; ++o)
+            writer::widen(values + (o * along + c) * inner * value_bytes, inner, 1, dtype, range);
+    }
+}
+
+}  // namespace caesura::writer

@@ -1,0 +1,73 @@
+// Which quantity each value of a dataset is, where a dataset holds several: density, momenta and
+// temperature, say, each with a bound of its own. And which arrays its values are.
+//
+// Two kinds:
+//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has
+//  extent
+//    1 there.
+//  - arrays: the dataset has one axis; in it boxes lie one after the other, in each box all
+//    quantities, each an array of the box's shape.
+//
+// Invariants:
+//  - Every value belongs to one array, every array to one component.
+//  - The parts of a block are in the order of its values, and are all of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "hdf5/block_codec.hpp"
+
+namespace caesura::writer {
+
+/// One quantity of a dataset.
+struct Component {
+    std::string name;
+    ErrorBound bound = lossless();
+    bool as_it_is = false;  ///< stored without compression
+    friend bool operator==(const Component&, const Component&) = default;
+};
+
+class Composition {
+  public:
+    /// @param axis  of the dataset; as long as there are components, and so it stays.
+    static std::shared_ptr<const Composition> along_axis(std::vector<Component> components,
+                                                         int axis);
+    /// @param boxes  shapes, C order, 1 to 4 axes, in the order in which they lie in the dataset;
+    ///               each of as many arrays as there are components.
+    static std::shared_ptr<const Composition> arrays(std::vector<Component> components,
+                                                     std::vector<Shape> boxes);
+
+    const std::vector<Component>& components() const { return components_; }
+    int axis() const { return axis_; }  ///< -1: arrays
+    /// Values of all arrays; 0 along an axis.
+    std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+    /// The values of one box and component, of the box that has value `at`.
+    std::uint64_t array_count(std::uint64_t at) const;
+
+    /// The arrays in a box of the dataset that lies in one block, in the order of its values: shape
+    /// and component. What a block cuts off an array are up to seven arrays more.
+    std::vector<codec::BundlePart> parts(const Box& box) const;
+    /// The finite values of any box of the dataset, dense at `values`: each component's smallest
+    /// and largest, in `ranges`, widened. @param ranges  one for each component.
+    struct Range {
+        double min = std::numeric_limits<double>::infinity();
+        double max = -std::numeric_limits<double>::infinity();
+    };
+    void widen(const Box& box, const std::byte* values, DType dtype, std::span<Range> ranges) const;
+
+  private:
+    explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
+    std::vector<Component> components_;
+    int axis_ = -1;
+    std::vector<Shape> boxes_;
+    std::vector<std::uint64_t> ends_;  ///< of each box's values
+};
+
+/// The finite values' range, widened by `count` values.
+void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
+                 Composition::Range& range);
+
+}  // namespace caesura::writer
