@@ -46,28 +46,65 @@ Shape own_chunk(const BlockIo::Dataset& made) {
     return chunked ? kept_axes(made.axes, chunk) : Shape{};
 }
 
-/// See a dataset of one axis as the array that it is. Only our own filter can be told that the
-/// values of a chunk are an array of more axes than the chunk.
-bool flatten(const Settings& settings, const Shape& box, const Shape& most_dims,
-             BlockIo::Dataset& made) {
-    const bool ours = settings.codec == "caesura" || settings.codec.starts_with("caesura:");
-    if (!ours || made.rank != 1 || made.dims != most_dims) return false;
-    const auto boxed = boxed_shape(made.dims[0], box, size_of(made.dtype), settings.chunk_bytes);
-    if (!boxed) return false;
-    made.flattened = true;
-    made.dims = boxed->dims;
-    made.chunk = boxed->chunk;
-    return true;
+bool is_ours(const Settings& settings) {
+    return settings.codec == "caesura" || settings.codec.starts_with("caesura:");
+}
+
+/// What a block may be made of must be known when the dataset is made. Only our own codec holds
+/// several arrays, or quantities with different bounds.
+struct Composed {
+    ErrorBound bound;                                             ///< what the pipeline says
+    std::shared_ptr<const writer::Composition> composition = {};  ///< null: one array
+};
+Result<Composed> compose(const CapturedFile& file, const DatasetFacts& facts,
+                         const Settings& settings, const Quantities& quantities,
+                         const BlockIo::Dataset& made, bool fixed) {
+    auto components = components_of(*file.config(), facts.path, quantities.names);
+    if (!components.ok()) return components.status().with_context(file.name());
+    const bool several = components->size() > 1;
+    const bool differ = std::any_of(components->begin(), components->end(), [&](const auto& one) {
+        return one.bound != components->front().bound || one.as_it_is;
+    });
+    if (quantities.scattered && (differ || !may_be_shared(components->front().bound)))
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: {}: where its {} components lie is not known, as its boxes "
+                                  "cannot be read; give all of them the same bound_kind, lossless "
+                                  "or pointwise_relative",
+                                  file.name(), facts.path, components->size())};
+    // For readers, and for whoever opens the file again to write more.
+    const bool shared = !differ && (!several || may_be_shared(components->front().bound));
+    const ErrorBound bound = shared ? components->front().bound : lossless();
+    const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
+    if (arrays)
+        return Composed{bound,
+                        writer::Composition::arrays(std::move(*components), quantities.boxes)};
+    const auto axis = std::find(made.axes.begin(), made.axes.end(), quantities.axis);
+    if (quantities.axis < 0 || axis == made.axes.end() || !several || !is_ours(settings)) {
+        if (shared) return Composed{bound};
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: {}: bounds of components need codec caesura and a dataset "
+                                  "that cannot grow",
+                                  file.name(), facts.path)};
+    }
+    const int along = static_cast<int>(axis - made.axes.begin());
+    return Composed{bound, writer::Composition::along_axis(std::move(*components), along)};
+}
+
+/// The chunk of a dataset that is no sequence of arrays. Quantities that lie along an axis have
+/// chunks of their own.
+Shape chunk_of(ShapeFacts facts, int component_axis) {
+    if (component_axis >= 0)
+        for (Shape* shape :
+             {&facts.dims, &facts.most_dims, &facts.chunk, &facts.wanted, &facts.learned})
+            if (shape->rank() > 0) (*shape)[component_axis] = 1;
+    return block_shape(facts);
 }
 
 herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo& blocks) {
     Extents chunk{};
     chunk.fill(1);
-    if (made.flattened)
-        chunk[0] = made.chunk.count();
-    else
-        for (std::size_t i = 0; i < made.axes.size(); ++i)
-            chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
+    for (std::size_t i = 0; i < made.axes.size(); ++i)
+        chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
     if (H5Premove_filter(creation, H5Z_FILTER_ALL) < 0 ||
         H5Pset_chunk(creation, made.rank, chunk.data()) < 0 ||
         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) < 0)
@@ -121,8 +158,8 @@ Status find_stored(Object& opened, const NativeObject& native) {
 
 }  // namespace
 
-Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape& box, hid_t type,
-                      hid_t space, PreparedDataset& prepared) {
+Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quantities& quantities,
+                      hid_t type, hid_t space, PreparedDataset& prepared) {
     if (Status status = register_filter(); !status.ok()) return status;
     auto blocks = file.blocks();
     if (!blocks.ok()) return blocks.status();
@@ -136,16 +173,25 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape
     if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
     Shape most_dims;
     if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
+    const bool fixed = made->dims == most_dims;
+    auto composed = compose(file, facts, settings, quantities, *made, fixed);
+    if (!composed.ok()) return composed.status();
     writer::DatasetDefinition definition;
-    if (!flatten(settings, box, most_dims, *made)) {
+    definition.bound = composed->bound;
+    definition.composition = made->composition = std::move(composed->composition);
+    const writer::Composition* const parts = definition.composition.get();
+    if (parts != nullptr && parts->axis() < 0) {
+        made->chunk = {sequence_chunk(quantities.boxes, parts->components().size(),
+                                      size_of(made->dtype), settings.chunk_bytes, file.ranks())};
+    } else {
         definition.chunk_bytes = settings.chunk_bytes;
-        made->chunk = block_shape({made->dims, most_dims, own_chunk(*made), size_of(made->dtype),
-                                   settings.chunk_bytes, file.ranks(), settings.chunk,
-                                   (*blocks)->fitting_chunk(made->path, made->dims)});
+        made->chunk = chunk_of(
+            {made->dims, most_dims, own_chunk(*made), size_of(made->dtype), settings.chunk_bytes,
+             file.ranks(), settings.chunk, (*blocks)->fitting_chunk(made->path, made->dims)},
+            parts == nullptr ? -1 : parts->axis());
     }
     definition.codec.name = settings.codec;
-    definition.bound = settings.bound;
-    definition.extendable = !made->flattened && made->dims != most_dims;
+    definition.extendable = !fixed;
     if (Status status = read_fill(made->creation.get(), made->type.get(), definition); !status.ok())
         return status.with_context(made->path);
     if (Status status = (*blocks)->define(*made, std::move(definition)); !status.ok())

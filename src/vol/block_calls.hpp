@@ -4,15 +4,15 @@
 #include "vol/block_io.hpp"
 #include "vol/capture.hpp"
 #include "vol/captured_dataset.hpp"
+#include "vol/quantities.hpp"
 
 namespace caesura::vol {
 
 /// Make of the lists in `prepared`, which are copies of the application's, those of a dataset with
 /// chunks, our filter, and space as blocks come. Collective.
-/// @param box  the arrays that it holds one after the other, as far as known (flattened.hpp).
-/// Errors: those of OpenWriter::define.
-Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Shape& box, hid_t type,
-                      hid_t space, PreparedDataset& prepared);
+/// Errors: those of components_of() and of OpenWriter::define.
+Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quantities& quantities,
+                      hid_t type, hid_t space, PreparedDataset& prepared);
 /// The dataset has been made: remember it. Errors: unsupported (the codec's filter has changed its
 /// parameters, so that blocks could not be read).
 Status adopt_blocks(const Object& made);

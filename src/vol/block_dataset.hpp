@@ -30,9 +30,7 @@ struct BlockDataset {
     Shape dims, chunk;
     std::vector<int> axes;  ///< of the dataset's, those that dims has
     int rank = 0;           ///< of the dataset in HDF5
-    /// It has one axis in the file, and dims and chunk are those of the array that an
-    /// application has flattened into it. The order of values and chunks is the same.
-    bool flattened = false;
+    std::shared_ptr<const writer::Composition> composition;  ///< null: one array of one quantity
     store::Handle type, creation;  ///< in the file; as the application gave it
     std::size_t filters = 0;
     H5O_token_t token{};
@@ -51,7 +49,7 @@ struct BlockDataset {
 
 /// Coordinates of the dataset's own axes.
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset);
-/// What a box covers along them; of a flattened dataset one that is whole but for its first axis.
+/// What a box covers along them.
 std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent);
 
 }  // namespace caesura::vol

@@ -51,6 +51,9 @@ Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     definition.dims = made.dims;
     definition.chunk = made.chunk;
     made.lossy = definition.bound.kind != ErrorBound::Kind::lossless;
+    if (definition.composition != nullptr)
+        for (const writer::Component& one : definition.composition->components())
+            made.lossy = made.lossy || one.bound.kind != ErrorBound::Kind::lossless;
     auto field = writer_->define(definition);
     if (!field.ok()) return field.status();
     made.field = *field;

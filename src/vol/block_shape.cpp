@@ -1,7 +1,6 @@
 #include "vol/block_shape.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace caesura::vol {
 namespace {
@@ -73,54 +72,92 @@ Shape block_shape(const ShapeFacts& facts) {
     return cut(slab, facts.value_bytes, aim);
 }
 
-std::optional<BoxedShape> boxed_shape(std::uint64_t count, const Shape& box,
-                                      std::size_t value_bytes, std::uint64_t chunk_bytes) {
-    const std::uint64_t cells = box.rank() < 2 ? 0 : box.count();
-    if (cells == 0 || count == 0 || count % cells != 0) return std::nullopt;
-    BoxedShape boxed{box, box};
-    boxed.dims[0] = count / (cells / box[0]);
-    const std::uint64_t bytes = cells * value_bytes, row_bytes = bytes / box[0];
-    if (row_bytes > k_large_bytes) return std::nullopt;
-    const std::uint64_t small = std::min(k_small_box_bytes, chunk_bytes / 4);
-    if (bytes > k_large_bytes)
-        boxed.chunk[0] = piece_of(box[0], ceil_div(bytes, k_large_bytes));
-    else if (bytes < small)
-        boxed.chunk[0] *= stack_of(count / cells, ceil_div(small, bytes));
-    return boxed;
+namespace {
+
+/// Of arrays of one shape.
+std::uint64_t chunk_of_equal(const Shape& array, std::uint64_t arrays, std::size_t value_bytes,
+                             std::uint64_t chunk_bytes) {
+    const std::uint64_t bytes = array.count() * value_bytes;
+    if (bytes > k_large_bytes) return cut(array, value_bytes, k_large_bytes).count();
+    const std::uint64_t small =
+        std::max<std::uint64_t>(1, std::min(k_small_box_bytes, chunk_bytes / 4));
+    return array.count() * (bytes < small ? stack_of(arrays, ceil_div(small, bytes)) : 1);
 }
 
-Shape common_box(std::span<const std::int32_t> corners, int axes, std::uint64_t count) {
+/// Where boxes end in a sequence of arrays.
+struct Sequence {
+    std::vector<std::uint64_t> ends, cells;
+    std::uint64_t components;
+
+    std::uint64_t box_at(std::uint64_t value) const {
+        return static_cast<std::uint64_t>(std::upper_bound(ends.begin(), ends.end(), value) -
+                                          ends.begin());
+    }
+    /// Does an array begin at this value?
+    bool begins(std::uint64_t value) const {
+        const std::uint64_t box = box_at(value);
+        return (value - (ends[box] - cells[box] * components)) % cells[box] == 0;
+    }
+    /// How many of the first borders of chunks of `values` cut an array.
+    std::uint64_t cuts(std::uint64_t values) const {
+        constexpr std::uint64_t k_borders = 256;
+        std::uint64_t cuts = 0;
+        for (std::uint64_t i = 1; i <= k_borders && i * values < ends.back(); ++i)
+            cuts += !begins(i * values);
+        return cuts;
+    }
+};
+
+}  // namespace
+
+std::uint64_t sequence_chunk(std::span<const Shape> boxes, std::uint64_t components,
+                             std::size_t value_bytes, std::uint64_t chunk_bytes, int ranks) {
+    Sequence sequence{{}, {}, components};
+    std::uint64_t total = 0;
+    for (const Shape& box : boxes) {
+        if (box.count() == 0) continue;
+        sequence.cells.push_back(box.count());
+        sequence.ends.push_back(total += box.count() * components);
+    }
+    if (total == 0) return 1;
+    if (std::all_of(boxes.begin(), boxes.end(), [&](const Shape& box) { return box == boxes[0]; }))
+        return std::min(
+            total, chunk_of_equal(boxes[0], boxes.size() * components, value_bytes, chunk_bytes));
+    const std::uint64_t most = std::max<std::uint64_t>(chunk_bytes, value_bytes);
+    const std::uint64_t share = total * value_bytes / (2 * static_cast<std::uint64_t>(ranks));
+    const std::uint64_t aim = std::clamp(share, std::min(k_small_bytes, most), most) / value_bytes;
+    if (total <= aim) return total;
+    // Ends of boxes and of arrays near the aim, and the aim itself.
+    constexpr std::uint64_t k_candidates = 64;
+    std::uint64_t best = aim, fewest = sequence.cuts(aim);
+    std::uint64_t tried = 0;
+    for (std::uint64_t at = aim / 2; at < std::min(total, aim + aim / 2) && tried < k_candidates;
+         ++tried) {
+        const std::uint64_t box = sequence.box_at(at), cells = sequence.cells[box];
+        const std::uint64_t begin = sequence.ends[box] - cells * components;
+        at = begin + ceil_div(at + 1 - begin, cells) * cells;  // the next array's begin
+        const std::uint64_t cuts = sequence.cuts(at);
+        if (cuts >= fewest) continue;
+        fewest = cuts;
+        best = at;
+    }
+    return best;
+}
+
+std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes) {
     const auto n = static_cast<std::size_t>(axes);
-    if (n < 1 || axes > k_max_rank || corners.empty() || corners.size() % (2 * n) != 0) return {};
-    const auto extent = [&](std::size_t box, std::size_t axis) {
-        const std::int64_t low = corners[2 * n * box + axis],
-                           high = corners[2 * n * box + n + axis];
-        return static_cast<std::uint64_t>(std::max<std::int64_t>(0, high - low + 1));
-    };
-    const std::size_t boxes = corners.size() / (2 * n);
-    std::size_t agreed = n;  // axes from the fastest on
-    std::uint64_t cells = 0;
-    for (std::size_t b = 0; b < boxes; ++b) {
-        std::uint64_t own = 1;
+    if (axes < 1 || axes > k_max_rank || corners.size() % (2 * n) != 0) return {};
+    std::vector<Shape> shapes;
+    for (std::size_t at = 0; at < corners.size(); at += 2 * n) {
+        Shape shape = Shape::filled(axes, 0);
         for (std::size_t axis = 0; axis < n; ++axis) {
-            own *= extent(b, axis);
-            if (extent(b, axis) != extent(0, axis)) agreed = std::min(agreed, axis);
+            const std::int64_t low = corners[at + axis], high = corners[at + n + axis];
+            if (high < low) return {};
+            shape[static_cast<int>(n - 1 - axis)] = static_cast<std::uint64_t>(high - low + 1);
         }
-        if (own == 0 || own > count) return {};
-        cells += own;
+        shapes.push_back(shape);
     }
-    if (agreed == 0 || count % cells != 0) return {};
-    if (agreed == n) --agreed;  // the slowest one is the slice
-    std::uint64_t slice = 0;
-    for (std::size_t b = 0; b < boxes; ++b) {
-        std::uint64_t rest = 1;
-        for (std::size_t axis = agreed; axis < n; ++axis) rest *= extent(b, axis);
-        slice = std::gcd(slice, rest);
-    }
-    Shape box = Shape::filled(static_cast<int>(agreed) + 1, slice);
-    for (std::size_t axis = 0; axis < agreed; ++axis)
-        box[static_cast<int>(agreed - axis)] = extent(0, axis);
-    return box;
+    return shapes;
 }
 
 }  // namespace caesura::vol

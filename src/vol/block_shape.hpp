@@ -1,7 +1,8 @@
 // The chunk shape of a dataset that becomes blocks.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <vector>
 
 #include "caesura/base.hpp"
 
@@ -27,27 +28,21 @@ struct ShapeFacts {
 /// equal slabs along the first axis: no chunk straddles two of them.
 Shape block_shape(const ShapeFacts& facts);
 
-/// A dataset of one axis seen as the array of more axes that an application has flattened: values
-/// keep their order, chunks their numbers.
-struct BoxedShape {
-    Shape dims, chunk;
-};
+/// How many values a chunk has of a dataset of one axis that is a sequence of arrays.
+///
+/// @param boxes       in each of them as many arrays of its shape as there are components.
+/// @param components  >= 1.
+/// Arrays of one size: a chunk is one of them; small ones (below 256 KiB and a quarter of
+/// `chunk_bytes`) are stacked, those above 16 MiB cut into slices. Others: near `chunk_bytes` or
+/// half a rank's share, where the fewest arrays are cut.
+std::uint64_t sequence_chunk(std::span<const Shape> boxes, std::uint64_t components,
+                             std::size_t value_bytes, std::uint64_t chunk_bytes, int ranks);
 
-/// `count` values that are arrays of extents `box` (C order), one after the other. Chunks are whole
-/// arrays; small ones (below 256 KiB and a quarter of `chunk_bytes`) are stacked, those above
-/// 16 MiB cut along their first axis.
-/// @return  nothing if they do not fit, or `box` has less than two axes.
-std::optional<BoxedShape> boxed_shape(std::uint64_t count, const Shape& box,
-                                      std::size_t value_bytes, std::uint64_t chunk_bytes);
-
-/// The array of which a sequence of boxes, each of the same number of components, consists.
+/// The shapes of boxes in C order, from their corners.
 ///
 /// @param corners  of each box: the lowest cell, then the highest, `axes` numbers each; the first
 ///                 axis is the one that runs fastest in memory.
-/// @param count    values of all boxes and components.
-/// @return  in C order. Boxes of one size: that. Boxes that agree on some of the fast axes: these,
-/// and before them the thickest slice that divides all boxes. Rank 0: they agree on nothing, or
-/// have not that many values.
-Shape common_box(std::span<const std::int32_t> corners, int axes, std::uint64_t count);
+/// @return  empty: they are no boxes.
+std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes);
 
 }  // namespace caesura::vol

@@ -56,30 +56,42 @@ TEST(BlockShape, the_configuration_goes_before_the_application_and_that_before_t
     EXPECT_EQ(block_shape(facts), (Shape{64, 64, 64}));
 }
 
-TEST(BoxedShape, a_chunk_is_a_whole_array) {
-    const auto boxed = boxed_shape(24 * 64 * 64 * 64, {64, 64, 64}, 8, 8 * k_mib);
-    ASSERT_TRUE(boxed);
-    EXPECT_EQ(boxed->dims, (Shape{24 * 64, 64, 64}));
-    EXPECT_EQ(boxed->chunk, (Shape{64, 64, 64}));
+std::vector<Shape> boxes_of(std::size_t n, const Shape& box) { return std::vector<Shape>(n, box); }
+
+TEST(SequenceChunk, of_equal_arrays_is_one_of_them_or_several_small_ones_or_slices) {
+    const auto chunk = [](const std::vector<Shape>& boxes, std::uint64_t components) {
+        return sequence_chunk(boxes, components, 8, 8 * k_mib, 4);
+    };
+    EXPECT_EQ(chunk(boxes_of(8, {64, 64, 64}), 3), 64u * 64 * 64);
+    EXPECT_EQ(chunk(boxes_of(20, {16, 16, 16}), 3), 10u * 16 * 16 * 16);  // 8 do; 10 divides 60
+    EXPECT_EQ(chunk(boxes_of(2, {256, 256, 256}), 1), 32u * 256 * 256);
+    EXPECT_EQ(chunk(boxes_of(2, {4, 4}), 1), 32u);  // all there is
+    EXPECT_EQ(chunk({}, 1), 1u);
 }
 
-TEST(BoxedShape, small_arrays_are_stacked_and_large_ones_cut) {
-    const auto small = boxed_shape(60 * 16 * 16 * 16, {16, 16, 16}, 8, 8 * k_mib);
-    ASSERT_TRUE(small);
-    EXPECT_EQ(small->chunk, (Shape{10 * 16, 16, 16}));  // 8 were enough; 10 divides 60
-    const auto large = boxed_shape(2 * 256 * 256 * 256, {256, 256, 256}, 8, 8 * k_mib);
-    ASSERT_TRUE(large);
-    EXPECT_EQ(large->chunk, (Shape{32, 256, 256}));
-    const auto few = boxed_shape(2 * 4 * 4, {4, 4}, 8, 8 * k_mib);
-    ASSERT_TRUE(few);
-    EXPECT_EQ(few->chunk, (Shape{8, 4}));
-}
-
-TEST(BoxedShape, what_does_not_fit_is_left_alone) {
-    EXPECT_FALSE(boxed_shape(1000, {64, 64, 64}, 8, 8 * k_mib));
-    EXPECT_FALSE(boxed_shape(1000, {10}, 8, 8 * k_mib));
-    EXPECT_FALSE(boxed_shape(1000, {}, 8, 8 * k_mib));
-    EXPECT_FALSE(boxed_shape(0, {10, 10}, 8, 8 * k_mib));
+// 64^3 cut with a largest extent of 24: boxes of 16, 24 and 24 along each axis.
+TEST(SequenceChunk, of_unequal_arrays_is_near_the_aim_where_few_are_cut) {
+    std::vector<Shape> boxes;
+    std::uint64_t cells = 0;
+    for (const std::uint64_t z : {24, 24, 16})
+        for (const std::uint64_t y : {24, 24, 16})
+            for (const std::uint64_t x : {24, 24, 16}) {
+                boxes.push_back({z, y, x});
+                cells += boxes.back().count();
+            }
+    ASSERT_EQ(cells, 64u * 64 * 64);
+    const std::uint64_t total = 6 * cells;
+    const std::uint64_t chunk = sequence_chunk(boxes, 6, 8, 8 * k_mib, 2);
+    EXPECT_GE(chunk * 8, total * 8 / 8);  // half of a quarter of it
+    EXPECT_LE(chunk * 8, 3 * total * 8 / 8);
+    std::vector<std::uint64_t> begins;
+    std::uint64_t at = 0;
+    for (const Shape& box : boxes)
+        for (int c = 0; c < 6; ++c, at += box.count()) begins.push_back(at);
+    EXPECT_TRUE(std::binary_search(begins.begin(), begins.end(), chunk)) << chunk;
+    EXPECT_EQ(sequence_chunk(std::vector<Shape>{{24, 24}, {8, 24}}, 6, 8, 8 * k_mib, 1),
+              6u * 24 * 32)
+        << "all there is";
 }
 
 /// Corners of boxes of these extents, fastest axis first.
@@ -94,24 +106,12 @@ std::vector<std::int32_t> corners_of(const std::vector<std::array<std::int32_t, 
     return corners;
 }
 
-TEST(CommonBox, boxes_of_one_size_are_that_in_c_order) {
-    EXPECT_EQ(common_box(corners_of({{8, 16, 32}, {8, 16, 32}}), 3, 3 * 2 * 8 * 16 * 32),
-              (Shape{32, 16, 8}));
-}
-
-TEST(CommonBox, boxes_that_agree_on_fast_axes_are_slices) {
-    EXPECT_EQ(common_box(corners_of({{8, 16, 24}, {8, 16, 32}}), 3, 8 * 16 * 56),
-              (Shape{8, 16, 8}));
-    EXPECT_EQ(common_box(corners_of({{8, 12, 2}, {8, 18, 1}}), 3, 2 * 8 * (24 + 18)),
-              (Shape{6, 8}));
-}
-
-TEST(CommonBox, nothing_in_common_or_other_numbers_of_values_are_no_box) {
-    EXPECT_EQ(common_box(corners_of({{8, 16, 24}, {16, 16, 24}}), 3, 24 * 16 * 24), Shape{});
-    EXPECT_EQ(common_box(corners_of({{8, 8, 8}}), 3, 700), Shape{});
-    EXPECT_EQ(common_box(corners_of({{8, 8, 0}}), 3, 512), Shape{});
-    EXPECT_EQ(common_box({}, 3, 512), Shape{});
-    EXPECT_EQ(common_box(std::vector<std::int32_t>(5), 3, 512), Shape{});
+TEST(ShapesOf, boxes_are_in_c_order_and_what_is_no_box_is_none) {
+    EXPECT_EQ(shapes_of(corners_of({{8, 16, 32}, {1, 2, 3}}), 3),
+              (std::vector<Shape>{{32, 16, 8}, {3, 2, 1}}));
+    EXPECT_TRUE(shapes_of(corners_of({{8, 8, 8}, {8, 8, 0}}), 3).empty());
+    EXPECT_TRUE(shapes_of({}, 3).empty());
+    EXPECT_TRUE(shapes_of(std::vector<std::int32_t>(5), 3).empty());
 }
 
 }  // namespace

@@ -63,22 +63,6 @@ Opener opener_of_no_file(hid_t access) {
     return opener_of(access, "it is not opened");
 }
 
-Settings settings_of(const Config& config, const std::string& path) {
-    Settings settings{true, config.codec, config.bound,        config.chunk_bytes,
-                      {},   {},           config.commit_writes};
-    for (const Rule& rule : config.rules) {
-        if (!matches(rule.path, path)) continue;
-        settings.capture = rule.capture.value_or(settings.capture);
-        settings.codec = rule.codec.value_or(settings.codec);
-        settings.bound = rule.bound.value_or(settings.bound);
-        settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
-        if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
-        if (rule.box.rank() > 0) settings.box = rule.box;
-        settings.commit_writes = rule.commit_writes.value_or(settings.commit_writes);
-    }
-    return settings;
-}
-
 Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (!config.capture) return unfit(k_not_wanted);
     if (!settings_of(config, facts.path).capture) return unfit("the configuration says so");

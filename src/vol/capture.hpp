@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "vol/config.hpp"
 #include "vol/ranks.hpp"
+#include "vol/settings.hpp"
 
 namespace caesura::vol {
 
@@ -61,17 +61,6 @@ struct DatasetFacts {
     bool external = false;
     bool extendible = false;
 };
-
-/// What the configuration says for one dataset, all rules that match taken together.
-struct Settings {
-    bool capture = true;
-    std::string codec;
-    ErrorBound bound;
-    std::uint64_t chunk_bytes = 0;
-    Shape chunk, box;  ///< rank 0: not said
-    bool commit_writes = false;
-};
-Settings settings_of(const Config& config, const std::string& path);
 
 /// Does it become blocks? ok, or unsupported with the reason.
 Status qualifies(const Config& config, const DatasetFacts& facts);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "vol/block_calls.hpp"
-#include "vol/flattened.hpp"
+#include "vol/quantities.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
@@ -147,9 +147,12 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))
         return store::hdf5_error(StatusCode::internal, "the creation list of a dataset");
     if (block.ok()) {
-        auto box = flattened_box(at, location, name, facts);
-        if (!box.ok()) return box.status();
-        if (Status status = prepare_blocks(file, facts, *box, type, space, prepared); !status.ok())
+        std::vector<hsize_t> dims(static_cast<std::size_t>(facts.rank));
+        H5Sget_simple_extent_dims(space, dims.data(), nullptr);
+        auto quantities = quantities_of(at, location, name, facts, dims);
+        if (!quantities.ok()) return quantities.status().with_context(file.name());
+        if (Status status = prepare_blocks(file, facts, *quantities, type, space, prepared);
+            !status.ok())
             return status;
         report_dataset(file.config(), file.name(), facts.path, true,
                        "blocks of " + to_string(prepared.dataset->block->chunk));

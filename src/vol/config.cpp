@@ -24,9 +24,16 @@ constexpr std::array k_file_keys = {
     std::string_view("report"),      std::string_view("commit_writes"),
     std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
-    std::string_view("path"),  std::string_view("capture"),    std::string_view("codec"),
-    std::string_view("bound"), std::string_view("bound_kind"), std::string_view("chunk_bytes"),
-    std::string_view("chunk"), std::string_view("box"),        std::string_view("commit_writes")};
+    std::string_view("path"),          std::string_view("capture"),
+    std::string_view("codec"),         std::string_view("bound"),
+    std::string_view("bound_kind"),    std::string_view("chunk_bytes"),
+    std::string_view("chunk"),         std::string_view("box"),
+    std::string_view("commit_writes"), std::string_view("component"),
+    std::string_view("components"),    std::string_view("component_axis")};
+/// Of a rule with a component.
+constexpr std::array k_component_keys = {std::string_view("path"), std::string_view("component"),
+                                         std::string_view("bound"), std::string_view("bound_kind"),
+                                         std::string_view("capture")};
 
 constexpr std::int64_t k_longest_axis = std::numeric_limits<std::uint32_t>::max();
 
@@ -83,6 +90,9 @@ class Table {
     std::optional<ErrorBound> get_bound();
     std::optional<std::string> get_codec();
     Shape get_extents(std::string_view key);
+    std::vector<std::string> get_names(std::string_view key);
+    std::optional<int> get_axis(std::string_view key);
+    void check_component(const toml::table& rule);
     void bad(const toml::node& node, std::string_view reason) {
         if (status.ok())
             status = {StatusCode::invalid_argument,
@@ -122,6 +132,50 @@ Shape Table::get_extents(std::string_view key) {
     bad(*node, fmt::format("'{}{}' must be a list of 1 to {} whole numbers from 1 to {}", in_, key,
                            k_max_rank, k_longest_axis));
     return {};
+}
+
+/// A list of different names; empty without the key.
+std::vector<std::string> Table::get_names(std::string_view key) {
+    const toml::node* const node = table_.get(key);
+    if (node == nullptr) return {};
+    std::vector<std::string> names;
+    bool good = node->is_array() && !node->as_array()->empty();
+    if (good)
+        for (const toml::node& one : *node->as_array()) {
+            names.push_back(one.value_exact<std::string>().value_or(""));
+            good = good && !names.back().empty() &&
+                   std::count(names.begin(), names.end(), names.back()) == 1;
+        }
+    if (!good) bad(*node, fmt::format("'{}{}' must be a list of different names", in_, key));
+    return names;
+}
+
+std::optional<int> Table::get_axis(std::string_view key) {
+    const auto axis = get<std::int64_t>(key, "the number of an axis, the slowest is 0");
+    if (!axis) return std::nullopt;
+    if (*axis < 0 || *axis >= 32)
+        bad(*table_.get(key), fmt::format("'{}{}' is {}; axes are 0 to 31", in_, key, *axis));
+    return static_cast<int>(*axis);
+}
+
+/// What is said of a part of a dataset only, and what belongs together.
+void Table::check_component(const toml::table& rule) {
+    if (rule.contains("component"))
+        for (const auto& [key, node] : rule)
+            if (std::find(k_component_keys.begin(), k_component_keys.end(), key.str()) ==
+                k_component_keys.end())
+                bad(node, fmt::format("'{}{}' is said of whole datasets; put it into a rule "
+                                      "without 'component'",
+                                      in_, key.str()));
+    const bool box = rule.contains("box"), axis = rule.contains("component_axis");
+    if (rule.contains("components") && box == axis)
+        bad(*rule.get("components"),
+            fmt::format("'{}components' needs one of '{}box' (one after the other in a dataset of "
+                        "one axis) and '{}component_axis'",
+                        in_, in_, in_));
+    if (axis && box)
+        bad(*rule.get("component_axis"),
+            fmt::format("'{}component_axis' and '{}box' exclude each other", in_, in_));
 }
 
 /// `bound = 1e-3` is absolute unless `bound_kind` says otherwise; `bound_kind = "lossless"` needs
@@ -192,6 +246,12 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     rule.chunk = table.get_extents("chunk");
     rule.box = table.get_extents("box");
     rule.commit_writes = table.get<bool>("commit_writes", "true or false");
+    rule.component = table.get<std::string>("component", "a string");
+    rule.components = table.get_names("components");
+    rule.component_axis = table.get_axis("component_axis");
+    table.check_component(in);
+    if (rule.component && rule.component->empty())
+        table.bad(*in.get("component"), "'dataset.component' is empty; \"*\" is every component");
     if (rule.path.empty()) table.bad(in, "a [[dataset]] needs a path");
     if (!table.status.ok()) return table.status;
     return rule;
@@ -209,6 +269,12 @@ std::string bound_toml(const ErrorBound& bound) {
     std::ostringstream number;
     number << toml::value<double>(bound.value);  // reads back as the same double
     return fmt::format("bound = {}\n{}", number.str(), kind);
+}
+
+std::string names_toml(std::string_view key, const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ", ") + quoted(name);
+    return fmt::format("{} = [{}]\n", key, out);
 }
 
 std::string extents_toml(std::string_view key, const Shape& extents) {
@@ -296,6 +362,9 @@ std::string to_toml(const Config& config) {
         if (rule.box.rank() > 0) out += extents_toml("box", rule.box);
         if (rule.chunk_bytes) out += fmt::format("chunk_bytes = {}\n", *rule.chunk_bytes);
         if (rule.commit_writes) out += fmt::format("commit_writes = {}\n", *rule.commit_writes);
+        if (rule.component) out += fmt::format("component = {}\n", quoted(*rule.component));
+        if (!rule.components.empty()) out += names_toml("components", rule.components);
+        if (rule.component_axis) out += fmt::format("component_axis = {}\n", *rule.component_axis);
     }
     return out;
 }

@@ -34,6 +34,11 @@ struct Rule {
     Shape chunk = {};  ///< of blocks; rank 0: not said. Passed over where the rank is another
     Shape box = {};    ///< the arrays that a dataset of one axis holds, one after the other
     std::optional<bool> commit_writes;
+    /// Of which of a dataset's quantities the rule speaks; pattern, "*": any run. Unset: of the
+    /// dataset. With it a rule has nothing but bound and capture.
+    std::optional<std::string> component = {};
+    std::vector<std::string> components = {};  ///< the dataset's quantities; box or component_axis
+    std::optional<int> component_axis = {};    ///< the axis along which they lie
     friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -65,5 +70,7 @@ std::string to_toml(const Config& config);
 /// Does a dataset's absolute path match? "*" is any run of characters but "/", "**" any run, "?"
 /// one character but "/". A pattern without "/" is held against the last name of the path.
 bool matches(std::string_view pattern, std::string_view path);
+/// The same of a name: "*" and "**" are any run of characters.
+bool matches_name(std::string_view pattern, std::string_view name);
 
 }  // namespace caesura::vol

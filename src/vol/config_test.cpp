@@ -83,6 +83,9 @@ TEST(VolConfig, the_effective_configuration_reads_back_as_it_was) {
     config.commit_writes = true;
     config.rules = {{"/a/**", true, "none", lossless(), 7, {1, 2, 3}, {4, 5}, true},
                     {"?x", {}, {}, absolute(0.1), {}, {}, {6, 7, 8}, {}}};
+    config.rules[1].components = {"a", "b \" c"};
+    config.rules.push_back({"y", {}, {}, {}, {}, {}, {}, {}, {}, {"u", "v"}, 3});
+    config.rules.push_back({"y", false, {}, psnr(60), {}, {}, {}, {}, "u*"});
     EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
 }
 
@@ -114,6 +117,15 @@ TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
         {"[[dataset]]\npath = \"a\"\nchunk = 64", "'dataset.chunk' must be a list of 1 to 4"},
         {"[[dataset]]\npath = \"a\"\nbox = [8, 0]", "'dataset.box' must be a list"},
         {"[[dataset]]\npath = \"a\"\nbox = [1, 1, 1, 1, 1]", "'dataset.box' must be a list"},
+        {"[[dataset]]\npath = \"a\"\ncomponent = \"\"", "component' is empty"},
+        {"[[dataset]]\npath = \"a\"\ncomponent = \"u\"\nchunk = [8]",
+         "'dataset.chunk' is said of whole datasets"},
+        {"[[dataset]]\npath = \"a\"\ncomponents = [\"u\"]", "'dataset.components' needs one of"},
+        {"[[dataset]]\npath = \"a\"\ncomponent_axis = 0\ncomponents = [\"u\", \"u\"]",
+         "a list of different names"},
+        {"[[dataset]]\npath = \"a\"\nbox = [8]\ncomponents = []", "a list of different names"},
+        {"[[dataset]]\npath = \"a\"\nbox = [8]\ncomponent_axis = 0", "exclude each other"},
+        {"[[dataset]]\npath = \"a\"\ncomponent_axis = -1", "axes are 0 to 31"},
         {"codec = ", "line 1"},
     };
     for (const auto& [text, part] : cases) {

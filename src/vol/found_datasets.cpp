@@ -81,23 +81,6 @@ Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& ex
     return {};
 }
 
-/// The array of more axes that an application has flattened into a dataset of one: what the values
-/// of a chunk are, the filter's parameters say.
-Status unflatten(const std::vector<std::uint32_t>& chunk, BlockIo::Dataset& found) {
-    if (found.rank != 1 || chunk.size() < 2 || chunk.size() > k_max_rank) return {};
-    Shape part = Shape::filled(static_cast<int>(chunk.size()), 0);
-    for (std::size_t i = 0; i < chunk.size(); ++i) part[static_cast<int>(i)] = chunk[i];
-    Shape dims = part;
-    const std::uint64_t row = part[0] == 0 ? 0 : part.count() / part[0];
-    if (row == 0 || part.count() != found.chunk[0] || found.dims[0] % row != 0)
-        return unfit("its chunks are arrays that it is no whole number of");
-    dims[0] = found.dims[0] / row;
-    found.dims = dims;
-    found.chunk = part;
-    found.flattened = true;
-    return {};
-}
-
 }  // namespace
 
 Status register_filter() {
@@ -134,7 +117,6 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
     if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
         !status.ok())
         return status;
-    if (Status status = unflatten(settings->chunk, *found); !status.ok()) return status;
     // Whatever else the parameters say, our Writer would not do.
     const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
         found->dtype, found->chunk, settings->bound, settings->mode, settings->tables));

@@ -7,32 +7,14 @@
 #include "store/committer.hpp"
 
 namespace caesura::vol {
-namespace {
-
-/// What a box that is whole but for its first axis covers of a flattened array.
-std::array<hsize_t, H5S_MAX_RANK> flat_extent(const Shape& extent) {
-    std::array<hsize_t, H5S_MAX_RANK> out;
-    out.fill(1);
-    out[0] = extent.count();
-    return out;
-}
-
-}  // namespace
-
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset) {
     std::array<hsize_t, H5S_MAX_RANK> out{};
-    if (dataset.flattened) {
-        for (int axis = 0; axis < offset.rank(); ++axis)
-            out[0] = out[0] * dataset.dims[axis] + offset[axis];
-        return out;
-    }
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)
         out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
     return out;
 }
 
 std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent) {
-    if (dataset.flattened) return flat_extent(extent);
     std::array<hsize_t, H5S_MAX_RANK> out{};
     out.fill(1);
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)

@@ -3,6 +3,8 @@
 // Where smaller dims cut through a chunk, the library reads it, sets what is cut off to the fill
 // value, and stores it again through our filter: with a bound, what the chunk keeps would be moved
 // a second time. So it is read before, and put again as it was.
+#include <fmt/format.h>
+
 #include "vol/agree.hpp"
 #include "vol/block_calls.hpp"
 #include "writer/chunk_grid.hpp"
@@ -14,12 +16,17 @@ namespace {
 Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
     if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
         return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
-    if (dataset.flattened)
-        return Status{StatusCode::unsupported,
-                      dataset.path + ": the extent of an array of boxes is fixed"};
     Shape dims = Shape::filled(static_cast<int>(dataset.axes.size()), 0);
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)
         dims[static_cast<int>(i)] = size[dataset.axes[i]];
+    const writer::Composition* const parts = dataset.composition.get();
+    const int counting = parts == nullptr ? -1 : parts->axis();
+    if (parts != nullptr && (counting < 0 || dims[counting] != dataset.dims[counting]))
+        return Status{
+            StatusCode::unsupported,
+            fmt::format(
+                "{}: its extent {} is fixed: {}", dataset.path, to_string(dataset.dims),
+                counting < 0 ? "it is a sequence of boxes" : "an axis counts its components")};
     std::uint64_t count = 1;
     for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
     if (count != dims.count())

@@ -61,8 +61,12 @@ codec = "sz3"
 path = "zfp"
 codec = "zfp"
 """
-# For reopen.c; of values that have a range of about 3.
+# For amrex_like.c, and for reopen.c; of values that have a range of about 3.
 RELATIVE = """
+[[dataset]]
+path = "/level_*/data:*"
+component = "*"
+bound = 1e-3
 [[dataset]]
 path = "relative"
 bound = 1e-4

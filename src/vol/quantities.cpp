@@ -1,0 +1,280 @@
+#include "vol/quantities.hpp"
+
+#include <fmt/format.h>
+
+#include "vol/block_shape.hpp"
+#include "vol/captured_file.hpp"
+
+namespace caesura::vol {
+namespace {
+
+using store::Handle;
+
+constexpr std::string_view k_amrex_data = "data:datatype=";
+
+/// A dataset that exists, opened natively.
+class Opened {
+  public:
+    Opened(const Object& at, const H5VL_loc_params_t* location, const std::string& name)
+        : under_(H5VLdataset_open(at.under, location, native_connector(), name.c_str(),
+                                  H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr)) {}
+    ~Opened() {
+        if (ok()) H5VLdataset_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    bool ok() const { return under_ != nullptr; }
+
+    Handle type() const {
+        H5VL_dataset_get_args_t args{};
+        args.op_type = H5VL_DATASET_GET_TYPE;
+        return Handle(get(args) ? args.args.get_type.type_id : H5I_INVALID_HID, H5Tclose);
+    }
+    std::uint64_t count() const {
+        H5VL_dataset_get_args_t args{};
+        args.op_type = H5VL_DATASET_GET_SPACE;
+        const Handle space(get(args) ? args.args.get_space.space_id : H5I_INVALID_HID, H5Sclose);
+        const hssize_t n = space.ok() ? H5Sget_simple_extent_npoints(space.get()) : 0;
+        return n > 0 ? static_cast<std::uint64_t>(n) : 0;
+    }
+    bool read(hid_t type, void* values) const {
+        void* dataset = under_;
+        hid_t all = H5S_ALL;
+        return H5VLdataset_read(1, &dataset, native_connector(), &type, &all, &all,
+                                H5P_DATASET_XFER_DEFAULT, &values, nullptr) >= 0;
+    }
+
+  private:
+    bool get(H5VL_dataset_get_args_t& args) const {
+        return H5VLdataset_get(under_, native_connector(), &args, H5P_DATASET_XFER_DEFAULT,
+                               nullptr) >= 0;
+    }
+    void* under_;
+};
+
+std::string member_name(hid_t type, int member) {
+    char* const name = H5Tget_member_name(type, static_cast<unsigned>(member));
+    const std::string copy = name == nullptr ? "" : name;
+    H5free_memory(name);
+    return copy;
+}
+
+/// Axes of a compound of integers lo_i, lo_j, ..., hi_i, hi_j, ...; 0: it is another.
+int axes_of_boxes(hid_t type) {
+    if (H5Tget_class(type) != H5T_COMPOUND) return 0;
+    const int members = H5Tget_nmembers(type);
+    if (members < 2 || members % 2 != 0 || members > 2 * k_max_rank) return 0;
+    for (int i = 0; i < members; ++i)
+        if (H5Tget_member_class(type, static_cast<unsigned>(i)) != H5T_INTEGER ||
+            !member_name(type, i).starts_with(i < members / 2 ? "lo_" : "hi_"))
+            return 0;
+    return members / 2;
+}
+
+/// The members of a type, as a compound of ints without gaps.
+Handle dense_type(hid_t type) {
+    const int members = H5Tget_nmembers(type);
+    Handle dense(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(members) * sizeof(std::int32_t)),
+                 H5Tclose);
+    for (int i = 0; i < members; ++i)
+        if (H5Tinsert(dense.get(), member_name(type, i).c_str(),
+                      static_cast<std::size_t>(i) * sizeof(std::int32_t), H5T_NATIVE_INT32) < 0)
+            return {};
+    return dense;
+}
+
+std::vector<std::int32_t> read_corners(const Opened& boxes, hid_t type, std::size_t numbers) {
+    const Handle dense = dense_type(type);
+    std::vector<std::int32_t> corners(numbers);
+    if (!dense.ok() || !boxes.read(dense.get(), corners.data())) corners.clear();
+    return corners;
+}
+
+/// The boxes beside a dataset of AMReX's, as rank 0 reads them; empty: there are none. The same on
+/// all ranks.
+Result<std::vector<Shape>> boxes_beside(const Object& at, const H5VL_loc_params_t* location,
+                                        const std::string& name, std::uint64_t count) {
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    const Opened boxes(at, location, name);
+    if (!boxes.ok()) return std::vector<Shape>{};  // on all ranks alike, as all that follows
+    const Handle type = boxes.type();
+    const int axes = type.ok() ? axes_of_boxes(type.get()) : 0;
+    const std::uint64_t n = boxes.count();
+    if (axes == 0 || n == 0 || n > count) return std::vector<Shape>{};
+    std::vector<std::int32_t> corners(2 * static_cast<std::size_t>(axes) * n);
+    if (at.file->rank() == 0) {
+        const auto read = read_corners(boxes, type.get(), corners.size());
+        std::copy(read.begin(), read.end(), corners.begin());
+        if (read.empty()) corners[static_cast<std::size_t>(axes)] = -1;  // no box: low 0, high -1
+    }
+    if (Status status = at.file->tell_all(std::as_writable_bytes(std::span(corners))); !status.ok())
+        return status;
+    return shapes_of(corners, axes);
+}
+
+/// An attribute of the root group, or of none.
+class RootAttribute {
+  public:
+    RootAttribute(const Object& at, const std::string& name) {
+        H5VL_loc_params_t root{};
+        root.type = H5VL_OBJECT_BY_NAME;
+        root.obj_type = at.kind;
+        root.loc_data.loc_by_name = {"/", H5P_LINK_ACCESS_DEFAULT};
+        under_ = H5VLattr_open(at.under, &root, native_connector(), name.c_str(),
+                               H5P_ATTRIBUTE_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr);
+    }
+    ~RootAttribute() {
+        if (ok()) H5VLattr_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+    }
+    RootAttribute(const RootAttribute&) = delete;
+    RootAttribute& operator=(const RootAttribute&) = delete;
+    bool ok() const { return under_ != nullptr; }
+    std::optional<std::int32_t> number() const {
+        std::int32_t value = 0;
+        if (!ok() || H5Tget_class(type().get()) != H5T_INTEGER || !is_one() ||
+            !read(H5T_NATIVE_INT32, &value))
+            return std::nullopt;
+        return value;
+    }
+    std::optional<std::string> text() const {
+        const Handle type = ok() ? this->type() : Handle();
+        if (!type.ok() || H5Tget_class(type.get()) != H5T_STRING || !is_one()) return std::nullopt;
+        if (H5Tis_variable_str(type.get()) > 0) {
+            char* value = nullptr;
+            if (!read(type.get(), &value) || value == nullptr) return std::nullopt;
+            std::string copy = value;
+            H5free_memory(value);
+            return copy;
+        }
+        std::string value(H5Tget_size(type.get()), '\0');
+        if (!read(type.get(), value.data())) return std::nullopt;
+        value.resize(std::min(value.find('\0'), value.size()));
+        value.resize(value.find_last_not_of(' ') + 1);  // npos + 1 is 0
+        return value;
+    }
+
+  private:
+    Handle type() const {
+        H5VL_attr_get_args_t args{};
+        args.op_type = H5VL_ATTR_GET_TYPE;
+        return Handle(get(args) ? args.args.get_type.type_id : H5I_INVALID_HID, H5Tclose);
+    }
+    /// read() has room for one value.
+    bool is_one() const {
+        H5VL_attr_get_args_t args{};
+        args.op_type = H5VL_ATTR_GET_SPACE;
+        const Handle space(get(args) ? args.args.get_space.space_id : H5I_INVALID_HID, H5Sclose);
+        return space.ok() && H5Sget_simple_extent_npoints(space.get()) == 1;
+    }
+    bool get(H5VL_attr_get_args_t& args) const {
+        return H5VLattr_get(under_, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) >=
+               0;
+    }
+    bool read(hid_t type, void* value) const {
+        return H5VLattr_read(under_, native_connector(), type, value, H5P_DATASET_XFER_DEFAULT,
+                             nullptr) >= 0;
+    }
+    void* under_ = nullptr;
+};
+
+/// Of how many components are the arrays, and what are they called? `number`: N of
+/// "data:datatype=N", which is a component where each has a dataset of its own.
+std::vector<std::string> name_them(std::vector<std::string> named, std::uint64_t components,
+                                   std::string_view number) {
+    if (components == named.size()) return named;
+    if (components == 1)
+        for (std::size_t i = 0; i < named.size(); ++i)
+            if (number == std::to_string(i)) return {named[i]};
+    std::vector<std::string> names;
+    for (std::uint64_t i = 0; i < components; ++i) names.push_back(fmt::format("component_{}", i));
+    return names;
+}
+
+Result<Quantities> amrex_quantities(const Object& at, const H5VL_loc_params_t* location,
+                                    const std::string& name, const DatasetFacts& facts) {
+    const std::size_t begin = name.rfind('/') + 1;  // npos + 1 is 0
+    Quantities found;
+    auto boxes = boxes_beside(at, location, name.substr(0, begin) + "boxes", facts.count);
+    if (!boxes.ok()) return boxes.status();
+    std::uint64_t cells = 0;
+    for (const Shape& box : *boxes) cells += box.count();
+    std::vector<std::string> named = amrex_components(at);
+    if (cells > 0 && facts.count >= cells && facts.count % cells == 0) {
+        found.names = name_them(std::move(named), facts.count / cells,
+                                std::string_view(name).substr(begin + k_amrex_data.size()));
+        found.boxes = std::move(*boxes);
+    } else if (named.size() > 1) {
+        found.names = std::move(named);
+        found.scattered = true;
+    }
+    return found;
+}
+
+Status misfit(const DatasetFacts& facts, std::string why) {
+    return {StatusCode::invalid_argument, facts.path + ": a rule of the configuration " + why};
+}
+
+/// By a rule with component_axis.
+Result<Quantities> along_axis(const Settings& settings, const DatasetFacts& facts,
+                              std::span<const hsize_t> dims) {
+    Quantities found;
+    found.axis = settings.component_axis;
+    if (found.axis >= facts.rank)
+        return misfit(facts, fmt::format("says component_axis = {}, and it has {} axes, 0 first",
+                                         found.axis, facts.rank));
+    const auto extent = dims[static_cast<std::size_t>(found.axis)];
+    found.names = settings.components;
+    for (hsize_t i = 0; settings.components.empty() && i < extent; ++i)
+        found.names.push_back(std::to_string(i));
+    if (found.names.size() != extent || extent == 0)
+        return misfit(facts, fmt::format("names {} components, and axis {} has extent {}",
+                                         found.names.size(), found.axis, extent));
+    return found;
+}
+
+/// By a rule with box.
+Result<Quantities> in_boxes(const Settings& settings, const DatasetFacts& facts) {
+    Quantities found;
+    if (!settings.components.empty()) found.names = settings.components;
+    const std::uint64_t values = settings.box.count() * found.names.size();
+    if (facts.count % values == 0 && facts.count > 0) {
+        found.boxes.assign(facts.count / values, settings.box);
+        return found;
+    }
+    if (settings.components.empty()) return Quantities{};  // arrays of something else
+    return misfit(facts, fmt::format("says {} components in boxes of {}, which do not make its {} "
+                                     "values",
+                                     found.names.size(), to_string(settings.box), facts.count));
+}
+
+}  // namespace
+
+std::vector<std::string> amrex_components(const Object& at) {
+    constexpr std::int32_t k_most = 1 << 16;
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    const std::int32_t n = RootAttribute(at, "num_components").number().value_or(0);
+    std::vector<std::string> names;
+    for (std::int32_t i = 0; i < std::min(n, k_most); ++i) {
+        auto name = RootAttribute(at, fmt::format("component_{}", i)).text();
+        if (!name) return {};
+        names.push_back(std::move(*name));
+    }
+    return names;
+}
+
+Result<Quantities> quantities_of(const Object& at, const H5VL_loc_params_t* location,
+                                 const char* name, const DatasetFacts& facts,
+                                 std::span<const hsize_t> dims) {
+    const Settings settings = settings_of(*at.file->config(), facts.path);
+    if (settings.component_axis >= 0) return along_axis(settings, facts, dims);
+    if (facts.rank != 1) return Quantities{};
+    if (settings.box.rank() > 0) return in_boxes(settings, facts);
+    if (name == nullptr) return Quantities{};
+    const std::string path = name;
+    const bool amrex = path.substr(path.rfind('/') + 1).starts_with(k_amrex_data);
+    return amrex ? amrex_quantities(at, location, path, facts) : Quantities{};
+}
+
+}  // namespace caesura::vol

@@ -1,0 +1,74 @@
+#include "vol/settings.hpp"
+
+#include <fmt/format.h>
+
+namespace caesura::vol {
+
+Settings settings_of(const Config& config, const std::string& path) {
+    Settings settings;
+    settings.codec = config.codec;
+    settings.bound = config.bound;
+    settings.chunk_bytes = config.chunk_bytes;
+    settings.commit_writes = config.commit_writes;
+    for (const Rule& rule : config.rules) {
+        if (rule.component || !matches(rule.path, path)) continue;
+        settings.capture = rule.capture.value_or(settings.capture);
+        settings.codec = rule.codec.value_or(settings.codec);
+        settings.bound = rule.bound.value_or(settings.bound);
+        settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
+        if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
+        if (rule.box.rank() > 0) settings.box = rule.box;
+        if (!rule.components.empty()) settings.components = rule.components;
+        settings.component_axis = rule.component_axis.value_or(settings.component_axis);
+        settings.commit_writes = rule.commit_writes.value_or(settings.commit_writes);
+    }
+    return settings;
+}
+
+bool may_be_shared(const ErrorBound& bound) {
+    return bound.kind == ErrorBound::Kind::lossless ||
+           bound.kind == ErrorBound::Kind::pointwise_relative;
+}
+
+namespace {
+
+Status which_one(const Config& config, const std::string& path, const ErrorBound& bound,
+                 const std::vector<std::string>& names, const std::vector<std::string>& left) {
+    return {StatusCode::invalid_argument,
+            fmt::format(
+                "{} holds {} quantities ({}). {} gives no bound to {}, and its {} bound of {} "
+                "would be one of all of them together. Add [[dataset]] rules with path, component "
+                "and bound; component = \"*\" is every one that no later rule names. A bound_kind "
+                "of lossless or pointwise_relative needs no component",
+                path, names.size(), fmt::join(names, ", "),
+                config.path.empty() ? "The configuration" : config.path, fmt::join(left, ", "),
+                kind_name(bound), bound.value)};
+}
+
+}  // namespace
+
+Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,
+                                                     const std::vector<std::string>& names) {
+    const ErrorBound shared = settings_of(config, path).bound;
+    std::vector<writer::Component> components;
+    std::vector<std::string> left;
+    for (const std::string& name : names) {
+        writer::Component one{name, shared};
+        bool said = false;
+        for (const Rule& rule : config.rules) {
+            if (!rule.component || name.empty() || !matches(rule.path, path) ||
+                !matches_name(*rule.component, name))
+                continue;
+            one.bound = rule.bound.value_or(one.bound);
+            one.as_it_is = !rule.capture.value_or(!one.as_it_is);
+            said = said || rule.bound;
+        }
+        if (one.as_it_is) one.bound = lossless();
+        if (!said && !may_be_shared(one.bound)) left.push_back(name);
+        components.push_back(std::move(one));
+    }
+    if (names.size() > 1 && !left.empty()) return which_one(config, path, shared, names, left);
+    return components;
+}
+
+}  // namespace caesura::vol

@@ -1,0 +1,106 @@
+// Goal: each quantity of a dataset gets the bound that is meant for it, and a bound that can be
+// meant for none is an error that says what to write.
+#include "vol/settings.hpp"
+
+#include <gtest/gtest.h>
+
+namespace caesura::vol {
+namespace {
+
+const std::vector<std::string> k_names = {"density", "xmom", "ymom", "zmom", "Temp", "phi_grav"};
+const std::string k_path = "/level_0/data:datatype=0";
+
+Config config_of(const std::string& text) {
+    const auto config = parse_config(text, "run.toml");
+    EXPECT_TRUE(config.ok()) << config.status().message();
+    return config.ok() ? *config : Config{};
+}
+
+std::vector<writer::Component> components(const std::string& text) {
+    auto found = components_of(config_of(text), k_path, k_names);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    return found.ok() ? *found : std::vector<writer::Component>(k_names.size());
+}
+
+TEST(VolSettings, the_last_rule_that_matches_a_component_wins) {
+    const auto found = components(R"(
+bound = 1e-3
+bound_kind = "relative"
+[[dataset]]
+path = "/level_*/data:*"
+component = "*"
+bound = 1e-2
+bound_kind = "relative"
+[[dataset]]
+path = "/level_*/data:*"
+component = "?mom"
+bound = 1e8
+[[dataset]]
+path = "/level_*/data:*"
+component = "Temp"
+bound = 60
+bound_kind = "psnr"
+[[dataset]]
+path = "/level_*/data:*"
+component = "phi*"
+bound_kind = "lossless"
+[[dataset]]
+path = "/level_*/data:*"
+component = "density"
+capture = false
+[[dataset]]
+path = "/elsewhere"
+component = "Temp"
+bound = 3.0
+)");
+    EXPECT_EQ(found[0], (writer::Component{"density", lossless(), true}));
+    EXPECT_EQ(found[1], (writer::Component{"xmom", absolute(1e8)}));
+    EXPECT_EQ(found[3], (writer::Component{"zmom", absolute(1e8)}));
+    EXPECT_EQ(found[4], (writer::Component{"Temp", psnr(60)}));
+    EXPECT_EQ(found[5], (writer::Component{"phi_grav", lossless()}));
+}
+
+TEST(VolSettings, bounds_that_mean_the_same_of_each_need_no_component) {
+    for (const auto& one : components("")) EXPECT_EQ(one.bound, lossless());
+    for (const auto& one : components("bound = 1e-3\nbound_kind = \"pointwise_relative\""))
+        EXPECT_EQ(one.bound, pointwise_relative(1e-3));
+}
+
+TEST(VolSettings, a_bound_of_several_quantities_together_is_an_error_word_for_word) {
+    const std::string rule =
+        "[[dataset]]\npath = \"**/data:datatype=0\"\nbound = 1e-3\nbound_kind = \"relative\"\n";
+    const auto none = components_of(config_of(rule), k_path, k_names);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.status().code(), StatusCode::invalid_argument);
+    EXPECT_EQ(
+        none.status().message(),
+        "/level_0/data:datatype=0 holds 6 quantities (density, xmom, ymom, zmom, Temp, "
+        "phi_grav). run.toml gives no bound to density, xmom, ymom, zmom, Temp, phi_grav, and "
+        "its relative bound of 0.001 would be one of all of them together. Add [[dataset]] "
+        "rules with path, component and bound; component = \"*\" is every one that no later "
+        "rule names. A bound_kind of lossless or pointwise_relative needs no component");
+    // Some have one.
+    const auto some = components_of(
+        config_of("bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"*m*\"\nbound = 1.0\n"),
+        k_path, k_names);
+    ASSERT_FALSE(some.ok());
+    EXPECT_NE(some.status().message().find("run.toml gives no bound to density, phi_grav, and its "
+                                           "absolute bound of 0.5"),
+              std::string::npos)
+        << some.status().message();
+}
+
+TEST(VolSettings, a_dataset_of_one_quantity_has_the_bound_of_its_path) {
+    const Config config = config_of(
+        "bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"*\"\n"
+        "bound = 1.0\n");
+    const auto unnamed = components_of(config, k_path, {""});
+    ASSERT_TRUE(unnamed.ok());
+    EXPECT_EQ(unnamed->at(0).bound, absolute(0.5));
+    const auto named = components_of(config, k_path, {"density"});
+    ASSERT_TRUE(named.ok());
+    EXPECT_EQ(named->at(0).bound, absolute(1.0));
+}
+
+}  // namespace
+}  // namespace caesura::vol
