@@ -20,6 +20,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "codec/bundle/bundle.hpp"
 #include "hdf5/filter/filter.hpp"
 
 namespace caesura::python {
@@ -136,7 +137,24 @@ nb::dict codec_info(const Input& frame) {
     return out;
 }
 
+/// The arrays in a bundle; none: it is another frame.
+nb::list codec_parts(const Input& frame) {
+    nb::list parts;
+    if (!codec::is_bundle(bytes_of(frame))) return parts;
+    const auto bundle = value_or_raise(codec::read_bundle_info(bytes_of(frame)));
+    for (const codec::BundleLine& line : bundle.parts) {
+        nb::dict part;
+        part["component"] = line.component;
+        part["values"] = line.info.shape.count();
+        part["stored_bytes"] = line.frame.size();
+        part["absolute_bound"] = line.info.absolute_bound;
+        parts.append(part);
+    }
+    return parts;
+}
+
 void bind_frames(nb::module_& module) {
+    module.def("codec_parts", &codec_parts, nb::arg("frame"));
     module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("bound"), nb::kw_only(), nb::arg("mode"),
                nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),

@@ -26,6 +26,7 @@ from caesura.comparing import (
     is_pointwise,
     mesh_of,
 )
+from caesura.components import components_of, divide
 
 Progress = Callable[[int], None]  # told the raw bytes of each block that is done
 
@@ -127,11 +128,11 @@ def _verify_dataset(
     result.raw_bytes += info["raw_bytes"]
     result.stored_bytes += info["stored_bytes"]
     original = None
-    comparison = FieldResult(path, bound_of(dataset), pointwise=is_pointwise(dataset))
+    comparisons = _comparisons(dataset)
     if reference is not None:
         try:
             original = reference.find(path, dataset.shape, dataset.dtype)
-            result.fields[path] = comparison
+            result.fields.update({one.path: one for one in comparisons})
         except ComparisonError as error:
             result.findings.append(str(error))
     expected = math.prod(-(-n // c) for n, c in zip(info["shape"], info["chunk"], strict=True))
@@ -139,12 +140,58 @@ def _verify_dataset(
         result.findings.append(f"{path} has {len(info['chunks'])} of {expected} blocks")
     for index, chunk in enumerate(info["chunks"]):
         where = chunk_slices(chunk["chunk"], info["shape"], info["chunk"])
-        values = _verify_block(store, number, index, chunk, dataset, where, result)
-        if values is not None and original is not None:
-            compare_block(comparison, original[where], values, where)
+        block = _verify_block(store, number, index, chunk, dataset, where, result)
+        if block is not None and original is not None:
+            _compare(comparisons, original[where], *block, where, dataset)
         progress(math.prod(part.stop - part.start for part in where) * dataset.dtype.itemsize)
-    if not comparison.ok:
-        result.findings.append(comparison.sentence())
+    result.findings.extend(one.sentence() for one in comparisons if not one.ok)
+
+
+def _comparisons(dataset: h5py.Dataset) -> list[FieldResult]:
+    """One, or one for each component."""
+    named = [
+        FieldResult(
+            f"{dataset.name} [{one.name}]", one.bound, pointwise=one.kind == "pointwise_relative"
+        )
+        for one in components_of(dataset.attrs)
+    ]
+    return named or [
+        FieldResult(dataset.name, bound_of(dataset), pointwise=is_pointwise(dataset))
+    ]
+
+
+def own_bound(stored: bytes) -> tuple[float, bool]:
+    """What a block says itself: bound, and whether it is a share of each value. 0: exact, or not a
+    block of our codec's."""
+    try:
+        frame = _core.codec_info(stored)
+    except (_core.CorruptError, OSError, ValueError, RuntimeError):
+        return 0.0, False
+    kind, value = frame["bound"]
+    return (value, True) if kind == "pointwise_relative" else (frame["absolute_bound"], False)
+
+
+def _compare(
+    comparisons: list[FieldResult],
+    original: np.ndarray,
+    stored: bytes,
+    values: np.ndarray,
+    where: tuple[slice, ...],
+    dataset: h5py.Dataset,
+) -> None:
+    """One block, each component with its own bound."""
+    if len(comparisons) == 1:
+        said = "caesura_bound" in dataset.attrs
+        own = None if said else own_bound(stored)
+        compare_block(comparisons[0], original, values, where, own)
+        return
+    both = zip(
+        divide(original, stored, where, dataset.attrs),
+        divide(values, stored, where, dataset.attrs),
+        strict=True,
+    )
+    for (component, before, place), (_, after, _) in both:
+        compare_block(comparisons[component], before, after, place)
 
 
 def _verify_block(
@@ -155,18 +202,19 @@ def _verify_block(
     dataset: h5py.Dataset,
     where: tuple[slice, ...],
     result: Verification,
-) -> np.ndarray | None:
-    """The decoded values; None, with a finding, when checksum or decoder object."""
+) -> tuple[bytes, np.ndarray] | None:
+    """The stored bytes and the decoded values; None, with a finding, when checksum or decoder
+    object."""
     result.blocks += 1
     if not chunk["has_checksum"]:
         result.blocks_without_checksum += 1
     try:
-        store.read_chunk(number, index)
+        stored = store.read_chunk(number, index)
     except (_core.CorruptError, OSError) as error:
         result.findings.append(str(error))
         return None
     try:
-        return dataset[where]
+        return stored, dataset[where]
     except (OSError, RuntimeError) as error:
         begin = [part.start for part in where]
         result.findings.append(

@@ -74,10 +74,14 @@ class BlockCodec {
                                                 const Shape& valid) const = 0;
     /// A block of several arrays, one after the other, each with its own bound (codec "caesura"
     /// alone; the pipeline's bound says nothing of such blocks).
-    /// @param values  of all parts, dense. Errors: also unsupported (another codec).
+    /// @param values   of all parts, dense.
+    /// @param bundled  as a bundle, which says of each part what it is; else there is one part, and
+    ///                 decode() puts it into the corner of a chunk, as that of encode().
+    /// Errors: also unsupported (another codec).
     virtual Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
-                                              std::span<const codec::BundlePart> parts) const {
-        (void)values, (void)parts;
+                                              std::span<const codec::BundlePart> parts,
+                                              bool bundled) const {
+        (void)values, (void)parts, (void)bundled;
         return Status(StatusCode::unsupported, "this codec has one bound for a whole dataset");
     }
     /// Inverse of all; `chunk` is filled whole. Errors: corrupt, no_space (memory).

@@ -67,17 +67,19 @@ class CaesuraCodec final : public BlockCodec {
     }
 
     Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
-                                      std::span<const codec::BundlePart> parts) const override try {
+                                      std::span<const codec::BundlePart> parts,
+                                      bool bundled) const override try {
         auto block = with_statistics([&](const CompressOptions& options) {
-            if (parts.size() == 1) return codec::compress_part(values, dtype_, parts[0], options);
+            if (!bundled) return codec::compress_part(values, dtype_, parts[0], options);
             return codec::compress_bundle(values, dtype_, parts, options);
         });
         if (!block.ok() || !verify_ || keeps_bounds(values, block->bytes)) return block;
         std::vector<codec::BundlePart> exactly(parts.begin(), parts.end());
         for (codec::BundlePart& part : exactly) part.bound = lossless();
-        auto bundle = codec::compress_bundle(values, dtype_, exactly);
-        if (!bundle.ok()) return bundle.status();
-        block->bytes = std::move(*bundle);
+        auto again = bundled ? codec::compress_bundle(values, dtype_, exactly)
+                             : codec::compress_part(values, dtype_, exactly[0]);
+        if (!again.ok()) return again.status();
+        block->bytes = std::move(*again);
         block->fell_back = true;
         return block;
     } catch (const std::bad_alloc&) {

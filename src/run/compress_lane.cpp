@@ -85,7 +85,7 @@ Result<Executor::Encoded> Executor::encode(const Job& job) {
     }
     if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
     const std::span values(chunk, bytes);
-    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts)
+    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts, job.bundled)
                    : job.exactly      ? job.codec->encode_exactly(values, job.valid)
                                       : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();

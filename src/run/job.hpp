@@ -78,6 +78,7 @@ struct Job {
     const BlockCodec* codec = nullptr;
     /// The arrays that it consists of, with their bounds; empty: it is one, and the codec knows.
     std::vector<codec::BundlePart> parts;
+    bool bundled = false;  ///< stored as a bundle, which says of each part what it is
     bool exactly =
         false;  ///< BlockCodec::encode_exactly, without parts: the bound has been spent before
     double absolute_bound = 0.0;  ///< 0: lossless

@@ -76,8 +76,8 @@ Result<Composed> compose(const CapturedFile& file, const DatasetFacts& facts,
     const ErrorBound bound = shared ? components->front().bound : lossless();
     const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
     if (arrays)
-        return Composed{bound,
-                        writer::Composition::arrays(std::move(*components), quantities.boxes)};
+        return Composed{bound, writer::Composition::arrays(std::move(*components), quantities.boxes,
+                                                           quantities.whole)};
     const auto axis = std::find(made.axes.begin(), made.axes.end(), quantities.axis);
     if (quantities.axis < 0 || axis == made.axes.end() || !several || !is_ours(settings)) {
         if (shared) return Composed{bound};
@@ -87,7 +87,8 @@ Result<Composed> compose(const CapturedFile& file, const DatasetFacts& facts,
                                   file.name(), facts.path)};
     }
     const int along = static_cast<int>(axis - made.axes.begin());
-    return Composed{bound, writer::Composition::along_axis(std::move(*components), along)};
+    return Composed{
+        bound, writer::Composition::along_axis(std::move(*components), along, quantities.axis)};
 }
 
 /// The chunk of a dataset that is no sequence of arrays. Quantities that lie along an axis have

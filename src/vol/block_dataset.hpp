@@ -31,7 +31,8 @@ struct BlockDataset {
     std::vector<int> axes;  ///< of the dataset's, those that dims has
     int rank = 0;           ///< of the dataset in HDF5
     std::shared_ptr<const writer::Composition> composition;  ///< null: one array of one quantity
-    store::Handle type, creation;  ///< in the file; as the application gave it
+    std::vector<store::Attribute> bounds;  ///< attributes of the last dump that was placed
+    store::Handle type, creation;          ///< in the file; as the application gave it
     std::size_t filters = 0;
     H5O_token_t token{};
     NativeDataset native;

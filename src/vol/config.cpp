@@ -337,7 +337,8 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
     if (path.empty()) return loaded[path] = std::make_shared<const Config>();
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
-    if (!file || !(text << file.rdbuf()))
+    // An empty file is a configuration; inserting nothing counts as a failure of `text`.
+    if (!file || (file.peek() != std::ifstream::traits_type::eof() && !(text << file.rdbuf())))
         return Status{StatusCode::io, fmt::format("{}: the configuration that "
                                                   "HDF5_VOL_CONNECTOR names cannot be read",
                                                   path)};

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 namespace caesura::vol {
 namespace {
 
@@ -139,6 +141,14 @@ TEST(VolConfig, a_file_that_is_not_there_is_an_error_that_names_it) {
     ASSERT_FALSE(config.ok());
     EXPECT_EQ(config.status().code(), StatusCode::io);
     EXPECT_NE(config.status().message().find("/nowhere/run.toml"), std::string::npos);
+}
+
+TEST(VolConfig, an_empty_file_is_the_defaults) {
+    const std::string path = testing::TempDir() + "empty.toml";
+    std::ofstream(path).close();
+    const auto config = load_config(path);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_EQ((*config)->bound, lossless());
 }
 
 TEST(VolConfig, patterns_mean_what_people_expect_of_them) {

@@ -5,6 +5,7 @@
 #include "hdf5/filter/filter.hpp"
 #include "store/commit_parts.hpp"
 #include "store/committer.hpp"
+#include "vol/bound_attributes.hpp"
 
 namespace caesura::vol {
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset) {
@@ -44,12 +45,24 @@ Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord
     return {};
 }
 
+Status ImageTree::say_bounds(const store::DatasetSpec& spec) {
+    BlockDataset& dataset = *datasets_.at(spec.path);
+    if (dataset.bounds == spec.attributes) return {};
+    if (Status status = open(dataset); !status.ok()) return status;
+    if (Status status = set_attributes(dataset.native, spec.attributes); !status.ok())
+        return status.with_context(dataset.path);
+    dataset.bounds = spec.attributes;
+    return {};
+}
+
 ledger::Tree::Built ImageTree::build(const Dumps& dumps, std::uint64_t file_end, bool trim) {
     std::vector<store::ChunkRecord> sorted(dumps.records.begin(), dumps.records.end());
     std::sort(sorted.begin(), sorted.end(), store::record_order);
     std::vector<std::uint64_t> numbers;
     for (const store::DumpManifest& dump : dumps.manifests) {
         numbers.push_back(dump.dump);
+        for (const store::DatasetSpec& dataset : dump.datasets)
+            if (Status s = say_bounds(dataset); !s.ok()) return s;
         for (const store::ChunkRecord& record : sorted)
             if (record.dump == dump.dump)
                 if (Status s = place(dump.datasets[record.dataset], record); !s.ok()) return s;

@@ -42,6 +42,7 @@ class ImageTree final : public writer::Tree {
     Status flushed() override { return image_.committed(); }
 
   private:
+    Status say_bounds(const store::DatasetSpec& spec);
     Status place(const store::DatasetSpec& spec, const store::ChunkRecord& record);
 
     store::LiveImage& image_;

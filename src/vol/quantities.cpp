@@ -4,6 +4,7 @@
 
 #include "vol/block_shape.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/native_attribute.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -113,71 +114,6 @@ Result<std::vector<Shape>> boxes_beside(const Object& at, const H5VL_loc_params_
     return shapes_of(corners, axes);
 }
 
-/// An attribute of the root group, or of none.
-class RootAttribute {
-  public:
-    RootAttribute(const Object& at, const std::string& name) {
-        H5VL_loc_params_t root{};
-        root.type = H5VL_OBJECT_BY_NAME;
-        root.obj_type = at.kind;
-        root.loc_data.loc_by_name = {"/", H5P_LINK_ACCESS_DEFAULT};
-        under_ = H5VLattr_open(at.under, &root, native_connector(), name.c_str(),
-                               H5P_ATTRIBUTE_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr);
-    }
-    ~RootAttribute() {
-        if (ok()) H5VLattr_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
-    }
-    RootAttribute(const RootAttribute&) = delete;
-    RootAttribute& operator=(const RootAttribute&) = delete;
-    bool ok() const { return under_ != nullptr; }
-    std::optional<std::int32_t> number() const {
-        std::int32_t value = 0;
-        if (!ok() || H5Tget_class(type().get()) != H5T_INTEGER || !is_one() ||
-            !read(H5T_NATIVE_INT32, &value))
-            return std::nullopt;
-        return value;
-    }
-    std::optional<std::string> text() const {
-        const Handle type = ok() ? this->type() : Handle();
-        if (!type.ok() || H5Tget_class(type.get()) != H5T_STRING || !is_one()) return std::nullopt;
-        if (H5Tis_variable_str(type.get()) > 0) {
-            char* value = nullptr;
-            if (!read(type.get(), &value) || value == nullptr) return std::nullopt;
-            std::string copy = value;
-            H5free_memory(value);
-            return copy;
-        }
-        std::string value(H5Tget_size(type.get()), '\0');
-        if (!read(type.get(), value.data())) return std::nullopt;
-        value.resize(std::min(value.find('\0'), value.size()));
-        value.resize(value.find_last_not_of(' ') + 1);  // npos + 1 is 0
-        return value;
-    }
-
-  private:
-    Handle type() const {
-        H5VL_attr_get_args_t args{};
-        args.op_type = H5VL_ATTR_GET_TYPE;
-        return Handle(get(args) ? args.args.get_type.type_id : H5I_INVALID_HID, H5Tclose);
-    }
-    /// read() has room for one value.
-    bool is_one() const {
-        H5VL_attr_get_args_t args{};
-        args.op_type = H5VL_ATTR_GET_SPACE;
-        const Handle space(get(args) ? args.args.get_space.space_id : H5I_INVALID_HID, H5Sclose);
-        return space.ok() && H5Sget_simple_extent_npoints(space.get()) == 1;
-    }
-    bool get(H5VL_attr_get_args_t& args) const {
-        return H5VLattr_get(under_, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) >=
-               0;
-    }
-    bool read(hid_t type, void* value) const {
-        return H5VLattr_read(under_, native_connector(), type, value, H5P_DATASET_XFER_DEFAULT,
-                             nullptr) >= 0;
-    }
-    void* under_ = nullptr;
-};
-
 /// Of how many components are the arrays, and what are they called? `number`: N of
 /// "data:datatype=N", which is a component where each has a dataset of its own.
 std::vector<std::string> name_them(std::vector<std::string> named, std::uint64_t components,
@@ -204,6 +140,7 @@ Result<Quantities> amrex_quantities(const Object& at, const H5VL_loc_params_t* l
         found.names = name_them(std::move(named), facts.count / cells,
                                 std::string_view(name).substr(begin + k_amrex_data.size()));
         found.boxes = std::move(*boxes);
+        found.whole = "levels";
     } else if (named.size() > 1) {
         found.names = std::move(named);
         found.scattered = true;
@@ -251,13 +188,16 @@ Result<Quantities> in_boxes(const Settings& settings, const DatasetFacts& facts)
 }  // namespace
 
 std::vector<std::string> amrex_components(const Object& at) {
-    constexpr std::int32_t k_most = 1 << 16;
+    const auto root_attribute = [&at](const std::string& name) {
+        return NativeAttribute({at.under, at.kind}, "/", name);
+    };
+    constexpr std::int64_t k_most = 1 << 16;
     const store::QuietErrors quiet;
     const KeepErrors keep;
-    const std::int32_t n = RootAttribute(at, "num_components").number().value_or(0);
+    const std::int64_t n = root_attribute("num_components").integer().value_or(0);
     std::vector<std::string> names;
-    for (std::int32_t i = 0; i < std::min(n, k_most); ++i) {
-        auto name = RootAttribute(at, fmt::format("component_{}", i)).text();
+    for (std::int64_t i = 0; i < std::min(n, k_most); ++i) {
+        auto name = root_attribute(fmt::format("component_{}", i)).text();
         if (!name) return {};
         names.push_back(std::move(*name));
     }

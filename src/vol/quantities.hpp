@@ -14,6 +14,7 @@ namespace caesura::vol {
 struct Quantities {
     std::vector<std::string> names = {""};  ///< at least one; one: ours, or nothing is known
     std::vector<Shape> boxes = {};          ///< of a sequence of arrays, as Composition::arrays()
+    std::string whole = {};                 ///< Composition::arrays()
     int axis = -1;                          ///< along which the quantities lie
     bool scattered = false;                 ///< there are several, and nobody knows where
 };

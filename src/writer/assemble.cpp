@@ -40,6 +40,13 @@ double units_of(const ErrorBound& bound) {
     return bound.kind == ErrorBound::Kind::absolute ? bound.value : 0.0;
 }
 
+/// For the field's attributes.
+void loosen(std::vector<double>& loosest, std::span<const ErrorBound> bounds) {
+    loosest.resize(bounds.size());
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+        loosest[i] = std::max(loosest[i], bounds[i].value);
+}
+
 }  // namespace
 
 // Who puts what: boxes where they changed on any rank, value ranges where a bound needs them.
@@ -76,8 +83,24 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
     if (boxes_changed) {
         if (Status status = lay_out(std::move(boxes)); !status.ok()) return status;
     }
-    for (FieldDump& dumped : dumped_) dumped.ranges = ranges[dumped.field];
+    for (FieldDump& dumped : dumped_) dumped.ranges = std::move(ranges[dumped.field]);
+    unite_ranges();
     return {};
+}
+
+// Levels of a mesh are datasets of their own, and a bound is one of a component's range over all.
+void Assembly::unite_ranges() {
+    const auto for_wholes = [&](auto&& call) {
+        for (FieldDump& dumped : dumped_) {
+            const Composition* const parts = parts_.fields[dumped.field].composition();
+            if (parts == nullptr || parts->whole().empty()) continue;
+            for (std::size_t c = 0; c < dumped.ranges.size(); ++c)
+                call(dumped.ranges[c],
+                     parts_.fields.range_of(parts->whole(), parts->components()[c].name));
+        }
+    };
+    for_wholes([](auto& own, auto& all) { widen({&all, 1}, {&own, 1}); });
+    for_wholes([](auto& own, auto& all) { own = all; });
 }
 
 // New layouts where boxes changed. On error no field is changed.
@@ -144,12 +167,9 @@ Status Assembly::make_codecs() {
             return i < dumped.ranges.size() ? &dumped.ranges[i] : nullptr;
         };
         if (const Composition* const parts = field.composition(); parts != nullptr) {
-            auto& loosest = field.dataset->loosest;
-            loosest.resize(parts->components().size());
-            for (std::size_t c = 0; c < loosest.size(); ++c) {
+            for (std::size_t c = 0; c < parts->components().size(); ++c)
                 dumped.bounds.push_back(resolve(parts->components()[c].bound, range(c)));
-                loosest[c] = std::max(loosest[c], units_of(dumped.bounds[c]));
-            }
+            loosen(field.dataset->loosest, dumped.bounds);
         } else {
             dumped.bound = resolve(field.bound, range(0));
         }
@@ -256,6 +276,8 @@ void Assembly::divide(const FieldDump& dumped, run::Job& job) const {
     const Composition* const composition = parts_.fields[dumped.field].composition();
     if (composition == nullptr) return;
     job.parts = composition->parts({job.chunk_box.offset, job.valid});
+    const bool one = job.parts.size() == 1 && composition->components().size() == 1;
+    job.bundled = composition->axis() < 0 && !one;
     for (codec::BundlePart& part : job.parts) {
         part.as_it_is = composition->components()[part.component].as_it_is;
         part.bound = job.exactly ? lossless() : dumped.bounds[part.component];

@@ -63,6 +63,7 @@ class Assembly {
 
     // ---- what all ranks know (assemble.cpp)
     Status exchange_boxes(bool boxes_changed);
+    void unite_ranges();
     Status lay_out(std::vector<std::vector<RankBox>> boxes);
     Status make_codecs();
     Result<std::shared_ptr<const BlockCodec>> codec_of(FieldState& field,

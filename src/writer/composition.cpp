@@ -56,16 +56,19 @@ void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
 }
 
 std::shared_ptr<const Composition> Composition::along_axis(std::vector<Component> components,
-                                                           int axis) {
+                                                           int axis, int axis_in_file) {
     std::shared_ptr<Composition> made(new Composition(std::move(components)));
     made->axis_ = axis;
+    made->axis_in_file_ = axis_in_file;
     return made;
 }
 
 std::shared_ptr<const Composition> Composition::arrays(std::vector<Component> components,
-                                                       std::vector<Shape> boxes) {
+                                                       std::vector<Shape> boxes,
+                                                       std::string whole) {
     std::shared_ptr<Composition> made(new Composition(std::move(components)));
     made->boxes_ = std::move(boxes);
+    made->whole_ = std::move(whole);
     std::uint64_t end = 0;
     for (const Shape& box : made->boxes_)
         made->ends_.push_back(end += box.count() * made->components_.size());

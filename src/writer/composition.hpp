@@ -33,15 +33,21 @@ struct Component {
 class Composition {
   public:
     /// @param axis  of the dataset; as long as there are components, and so it stays.
+    /// @param axis_in_file  the same one, as readers number it (fold_axes).
     static std::shared_ptr<const Composition> along_axis(std::vector<Component> components,
-                                                         int axis);
+                                                         int axis, int axis_in_file);
     /// @param boxes  shapes, C order, 1 to 4 axes, in the order in which they lie in the dataset;
     ///               each of as many arrays as there are components.
+    /// @param whole  datasets with the same are parts of one whole, as levels of a mesh: ranges are
+    ///               those of what all of them have got so far. Empty: it is one by itself.
     static std::shared_ptr<const Composition> arrays(std::vector<Component> components,
-                                                     std::vector<Shape> boxes);
+                                                     std::vector<Shape> boxes,
+                                                     std::string whole = {});
 
     const std::vector<Component>& components() const { return components_; }
     int axis() const { return axis_; }  ///< -1: arrays
+    int axis_in_file() const { return axis_in_file_; }
+    const std::string& whole() const { return whole_; }
     /// Values of all arrays; 0 along an axis.
     std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
     /// The values of one box and component, of the box that has value `at`.
@@ -61,7 +67,8 @@ class Composition {
   private:
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
     std::vector<Component> components_;
-    int axis_ = -1;
+    int axis_ = -1, axis_in_file_ = -1;
+    std::string whole_;
     std::vector<Shape> boxes_;
     std::vector<std::uint64_t> ends_;  ///< of each box's values
 };

@@ -96,7 +96,7 @@ TEST(Composition, knows_the_range_of_each_component) {
 
 TEST(Composition, along_an_axis_has_a_component_for_each_index) {
     for (const int axis : {0, 1, 2}) {
-        const auto composition = Composition::along_axis(named(3), axis);
+        const auto composition = Composition::along_axis(named(3), axis, axis);
         Shape dims{4, 5, 6};
         dims[axis] = 3;
         std::vector<double> values(dims.count());

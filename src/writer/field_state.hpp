@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "caesura/writer.hpp"
@@ -52,7 +53,7 @@ struct FieldState {
         ErrorBound codec_bound = {};
         /// Of several quantities or arrays; else null.
         std::shared_ptr<const Composition> composition = {};
-        /// By component: the loosest bound of any dump so far, in units; 0: exact.
+        /// By component: the loosest bound of any dump so far, resolved; 0: exact.
         std::vector<double> loosest = {};
         std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
         std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above
@@ -92,8 +93,13 @@ class Fields {
         hash_ = hash_ * 1099511628211u + std::hash<std::string>{}(definition);
     }
     std::uint64_t hash() const { return hash_; }
+    /// Of what all datasets of a whole have been given so far (Composition::arrays), by component.
+    Composition::Range& range_of(const std::string& whole, const std::string& component) {
+        return wholes_[{whole, component}];
+    }
 
   private:
+    std::map<std::pair<std::string, std::string>, Composition::Range> wholes_;
     std::vector<FieldState> all_;
     std::uint64_t hash_ = 0;
 };

@@ -23,8 +23,8 @@ struct Put {
     Box box;
     const std::byte* data = nullptr;
     run::Snapshot* snapshot = nullptr;
-    std::uint32_t turn = 0;                  ///< OpenWriter::put
-    bool exactly = false;                    ///< Loss::spent
+    std::uint32_t turn = 0;                       ///< OpenWriter::put
+    bool exactly = false;                         ///< Loss::spent
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
 };
 

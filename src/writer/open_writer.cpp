@@ -107,10 +107,6 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                     static_cast<int>(dataset.bound.kind), dataset.bound.value));
 }
 
-const std::vector<double>& OpenWriter::loosest_bounds(Field field) const {
-    return impl_->fields[field.index].dataset->loosest;
-}
-
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {
     return impl_->session.experience->fitting_chunk(path, dims);
 }

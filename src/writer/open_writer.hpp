@@ -80,9 +80,6 @@ class OpenWriter {
     Shape fitting_chunk(const std::string& path, const Shape& dims) const;
     /// The filter pipeline that the dataset must have; valid until the next define().
     std::span<const FilterSpec> pipeline(Field field) const;
-    /// By component of its composition: the loosest bound that any dump handed over so far has been
-    /// held to, in units of the values; 0: stored exactly. The same on all ranks. Empty: no dump.
-    const std::vector<double>& loosest_bounds(Field field) const;
     /// What H5Dcreate is to be given for each of its filters: BlockCodec::creation_values.
     const std::vector<std::vector<unsigned>>& creation_values(Field field) const;
     /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).

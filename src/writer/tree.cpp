@@ -21,6 +21,32 @@ const char* kind_name(ErrorBound::Kind kind) {
     return "lossless";
 }
 
+/// What the blocks of a dataset of several quantities are held to, for attributes; nothing where
+/// all of it is exact. "caesura_bound" is the loosest that any block has, in units of the values
+/// (of each value where it is pointwise_relative). Of a dataset of one quantity the pipeline says
+/// it, and an application's dataset stays as it was made.
+std::vector<store::Attribute> bounds_of(const FieldState& field) {
+    const Composition* const parts = field.composition();
+    if (parts == nullptr || parts->components().size() == 1) return {};
+    std::vector<std::string> names, kinds;
+    std::vector<double> requested;
+    bool any = false;
+    for (const Component& one : parts->components()) {
+        names.push_back(one.name);
+        kinds.emplace_back(kind_name(one.bound.kind));
+        requested.push_back(one.bound.value);
+        any = any || one.bound.kind != ErrorBound::Kind::lossless;
+    }
+    if (!any) return {};
+    std::vector<store::Attribute> bounds = {{"caesura_components", std::move(names)},
+                                            {"caesura_bound", field.dataset->loosest},
+                                            {"caesura_bound_kind", std::move(kinds)},
+                                            {"caesura_bound_requested", std::move(requested)}};
+    if (parts->axis() >= 0)
+        bounds.push_back({"caesura_component_axis", std::int64_t{parts->axis_in_file()}});
+    return bounds;
+}
+
 }  // namespace
 
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
@@ -28,12 +54,8 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
     manifest.tree = store::TreeOwner::application;  // which says all else
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
-        manifest.datasets.push_back({field.name,
-                                     field.dtype,
-                                     field.shape,
-                                     field.dataset->chunk,
-                                     field.dataset->pipeline,
-                                     {}});
+        manifest.datasets.push_back({field.name, field.dtype, field.shape, field.dataset->chunk,
+                                     field.dataset->pipeline, bounds_of(field)});
     }
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import struct
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +14,9 @@ from rich.table import Table
 from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print_json
 from caesura.comparing import mesh_of
 from caesura.report.quantities import bytes_text
+
+
+_KINDS = ("lossless", "absolute", "relative", "pointwise_relative", "psnr")
 
 
 @dataclass
@@ -40,11 +45,38 @@ def info(
     """
     core = need_core(as_json)
     with expected_errors(as_json):
-        listing = core.OpenFile(str(file)).info()
+        store = core.OpenFile(str(file))
+        listing = store.info()
+        for number, dataset in enumerate(listing["datasets"]):
+            add_components(store, number, dataset)
     if as_json:
         print_json({**listing, **totals(listing)})
     else:
         show(listing)
+
+
+def add_components(store: Any, number: int, dataset: dict[str, Any]) -> None:
+    """What its blocks say of each quantity of a dataset, as dataset["components"]."""
+    from caesura.components import components_of, parts_of
+    from caesura.verifying import chunk_slices
+
+    components = [
+        {**asdict(one), "values": 0, "stored_bytes": 0} for one in components_of(dataset["attributes"])
+    ]
+    if not components:
+        return
+    axis = int(dataset["attributes"].get("caesura_component_axis", 0))
+    for index, chunk in enumerate(dataset["chunks"]):
+        parts = parts_of(store.read_chunk(number, index))
+        for part in parts:
+            components[part.component]["values"] += part.values
+            components[part.component]["stored_bytes"] += part.stored_bytes
+        if not parts:
+            where = chunk_slices(chunk["chunk"], dataset["shape"], dataset["chunk"])
+            of = components[where[axis].start]
+            of["values"] += math.prod(part.stop - part.start for part in where)
+            of["stored_bytes"] += chunk["bytes"]
+    dataset["components"] = components
 
 
 def totals(listing: dict[str, Any]) -> dict[str, Any]:
@@ -70,14 +102,31 @@ def bound_of(dataset: dict[str, Any]) -> str:
     attributes = dataset["attributes"]
     kind = attributes.get("caesura_bound_kind")
     if kind is None:
+        return bound_in(dataset["pipeline"])
+    if "components" in dataset:
+        return "of each component"
+    return bound_text(
+        kind, attributes.get("caesura_bound_requested", 0.0), attributes.get("caesura_bound", 0.0)
+    )
+
+
+def bound_in(pipeline: list[dict[str, Any]]) -> str:
+    """What the words of our filter say that was asked for (docs/how/filter.md)."""
+    words = pipeline[0]["cd_values"] if pipeline and "caesura" in pipeline[0]["name"] else []
+    if len(words) < 5 or words[2] >= len(_KINDS):
         return "not recorded"
+    (value,) = struct.unpack("<d", struct.pack("<II", words[3], words[4]))
+    return bound_text(_KINDS[words[2]], value, value)
+
+
+def bound_text(kind: str, requested: float, bound: float) -> str:
     if kind == "relative":
-        return f"{attributes.get('caesura_bound_requested', 0.0):g} of the range"
+        return f"{requested:g} of the range"
     if kind == "pointwise_relative":
-        return f"{attributes.get('caesura_bound', 0.0):g} of each value"
+        return f"{bound:g} of each value"
     if kind == "psnr":
-        return f"{attributes.get('caesura_bound_requested', 0.0):g} dB"
-    return f"{attributes.get('caesura_bound', 0.0):g}" if kind == "absolute" else "lossless"
+        return f"{requested:g} dB"
+    return f"{bound:g}" if kind == "absolute" else "lossless"
 
 
 def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
@@ -99,6 +148,27 @@ def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
         summary.raw_bytes += dataset["raw_bytes"]
         summary.stored_bytes += dataset["stored_bytes"]
     return list(found.values())
+
+
+def components_table(dataset: dict[str, Any]) -> Table:
+    """A row for each quantity of a dataset."""
+    table = Table(title=dataset["path"], title_justify="left", box=None, padding=(0, 2),
+                  header_style="bold")  # fmt: skip
+    for name in ("component", "bound", "in units", "raw", "stored", "ratio"):
+        table.add_column(name, justify="left" if name in ("component", "bound") else "right")
+    value_bytes = 4 if dataset["dtype"] == "float32" else 8
+    for one in dataset["components"]:
+        raw, stored = one["values"] * value_bytes, one["stored_bytes"]
+        in_units = one["kind"] in ("absolute", "relative", "psnr") and one["bound"] > 0
+        table.add_row(
+            one["name"],
+            bound_text(one["kind"], one["requested"], one["bound"]),
+            f"{one['bound']:.3g}" if in_units else "",
+            bytes_text(raw),
+            bytes_text(stored),
+            f"{raw / stored:.2f}" if stored else "",
+        )
+    return table
 
 
 def show(listing: dict[str, Any]) -> None:
@@ -127,6 +197,9 @@ def show(listing: dict[str, Any]) -> None:
             ratio,
         )
     out.print(table)
+    for dataset in listing["datasets"]:
+        if "components" in dataset:
+            out.print(components_table(dataset))
     ratio = f", ratio {sums['ratio']:.2f}" if sums["ratio"] else ""
     out.print(
         f"{bytes_text(sums['raw_bytes'])} raw, {bytes_text(sums['stored_bytes'])} stored{ratio}"

@@ -1,0 +1,73 @@
+#include "vol/native_attribute.hpp"
+
+#include <algorithm>
+
+#include "vol/object.hpp"
+
+namespace caesura::vol {
+
+using store::Handle;
+
+NativeAttribute::NativeAttribute(const NativeObject& through, const char* path,
+                                 const std::string& name) {
+    H5VL_loc_params_t place{};
+    place.type = H5VL_OBJECT_BY_NAME;
+    place.obj_type = through.kind;
+    place.loc_data.loc_by_name = {path, H5P_LINK_ACCESS_DEFAULT};
+    under_ = H5VLattr_open(through.under, &place, native_connector(), name.c_str(),
+                           H5P_ATTRIBUTE_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
+NativeAttribute::~NativeAttribute() {
+    if (under_ != nullptr)
+        H5VLattr_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
+std::optional<std::int64_t> NativeAttribute::integer() const {
+    std::int64_t value = 0;
+    if (!is_one(H5T_INTEGER) || !read(H5T_NATIVE_INT64, &value)) return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> NativeAttribute::text() const {
+    if (!is_one(H5T_STRING)) return std::nullopt;
+    const Handle type = this->type();
+    if (H5Tis_variable_str(type.get()) > 0) {
+        char* value = nullptr;
+        if (!read(type.get(), &value) || value == nullptr) return std::nullopt;
+        std::string copy = value;
+        H5free_memory(value);
+        return copy;
+    }
+    std::string value(H5Tget_size(type.get()), '\0');
+    if (!read(type.get(), value.data())) return std::nullopt;
+    value.resize(std::min(value.find('\0'), value.size()));
+    value.resize(value.find_last_not_of(' ') + 1);  // npos + 1 is 0
+    return value;
+}
+
+Handle NativeAttribute::type() const {
+    H5VL_attr_get_args_t args{};
+    args.op_type = H5VL_ATTR_GET_TYPE;
+    return Handle(get(args) ? args.args.get_type.type_id : H5I_INVALID_HID, H5Tclose);
+}
+
+/// read() has room for one value.
+bool NativeAttribute::is_one(H5T_class_t kind) const {
+    if (under_ == nullptr || H5Tget_class(type().get()) != kind) return false;
+    H5VL_attr_get_args_t args{};
+    args.op_type = H5VL_ATTR_GET_SPACE;
+    const Handle space(get(args) ? args.args.get_space.space_id : H5I_INVALID_HID, H5Sclose);
+    return space.ok() && H5Sget_simple_extent_npoints(space.get()) == 1;
+}
+
+bool NativeAttribute::get(H5VL_attr_get_args_t& args) const {
+    return H5VLattr_get(under_, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) >= 0;
+}
+
+bool NativeAttribute::read(hid_t type, void* value) const {
+    return H5VLattr_read(under_, native_connector(), type, value, H5P_DATASET_XFER_DEFAULT,
+                         nullptr) >= 0;
+}
+
+}  // namespace caesura::vol

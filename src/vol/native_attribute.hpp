@@ -1,0 +1,32 @@
+// Attributes that the application, or we, have made, read natively.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "store/hdf5_handle.hpp"
+#include "vol/native_dataset.hpp"
+
+namespace caesura::vol {
+
+/// One attribute of an object, of one value; or none. HDF5's error stack is the caller's to keep.
+class NativeAttribute {
+  public:
+    /// @param path  of the object, from `through` on; ".": itself.
+    NativeAttribute(const NativeObject& through, const char* path, const std::string& name);
+    ~NativeAttribute();
+    NativeAttribute(const NativeAttribute&) = delete;
+    NativeAttribute& operator=(const NativeAttribute&) = delete;
+    // Nothing if it is not there, of another type, or of more values.
+    std::optional<std::int64_t> integer() const;
+    std::optional<std::string> text() const;
+
+  private:
+    store::Handle type() const;
+    bool is_one(H5T_class_t kind) const;
+    bool get(H5VL_attr_get_args_t& args) const;
+    bool read(hid_t type, void* value) const;
+    void* under_ = nullptr;
+};
+
+}  // namespace caesura::vol

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Plotfiles of six components under the connector: each within its own bound, and small.
+
+`plotfile` writes what a code on AMReX writes: density, momenta, temperature and potential, whose
+ranges have nothing in common, box after box in one dataset for each level, boxes of unequal sizes.
+It runs natively and under the connector, and the files are compared component by component:
+
+  1. every value within the bound that a rule names for its component, relative and PSNR bounds by
+     the component's range over all boxes and levels;
+  2. no more than 1.10 times the bytes of the same boxes compressed one by one, without loss too;
+  3. the file's attributes and each block say the bound, and `caesura verify --against` agrees;
+  4. a bound that would be one of all components together is an error that names them.
+
+Standard exit status: 0 if all holds, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import caesura
+import h5py
+import hdf5plugin  # noqa: F401  finds filters
+import numpy as np
+from caesura import codec, comparing, verifying
+from caesura.components import components_of, parts_of
+
+NAMES = ["density", "xmom", "ymom", "zmom", "Temp", "phi_grav"]
+DATA = "data:datatype=0"
+PATHS = [f"level_{level}/{DATA}" for level in (0, 1)]
+MOST_OVER_ONE_BY_ONE = 1.10
+RULE = '[[dataset]]\npath = "**/data:datatype=*"\n'
+RELATIVE = 'bound_kind = "relative"\n'
+MIXED = "".join(
+    [
+        RULE + 'component = "*"\nbound = 1e-3\n' + RELATIVE,
+        RULE + 'component = "ymom"\ncapture = false\n',
+        RULE + 'component = "zmom"\nbound = 70\nbound_kind = "psnr"\n',
+        RULE + 'component = "Temp"\nbound = 0.5\n',
+        RULE + 'component = "phi_*"\nbound = 1e-5\nbound_kind = "pointwise_relative"\n',
+    ]
+)
+CONFIGURATIONS = {
+    "relative": RULE + 'component = "*"\nbound = 1e-3\n' + RELATIVE,
+    "mixed": MIXED,
+    "lossless": "",
+}
+TOGETHER = RULE + "bound = 1e-3\n" + RELATIVE
+SAID = (
+    "/level_0/data:datatype=0 holds 6 quantities (density, xmom, ymom, zmom, Temp, phi_grav). {} "
+    "gives no bound to density, xmom, ymom, zmom, Temp, phi_grav, and its relative bound of 0.001 "
+    "would be one of all of them together. Add [[dataset]] rules with path, component and bound; "
+    'component = "*" is every one that no later rule names. A bound_kind of lossless or '
+    "pointwise_relative needs no component"
+)
+
+
+def run(options: argparse.Namespace, ranks: int, where: Path, config: str | None) -> str | None:
+    """The program in an empty directory; what it printed if it failed."""
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir(parents=True)
+    variables = {}
+    if config is not None:
+        toml = where.with_suffix(".toml")
+        toml.write_text(config)
+        variables = {
+            "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
+            "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
+            "VOL_TEST_CONNECTOR": "caesura",
+        }
+    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where), "2"]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
+    return None if done.returncode == 0 else done.stdout + done.stderr
+
+
+def arrays_of(level: h5py.Group) -> list[tuple[int, slice, tuple[int, ...]]]:
+    """Component, place and shape of each array, by the file's own boxes."""
+    arrays, at = [], 0
+    for box in level["boxes"]:
+        numbers = list(box)
+        shape = tuple(high - low + 1 for low, high in zip(numbers[:3], numbers[3:], strict=True))
+        cells = int(np.prod(shape))
+        for component in range(len(NAMES)):
+            arrays.append((component, slice(at, at + cells), shape[::-1]))
+            at += cells
+    return arrays
+
+
+def ranges_of(file: h5py.File) -> list[float]:
+    """Of each component over both levels."""
+    low, high = [np.inf] * len(NAMES), [-np.inf] * len(NAMES)
+    for path in PATHS:
+        values = file[path][:]
+        for component, place, _ in arrays_of(file[path].parent):
+            low[component] = min(low[component], values[place].min())
+            high[component] = max(high[component], values[place].max())
+    return [float(b - a) for a, b in zip(low, high, strict=True)]
+
+
+def bounds_for(configuration: str, ranges: list[float]) -> list[caesura.Bound]:
+    """What each component is to be held to."""
+    if configuration == "lossless":
+        return [caesura.lossless()] * len(NAMES)
+    bounds = [caesura.absolute(1e-3 * extent) for extent in ranges]
+    if configuration == "mixed":
+        bounds[2] = caesura.lossless()
+        bounds[3] = caesura.absolute(10 ** (-70 / 20) * ranges[3])
+        bounds[4] = caesura.absolute(0.5)
+        bounds[5] = caesura.pointwise_relative(1e-5)
+    return bounds
+
+
+def check_values(
+    path: str, native: h5py.File, ours: h5py.File, bounds: list[caesura.Bound]
+) -> list[str]:
+    """Every value within its component's bound."""
+    wrong = []
+    before, after = native[path][:], ours[path][:]
+    for component, place, _ in arrays_of(native[path].parent):
+        error = np.abs(before[place] - after[place])
+        bound = bounds[component]
+        limit = bound.value * (
+            np.abs(before[place]) if bound.kind == "pointwise_relative" else np.ones_like(error)
+        )
+        if not (error <= limit).all():
+            wrong.append(f"{path} {NAMES[component]}: off by {error.max()} with {bound}")
+    return wrong
+
+
+def one_by_one(path: str, native: h5py.File, bounds: list[caesura.Bound], as_is: set[int]) -> int:
+    """Bytes of the same boxes, each compressed by itself."""
+    values, total = native[path][:], 0
+    for component, place, shape in arrays_of(native[path].parent):
+        box = values[place].reshape(shape)
+        total += box.nbytes if component in as_is else len(codec.compress(box, bounds[component]))
+    return total
+
+
+def check_said(path: str, ours: Path, bounds: list[caesura.Bound]) -> list[str]:
+    """Attributes and blocks say the bound in units."""
+    wrong = []
+    with h5py.File(ours) as file:
+        components = components_of(file[path].attrs)
+        if [one.name for one in components] != NAMES:
+            return [f"{path}: the attributes name {components}"]
+        for one, bound in zip(components, bounds, strict=True):
+            expected = bound.value if bound.kind != "lossless" else 0.0
+            if not np.isclose(one.bound, expected, rtol=1e-6):
+                wrong.append(f"{path} {one.name}: the attribute says {one.bound}, not {expected}")
+        dataset = file[path]
+        for number in range(dataset.id.get_num_chunks()):
+            block = dataset.id.read_direct_chunk(dataset.id.get_chunk_info(number).chunk_offset)[1]
+            for part in parts_of(block):
+                bound = bounds[part.component]
+                expected = bound.value if bound.kind == "absolute" else 0.0
+                if part.bound > expected * (1 + 1e-6):
+                    wrong.append(f"{path} {NAMES[part.component]}: a block says {part.bound}")
+    return wrong
+
+
+def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[str]:
+    """One run and all that is to hold of its files."""
+    native_place = options.out / f"native-{ranks}"
+    place = options.out / f"{configuration}-{ranks}"
+    if said := run(options, ranks, place, CONFIGURATIONS[configuration]):
+        return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    as_is = {2} if configuration == "mixed" else set()
+    for plot in ("plt00000.h5", "plt00001.h5"):
+        with h5py.File(native_place / plot) as native, h5py.File(place / plot) as ours:
+            bounds = bounds_for(configuration, ranges_of(native))
+            for path in PATHS:
+                wrong += check_values(path, native, ours, bounds)
+                alone = one_by_one(path, native, bounds, as_is)
+                stored, raw = ours[path].id.get_storage_size(), native[path].nbytes
+                print(
+                    f"{configuration}, {ranks} ranks, {plot} {path}: ratio {raw / stored:.2f}, "
+                    f"box by box {raw / alone:.2f}"
+                )
+                if stored > MOST_OVER_ONE_BY_ONE * alone:
+                    wrong.append(f"{path}: {stored} bytes, box by box {alone}")
+                if configuration != "lossless":
+                    wrong += check_said(path, place / plot, bounds)
+        verified = verifying.verify(place / plot, comparing.open_reference(native_place / plot))
+        wrong += verified.findings
+        named = [f"/{path} [{name}]" for path in PATHS for name in NAMES]
+        if configuration != "lossless" and sorted(verified.fields) != sorted(named):
+            wrong.append(f"verify compared {sorted(verified.fields)}")
+    return wrong
+
+
+def check_refused(options: argparse.Namespace, ranks: int) -> list[str]:
+    """A rule that does not say which component."""
+    place = options.out / f"together-{ranks}"
+    said = run(options, ranks, place, TOGETHER)
+    expected = SAID.format(place.with_suffix(".toml"))
+    return [] if said and expected in said else [f"expected: {expected}\nsaid: {said}"]
+
+
+def main() -> int:
+    """Parse and run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--mpirun", default="mpirun")
+    parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
+    parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
+    options = parser.parse_args()
+    good = True
+    for ranks in options.ranks:
+        if said := run(options, ranks, options.out / f"native-{ranks}", None):
+            print(f"natively, {ranks} ranks: {said}")
+            return 1
+        runs = {name: check(options, name, ranks) for name in CONFIGURATIONS}
+        runs["together"] = check_refused(options, ranks)
+        for name, wrong in runs.items():
+            print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")
+            good = good and not wrong
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

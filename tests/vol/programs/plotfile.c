@@ -1,0 +1,181 @@
+/* Goal: a plotfile as codes on AMReX write it: six components whose ranges have nothing in common,
+ * two levels, boxes of unequal sizes. Rank 0 makes the file alone, with the components' names; all
+ * ranks reopen it and write, for each level, the boxes and one dataset of one axis, box after box,
+ * component after component.
+ *
+ * components.py runs it, and compares what comes out component by component. Arguments: a directory
+ * and the number of plotfiles. Where H5Dcreate2 fails it says why and ends with status 3. */
+#include <math.h>
+#include <stdio.h>
+
+#include "check.h"
+
+enum { k_components = 6, k_axes = 3, k_most_boxes = 64 };
+
+static const char* const k_names[k_components] = {"density", "xmom", "ymom",
+                                                  "zmom",    "Temp", "phi_grav"};
+
+struct box {
+    int32_t low[k_axes], high[k_axes];
+};
+
+struct level {
+    int number, n_boxes;
+    struct box boxes[k_most_boxes];
+    hsize_t offsets[k_most_boxes + 1];
+};
+
+static void add_box(struct level* level, const int low[k_axes], const int extent[k_axes]) {
+    const int b = level->n_boxes++;
+    hsize_t cells = 1;
+    for (int axis = 0; axis < k_axes; ++axis) {
+        level->boxes[b].low[axis] = low[axis];
+        level->boxes[b].high[axis] = low[axis] + extent[axis] - 1;
+        cells *= (hsize_t)extent[axis];
+    }
+    level->offsets[b + 1] = level->offsets[b] + k_components * cells;
+}
+
+/* A cube of 64 cells, as max_grid_size = 24 cuts it. */
+static void lay_out_coarse(struct level* level) {
+    static const int lows[] = {0, 24, 48}, extents[] = {24, 24, 16};
+    for (int z = 0; z < 3; ++z)
+        for (int y = 0; y < 3; ++y)
+            for (int x = 0; x < 3; ++x)
+                add_box(level, (const int[]){lows[x], lows[y], lows[z]},
+                        (const int[]){extents[x], extents[y], extents[z]});
+}
+
+/* Around two clumps, with a blocking factor of 8. */
+static void lay_out_fine(struct level* level) {
+    static const int extents[][k_axes] = {{8, 8, 8},   {16, 8, 24}, {32, 16, 8}, {24, 24, 24},
+                                          {8, 40, 16}, {16, 16, 8}, {8, 8, 32},  {40, 8, 8}};
+    for (int b = 0; b < 21; ++b) {
+        const int* extent = extents[(b * 5 + b / 8) % 8];
+        add_box(level, (const int[]){40 * (b % 3), 40 * (b / 3 % 3), 24 * (b / 9)}, extent);
+    }
+}
+
+/* Smooth, with a front and a little noise, of magnitude 1. */
+static double shape_at(int component, int plot, double x, double y, double z) {
+    const double r = sqrt(x * x + y * y + 2 * z * z);
+    const double noise = sin(12.9898 * x + 78.233 * y + 37.719 * z + component) * 43758.5453;
+    return sin(3 * x + component) * cos(2 * y + 0.1 * plot) + 0.5 * tanh(9 * (r - 0.6)) +
+           0.3 * sin(5 * z) + 1e-5 * (noise - floor(noise));
+}
+
+static double value_at(int component, int plot, double x, double y, double z) {
+    static const double scales[k_components] = {0.4, 5e11, 3e11, 7e11, 2e3, 3e-7};
+    static const double bases[k_components] = {1.5, 0, 1e10, 0, 9e3, 4e-6};
+    return bases[component] + scales[component] * shape_at(component, plot, x, y, z);
+}
+
+static void fill_box(const struct level* level, const struct box* box, int plot, double* values) {
+    const double cell = 1.0 / (32 << level->number);
+    for (int c = 0; c < k_components; ++c)
+        for (int z = box->low[2]; z <= box->high[2]; ++z)
+            for (int y = box->low[1]; y <= box->high[1]; ++y)
+                for (int x = box->low[0]; x <= box->high[0]; ++x)
+                    *values++ = value_at(c, plot, x * cell, y * cell, z * cell);
+}
+
+static hid_t box_type(void) {
+    static const char* const names[] = {"lo_i", "lo_j", "lo_k", "hi_i", "hi_j", "hi_k"};
+    hid_t type = OK(H5Tcreate(H5T_COMPOUND, sizeof(struct box)));
+    for (size_t i = 0; i < 2 * k_axes; ++i)
+        OK(H5Tinsert(type, names[i], i * sizeof(int32_t), H5T_NATIVE_INT32));
+    return type;
+}
+
+static void describe(hid_t group, const struct level* level) {
+    hsize_t n = (hsize_t)level->n_boxes;
+    hid_t type = box_type();
+    hid_t boxes = make_dataset(group, "boxes", type, 1, &n, H5P_DEFAULT);
+    if (g_rank == 0) OK(H5Dwrite(boxes, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, level->boxes));
+    OK(H5Dclose(boxes));
+    OK(H5Tclose(type));
+}
+
+/* AMReX ends with abort() here; a test is to read what HDF5 says. */
+static hid_t data_of(hid_t group, hsize_t all) {
+    hid_t space = OK(H5Screate_simple(1, &all, NULL));
+    hid_t dataset = H5Dcreate2(group, "data:datatype=0", H5T_IEEE_F64LE, space, H5P_DEFAULT,
+                               H5P_DEFAULT, H5P_DEFAULT);
+    if (dataset < 0 && g_rank == 0) H5Eprint2(H5E_DEFAULT, stderr);
+    OK(H5Sclose(space));
+    if (dataset >= 0) return dataset;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+    return dataset;
+}
+
+static void write_level(hid_t file, const struct level* level, int plot) {
+    char name[32];
+    snprintf(name, sizeof name, "level_%d", level->number);
+    hid_t group = OK(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    describe(group, level);
+    hsize_t all = level->offsets[level->n_boxes], first_box, n_boxes;
+    share((hsize_t)level->n_boxes, &first_box, &n_boxes);
+    hsize_t begin = level->offsets[first_box];
+    hsize_t count = level->offsets[first_box + n_boxes] - begin;
+    double* values = malloc(sizeof(double) * (size_t)(count + 1));
+    for (hsize_t b = first_box; b < first_box + n_boxes; ++b)
+        fill_box(level, &level->boxes[b], plot, values + (level->offsets[b] - begin));
+    hid_t dataset = data_of(group, all);
+    hid_t in_file = OK(H5Screate_simple(1, &all, NULL));
+    hid_t in_memory = OK(H5Screate_simple(1, &count, NULL));
+    OK(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &begin, NULL, &count, NULL));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, in_memory, in_file, list, values));
+    OK(H5Pclose(list));
+    OK(H5Sclose(in_memory));
+    OK(H5Sclose(in_file));
+    OK(H5Dclose(dataset));
+    OK(H5Gclose(group));
+    free(values);
+}
+
+static void put(hid_t file, const char* name, hid_t type, const void* value) {
+    hid_t space = OK(H5Screate(H5S_SCALAR));
+    hid_t attribute = OK(H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Awrite(attribute, type, value));
+    OK(H5Aclose(attribute));
+    OK(H5Sclose(space));
+}
+
+/* What rank 0 makes alone, as WriteGenericPlotfileHeaderHDF5 does. */
+static void make_alone(const char* name) {
+    if (g_rank == 0) {
+        hid_t file = OK(H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        const int n = k_components;
+        put(file, "num_components", H5T_NATIVE_INT, &n);
+        for (int c = 0; c < k_components; ++c) {
+            char component[32];
+            snprintf(component, sizeof component, "component_%d", c);
+            hid_t type = OK(H5Tcopy(H5T_C_S1));
+            OK(H5Tset_size(type, strlen(k_names[c])));
+            put(file, component, type, k_names[c]);
+            OK(H5Tclose(type));
+        }
+        OK(H5Fclose(file));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+    const int plots = argc > 2 ? atoi(argv[2]) : 2;
+    start(&argc, &argv);
+    static struct level coarse = {.number = 0}, fine = {.number = 1};
+    lay_out_coarse(&coarse);
+    lay_out_fine(&fine);
+    for (int plot = 0; plot < plots; ++plot) {
+        char name[32];
+        snprintf(name, sizeof name, "plt%05d", plot);
+        make_alone(name);
+        hid_t file = open_file(name, H5F_ACC_RDWR);
+        write_level(file, &coarse, plot);
+        write_level(file, &fine, plot);
+        OK(H5Fclose(file));
+    }
+    return finish();
+}
