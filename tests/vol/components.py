@@ -9,7 +9,8 @@ It runs natively and under the connector, and the files are compared component b
      the component's range over all boxes and levels;
   2. no more than 1.10 times the bytes of the same boxes compressed one by one, without loss too;
   3. the file's attributes and each block say the bound, and `caesura verify --against` agrees;
-  4. a bound that would be one of all components together is an error that names them.
+  4. quantities along an axis, and in boxes that a rule describes, likewise;
+  5. a rule that does not fit, and a bound that would be one of all components together are errors that say so.
 
 Standard exit status: 0 if all holds, else 1.
 """
@@ -49,6 +50,47 @@ CONFIGURATIONS = {
     "relative": RULE + 'component = "*"\nbound = 1e-3\n' + RELATIVE,
     "mixed": MIXED,
     "lossless": "",
+}
+# Quantities along an axis, and in boxes: by rules alone. Those of "first_axis" have no names.
+DECLARED = """
+threshold_bytes = 65536
+[[dataset]]
+path = "first_axis"
+component_axis = 0
+[[dataset]]
+path = "last_axis"
+component_axis = 3
+components = ["rho", "v", "T"]
+[[dataset]]
+path = "cubes"
+box = [16, 16, 16]
+components = ["rho", "v", "T"]
+[[dataset]]
+path = "*"
+component = "*"
+bound = 1e-3
+bound_kind = "relative"
+[[dataset]]
+path = "*"
+component = "T"
+bound_kind = "lossless"
+[[dataset]]
+path = "first_axis"
+component = "1"
+bound = 1e7
+"""
+# A rule that does not fit its dataset, and what is said of it.
+MISFITS = {
+    'path = "first_axis"\ncomponent_axis = 4': "says component_axis = 4, and it has 4 axes",
+    'path = "last_axis"\ncomponent_axis = 3\ncomponents = ["rho", "v"]': (
+        "names 2 components, and axis 3 has extent 3"
+    ),
+    'path = "cubes"\nbox = [17, 16]\ncomponents = ["rho", "v"]': (
+        "says 2 components in boxes of [17, 16], which do not make its 122880 values"
+    ),
+    'path = "last_axis"\nbound = 1.0\ncomponent_axis = 3': "holds 3 quantities (0, 1, 2)",
+    'path = "last_axis"\ncomponent_axis = 3\ncodec = "zstd"\n'
+    '[[dataset]]\npath = "last_axis"\ncomponent = "1"\nbound = 1.0': "need codec caesura",
 }
 TOGETHER = RULE + "bound = 1e-3\n" + RELATIVE
 SAID = (
@@ -196,6 +238,56 @@ def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[s
     return wrong
 
 
+def quantity(values: np.ndarray, name: str, which: int) -> np.ndarray:
+    """The values of one of the three."""
+    if name == "cubes":
+        return values.reshape(-1, 3, 16**3)[:, which]
+    return values[which] if name == "first_axis" else values[..., which]
+
+
+def check_declared(options: argparse.Namespace, ranks: int) -> list[str]:
+    """What rules say where quantities lie."""
+    native_place, place = options.out / f"native-{ranks}", options.out / f"declared-{ranks}"
+    if said := run(options, ranks, place, DECLARED):
+        return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    with h5py.File(native_place / "plt00000.h5") as native, h5py.File(
+        place / "plt00000.h5"
+    ) as ours:
+        for name in ("first_axis", "last_axis", "cubes"):
+            before, after = native[name][:], ours[name][:]
+            components = components_of(ours[name].attrs)
+            names = ["0", "1", "2"] if name == "first_axis" else ["rho", "v", "T"]
+            if [one.name for one in components] != names:
+                wrong.append(f"{name}: the attributes name {components}")
+                continue
+            for which, one in enumerate(components):
+                true, stored = (quantity(values, name, which) for values in (before, after))
+                error, bound = np.abs(true - stored).max(), 1e-3 * float(np.ptp(true))
+                bound = 0.0 if one.name == "T" else 1e7 if one.name == "1" else bound
+                if error > bound or not np.isclose(one.bound, bound, rtol=1e-6):
+                    wrong.append(f"{name} [{one.name}]: off by {error} of {bound}, says {one}")
+                if bound > 0 and error == 0:
+                    wrong.append(f"{name} [{one.name}]: nothing was lost")
+    reference = comparing.open_reference(native_place / "plt00000.h5")
+    verified = verifying.verify(place / "plt00000.h5", reference)
+    if "/cubes [rho]" not in verified.fields or "/last_axis [v]" not in verified.fields:
+        wrong.append(f"verify compared {sorted(verified.fields)}")
+    return wrong + verified.findings
+
+
+def check_misfits(options: argparse.Namespace) -> list[str]:
+    """Rules that cannot be carried out are errors of H5Dcreate."""
+    wrong = []
+    for number, (rule, expected) in enumerate(MISFITS.items()):
+        place = options.out / f"misfit-{number}"
+        text = f"threshold_bytes = 65536\n[[dataset]]\n{rule}\n"
+        said = run(options, 2, place, text)
+        if said is None or expected not in said:
+            wrong.append(f"{rule}: expected: {expected}\nsaid: {said}")
+    return wrong
+
+
 def check_refused(options: argparse.Namespace, ranks: int) -> list[str]:
     """A rule that does not say which component."""
     place = options.out / f"together-{ranks}"
@@ -221,9 +313,13 @@ def main() -> int:
             return 1
         runs = {name: check(options, name, ranks) for name in CONFIGURATIONS}
         runs["together"] = check_refused(options, ranks)
+        runs["declared"] = check_declared(options, ranks)
         for name, wrong in runs.items():
             print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")
             good = good and not wrong
+    misfits = check_misfits(options)
+    print(f"misfits: {'FAILED' if misfits else 'passed'}", *misfits, sep="\n  ")
+    good = good and not misfits
     return 0 if good else 1
 
 

@@ -162,6 +162,45 @@ static void make_alone(const char* name) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Quantities along an axis, first or last, and boxes of which only a rule knows. */
+static void write_declared(hid_t file, int plot) {
+    enum { k_z = 24, k_y = 20, k_x = 36, k_quantities = 3, k_side = 16, k_cubes = 10 };
+    const struct {
+        const char* name;
+        int rank, axis;
+        hsize_t dims[4];
+    } sets[] = {
+        {"first_axis", 4, 0, {k_quantities, k_z, k_y, k_x}},
+        {"last_axis", 4, 3, {k_z, k_y, k_x, k_quantities}},
+        {"cubes", 1, -1, {(hsize_t)k_cubes * k_quantities * k_side * k_side * k_side}},
+    };
+    for (int s = 0; s < 3; ++s) {
+        /* This rank's share of the first axis that is not that of the quantities. */
+        const int cut = sets[s].axis == 0 ? 1 : 0;
+        hsize_t offset[4] = {0, 0, 0, 0}, extent[4], count = 1, inner = 1;
+        memcpy(extent, sets[s].dims, sizeof extent);
+        share(sets[s].dims[cut], &offset[cut], &extent[cut]);
+        for (int axis = 0; axis < sets[s].rank; ++axis) count *= extent[axis];
+        for (int axis = 1; axis < sets[s].rank; ++axis) inner *= extent[axis];
+        double* values = malloc(sizeof(double) * (size_t)(count + 1));
+        for (hsize_t i = 0; i < count; ++i) {
+            const hsize_t cell = sets[s].axis == 3 ? i / k_quantities : i % (inner ? inner : 1);
+            const hsize_t at = offset[0] + i;
+            const int c = sets[s].axis == 0   ? (int)(i / inner)
+                          : sets[s].axis == 3 ? (int)(i % k_quantities)
+                                              : (int)(at / (k_side * k_side * k_side) % 3);
+            const hsize_t n = sets[s].axis < 0 ? at : cell;
+            values[i] = value_at(2 * c, plot, 0.02 * (double)(n % k_x),
+                                 0.02 * (double)(n / k_x % k_y), 0.02 * (double)g_rank);
+        }
+        hid_t dataset = make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank,
+                                     sets[s].dims, H5P_DEFAULT);
+        write_box(dataset, sets[s].rank, offset, extent, values);
+        OK(H5Dclose(dataset));
+        free(values);
+    }
+}
+
 int main(int argc, char** argv) {
     const int plots = argc > 2 ? atoi(argv[2]) : 2;
     start(&argc, &argv);
@@ -175,6 +214,7 @@ int main(int argc, char** argv) {
         hid_t file = open_file(name, H5F_ACC_RDWR);
         write_level(file, &coarse, plot);
         write_level(file, &fine, plot);
+        write_declared(file, plot);
         OK(H5Fclose(file));
     }
     return finish();
