@@ -155,9 +155,7 @@ def _comparisons(dataset: h5py.Dataset) -> list[FieldResult]:
         )
         for one in components_of(dataset.attrs)
     ]
-    return named or [
-        FieldResult(dataset.name, bound_of(dataset), pointwise=is_pointwise(dataset))
-    ]
+    return named or [FieldResult(dataset.name, bound_of(dataset), pointwise=is_pointwise(dataset))]
 
 
 def own_bound(stored: bytes) -> tuple[float, bool]:

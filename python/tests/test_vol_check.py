@@ -76,6 +76,69 @@ def test_each_dataset_is_told_what_becomes_of_it(tmp_path, native_file):
     assert "configuration" in by_path["/fields/left"]["why"]
 
 
+@pytest.fixture
+def plotfile(tmp_path):
+    """As AMReX writes it: two boxes of unequal sizes, two components of unequal ranges."""
+    path = tmp_path / "plt00000.h5"
+    boxes = np.array(
+        [(0, 0, 0, 31, 31, 31), (32, 0, 0, 55, 31, 31)],
+        dtype=[(name, "<i4") for name in ("lo_i", "lo_j", "lo_k", "hi_i", "hi_j", "hi_k")],
+    )
+    wave = np.sin(np.arange(32**3) / 1000.0)
+    with h5py.File(path, "w") as file:
+        file.attrs["num_components"] = np.int32(2)
+        file.attrs["component_0"] = np.bytes_("density")
+        file.attrs["component_1"] = np.bytes_("Temp")
+        file["level_0/boxes"] = boxes
+        arrays = [
+            2 + wave,
+            1e4 * (2 + wave),
+            2 + wave[: 24 * 32**2],
+            1e4 * (2 + wave[: 24 * 32**2]),
+        ]
+        file["level_0/data:datatype=0"] = np.concatenate(arrays)
+    return path
+
+
+def test_each_component_is_told_its_range_and_bound_and_what_to_expect(tmp_path, plotfile):
+    config = tmp_path / "run.toml"
+    rule = '[[dataset]]\npath = "**/data:*"\n'
+    config.write_text(
+        "threshold_bytes = 0\n"
+        + rule + 'component = "*"\nbound = 1e-3\nbound_kind = "relative"\n'
+        + rule + 'component = "Temp"\nbound = 1e3\n'
+    )  # fmt: skip
+    answer = check(plotfile, "--config", config, code=0)
+    (data,) = (d for d in answer["datasets"] if d["path"] == "/level_0/data:datatype=0")
+    density, temperature = data["components"]
+    assert (density["name"], temperature["name"]) == ("density", "Temp")
+    assert density["max"] - density["min"] == pytest.approx(2.0, rel=1e-3)
+    assert density["in_units"] == pytest.approx(2e-3, rel=1e-3)
+    assert density["ratio"] > 5
+    assert density["psnr"] > 55
+    assert density["warnings"] == []
+    assert temperature["in_units"] == 1e3
+    assert "5 % of the range" in temperature["warnings"][0]
+
+
+def test_a_bound_of_all_components_together_is_a_finding_that_names_them(tmp_path, plotfile):
+    config = tmp_path / "run.toml"
+    config.write_text("threshold_bytes = 0\nbound = 1e-3\n")
+    answer = check(plotfile, "--config", config, code=1)
+    (data,) = (d for d in answer["datasets"] if d["path"] == "/level_0/data:datatype=0")
+    assert "holds 2 quantities (density, Temp)" in data["error"]
+
+
+def test_a_bound_below_the_precision_of_the_values_is_marked(tmp_path, native_file):
+    with h5py.File(native_file, "a") as file:
+        file["fields/rho"][:] = np.linspace(1e6, 1e6 + 1, 64**3).reshape(64, 64, 64)
+    config = tmp_path / "run.toml"
+    config.write_text("bound = 1e-3\n")
+    answer = check(native_file, "--config", config, code=0)
+    (rho,) = (d["components"][0] for d in answer["datasets"] if d["path"] == "/fields/rho")
+    assert any("below the precision" in warning for warning in rho["warnings"])
+
+
 def test_a_configuration_that_hands_files_on_says_so_of_each_dataset(tmp_path, native_file):
     config = tmp_path / "run.toml"
     config.write_text("capture = false\n")

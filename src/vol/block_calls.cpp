@@ -46,51 +46,6 @@ Shape own_chunk(const BlockIo::Dataset& made) {
     return chunked ? kept_axes(made.axes, chunk) : Shape{};
 }
 
-bool is_ours(const Settings& settings) {
-    return settings.codec == "caesura" || settings.codec.starts_with("caesura:");
-}
-
-/// What a block may be made of must be known when the dataset is made. Only our own codec holds
-/// several arrays, or quantities with different bounds.
-struct Composed {
-    ErrorBound bound;                                             ///< what the pipeline says
-    std::shared_ptr<const writer::Composition> composition = {};  ///< null: one array
-};
-Result<Composed> compose(const CapturedFile& file, const DatasetFacts& facts,
-                         const Settings& settings, const Quantities& quantities,
-                         const BlockIo::Dataset& made, bool fixed) {
-    auto components = components_of(*file.config(), facts.path, quantities.names);
-    if (!components.ok()) return components.status().with_context(file.name());
-    const bool several = components->size() > 1;
-    const bool differ = std::any_of(components->begin(), components->end(), [&](const auto& one) {
-        return one.bound != components->front().bound || one.as_it_is;
-    });
-    if (quantities.scattered && (differ || !may_be_shared(components->front().bound)))
-        return Status{StatusCode::unsupported,
-                      fmt::format("{}: {}: where its {} components lie is not known, as its boxes "
-                                  "cannot be read; give all of them the same bound_kind, lossless "
-                                  "or pointwise_relative",
-                                  file.name(), facts.path, components->size())};
-    // For readers, and for whoever opens the file again to write more.
-    const bool shared = !differ && (!several || may_be_shared(components->front().bound));
-    const ErrorBound bound = shared ? components->front().bound : lossless();
-    const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
-    if (arrays)
-        return Composed{bound, writer::Composition::arrays(std::move(*components), quantities.boxes,
-                                                           quantities.whole)};
-    const auto axis = std::find(made.axes.begin(), made.axes.end(), quantities.axis);
-    if (quantities.axis < 0 || axis == made.axes.end() || !several || !is_ours(settings)) {
-        if (shared) return Composed{bound};
-        return Status{StatusCode::unsupported,
-                      fmt::format("{}: {}: bounds of components need codec caesura and a dataset "
-                                  "that cannot grow",
-                                  file.name(), facts.path)};
-    }
-    const int along = static_cast<int>(axis - made.axes.begin());
-    return Composed{
-        bound, writer::Composition::along_axis(std::move(*components), along, quantities.axis)};
-}
-
 /// The chunk of a dataset that is no sequence of arrays. Quantities that lie along an axis have
 /// chunks of their own.
 Shape chunk_of(ShapeFacts facts, int component_axis) {
@@ -175,8 +130,8 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     Shape most_dims;
     if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
     const bool fixed = made->dims == most_dims;
-    auto composed = compose(file, facts, settings, quantities, *made, fixed);
-    if (!composed.ok()) return composed.status();
+    auto composed = compose(*file.config(), facts, quantities, made->axes, fixed);
+    if (!composed.ok()) return composed.status().with_context(file.name());
     writer::DatasetDefinition definition;
     definition.bound = composed->bound;
     definition.composition = made->composition = std::move(composed->composition);

@@ -149,7 +149,9 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     if (block.ok()) {
         std::vector<hsize_t> dims(static_cast<std::size_t>(facts.rank));
         H5Sget_simple_extent_dims(space, dims.data(), nullptr);
-        auto quantities = quantities_of(at, location, name, facts, dims);
+        auto quantities =
+            quantities_of({{at.under, at.kind}, location, *file.config(), file.communicator()},
+                          name, facts, dims);
         if (!quantities.ok()) return quantities.status().with_context(file.name());
         if (Status status = prepare_blocks(file, facts, *quantities, type, space, prepared);
             !status.ok())

@@ -8,6 +8,7 @@
 #include "store/hdf5_handle.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
+#include "vol/foresee.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -17,10 +18,12 @@ using store::Handle;
 
 struct Visit {
     const Config& config;
+    Foresight foresight{config};
     json datasets = json::array();
 };
 
-json describe_dataset(const Config& config, const std::string& path, hid_t dataset) {
+json describe_dataset(Visit& visit, const std::string& path, hid_t dataset) {
+    const Config& config = visit.config;
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const Handle space(H5Dget_space(dataset), H5Sclose);
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
@@ -37,6 +40,11 @@ json describe_dataset(const Config& config, const std::string& path, hid_t datas
     entry["bound_kind"] = std::string(kind_name(settings.bound));
     entry["bound"] = settings.bound.value;
     entry["chunk_bytes"] = settings.chunk_bytes;
+    const auto looked = visit.foresight.look(dataset, facts);
+    if (looked.ok())
+        entry["number"] = *looked;  // until all have been looked at
+    else
+        entry["error"] = looked.status().message();
     return entry;
 }
 
@@ -46,8 +54,7 @@ herr_t visit(hid_t root, const char* name, const H5O_info2_t* info, void* data) 
         Visit& visit = *static_cast<Visit*>(data);
         const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
         if (!dataset.ok()) return -1;
-        visit.datasets.push_back(
-            describe_dataset(visit.config, std::string("/") + name, dataset.get()));
+        visit.datasets.push_back(describe_dataset(visit, std::string("/") + name, dataset.get()));
         return 0;
     });
 }
@@ -61,6 +68,11 @@ json describe_file(const Config& config, const std::string& path) {
     if (!file.ok() ||
         H5Ovisit3(file.get(), H5_INDEX_NAME, H5_ITER_INC, visit, &seen, H5O_INFO_BASIC) < 0)
         return {{"error", store::hdf5_error(StatusCode::io, path).message()}};
+    for (json& dataset : seen.datasets)
+        if (dataset.contains("number")) {
+            dataset["components"] = seen.foresight.tell(dataset["number"]);
+            dataset.erase("number");
+        }
     return seen.datasets;
 }
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vol/block_shape.hpp"
-#include "vol/captured_file.hpp"
 #include "vol/native_attribute.hpp"
+#include "vol/object.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -16,8 +18,8 @@ constexpr std::string_view k_amrex_data = "data:datatype=";
 /// A dataset that exists, opened natively.
 class Opened {
   public:
-    Opened(const Object& at, const H5VL_loc_params_t* location, const std::string& name)
-        : under_(H5VLdataset_open(at.under, location, native_connector(), name.c_str(),
+    Opened(const Asked& asked, const std::string& name)
+        : under_(H5VLdataset_open(asked.at.under, asked.location, native_connector(), name.c_str(),
                                   H5P_DATASET_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr)) {}
     ~Opened() {
         if (ok()) H5VLdataset_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
@@ -93,23 +95,24 @@ std::vector<std::int32_t> read_corners(const Opened& boxes, hid_t type, std::siz
 
 /// The boxes beside a dataset of AMReX's, as rank 0 reads them; empty: there are none. The same on
 /// all ranks.
-Result<std::vector<Shape>> boxes_beside(const Object& at, const H5VL_loc_params_t* location,
-                                        const std::string& name, std::uint64_t count) {
+Result<std::vector<Shape>> boxes_beside(const Asked& asked, const std::string& name,
+                                        std::uint64_t count) {
     const store::QuietErrors quiet;
     const KeepErrors keep;
-    const Opened boxes(at, location, name);
+    const Opened boxes(asked, name);
     if (!boxes.ok()) return std::vector<Shape>{};  // on all ranks alike, as all that follows
     const Handle type = boxes.type();
     const int axes = type.ok() ? axes_of_boxes(type.get()) : 0;
     const std::uint64_t n = boxes.count();
     if (axes == 0 || n == 0 || n > count) return std::vector<Shape>{};
     std::vector<std::int32_t> corners(2 * static_cast<std::size_t>(axes) * n);
-    if (at.file->rank() == 0) {
+    if (asked.communicator.rank() == 0) {
         const auto read = read_corners(boxes, type.get(), corners.size());
         std::copy(read.begin(), read.end(), corners.begin());
         if (read.empty()) corners[static_cast<std::size_t>(axes)] = -1;  // no box: low 0, high -1
     }
-    if (Status status = at.file->tell_all(std::as_writable_bytes(std::span(corners))); !status.ok())
+    if (Status status = asked.communicator.broadcast(std::as_writable_bytes(std::span(corners)), 0);
+        !status.ok())
         return status;
     return shapes_of(corners, axes);
 }
@@ -127,15 +130,34 @@ std::vector<std::string> name_them(std::vector<std::string> named, std::uint64_t
     return names;
 }
 
-Result<Quantities> amrex_quantities(const Object& at, const H5VL_loc_params_t* location,
-                                    const std::string& name, const DatasetFacts& facts) {
+/// What the root group of an AMReX plotfile says of its components, in the order of their numbers;
+/// empty: it is none.
+std::vector<std::string> amrex_components(const NativeObject& at) {
+    const auto root_attribute = [&at](const std::string& name) {
+        return NativeAttribute(at, "/", name);
+    };
+    constexpr std::int64_t k_most = 1 << 16;
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    const std::int64_t n = root_attribute("num_components").integer().value_or(0);
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < std::min(n, k_most); ++i) {
+        auto name = root_attribute(fmt::format("component_{}", i)).text();
+        if (!name) return {};
+        names.push_back(std::move(*name));
+    }
+    return names;
+}
+
+Result<Quantities> amrex_quantities(const Asked& asked, const std::string& name,
+                                    const DatasetFacts& facts) {
     const std::size_t begin = name.rfind('/') + 1;  // npos + 1 is 0
     Quantities found;
-    auto boxes = boxes_beside(at, location, name.substr(0, begin) + "boxes", facts.count);
+    auto boxes = boxes_beside(asked, name.substr(0, begin) + "boxes", facts.count);
     if (!boxes.ok()) return boxes.status();
     std::uint64_t cells = 0;
     for (const Shape& box : *boxes) cells += box.count();
-    std::vector<std::string> named = amrex_components(at);
+    std::vector<std::string> named = amrex_components(asked.at);
     if (cells > 0 && facts.count >= cells && facts.count % cells == 0) {
         found.names = name_them(std::move(named), facts.count / cells,
                                 std::string_view(name).substr(begin + k_amrex_data.size()));
@@ -185,36 +207,57 @@ Result<Quantities> in_boxes(const Settings& settings, const DatasetFacts& facts)
                                      found.names.size(), to_string(settings.box), facts.count));
 }
 
-}  // namespace
-
-std::vector<std::string> amrex_components(const Object& at) {
-    const auto root_attribute = [&at](const std::string& name) {
-        return NativeAttribute({at.under, at.kind}, "/", name);
-    };
-    constexpr std::int64_t k_most = 1 << 16;
-    const store::QuietErrors quiet;
-    const KeepErrors keep;
-    const std::int64_t n = root_attribute("num_components").integer().value_or(0);
-    std::vector<std::string> names;
-    for (std::int64_t i = 0; i < std::min(n, k_most); ++i) {
-        auto name = root_attribute(fmt::format("component_{}", i)).text();
-        if (!name) return {};
-        names.push_back(std::move(*name));
-    }
-    return names;
+bool is_ours(const Settings& settings) {
+    return settings.codec == "caesura" || settings.codec.starts_with("caesura:");
 }
 
-Result<Quantities> quantities_of(const Object& at, const H5VL_loc_params_t* location,
-                                 const char* name, const DatasetFacts& facts,
+}  // namespace
+
+Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
                                  std::span<const hsize_t> dims) {
-    const Settings settings = settings_of(*at.file->config(), facts.path);
+    const Settings settings = settings_of(asked.config, facts.path);
     if (settings.component_axis >= 0) return along_axis(settings, facts, dims);
     if (facts.rank != 1) return Quantities{};
     if (settings.box.rank() > 0) return in_boxes(settings, facts);
     if (name == nullptr) return Quantities{};
     const std::string path = name;
     const bool amrex = path.substr(path.rfind('/') + 1).starts_with(k_amrex_data);
-    return amrex ? amrex_quantities(at, location, path, facts) : Quantities{};
+    return amrex ? amrex_quantities(asked, path, facts) : Quantities{};
+}
+
+Result<Composed> compose(const Config& config, const DatasetFacts& facts,
+                         const Quantities& quantities, std::span<const int> axes, bool fixed) {
+    auto components = components_of(config, facts.path, quantities.names);
+    if (!components.ok()) return components.status();
+    const Settings settings = settings_of(config, facts.path);
+    const bool several = components->size() > 1;
+    const bool differ = std::any_of(components->begin(), components->end(), [&](const auto& one) {
+        return one.bound != components->front().bound || one.as_it_is;
+    });
+    if (quantities.scattered && (differ || !may_be_shared(components->front().bound)))
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: where its {} components lie is not known, as its boxes "
+                                  "cannot be read; give all of them the same bound_kind, lossless "
+                                  "or pointwise_relative",
+                                  facts.path, components->size())};
+    // For readers, and for whoever opens the file again to write more.
+    const bool shared = !differ && (!several || may_be_shared(components->front().bound));
+    const ErrorBound bound = shared ? components->front().bound : lossless();
+    const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
+    if (arrays)
+        return Composed{bound, writer::Composition::arrays(std::move(*components), quantities.boxes,
+                                                           quantities.whole)};
+    const auto axis = std::find(axes.begin(), axes.end(), quantities.axis);
+    if (quantities.axis < 0 || axis == axes.end() || !several || !is_ours(settings)) {
+        if (shared) return Composed{bound};
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: bounds of components need codec caesura and a dataset "
+                                  "that cannot grow",
+                                  facts.path)};
+    }
+    const int along = static_cast<int>(axis - axes.begin());
+    return Composed{
+        bound, writer::Composition::along_axis(std::move(*components), along, quantities.axis)};
 }
 
 }  // namespace caesura::vol

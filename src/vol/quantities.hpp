@@ -7,7 +7,7 @@
 #pragma once
 
 #include "vol/capture.hpp"
-#include "vol/object.hpp"
+#include "vol/native_dataset.hpp"
 
 namespace caesura::vol {
 
@@ -19,15 +19,32 @@ struct Quantities {
     bool scattered = false;                 ///< there are several, and nobody knows where
 };
 
+/// Where a dataset is, or is to be made, and who asks.
+struct Asked {
+    NativeObject at;
+    const H5VL_loc_params_t* location;
+    const Config& config;
+    Communicator& communicator;  ///< of those who make it
+};
+
 /// Collective, and communicates if it looks like AMReX's: rank 0 reads the boxes, which it has
 /// written itself there.
 /// Errors: invalid_argument (a rule that does not fit the dataset), those of the Communicator.
 /// Boxes that cannot be read are no boxes.
-Result<Quantities> quantities_of(const Object& at, const H5VL_loc_params_t* location,
-                                 const char* name, const DatasetFacts& facts,
+/// @param name  from `at` on; null: it has none. @param dims  of the dataset.
+Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
                                  std::span<const hsize_t> dims);
 
-/// What an AMReX plotfile, or none, says of its components; in the order of their numbers.
-std::vector<std::string> amrex_components(const Object& at);
+/// What blocks may be made of, which must be known when the dataset is made. Only our own codec
+/// holds several arrays, or quantities with different bounds.
+struct Composed {
+    ErrorBound bound;                                             ///< what the pipeline says
+    std::shared_ptr<const writer::Composition> composition = {};  ///< null: one array
+};
+/// @param axes   those of the dataset that blocks see (writer::fold_axes).
+/// @param fixed  it cannot grow.
+/// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart).
+Result<Composed> compose(const Config& config, const DatasetFacts& facts,
+                         const Quantities& quantities, std::span<const int> axes, bool fixed);
 
 }  // namespace caesura::vol

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -12,21 +11,6 @@
 
 namespace caesura::writer {
 namespace {
-
-// What a bound comes to for a field whose finite values have this range. A field without any spread
-// has no range to take a share of: it is stored lossless.
-ErrorBound resolve(const ErrorBound& asked, const Composition::Range* of) {
-    if (!needs_range(asked)) return asked;
-    const double range = of->max - of->min;
-    // No value off by more than the root of the mean square that is allowed: a PSNR that is certain
-    // without looking at what came out.
-    const double share = asked.kind == ErrorBound::Kind::psnr
-                             ? std::pow(10.0, -asked.value / 20.0) * (1.0 - 1e-9)
-                             : asked.value;
-    const double bound = share * range;
-    const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
-    return usable ? absolute(bound) : lossless();
-}
 
 void widen(std::span<Composition::Range> ranges, std::span<const Composition::Range> by) {
     for (std::size_t i = 0; i < ranges.size() && i < by.size(); ++i) {
@@ -164,7 +148,7 @@ Status Assembly::make_codecs() {
     for (FieldDump& dumped : dumped_) {
         FieldState& field = parts_.fields[dumped.field];
         const auto range = [&](std::size_t i) {
-            return i < dumped.ranges.size() ? &dumped.ranges[i] : nullptr;
+            return i < dumped.ranges.size() ? dumped.ranges[i] : Composition::Range{};
         };
         if (const Composition* const parts = field.composition(); parts != nullptr) {
             for (std::size_t c = 0; c < parts->components().size(); ++c)

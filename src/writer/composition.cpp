@@ -1,6 +1,7 @@
 #include "writer/composition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace caesura::writer {
@@ -130,6 +131,18 @@ void Composition::widen(const Box& box, const std::byte* values, DType dtype,
         for (std::uint64_t o = 0; o < outer; ++o)
             writer::widen(values + (o * along + c) * inner * value_bytes, inner, 1, dtype, range);
     }
+}
+
+ErrorBound resolve(const ErrorBound& asked, const Composition::Range& range) {
+    if (!needs_range(asked)) return asked;
+    // No value off by more than the root of the mean square that is allowed: a PSNR that is certain
+    // without looking at what came out.
+    const double share = asked.kind == ErrorBound::Kind::psnr
+                             ? std::pow(10.0, -asked.value / 20.0) * (1.0 - 1e-9)
+                             : asked.value;
+    const double bound = share * (range.max - range.min);
+    const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
+    return usable ? absolute(bound) : lossless();
 }
 
 }  // namespace caesura::writer

@@ -77,4 +77,12 @@ class Composition {
 void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range);
 
+/// Does the bound mean something only once the range of all values is known?
+inline bool needs_range(const ErrorBound& bound) {
+    return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
+}
+/// What a bound comes to where finite values have this range, which others than needs_range() do
+/// not look at. Without any spread there is no range to take a share of: lossless.
+ErrorBound resolve(const ErrorBound& asked, const Composition::Range& range);
+
 }  // namespace caesura::writer

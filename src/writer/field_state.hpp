@@ -115,11 +115,6 @@ class Fields {
 using Background = std::function<Result<bool>(Field field, std::uint64_t chunk, const Box& part,
                                               std::span<std::byte> values)>;
 
-/// Does the bound mean something only once the range of all values is known?
-inline bool needs_range(const ErrorBound& bound) {
-    return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;
-}
-
 inline std::size_t FieldState::ranges() const {
     const Composition* const parts = composition();
     if (parts == nullptr) return needs_range(bound) ? 1 : 0;

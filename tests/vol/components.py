@@ -10,7 +10,8 @@ It runs natively and under the connector, and the files are compared component b
   2. no more than 1.10 times the bytes of the same boxes compressed one by one, without loss too;
   3. the file's attributes and each block say the bound, and `caesura verify --against` agrees;
   4. quantities along an axis, and in boxes that a rule describes, likewise;
-  5. a rule that does not fit, and a bound that would be one of all components together are errors that say so.
+  5. a rule that does not fit, and a bound that would be one of all components together, are errors
+     that say so.
 
 Standard exit status: 0 if all holds, else 1.
 """
@@ -251,9 +252,10 @@ def check_declared(options: argparse.Namespace, ranks: int) -> list[str]:
     if said := run(options, ranks, place, DECLARED):
         return [f"the program failed: {said[-3000:]}"]
     wrong = []
-    with h5py.File(native_place / "plt00000.h5") as native, h5py.File(
-        place / "plt00000.h5"
-    ) as ours:
+    with (
+        h5py.File(native_place / "plt00000.h5") as native,
+        h5py.File(place / "plt00000.h5") as ours,
+    ):
         for name in ("first_axis", "last_axis", "cubes"):
             before, after = native[name][:], ours[name][:]
             components = components_of(ours[name].attrs)

@@ -15,7 +15,6 @@ from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print
 from caesura.comparing import mesh_of
 from caesura.report.quantities import bytes_text
 
-
 _KINDS = ("lossless", "absolute", "relative", "pointwise_relative", "psnr")
 
 
@@ -61,7 +60,8 @@ def add_components(store: Any, number: int, dataset: dict[str, Any]) -> None:
     from caesura.verifying import chunk_slices
 
     components = [
-        {**asdict(one), "values": 0, "stored_bytes": 0} for one in components_of(dataset["attributes"])
+        {**asdict(one), "values": 0, "stored_bytes": 0}
+        for one in components_of(dataset["attributes"])
     ]
     if not components:
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from caesura.cli.common import (
@@ -88,5 +89,7 @@ def _bounds_table(result: Verification) -> Table:
         style = None if field.ok else "red"
         bound = f"{field.bound:g}" if field.bound else "lossless"
         share = share_text(field.max_error_over_bound) if field.bound else ""
-        table.add_row(name, f"{field.values:,}", bound, f"{field.max_error:g}", share, style=style)
+        table.add_row(
+            escape(name), f"{field.values:,}", bound, f"{field.max_error:g}", share, style=style
+        )
     return table

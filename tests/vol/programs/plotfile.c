@@ -193,8 +193,8 @@ static void write_declared(hid_t file, int plot) {
             values[i] = value_at(2 * c, plot, 0.02 * (double)(n % k_x),
                                  0.02 * (double)(n / k_x % k_y), 0.02 * (double)g_rank);
         }
-        hid_t dataset = make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank,
-                                     sets[s].dims, H5P_DEFAULT);
+        hid_t dataset = make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank, sets[s].dims,
+                                     H5P_DEFAULT);
         write_box(dataset, sets[s].rank, offset, extent, values);
         OK(H5Dclose(dataset));
         free(values);
