@@ -147,6 +147,8 @@ nb::list codec_parts(const Input& frame) {
         part["component"] = line.component;
         part["values"] = line.info.shape.count();
         part["stored_bytes"] = line.frame.size();
+        part["bound"] =
+            nb::make_tuple(name_of(line.info.bound.kind, k_kinds), line.info.bound.value);
         part["absolute_bound"] = line.info.absolute_bound;
         parts.append(part);
     }

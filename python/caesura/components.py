@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from caesura import _core
 
 
@@ -33,7 +31,8 @@ class Part:
     component: int
     values: int
     stored_bytes: int
-    bound: float  # in units; 0: exact, or pointwise
+    bound: float  # in units, or of each value; 0: exact
+    pointwise: bool
 
 
 def components_of(attributes: Mapping[str, Any]) -> list[Component]:
@@ -52,25 +51,56 @@ def components_of(attributes: Mapping[str, Any]) -> list[Component]:
 def parts_of(block: bytes) -> list[Part]:
     """The arrays in a stored block; empty: it is one. Raises CorruptError."""
     return [
-        Part(part["component"], part["values"], part["stored_bytes"], part["absolute_bound"])
+        Part(
+            part["component"],
+            part["values"],
+            part["stored_bytes"],
+            *bound_in(part["bound"], part["absolute_bound"]),
+        )
         for part in _core.codec_parts(block)
     ]
 
 
-def divide(
-    values: np.ndarray, block: bytes, where: tuple[slice, ...], attributes: Mapping[str, Any]
-) -> Iterator[tuple[int, np.ndarray, tuple[slice, ...]]]:
-    """A block's values by component: its number, the values, and where in the dataset they lie."""
+def bound_in(asked: tuple[str, float], absolute: float) -> tuple[float, bool]:
+    """What a frame is held to, and whether that is a share of each value."""
+    kind, value = asked
+    return (value, True) if kind == "pointwise_relative" else (absolute, False)
+
+
+def own_bound(block: bytes) -> tuple[float, bool]:
+    """The same of a block that is one array. Exact, or no block of our codec's: 0."""
+    try:
+        frame = _core.codec_info(block)
+    except (_core.CorruptError, OSError, ValueError, RuntimeError):
+        return 0.0, False
+    return bound_in(frame["bound"], frame["absolute_bound"])
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Values of a block that are of one component, and what they are held to."""
+
+    component: int
+    inside: tuple[slice, ...]  # the block
+    where: tuple[slice, ...]  # the dataset
+    bound: tuple[float, bool]  # and is it a share of each value?
+
+
+def stretches(
+    block: bytes, where: tuple[slice, ...], attributes: Mapping[str, Any]
+) -> Iterator[Stretch]:
+    """All values of a block, in order. where: its place in the dataset."""
     parts = parts_of(block)
     if not parts:
-        axis = int(attributes.get("caesura_component_axis", 0))
-        yield where[axis].start, values, where
-        return
+        axis = attributes.get("caesura_component_axis")
+        component = 0 if axis is None else where[int(axis)].start
+        yield Stretch(component, (slice(None),) * len(where), where, own_bound(block))
     at = 0
     for part in parts:
-        begin = where[0].start + at
-        yield part.component, values[at : at + part.values], (slice(begin, begin + part.values),)
-        at += part.values
+        end = at + part.values
+        place = slice(where[0].start + at, where[0].start + end)
+        yield Stretch(part.component, (slice(at, end),), (place,), (part.bound, part.pointwise))
+        at = end
 
 
 def _text(value: Any) -> str:

@@ -26,7 +26,7 @@ from caesura.comparing import (
     is_pointwise,
     mesh_of,
 )
-from caesura.components import components_of, divide
+from caesura.components import components_of, stretches
 
 Progress = Callable[[int], None]  # told the raw bytes of each block that is done
 
@@ -158,17 +158,6 @@ def _comparisons(dataset: h5py.Dataset) -> list[FieldResult]:
     return named or [FieldResult(dataset.name, bound_of(dataset), pointwise=is_pointwise(dataset))]
 
 
-def own_bound(stored: bytes) -> tuple[float, bool]:
-    """What a block says itself: bound, and whether it is a share of each value. 0: exact, or not a
-    block of our codec's."""
-    try:
-        frame = _core.codec_info(stored)
-    except (_core.CorruptError, OSError, ValueError, RuntimeError):
-        return 0.0, False
-    kind, value = frame["bound"]
-    return (value, True) if kind == "pointwise_relative" else (frame["absolute_bound"], False)
-
-
 def _compare(
     comparisons: list[FieldResult],
     original: np.ndarray,
@@ -177,19 +166,13 @@ def _compare(
     where: tuple[slice, ...],
     dataset: h5py.Dataset,
 ) -> None:
-    """One block, each component with its own bound."""
-    if len(comparisons) == 1:
-        said = "caesura_bound" in dataset.attrs
-        own = None if said else own_bound(stored)
-        compare_block(comparisons[0], original, values, where, own)
+    """One block: by the dataset's own bound if it says one for all, else by each array's."""
+    if len(comparisons) == 1 and "caesura_bound" in dataset.attrs:
+        compare_block(comparisons[0], original, values, where)
         return
-    both = zip(
-        divide(original, stored, where, dataset.attrs),
-        divide(values, stored, where, dataset.attrs),
-        strict=True,
-    )
-    for (component, before, place), (_, after, _) in both:
-        compare_block(comparisons[component], before, after, place)
+    for one in stretches(stored, where, dataset.attrs):
+        comparison = comparisons[one.component if len(comparisons) > 1 else 0]
+        compare_block(comparison, original[one.inside], values[one.inside], one.where, one.bound)
 
 
 def _verify_block(

@@ -103,7 +103,9 @@ SAID = (
 )
 
 
-def run(options: argparse.Namespace, ranks: int, where: Path, config: str | None) -> str | None:
+def run(
+    options: argparse.Namespace, ranks: int, where: Path, config: str | None, *more: str
+) -> str | None:
     """The program in an empty directory; what it printed if it failed."""
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
@@ -117,7 +119,7 @@ def run(options: argparse.Namespace, ranks: int, where: Path, config: str | None
             "VOL_TEST_CONNECTOR": "caesura",
         }
     exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where), "2"]
+    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where), "2", *more]
     env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
     return None if done.returncode == 0 else done.stdout + done.stderr
@@ -202,8 +204,9 @@ def check_said(path: str, ours: Path, bounds: list[caesura.Bound]) -> list[str]:
             block = dataset.id.read_direct_chunk(dataset.id.get_chunk_info(number).chunk_offset)[1]
             for part in parts_of(block):
                 bound = bounds[part.component]
-                expected = bound.value if bound.kind == "absolute" else 0.0
-                if part.bound > expected * (1 + 1e-6):
+                expected = 0.0 if bound.kind == "lossless" else bound.value
+                pointwise = bound.kind == "pointwise_relative"
+                if part.bound > expected * (1 + 1e-6) or part.pointwise not in (pointwise, False):
                     wrong.append(f"{path} {NAMES[part.component]}: a block says {part.bound}")
     return wrong
 
@@ -278,6 +281,27 @@ def check_declared(options: argparse.Namespace, ranks: int) -> list[str]:
     return wrong + verified.findings
 
 
+def check_each(options: argparse.Namespace, ranks: int) -> list[str]:
+    """A dataset of each component: rules find it by the name that the file gives it."""
+    native_place, place = options.out / f"each-native-{ranks}", options.out / f"each-{ranks}"
+    for where, config in ((native_place, None), (place, MIXED)):
+        if said := run(
+            options, ranks, where, "threshold_bytes = 65536\n" + config if config else None, "each"
+        ):
+            return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    with h5py.File(options.out / f"native-{ranks}" / "plt00001.h5") as together:
+        bounds = bounds_for("mixed", ranges_of(together))
+    reference = comparing.open_reference(native_place / "plt00001.h5")
+    verified = verifying.verify(place / "plt00001.h5", reference)
+    for level in (0, 1):
+        for component, bound in enumerate(bounds):
+            result = verified.fields[f"/level_{level}/data:datatype={component}"]
+            if not np.isclose(result.bound, bound.value, rtol=1e-6):
+                wrong.append(f"{result.path}: blocks are held to {result.bound}, not {bound}")
+    return wrong + verified.findings
+
+
 def check_misfits(options: argparse.Namespace) -> list[str]:
     """Rules that cannot be carried out are errors of H5Dcreate."""
     wrong = []
@@ -316,6 +340,7 @@ def main() -> int:
         runs = {name: check(options, name, ranks) for name in CONFIGURATIONS}
         runs["together"] = check_refused(options, ranks)
         runs["declared"] = check_declared(options, ranks)
+        runs["each"] = check_each(options, ranks)
         for name, wrong in runs.items():
             print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")
             good = good and not wrong

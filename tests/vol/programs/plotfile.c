@@ -3,8 +3,10 @@
  * ranks reopen it and write, for each level, the boxes and one dataset of one axis, box after box,
  * component after component.
  *
- * components.py runs it, and compares what comes out component by component. Arguments: a directory
- * and the number of plotfiles. Where H5Dcreate2 fails it says why and ends with status 3. */
+ * components.py runs it, and compares what comes out component by component. Arguments: a
+ * directory, the number of plotfiles, and "each" for a dataset of each component
+ * (WriteMultiLevelPlotfileHDF5 has both). Where H5Dcreate2 fails it says why and ends with
+ * status 3. */
 #include <math.h>
 #include <stdio.h>
 
@@ -70,9 +72,11 @@ static double value_at(int component, int plot, double x, double y, double z) {
     return bases[component] + scales[component] * shape_at(component, plot, x, y, z);
 }
 
-static void fill_box(const struct level* level, const struct box* box, int plot, double* values) {
+/* Components [first, end). */
+static void fill_box(const struct level* level, const struct box* box, int plot, int first, int end,
+                     double* values) {
     const double cell = 1.0 / (32 << level->number);
-    for (int c = 0; c < k_components; ++c)
+    for (int c = first; c < end; ++c)
         for (int z = box->low[2]; z <= box->high[2]; ++z)
             for (int y = box->low[1]; y <= box->high[1]; ++y)
                 for (int x = box->low[0]; x <= box->high[0]; ++x)
@@ -97,10 +101,12 @@ static void describe(hid_t group, const struct level* level) {
 }
 
 /* AMReX ends with abort() here; a test is to read what HDF5 says. */
-static hid_t data_of(hid_t group, hsize_t all) {
+static hid_t data_of(hid_t group, int number, hsize_t all) {
+    char name[32];
+    snprintf(name, sizeof name, "data:datatype=%d", number);
     hid_t space = OK(H5Screate_simple(1, &all, NULL));
-    hid_t dataset = H5Dcreate2(group, "data:datatype=0", H5T_IEEE_F64LE, space, H5P_DEFAULT,
-                               H5P_DEFAULT, H5P_DEFAULT);
+    hid_t dataset =
+        H5Dcreate2(group, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (dataset < 0 && g_rank == 0) H5Eprint2(H5E_DEFAULT, stderr);
     OK(H5Sclose(space));
     if (dataset >= 0) return dataset;
@@ -109,19 +115,18 @@ static hid_t data_of(hid_t group, hsize_t all) {
     return dataset;
 }
 
-static void write_level(hid_t file, const struct level* level, int plot) {
-    char name[32];
-    snprintf(name, sizeof name, "level_%d", level->number);
-    hid_t group = OK(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    describe(group, level);
-    hsize_t all = level->offsets[level->n_boxes], first_box, n_boxes;
+/* Components [first, end) of this rank's boxes: one slab of the dataset. */
+static void write_data(hid_t group, const struct level* level, int plot, int first, int end) {
+    const hsize_t of = k_components, n = (hsize_t)(end - first);
+    hsize_t all = level->offsets[level->n_boxes] / of * n, first_box, n_boxes;
     share((hsize_t)level->n_boxes, &first_box, &n_boxes);
-    hsize_t begin = level->offsets[first_box];
-    hsize_t count = level->offsets[first_box + n_boxes] - begin;
+    hsize_t begin = level->offsets[first_box] / of * n;
+    hsize_t count = level->offsets[first_box + n_boxes] / of * n - begin;
     double* values = malloc(sizeof(double) * (size_t)(count + 1));
     for (hsize_t b = first_box; b < first_box + n_boxes; ++b)
-        fill_box(level, &level->boxes[b], plot, values + (level->offsets[b] - begin));
-    hid_t dataset = data_of(group, all);
+        fill_box(level, &level->boxes[b], plot, first, end,
+                 values + (level->offsets[b] / of * n - begin));
+    hid_t dataset = data_of(group, first, all);
     hid_t in_file = OK(H5Screate_simple(1, &all, NULL));
     hid_t in_memory = OK(H5Screate_simple(1, &count, NULL));
     OK(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &begin, NULL, &count, NULL));
@@ -131,8 +136,17 @@ static void write_level(hid_t file, const struct level* level, int plot) {
     OK(H5Sclose(in_memory));
     OK(H5Sclose(in_file));
     OK(H5Dclose(dataset));
-    OK(H5Gclose(group));
     free(values);
+}
+
+static void write_level(hid_t file, const struct level* level, int plot, bool each) {
+    char name[32];
+    snprintf(name, sizeof name, "level_%d", level->number);
+    hid_t group = OK(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    describe(group, level);
+    const int step = each ? 1 : k_components;
+    for (int c = 0; c < k_components; c += step) write_data(group, level, plot, c, c + step);
+    OK(H5Gclose(group));
 }
 
 static void put(hid_t file, const char* name, hid_t type, const void* value) {
@@ -203,6 +217,7 @@ static void write_declared(hid_t file, int plot) {
 
 int main(int argc, char** argv) {
     const int plots = argc > 2 ? atoi(argv[2]) : 2;
+    const bool each = argc > 3 && strcmp(argv[3], "each") == 0;
     start(&argc, &argv);
     static struct level coarse = {.number = 0}, fine = {.number = 1};
     lay_out_coarse(&coarse);
@@ -212,8 +227,8 @@ int main(int argc, char** argv) {
         snprintf(name, sizeof name, "plt%05d", plot);
         make_alone(name);
         hid_t file = open_file(name, H5F_ACC_RDWR);
-        write_level(file, &coarse, plot);
-        write_level(file, &fine, plot);
+        write_level(file, &coarse, plot, each);
+        write_level(file, &fine, plot, each);
         write_declared(file, plot);
         OK(H5Fclose(file));
     }
