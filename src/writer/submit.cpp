@@ -125,9 +125,11 @@ void Assembly::reserve() {
 void Assembly::submit(const ledger::Extent& fresh) {
     const std::uint64_t dump = parts_.ledger.book().next_dump();
     const std::uint64_t first = parts_.ledger.book().first_dump();
-    Flight flight{dump,    parts_.session.iteration, {},
-                  nullptr, std::move(features_),     std::move(job_fields_),
-                  {}};
+    Flight flight;
+    flight.dump = dump;
+    flight.iteration = parts_.session.iteration;
+    flight.features = std::move(features_);
+    flight.job_fields = std::move(job_fields_);
     for (const FieldDump& dumped : dumped_) {
         flight.fields.push_back(dumped.field);
         if (auto& dataset = parts_.fields[dumped.field].dataset) dataset->dumps_end = dump + 1;
@@ -139,6 +141,10 @@ void Assembly::submit(const ledger::Extent& fresh) {
         reservation_.manifest_region, parts_.session.options.durable,
         std::move(reservation_.slots));
     task_->snapshots = std::move(dump_.snapshots);
+    const double now_s = parts_.session.now_s();
+    task_->handed_over_s = flight.handed_over_s = now_s;
+    task_->max_delay_s = flight.max_delay_s =
+        parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s, now_s);
     ++parts_.session.totals.dumps;
     // What was prepared for the first dump and is not needed.
     if (!parts_.tree.serves_next_file() && dump == first) parts_.session.pool.trim();
