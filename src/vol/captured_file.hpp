@@ -198,6 +198,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     void forget_name();
     Result<bool> put_off(bool alone, bool& last);
     Result<bool> begin_close(const NativeObject& through, Status mine);
+    Status write_closed_tree();
     void end_blocks(const Status& status, bool was_pending);
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
@@ -217,6 +218,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::unique_ptr<BlockIo> blocks_;
     bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
+    std::uint64_t held_everywhere_ = 0;   ///< raw bytes that were not committed, at the last close
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     /// Tokens of what was written collectively since the last drain(); the same on all ranks.
     std::set<std::string> written_together_;
