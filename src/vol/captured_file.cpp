@@ -243,12 +243,10 @@ Status CapturedFile::before_close(const Object& object) {
 Result<bool> CapturedFile::put_off(bool alone, bool& last) {
     struct Vote {
         std::uint8_t last, alone, may, waiting;
-        std::uint64_t held_bytes;
     };
     const bool may = config_->durability == Durability::close &&
                      H5Pget_driver(access()) == H5FD_MPIO && !members_.empty() && may_put_off();
-    const Vote mine{last, alone, may, blocks_->anything_pending_here(), blocks_->held_bytes()};
-    held_everywhere_ = 0;
+    const Vote mine{last, alone, may, blocks_->anything_pending_here()};
     const auto all = base::from_all(*communicator_, mine);
     if (!all.ok()) return all.status();
     bool off = true, waiting = false;
@@ -256,7 +254,6 @@ Result<bool> CapturedFile::put_off(bool alone, bool& last) {
         last = last && vote.last != 0;
         off = off && vote.alone != 0 && vote.may != 0;
         waiting = waiting || vote.waiting != 0;
-        held_everywhere_ += vote.held_bytes;
     }
     return off && waiting;
 }
@@ -271,7 +268,7 @@ Status CapturedFile::write_closed_tree() {
     // journal. A hole, which the commit cuts off.
     constexpr std::uint64_t k_least_bytes = std::uint64_t{1} << 20;
     tree->address =
-        store::align_up(image_->end() + 2 * held_everywhere_ + 8 * bytes + k_least_bytes);
+        store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
     tree->first_dump = ledger_->book().committed();
     tree->dumps_end = ledger_->book().next_dump();
     return store::write_closed_tree(*shared_file_, *tree).status();

@@ -218,7 +218,6 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::unique_ptr<BlockIo> blocks_;
     bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
-    std::uint64_t held_everywhere_ = 0;   ///< raw bytes that were not committed, at the last close
     std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
     /// Tokens of what was written collectively since the last drain(); the same on all ranks.
     std::set<std::string> written_together_;

@@ -8,8 +8,8 @@
 #include <csignal>
 #include <thread>
 
-#include "run/hurry.hpp"
 #include "vol/pending_files.hpp"
+#include "writer/open_writer.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -55,7 +55,7 @@ void wait_and_end(double term_s) {
     std::uint64_t count = 0;
     while (::read(g_signal_fd, &count, sizeof count) < 0 && errno == EINTR) {
     }
-    run::hurry_all();
+    writer::OpenWriter::hurry_all();
     if (!is_default(g_before)) return;
     // Ranks leave a commit at about the same time: the last one must not be ended inside it.
     constexpr auto k_after_commit = std::chrono::milliseconds(500);
@@ -63,7 +63,8 @@ void wait_and_end(double term_s) {
     const auto end = Clock::now() + std::chrono::duration<double>(term_s);
     auto busy = Clock::now();
     while (Clock::now() < end && Clock::now() - busy < k_after_commit) {
-        if (!run::all_have_written() || pending_files::count() > 0) busy = Clock::now();
+        if (!writer::OpenWriter::all_have_written() || pending_files::count() > 0)
+            busy = Clock::now();
         std::this_thread::sleep_for(k_look);
     }
     end_by_default();

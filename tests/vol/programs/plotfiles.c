@@ -2,8 +2,9 @@
  * moment. One file a step: created, written, closed; then each rank computes by itself.
  *
  * From the environment: VOL_TEST_DUMPS (1000000), VOL_TEST_EDGE (96: cells along an axis),
- * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time) and VOL_TEST_LOG (1: lines of
- * a file, with times). closed_killed.py and bench/vol/delays.py know the formula of the values. */
+ * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time), VOL_TEST_WRITE (1; 0: only
+ * compute) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula
+ * of the values, and bench/vol/delays.py reads the log. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -94,6 +95,10 @@ int main(int argc, char** argv) {
     const double begin_s = now_s();
     for (int dump = 0; dump < dumps; ++dump) {
         compute(compute_s, idle_percent);
+        if (!number_from("VOL_TEST_WRITE", 1)) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            continue;
+        }
         char name[32];
         snprintf(name, sizeof name, "plt%05d", dump);
         const double enter_s = now_s();
