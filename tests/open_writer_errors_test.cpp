@@ -5,11 +5,14 @@
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
 #include "application_file.hpp"
+#include "base/file.hpp"
 #include "base/thread_communicator.hpp"
 #include "limited_file_system.hpp"
 #include "stock_reader.hpp"
+#include "store/scan.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::writer {
@@ -269,6 +272,51 @@ TEST_F(OpenWriterErrors, a_full_disk_is_no_space_everywhere_and_loses_nothing_co
     }
     EXPECT_GT(full, 0);
     EXPECT_GT(whole, 0);
+}
+
+// Goal: once the lanes are done with a file that was closed, all its blocks lie in it, also those
+// that found no room and wait for the next collective call: `recover` may need them.
+TEST_F(OpenWriterErrors, a_closed_file_has_every_block_before_its_commit) {
+    WriterOptions options = quick();
+    options.reserve_factor = 0.05;
+    options.reserve_sigmas = 0.0;
+    std::uint64_t found = 0, blocks = 0, overflowed = 0, spill_end = 0;
+    testing::run_application(2, [&](auto of_file, auto of_writer) {
+        const int rank = of_file->rank();
+        ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
+        const auto target = file.target(*of_writer);
+        auto writer = OpenWriter::make(target, std::move(of_writer), options, {}, {});
+        require(writer.status());
+        const auto field = (*writer)->define(rho());
+        require(field.status());
+        file.create_dataset(rho(), rho().dims, (*writer)->pipeline(*field));
+        require(put(**writer, *field, part_of(rank, 2), 1));
+        require((*writer)->begin_close());
+        while (!(*writer)->finished()) std::this_thread::yield();
+        require(of_file->barrier());
+        if (rank == 0) {
+            store::SharedFile& shared = target.ledger.file();
+            const auto bytes = shared.file().size();
+            require(bytes.status());
+            const auto regions = store::scan_regions(shared.file(), shared.run(), *bytes);
+            require(regions.status());
+            for (const store::FoundRegion& region : *regions)
+                for (const store::ChunkRecord& block : region.blocks)
+                    found += store::is_intact(shared.file(), block).value();
+            spill_end = (*writer)->spill_end();
+            EXPECT_LE(*bytes, spill_end);
+        }
+        require(of_file->barrier());
+        require((*writer)->close());
+        static std::mutex mutex;
+        const std::scoped_lock lock(mutex);
+        blocks += (*writer)->report().blocks;
+        overflowed += (*writer)->report().overflow_blocks;
+    });
+    EXPECT_GT(overflowed, 0u);
+    EXPECT_EQ(found, blocks);
+    EXPECT_EQ(difference(path_, 1), 0.0);
+    EXPECT_LT(std::filesystem::file_size(path_), spill_end) << "the commit cuts the hole off";
 }
 
 // Goal: an application that makes a file for each dump gets better predictions and table sets with

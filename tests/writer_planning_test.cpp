@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <numbers>
 
 #include "caesura/writer.hpp"
@@ -143,6 +144,61 @@ TEST_F(WriterPlanning, what_was_planned_is_held_against_what_happened) {
     EXPECT_GE(report.actual_iteration_s, report.actual_end_s);
     EXPECT_GE(report.plan_deviation, 0.0);
     EXPECT_GT(report.plan_s, 0.0);
+}
+
+// Goal: with blocks that are due as soon as they are handed over, every value arrives as ever.
+TEST_F(WriterPlanning, what_is_due_at_once_is_written_whoever_compresses_it) {
+    for (const bool idle : {true, false}) {
+        WriterOptions how = options();
+        how.idle_priority = idle;
+        how.max_delay_s = 1e-9;
+        const WriterReport report = run(how, [](Iteration&) {});
+        EXPECT_EQ(report.dumps, k_dumps);
+        EXPECT_LE(report.taken_over_blocks, report.blocks);
+        EXPECT_GT(report.longest_to_written_s, 0.0);
+        EXPECT_GE(report.longest_to_committed_s, report.longest_to_written_s);
+    }
+    WriterOptions never = options();
+    never.max_delay_s = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(run(never, [](Iteration&) {}).taken_over_blocks, 0u);
+}
+
+TEST_F(WriterPlanning, a_delay_that_is_none_is_refused) {
+    for (const double delay_s : {-1.0, std::nan("")}) {
+        WriterOptions how = options();
+        how.max_delay_s = delay_s;
+        const auto writer = Writer::create(path_, nullptr, how);
+        ASSERT_FALSE(writer.ok());
+        EXPECT_EQ(writer.status().code(), StatusCode::invalid_argument);
+        EXPECT_NE(writer.status().message().find("max_delay_s"), std::string::npos);
+    }
+}
+
+TEST_F(WriterPlanning, finish_by_commits_what_there_is_time_for_and_goes_on) {
+    auto writer = Writer::create(path_, nullptr, options());
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    auto rho = (*writer)->define_field("rho", float32, k_shape, absolute(k_bound));
+    for (std::uint64_t dump = 0; dump < k_dumps; ++dump) {
+        const auto values = field_of(dump);
+        auto iteration = (*writer)->begin_iteration(2 * dump);
+        EXPECT_TRUE(iteration.begin_dump(0.0)
+                        .put(*rho, {Shape::filled(3, 0), k_shape}, values.data())
+                        .ok());
+        EXPECT_TRUE(iteration.end().ok());
+        const bool enough = dump % 2 == 1;
+        const Status status = (*writer)->finish_by(enough ? 1e9 : 0.0);
+        ASSERT_TRUE(status.ok()) << status.message();
+        if (!enough) continue;
+        ASSERT_TRUE((*writer)->committed().has_value());
+        EXPECT_EQ(*(*writer)->committed(), 2 * dump);
+        const auto stored =
+            testing::read_dataset(path_, fmt::format("/data/{}/meshes/rho", 2 * dump));
+        EXPECT_EQ(stored.values.size(), values.size()) << "readers see it while the run goes on";
+    }
+    EXPECT_EQ((*writer)->finish_by(-1.0).code(), StatusCode::invalid_argument);
+    ASSERT_TRUE((*writer)->close().ok());
+    EXPECT_EQ((*writer)->finish_by(1.0).code(), StatusCode::invalid_argument);
+    expect_values();
 }
 
 }  // namespace

@@ -485,7 +485,9 @@ def torture(options: argparse.Namespace) -> int:
 
     delays, h5diff = tree / place / "libvol_delays.so", root / "bin" / "h5diff"
     code = run("torture", "torture", "--delays", str(delays), "--h5diff", str(h5diff))
-    return code if sanitize else code | run("killed", "killable")
+    if sanitize:
+        return code
+    return code | run("killed", "killable") | run("closed_killed", "plotfiles")
 
 
 def clean(options: argparse.Namespace) -> int:

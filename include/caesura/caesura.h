@@ -102,11 +102,12 @@ typedef struct caesura_options {
     int cooperative;             /* 0; 1: no compress threads, see caesura_compress_for */
     int balance_writes;          /* 1: ranks of a node write blocks for each other; 0: they do not.
                                     Off with a communicator made of functions: it has no nodes */
+    double max_delay_s;          /* 0: 10 s or two intervals between dumps; see WriterOptions */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1                                                                 \
+            1.0, 0, 1, 0, 0, 1, 0.0                                                            \
     }
 
 typedef struct caesura_writer caesura_writer;
@@ -152,6 +153,9 @@ CAESURA_API caesura_code caesura_end_iteration(caesura_writer* writer);
 CAESURA_API int caesura_released(caesura_writer* writer, uint64_t iteration);
 /* 1 and *iteration = the last committed dump's, or 0 if none is. */
 CAESURA_API int caesura_committed(caesura_writer* writer, uint64_t* iteration);
+/* Collective: commit what can be committed in about so many seconds, and go on. Not in a signal
+ * handler. */
+CAESURA_API caesura_code caesura_finish_by(caesura_writer* writer, double seconds);
 /* Collective. Finishes, commits, closes and frees the writer, whatever it returns. */
 CAESURA_API caesura_code caesura_writer_close(caesura_writer* writer);
 /* Frees without finishing and without communicating; `caesura recover` completes the file. */

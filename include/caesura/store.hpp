@@ -67,8 +67,14 @@ struct RecoverReport {
         std::uint64_t blocks_found = 0;
         std::uint64_t blocks_expected = 0;  ///< 0: not known
         TreeOwner tree = TreeOwner::caesura;
+        struct Lack {
+            std::string dataset;
+            std::uint64_t blocks = 0;
+        };
+        std::vector<Lack> lacking;  ///< datasets of which blocks are not in the file, and how many
     };
-    /// Dumps that are incomplete, or part of an application's tree; their bytes stay unused.
+    /// Dumps that are incomplete, or part of a tree that its application had not closed; their
+    /// bytes stay unused.
     std::vector<Dropped> dropped;
 };
 

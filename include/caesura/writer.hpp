@@ -15,6 +15,7 @@
 // | begin_dump               | no (same order on all ranks) | no | no                        |
 // | put                      | no         | no           | at the memory budget only         |
 // | Iteration::end           | yes        | once         | for the other ranks               |
+// | finish_by                | yes        | yes          | about as long as asked for        |
 // | close                    | yes        | yes          | until everything is committed     |
 //
 // Errors: a call that fails changes nothing but the error it reports. An error of a background
@@ -90,6 +91,11 @@ struct WriterOptions {
     /// whose owner will not share it.
     bool cooperative = false;
     bool durable = true;  ///< fsync data and metadata at every commit
+    /// A dump is written so many seconds after the end() that handed it over, whatever the cores
+    /// do: a standby thread at normal priority takes over what idle-priority threads get no time
+    /// for (decision D16). 0: 10 s or two intervals between dumps, whichever is longer
+    /// (cooperative: never); infinity: never.
+    double max_delay_s = 0.0;
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
     std::string calibration_path = {};
@@ -161,6 +167,13 @@ struct WriterReport {
     /// costs the application nothing.
     double compress_interference_s = 0;
     std::uint64_t replans = 0;  ///< plans made again because reality departed from the first
+    /// Blocks that were due (WriterOptions::max_delay_s) and compressed at normal priority, and the
+    /// CPU time of it.
+    std::uint64_t taken_over_blocks = 0;
+    double taken_over_s = 0;
+    /// From the end() that handed a dump over, the longest time until this rank had written it, and
+    /// until this rank knew that it was committed.
+    double longest_to_written_s = 0, longest_to_committed_s = 0;
     /// Dumps whose plan can be held against what happened, and sums over them: seconds from the
     /// begin of the next iteration to the end of the last write, and to the end of iteration and
     /// writes, whichever is later; median of |actual / planned - 1| of the latter.
@@ -270,6 +283,11 @@ class Writer {
     bool released(std::uint64_t iteration) const;
     WriterReport report() const;
 
+    /// Collective, for a job that is told to end: work at normal priority and commit what can be
+    /// committed in about so many seconds. Nothing is lost by what cannot: the Writer goes on.
+    /// committed() says how far it came. Not to be called in a signal handler, which may only set a
+    /// flag for the ranks to agree on.
+    Status finish_by(double seconds);
     /// Collective. Finishes everything, commits, closes. Returns the first error; further calls
     /// return it again. Charged fully to the caller.
     Status close();

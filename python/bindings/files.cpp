@@ -133,6 +133,14 @@ nb::dict recover(const std::string& path, bool dry_run) {
         item["blocks_found"] = dump.blocks_found;
         item["blocks_expected"] = dump.blocks_expected;
         item["of_application"] = dump.tree == store::TreeOwner::application;
+        nb::list lacking;
+        for (const auto& lack : dump.lacking) {
+            nb::dict one;
+            one["dataset"] = lack.dataset;
+            one["blocks"] = lack.blocks;
+            lacking.append(one);
+        }
+        item["lacking"] = lacking;
         dropped.append(item);
     }
     out["dropped"] = dropped;

@@ -102,6 +102,7 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.balance_writes = take(from, "balance_writes", options.balance_writes);
     options.compress_threads = take(from, "compress_threads", options.compress_threads);
     options.durable = take(from, "durable", options.durable);
+    options.max_delay_s = take(from, "max_delay", options.max_delay_s);
     options.calibration_path = take(from, "calibration", options.calibration_path);
     options.trace_path = take(from, "trace", options.trace_path);
     options.author = take(from, "author", options.author);
@@ -287,6 +288,15 @@ struct PyWriter {
         return shared ? shared->writer->released(number) : true;
     }
     nb::dict report() const { return to_python(shared ? shared->writer->report() : last_report); }
+    void finish_by(double seconds) {
+        Status status;
+        Writer& writer = live();
+        {
+            nb::gil_scoped_release release;
+            status = writer.finish_by(seconds);
+        }
+        raise_if_error(status);
+    }
     void close() {
         if (shared) {
             nb::gil_scoped_release release;
@@ -328,6 +338,7 @@ void bind_writer(nb::module_& module) {
         .def("committed", &PyWriter::committed)
         .def("released", &PyWriter::released, nb::arg("iteration"))
         .def("report", &PyWriter::report)
+        .def("finish_by", &PyWriter::finish_by, nb::arg("seconds"))
         .def("close", &PyWriter::close);
 }
 

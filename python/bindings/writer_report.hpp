@@ -45,6 +45,10 @@ void for_each_member(const WriterReport& report, Call call) {
     call("cores", report.cores);
     call("compress_interference_s", report.compress_interference_s);
     call("replans", report.replans);
+    call("taken_over_blocks", report.taken_over_blocks);
+    call("taken_over_s", report.taken_over_s);
+    call("longest_to_written_s", report.longest_to_written_s);
+    call("longest_to_committed_s", report.longest_to_committed_s);
     call("planned_dumps", report.planned_dumps);
     call("planned_end_s", report.planned_end_s);
     call("actual_end_s", report.actual_end_s);
@@ -54,7 +58,7 @@ void for_each_member(const WriterReport& report, Call call) {
 }
 
 /// Every member is a number of 8 bytes, so a new one that is not listed above does not compile.
-static_assert(sizeof(WriterReport) == 42 * sizeof(double),
+static_assert(sizeof(WriterReport) == 46 * sizeof(double),
               "list the new member above, and count it");
 
 }  // namespace caesura::python

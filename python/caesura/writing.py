@@ -71,6 +71,7 @@ _MORE = {
     "idle_priority": bool,
     "cooperative": bool,
     "balance_writes": bool,
+    "max_delay": float,
 }
 
 
@@ -311,6 +312,11 @@ class Writer:
 
     def report(self) -> WriterReport:
         return WriterReport(**self._core.report())
+
+    def finish_by(self, seconds: float) -> None:
+        """Collective, for a job that is told to end: commit what can be committed in about so many
+        seconds, and go on. `committed` says how far it came."""
+        self._core.finish_by(float(seconds))
 
     def close(self) -> None:
         """Collective. Finishes and commits everything; raises the first error."""

@@ -551,3 +551,16 @@ def test_a_cooperative_writer_compresses_where_it_is_let(tmp_path):
     with caesura.open(tmp_path / "run.h5") as file:
         stored = file["/data/0/meshes/rho"][...].astype(np.float64)
         assert np.max(np.abs(stored - array)) <= BOUND
+
+
+def test_finish_by_commits_and_the_writer_goes_on(tmp_path):
+    with caesura.Writer(tmp_path / "run.h5", max_delay=5.0) as writer:
+        rho = writer.define_field("rho", np.float32, wave().shape, absolute=BOUND)
+        for n in range(2):
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=float(n)).put(rho, wave(phase=n))
+            writer.finish_by(1e6)
+            assert writer.committed == n
+        assert writer.report().longest_to_committed_s > 0.0
+    with pytest.raises(ValueError, match="max_delay_s"):
+        caesura.Writer(tmp_path / "other.h5", max_delay=-1.0)

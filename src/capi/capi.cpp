@@ -57,6 +57,7 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.idle_priority = all.idle_priority != 0;
     options.cooperative = all.cooperative != 0;
     options.balance_writes = all.balance_writes != 0;
+    options.max_delay_s = all.max_delay_s;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     return options;
 }
@@ -213,6 +214,13 @@ int caesura_committed(caesura_writer* writer, uint64_t* iteration) {
     const auto committed = writer ? writer->writer->committed() : std::nullopt;
     if (committed && iteration) *iteration = *committed;
     return committed ? 1 : 0;
+}
+
+caesura_code caesura_finish_by(caesura_writer* writer, double seconds) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        return writer->writer->finish_by(seconds);
+    });
 }
 
 caesura_code caesura_writer_close(caesura_writer* writer) {

@@ -107,7 +107,7 @@ void Executor::leave(Job& job) {
         if (piece.snapshot) piece.snapshot->release_reader();
 }
 
-void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
+bool Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
                         std::atomic<double>* seconds) {
     const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
     const double computing_begin_s = observer_.computing_s(begin_s);
@@ -120,7 +120,7 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
     const double end_s = clock_.now_s();
     const double took_s = clock_.thread_cpu_s() - cpu_begin_s;
     add(*seconds, took_s);
-    if (seconds != &help_compress_s_)
+    if (seconds != &help_compress_s_ && seconds != &standby_.compress_s)
         note_rate(begin_s, end_s, observer_.computing_s(end_s) - computing_begin_s, took_s);
     if (!encoded.ok()) fail(encoded.status().with_context("compressing " + job.label));
     if (trace && encoded.ok())
@@ -150,6 +150,7 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         write_event_.raise();
     }
     progress_event_.raise();
+    return first;
 }
 
 }  // namespace caesura::run

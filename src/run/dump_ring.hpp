@@ -42,11 +42,12 @@ class DumpRing {
         return ring_[number % k_most].load(std::memory_order_acquire);
     }
     std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
-    std::uint64_t written() const { return written_.load(std::memory_order_acquire); }
+    /// In one order with Worker::at_dump, see Executor::hold_dumps.
+    std::uint64_t written() const { return written_.load(std::memory_order_seq_cst); }
     bool all_written() const { return written() == submitted(); }
 
     // ---- the write lane
-    void leave_behind() { written_.fetch_add(1, std::memory_order_acq_rel); }
+    void leave_behind() { written_.fetch_add(1, std::memory_order_seq_cst); }
 
   private:
     std::deque<std::unique_ptr<DumpTask>> dumps_;

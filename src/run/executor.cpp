@@ -4,6 +4,7 @@
 #include <new>
 
 #include "plan/compress_policy.hpp"
+#include "run/hurry.hpp"
 #include "run/priority.hpp"
 
 namespace caesura::run {
@@ -35,7 +36,11 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
         Worker& worker = *workers_.back();
         worker.thread = std::thread([this, &worker] { compress_loop(worker); });
     }
+    standby_.trace = base::TraceLane("standby");
+    standby_.at_dump = k_nowhere;
+    if (options.standby) standby_.thread = std::thread([this] { standby_loop(); });
     write_lane_.thread = std::thread([this] { write_loop(); });
+    if (options.standby) enlist(*this);
 }
 
 Executor::~Executor() {
@@ -54,10 +59,13 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
     for (std::size_t i = 0; i < dump->n_jobs; ++i)
         for (const PutPart& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
-    if (dumps_.all_written()) last_begun_s_.store(clock_.now_s(), std::memory_order_relaxed);
+    const double now_s = clock_.now_s();
+    if (dump->handed_over_s < 0.0) dump->handed_over_s = now_s;
+    if (dumps_.all_written()) last_begun_s_.store(now_s, std::memory_order_relaxed);
     dumps_.add(std::move(dump));
     compress_event_.raise();
     write_event_.raise();
+    standby_event_.raise();
     return {};
 }
 
@@ -175,26 +183,21 @@ void Executor::compress_loop(Worker& worker) {
 }
 
 // A job somebody has begun and not finished: on a busy core an idle-priority worker may not get
-// the CPU for a long time, so the waiting thread computes it too.
-Job* Executor::job_to_rescue(DumpTask*& dump) {
-    for (auto& candidate : dumps_.dumps()) {
-        if (candidate->phase.load(std::memory_order_acquire) != DumpPhase::running) continue;
-        for (std::size_t i = 0; i < candidate->n_jobs; ++i) {
-            Job& job = candidate->jobs[i];
-            if (job.state.load(std::memory_order_acquire) != JobState::waiting ||
-                job.taken.load(std::memory_order_acquire) || !job.codec->reentrant())
-                continue;
-            if (claim(job)) {
-                dump = candidate.get();
-                return &job;
-            }
-            leave(job);
-        }
+// the CPU for a long time, so whoever waits for it computes it too.
+Job* Executor::job_to_rescue(DumpTask& dump) {
+    if (dump.phase.load(std::memory_order_acquire) != DumpPhase::running) return nullptr;
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) {
+        Job& job = dump.jobs[i];
+        if (job.state.load(std::memory_order_acquire) != JobState::waiting ||
+            job.taken.load(std::memory_order_acquire) || !job.codec->reentrant())
+            continue;
+        if (claim(job)) return &job;
+        leave(job);
     }
     return nullptr;
 }
 
-double Executor::help(const std::function<bool()>& done) {
+double Executor::help(const std::function<bool()>& done, double look_s) {
     const double begin_s = clock_.now_s();
     std::uint64_t at_dump = dumps_.first();
     while (!done()) {
@@ -206,14 +209,16 @@ double Executor::help(const std::function<bool()>& done) {
         }
         DumpTask* dump = nullptr;
         Job* job = next_job(at_dump, dump);
-        if (!job) job = job_to_rescue(dump);
+        for (auto it = dumps_.dumps().begin(); !job && it != dumps_.dumps().end(); ++it)
+            job = job_to_rescue(*(dump = it->get()));
         if (job) {
             compress(*job, *dump, options_.trace ? &help_trace_ : nullptr, &help_compress_s_);
             continue;
         }
         const bool idle = dumps_.all_written() && !flush_running();
         if (done() || idle) break;
-        progress_event_.wait(seen, 0.5);
+        const double left_s = look_s - clock_.now_s();
+        progress_event_.wait(seen, left_s > 0.0 ? std::min(0.5, left_s) : 0.5);
     }
     return clock_.now_s() - begin_s;
 }
@@ -222,6 +227,7 @@ std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     std::uint64_t safe = dumps_.written();
     for (const auto& worker : workers_)
         safe = std::min(safe, worker->at_dump.load(std::memory_order_acquire));
+    safe = std::min(safe, standby_.at_dump.load(std::memory_order_seq_cst));
     std::vector<std::unique_ptr<DumpTask>> done;
     if (dumps_.first() < safe) done.reserve(safe - dumps_.first());  // or nothing is given back
     while (dumps_.first() < safe) {
@@ -254,6 +260,9 @@ ExecutorCounters Executor::counters() const {
     counters.compress_s = help_compress_s_.load(std::memory_order_relaxed);
     for (const auto& worker : workers_)
         counters.compress_s += worker->compress_s.load(std::memory_order_relaxed);
+    counters.taken_over_s = standby_.compress_s.load(std::memory_order_relaxed);
+    counters.taken_over_blocks = taken_over_blocks_.load(std::memory_order_relaxed);
+    counters.compress_s += counters.taken_over_s;
     counters.write_s = samples_.write_s();
     counters.writes = samples_.writes();
     counters.plan_s = plan_s_.load(std::memory_order_relaxed);
@@ -267,9 +276,12 @@ ExecutorCounters Executor::counters() const {
 
 void Executor::stop() {
     if (!write_lane_.thread.joinable()) return;
+    if (options_.standby) delist(*this);
     stopping_.store(true, std::memory_order_release);
     compress_event_.raise();
     write_event_.raise();
+    standby_event_.raise();
+    if (standby_.thread.joinable()) standby_.thread.join();
     for (auto& worker : workers_) {
         (void)restore_priority(worker->thread.native_handle());
         worker->thread.join();
@@ -283,6 +295,7 @@ std::vector<const base::TraceLane*> Executor::trace_lanes() const {
     std::vector<const base::TraceLane*> lanes;
     for (const auto& worker : workers_) lanes.push_back(&worker->trace);
     lanes.push_back(&write_lane_.trace);
+    if (options_.standby) lanes.push_back(&standby_.trace);
     lanes.push_back(&help_trace_);
     return lanes;
 }

@@ -6,6 +6,9 @@
 //    an append-only list and waits only in help(), where it does the workers' work itself.
 //  - Dumps are compressed and written in the order of submission; a dump's jobs in its planned
 //    orders. Commits (flushes) run on the write lane between writes.
+//  - A dump that comes close to its max_delay is taken over by the standby thread, which is at
+//  normal
+//    priority (standby.cpp).
 //  - The first error of a lane is kept and stops further writes; nothing is lost from memory.
 #pragma once
 
@@ -31,6 +34,7 @@ struct ExecutorOptions {
     plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
     std::uint64_t search_steps = plan::Rules{}.search_steps;
     std::uint64_t write_buffer_bytes = 20u << 20;
+    bool standby = false;  ///< a thread that takes over dumps that are due: DumpTask::max_delay_s
     bool trace = false;
     NodeShare* share = nullptr;    ///< null: every rank writes what is its own
     Observer* observer = nullptr;  ///< of several executors, outlives them; null: one of its own
@@ -45,6 +49,8 @@ struct ExecutorCounters {
     double compress_interference_s = 0.0;
     std::uint64_t helped_blocks = 0, helped_bytes = 0;  ///< written here for other ranks
     std::uint64_t taken_back_blocks = 0;                ///< given to another rank, written here
+    std::uint64_t taken_over_blocks = 0;                ///< by the standby thread,
+    double taken_over_s = 0.0;                          ///< in so much CPU time
 };
 
 class Executor {
@@ -83,12 +89,20 @@ class Executor {
     bool flush_running() const { return flush_.state.load(std::memory_order_acquire) == 1; }
 
     /// Work on the caller's thread, at the caller's priority, until `done` or nothing is left that
-    /// could make it true. @return seconds spent.
-    double help(const std::function<bool()>& done);
+    /// could make it true. @param look_s  by the clock: `done` is asked (about) then, too.
+    /// @return seconds spent.
+    double help(const std::function<bool()>& done,
+                double look_s = std::numeric_limits<double>::infinity());
     /// Work on the caller's thread until `deadline_s` (of the clock) or until `done`, which is
     /// asked between two blocks and may be empty. A block is begun only if it is expected to be
     /// done by then. Returns when no more can be begun. @return seconds spent.
     double compress_until(double deadline_s, const std::function<bool()>& done);
+    /// From now on everything is due at once, if there is a standby thread. Any thread.
+    void hurry();
+    /// All that was handed over, unless a lane has failed. Any thread.
+    bool has_written() const { return dumps_.all_written() || error_.happened(); }
+    /// For a clock that moves when told to: the standby thread looks at it.
+    void clock_was_set() { standby_event_.raise(); }
     /// While alive, the write lane ignores obstacles.
     void set_draining(bool draining);
 
@@ -113,6 +127,7 @@ class Executor {
     std::vector<const base::TraceLane*> trace_lanes() const;
 
   private:
+    static constexpr std::uint64_t k_nowhere = std::numeric_limits<std::uint64_t>::max();
     struct Worker {
         std::thread thread;
         base::TraceLane trace{"compress lane"};
@@ -142,7 +157,7 @@ class Executor {
     bool run_flush();
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
     plan::WriteView view_of(std::span<const double> ready_bytes, const WriteCost& cost,
-                            double now_s) const;
+                            double now_s, bool is_due) const;
     double now_in_iteration_s() const { return clock_.now_s() - observer_.iteration_begin_s(); }
     void note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
                     std::uint64_t iteration);
@@ -156,7 +171,7 @@ class Executor {
     bool help_neighbours(double& wait_s);
     void note_help(std::span<const NodeShare::Offer> claimed, std::uint64_t bytes, double begin_s);
     void withdraw_offers();
-    bool lane_is_ours() const;
+    bool lane_is_ours(bool is_due = false) const;
     // executor_planning.cpp
     plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
     double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
@@ -172,7 +187,13 @@ class Executor {
     Job* job_before(double deadline_s, DumpTask*& dump);
     Job* next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dump, double& wait_s);
     std::vector<Job*> jobs_to_begin(DumpTask& dump, std::vector<double>& expected_s) const;
-    Job* job_to_rescue(DumpTask*& dump);
+    static Job* job_to_rescue(DumpTask& dump);
+    // standby.cpp
+    void standby_loop();
+    std::uint64_t hold_dumps();
+    void mark_due(DumpTask& dump);
+    Job* job_to_take_over(DumpTask& dump);
+    Job* due_job(std::uint64_t first, DumpTask*& dump, double& wait_s);
     struct Encoded {
         base::Buffer stored;
         base::Buffer statistics;
@@ -180,7 +201,7 @@ class Executor {
         double max_error = 0.0;
         bool fell_back = false;
     };
-    void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
+    bool compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
     Result<Encoded> encode(const Job& job);
     Result<base::Buffer> copy_out(std::span<const std::byte> bytes);
     static void leave(Job& job);
@@ -201,16 +222,19 @@ class Executor {
     Helped helped_;
     std::vector<std::unique_ptr<Worker>> workers_;
     WriteLane write_lane_;
+    Worker standby_;
     base::TraceLane help_trace_{"application (helping)"};
     std::atomic<double> help_compress_s_{0.0};
 
     std::atomic<double> plan_s_{0.0};
     std::atomic<std::uint64_t> replans_{0};
     std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
-    base::Event compress_event_, progress_event_, own_write_event_;
+    base::Event compress_event_, progress_event_, standby_event_, own_write_event_;
     base::Event& write_event_;  // others of the node raise it too, if there is a NodeShare
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
+    std::atomic<bool> hurry_{false};
+    std::atomic<std::uint64_t> taken_over_blocks_{0};
 };
 
 }  // namespace caesura::run

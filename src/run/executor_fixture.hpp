@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "run/executor.hpp"
 
@@ -69,6 +70,11 @@ class MemorySink final : public Sink {
 
 inline constexpr std::size_t k_values = 4096;
 
+// Until a worker has done so, leaving it the core.
+inline void wait_until(const std::function<bool()>& done) {
+    while (!done()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
 struct Fixture {
     explicit Fixture(ExecutorOptions options = {}, const base::Clock& clock = base::Clock::steady())
         : executor(options, budget, pool, clock) {}
@@ -102,6 +108,7 @@ struct Fixture {
         raw->fail = full_disk;
         dump->sink = std::move(sink);
         dump->write_cost = {1e-9, 1e15};
+        dump->max_delay_s = max_delay_s;
         if (expected_s != 0.0) {
             for (std::size_t i = 0; i < n; ++i) {
                 dump->jobs[i].expected_compress_s = expected_s;
@@ -124,6 +131,8 @@ struct Fixture {
 
     std::mt19937 random{42};
     XorCodec codec;
+    // Of what is submitted from now on:
+    double max_delay_s = std::numeric_limits<double>::infinity();
     bool full_disk = false;  // for the sinks of what is submitted from now on
     base::MemoryBudget budget{std::uint64_t{1} << 40};
     base::BufferPool pool;

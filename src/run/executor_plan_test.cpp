@@ -16,11 +16,6 @@ void finish(Fixture& fixture, const MemorySink& sink) {
     ASSERT_TRUE(fixture.executor.error().ok()) << fixture.executor.error().message();
 }
 
-// Until a worker has done so, leaving it the core.
-void wait_until(const std::function<bool()>& done) {
-    while (!done()) std::this_thread::sleep_for(std::chrono::microseconds(50));
-}
-
 TEST(ExecutorPlan, the_caller_makes_the_first_plan_and_a_worker_a_better_one) {
     base::VirtualClock clock;
     Fixture fixture({.algorithm = plan::Algorithm::search, .search_steps = 2000}, clock);

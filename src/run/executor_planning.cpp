@@ -44,7 +44,9 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     view.jobs = left;
     view.expected = observer_.expected();
     const auto threads = static_cast<double>(std::max<std::size_t>(1, workers_.size()));
-    view.rates = {threads * pace_.rate_free(), threads * pace_.rate_busy()};
+    // The standby thread shares a core with the application, whatever that does.
+    const double standby = dump.is_due.load(std::memory_order_acquire) ? 0.5 : 0.0;
+    view.rates = {threads * pace_.rate_free() + standby, threads * pace_.rate_busy() + standby};
     view.rules.resumable = options_.idle_priority && !workers_.empty();
     view.rules.search_steps = options_.search_steps;
     view.rules.robust = true;

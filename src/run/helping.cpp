@@ -102,7 +102,8 @@ bool Executor::write_given(DumpTask& dump, double& wait_s) {
             continue;
         const double bytes[] = {static_cast<double>(job.share.bytes)};
         const double in_iteration_s = now_in_iteration_s();
-        plan::WriteView view = view_of(bytes, dump.write_cost, in_iteration_s);
+        plan::WriteView view = view_of(bytes, dump.write_cost, in_iteration_s,
+                                       dump.is_due.load(std::memory_order_acquire));
         view.oldest_wait_s = now_s - job.share.offered_s;
         const plan::WriteDecision decision = decide_write(view);
         if (decision.take == 0) {
@@ -134,7 +135,7 @@ bool Executor::help_neighbours(double& wait_s) {
     std::transform(offers.begin(), offers.end(), bytes.begin(),
                    [](const NodeShare::Offer& offer) { return static_cast<double>(offer.bytes); });
     const double now_s = now_in_iteration_s();
-    const plan::WriteView view = view_of(bytes, write_lane_.last_cost, now_s);
+    const plan::WriteView view = view_of(bytes, write_lane_.last_cost, now_s, false);
     const plan::WriteDecision decision = decide_write(view);
     if (decision.take == 0) {
         if (decision.wait_until_s >= 0.0)

@@ -152,6 +152,9 @@ struct DumpTask {
     WriteCost write_cost;
     std::unique_ptr<Sink> sink;
     double claim_patience_s = 0.0;  ///< of the write lane: how long a helper may take
+    /// It is to be written so long after it was handed over.
+    double max_delay_s = std::numeric_limits<double>::infinity();
+    double handed_over_s = -1.0;  ///< by the clock; < 0: when it is submitted
 
     // ---- progress
     std::atomic<std::uint32_t> next_compress{0};  // without planning
@@ -160,6 +163,8 @@ struct DumpTask {
     std::atomic<double> compressed_s{0.0}, compressed_expected_s{0.0};
     std::atomic<double> written_s{0.0}, written_expected_s{0.0};
     std::atomic<double> last_write_end_s{0.0};  // by the clock; the write lane's
+    std::atomic<bool> is_due{false};            // max_delay_s is near: written before all else
+    std::atomic<double> finished_s{0.0};        // by the clock
     std::atomic<DumpPhase> phase{DumpPhase::running};
 
     bool all_begun() const { return n_begun.load(std::memory_order_acquire) == n_jobs; }

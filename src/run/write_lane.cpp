@@ -28,9 +28,9 @@ std::vector<Job*> ready_jobs(DumpTask& dump, bool& more_coming, bool& offers_com
 
 }  // namespace
 
-// Outside the application's obstacles, or somebody waits for the lane.
-bool Executor::lane_is_ours() const {
-    return !options_.planning || draining_.load(std::memory_order_acquire) != 0 ||
+// Outside the application's obstacles, or somebody waits for the lane, or the dump is due.
+bool Executor::lane_is_ours(bool is_due) const {
+    return !options_.planning || is_due || draining_.load(std::memory_order_acquire) != 0 ||
            stopping_.load(std::memory_order_acquire) || !observer_.application_writes();
 }
 
@@ -79,11 +79,11 @@ bool Executor::run_flush() {
 // What the policy has to know, but for how long the first block has been ready and what is to come.
 // `now_s` is since the begin of the iteration, as expected obstacles are.
 plan::WriteView Executor::view_of(std::span<const double> ready_bytes, const WriteCost& cost,
-                                  double now_s) const {
+                                  double now_s, bool is_due) const {
     plan::WriteView view;
     view.planning = options_.planning;
-    view.draining =
-        draining_.load(std::memory_order_acquire) != 0 || stopping_.load(std::memory_order_acquire);
+    view.draining = is_due || draining_.load(std::memory_order_acquire) != 0 ||
+                    stopping_.load(std::memory_order_acquire);
     view.application_writes = observer_.application_writes();
     view.gap = plan::gap_before_next(observer_.write_obstacles(), now_s);
     view.ready_bytes = ready_bytes;
@@ -112,9 +112,9 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
     const double scale = plan::scale_of(dump.written_s.load(std::memory_order_relaxed),
                                         dump.written_expected_s.load(std::memory_order_relaxed));
     const double now_s = now_in_iteration_s();
-    plan::WriteView view =
-        view_of(ready_bytes,
-                {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale}, now_s);
+    plan::WriteView view = view_of(
+        ready_bytes, {scale * dump.write_cost.latency_s, dump.write_cost.bytes_per_s / scale},
+        now_s, dump.is_due.load(std::memory_order_acquire));
     const double clock_now_s = now_s + observer_.iteration_begin_s();
     if (write_lane_.oldest_ready_since_s < 0.0) write_lane_.oldest_ready_since_s = clock_now_s;
     view.oldest_wait_s = clock_now_s - write_lane_.oldest_ready_since_s;
@@ -165,7 +165,8 @@ void Executor::note_write(std::uint64_t bytes, double begin_s, const char* kind,
 
 // True if every block is written (or has overflowed) and the dump was left behind.
 bool Executor::finish_dump(DumpTask& dump) {
-    if (!dump.all_compressed() || !lane_is_ours()) return false;
+    const bool is_due = dump.is_due.load(std::memory_order_acquire);
+    if (!dump.all_compressed() || !lane_is_ours(is_due)) return false;
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const JobState state = dump.jobs[i].state.load(std::memory_order_acquire);
         if (state != JobState::written && state != JobState::overflowed) return false;
@@ -178,6 +179,7 @@ bool Executor::finish_dump(DumpTask& dump) {
         fail(status);
         return true;
     }
+    dump.finished_s.store(clock_.now_s(), std::memory_order_relaxed);
     dump.phase.store(DumpPhase::finished, std::memory_order_release);
     dumps_.leave_behind();
     progress_event_.raise();

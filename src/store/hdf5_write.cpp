@@ -102,6 +102,19 @@ Status write_attributes(hid_t object, const std::string& path,
     return {};
 }
 
+}  // namespace
+
+Status set_attributes(hid_t object, const std::string& path,
+                      std::span<const Attribute> attributes) {
+    for (const Attribute& attribute : attributes)
+        if (H5Aexists(object, attribute.name.c_str()) > 0 &&
+            H5Adelete(object, attribute.name.c_str()) < 0)
+            return hdf5_error(StatusCode::internal, path);
+    return write_attributes(object, path, attributes);
+}
+
+namespace {
+
 Status bad(const DatasetSpec& dataset, std::string_view reason) {
     return {StatusCode::invalid_argument, fmt::format("dataset {}: {}", dataset.path, reason)};
 }

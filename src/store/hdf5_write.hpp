@@ -15,6 +15,8 @@ Result<Handle> file_creation();
 /// Attributes of the root group, if it has none yet.
 Status write_root_attributes(hid_t file, std::span<const Attribute> attributes);
 Status write_group(hid_t file, const GroupSpec& group);
+/// In place of those of the same names.
+Status set_attributes(hid_t object, const std::string& path, std::span<const Attribute> attributes);
 /// Chunks per axis of the dataset. Errors: invalid_argument (shape, chunk or pipeline that HDF5
 /// cannot store; names the dataset).
 Result<Shape> chunk_grid(const DatasetSpec& dataset);

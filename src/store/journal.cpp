@@ -40,8 +40,9 @@ std::optional<Header> decode_header(const HeaderBytes& bytes, const RunId& run) 
     return header;
 }
 
-/// Errors: nullopt when the payload's own lengths do not add up.
-std::optional<std::vector<Extent>> decode_payload(std::span<const std::byte> payload) {
+}  // namespace
+
+std::optional<std::vector<Extent>> decode_journal_payload(std::span<const std::byte> payload) {
     std::vector<Extent> out;
     while (!payload.empty()) {
         if (payload.size() < 16) return std::nullopt;
@@ -56,8 +57,6 @@ std::optional<std::vector<Extent>> decode_payload(std::span<const std::byte> pay
     }
     return out;
 }
-
-}  // namespace
 
 std::vector<std::byte> encode_journal_payload(std::span<const Extent> overwrites) {
     std::size_t total = 0;
@@ -111,7 +110,7 @@ Result<Journal> read_journal(base::File& file, const RunId& run) {
     std::vector<std::byte> payload(static_cast<std::size_t>(header->payload_bytes));
     if (status = file.read_at(header->payload_address, payload); !status.ok()) return status;
     if (checksum(payload) != header->payload_checksum) return journal;
-    auto overwrites = decode_payload(payload);
+    auto overwrites = decode_journal_payload(payload);
     if (!overwrites) return journal;
     journal.state = Journal::State::valid;
     journal.sequence = header->sequence;

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t k_journal_inside_bytes =
 
 /// The overwrites one after the other, in the order in which they are to be made.
 std::vector<std::byte> encode_journal_payload(std::span<const Extent> overwrites);
+/// nullopt: its own lengths do not add up.
+std::optional<std::vector<Extent>> decode_journal_payload(std::span<const std::byte> payload);
 
 /// The slot's bytes: header, and the payload behind it if it lies inside.
 /// @param payload_address  directly behind the header, or beyond the end of the file.

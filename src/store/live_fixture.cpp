@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "store/committer.hpp"
+#include "store/hdf5_write.hpp"
 #include "store/region_writer.hpp"
 
 namespace caesura::store {
@@ -131,18 +132,20 @@ std::uint64_t LiveRun::reserve(std::uint64_t bytes) {
     return begin;
 }
 
-std::vector<ChunkRecord> LiveRun::write_region(const PlacedDataset& data) {
+std::vector<ChunkRecord> LiveRun::write_region(const PlacedDataset& data, hsize_t blocks,
+                                               std::uint64_t header) {
     DumpManifest manifest;
     manifest.dump = manifest.iteration = next_dump_;
     manifest.tree = TreeOwner::application;
     manifest.datasets = {
         {data.path, float32, {k_values}, {k_chunk}, {{1, true, {6}, "deflate"}}, {}}};
+    if (header != 0) manifest.placed_in = {{header, k_values / k_chunk, 1, {0}}};
     const std::string text = encode_manifest(manifest);
     const std::uint64_t bytes =
         align_up(region_overhead_bytes(k_values / k_chunk, text.size()) + 8 * k_values);
     RegionWriter region(*ranks_[0].shared, {0, next_dump_, reserve(bytes), bytes, 0}, text);
     std::vector<ChunkRecord> pieces;
-    for (hsize_t c = 0; c < k_values / k_chunk; ++c) {
+    for (hsize_t c = 0; c < blocks; ++c) {
         const auto stored =
             deflate(std::as_bytes(std::span(data.values).subspan(c * k_chunk, k_chunk)));
         const BlockView block{n_regions_, 0, c, stored};
@@ -152,22 +155,62 @@ std::vector<ChunkRecord> LiveRun::write_region(const PlacedDataset& data) {
     return pieces;
 }
 
-PlacedDataset LiveRun::placed(const std::string& path, int seed) {
-    PlacedDataset out{path, std::vector<float>(k_values)};
-    for (hsize_t i = 0; i < k_values; ++i)
+namespace {
+
+PlacedDataset values_of(const std::string& path, int seed) {
+    PlacedDataset out{path, std::vector<float>(LiveRun::k_values)};
+    for (hsize_t i = 0; i < LiveRun::k_values; ++i)
         out.values[i] = static_cast<float>(std::sin(0.01 * static_cast<double>(i) + seed));
-    const auto pieces = write_region(out);
-    all([&](hid_t file, int rank) -> hid_t {
+    return out;
+}
+
+}  // namespace
+
+void LiveRun::make_deflated(const std::string& path) {
+    all([&](hid_t file, int) -> hid_t {
+        if (H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0) return 0;
         const Handle dcpl(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
         H5Pset_chunk(dcpl.get(), 1, &k_chunk);
         H5Pset_deflate(dcpl.get(), 6);
         H5Pset_fill_time(dcpl.get(), H5D_FILL_TIME_NEVER);
-        const Handle dataset(
-            H5Lexists(file, path.c_str(), H5P_DEFAULT) > 0
-                ? H5Dopen2(file, path.c_str(), H5P_DEFAULT)
-                : H5Dcreate2(file, path.c_str(), H5T_IEEE_F32LE, space_of(k_values).get(),
-                             H5P_DEFAULT, dcpl.get(), H5P_DEFAULT),
-            H5Dclose);
+        return Handle(H5Dcreate2(file, path.c_str(), H5T_IEEE_F32LE, space_of(k_values).get(),
+                                 H5P_DEFAULT, dcpl.get(), H5P_DEFAULT),
+                      H5Dclose)
+                       .ok()
+                   ? 0
+                   : -1;
+    });
+}
+
+PlacedDataset LiveRun::unplaced(const std::string& path, int seed, hsize_t blocks) {
+    PlacedDataset out = values_of(path, seed);
+    make_deflated(path);
+    const Handle dataset(checked(H5Dopen2(file(), path.c_str(), H5P_DEFAULT), path), H5Dclose);
+    const auto header = object_address(dataset.get());
+    require(header.status());
+    n_regions_ = 0;
+    (void)write_region(out, blocks, *header);
+    ++next_dump_;
+    return out;
+}
+
+void LiveRun::close_before_commit(std::uint64_t first_dump) {
+    require(flush_raw());
+    all([&](hid_t file, int) -> hid_t { return H5Fflush(file, H5F_SCOPE_GLOBAL); });
+    auto tree = image().closing();
+    require(tree.status());
+    tree->first_dump = first_dump;
+    tree->dumps_end = next_dump_;
+    tree->address = align_up(regions_end_ + (1u << 20));
+    require(write_closed_tree(*ranks_[0].shared, *tree).status());
+}
+
+PlacedDataset LiveRun::placed(const std::string& path, int seed) {
+    PlacedDataset out = values_of(path, seed);
+    const auto pieces = write_region(out);
+    make_deflated(path);
+    all([&](hid_t file, int rank) -> hid_t {
+        const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
         for (const ChunkRecord& piece : pieces) {
             const hsize_t offset = piece.chunk * k_chunk;
             require(image(static_cast<std::size_t>(rank))

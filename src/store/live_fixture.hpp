@@ -60,6 +60,12 @@ class LiveRun {
     /// A deflated float dataset; its chunks lie in a region written now, and are placed everywhere.
     /// With the same path: its chunks are replaced.
     PlacedDataset placed(const std::string& path, int seed);
+    /// The same as a dump of its own whose blocks lie in the file and are in no image.
+    /// @param blocks  of the four, so many are written.
+    PlacedDataset unplaced(const std::string& path, int seed, hsize_t blocks = k_values / k_chunk);
+    /// Raw data and H5Fflush of all ranks; then rank 0 writes down what it has of the tree. Dumps
+    /// since `first_dump` are not committed.
+    void close_before_commit(std::uint64_t first_dump);
     /// Room for a region beyond the image, and the image's end moved beyond it.
     std::uint64_t reserve(std::uint64_t bytes);
 
@@ -72,7 +78,10 @@ class LiveRun {
   private:
     LiveRun() = default;
     /// Deflated, by rank 0, with the manifest of an application's dump.
-    std::vector<ChunkRecord> write_region(const PlacedDataset& data);
+    std::vector<ChunkRecord> write_region(const PlacedDataset& data,
+                                          hsize_t blocks = k_values / k_chunk,
+                                          std::uint64_t header = 0);
+    void make_deflated(const std::string& path);
     void open(base::FileSystem& file_system, const std::string& path, int n_ranks, const RunId& run,
               const LiveOptions& options, bool create);
     std::vector<LiveRank> ranks_;

@@ -264,4 +264,50 @@ Status LiveImage::committed() {
     return {};
 }
 
+// ------------------------------------------------------------------------- a closed file
+
+Result<ClosedTree> LiveImage::closing() const {
+    const PlacingState& placing = state_->placing;
+    if (!placing.error.ok()) return placing.error;
+    const bool flushed = state_->last && state_->last->stage == Stage::done;
+    const bool dropped = state_->last && state_->last->stage == Stage::dropped;
+    if (state_->last && !flushed && !dropped)
+        return Status{StatusCode::cancelled, "the commit before has not been flushed"};
+    ClosedTree tree;
+    tree.sequence = (flushed ? state_->pending : state_->committed).sequence;
+    tree.end = placing.live->allocated_end;
+    Overlay pages;
+    if (dropped)
+        for (const auto& [address, bytes] : placing.live->frozen.pieces())
+            pages.write(address, bytes);
+    for (const auto& [address, bytes] : placing.overlay.pieces()) pages.write(address, bytes);
+    tree.pages = pages.extents(0, pages.end());
+    return tree;
+}
+
+Status LiveImage::restore(const ClosedTree& tree, std::uint64_t floor) {
+    PlacingState& placing = state_->placing;
+    if (tree.sequence != state_->committed.sequence)
+        return {StatusCode::corrupt,
+                fmt::format("the closed tree builds on commit {}, and {} is committed",
+                            tree.sequence, state_->committed.sequence)};
+    for (const Extent& page : tree.pages) placing.overlay.write(page.address, page.bytes);
+    const std::uint64_t end = std::max(tree.end, k_first_region_address);
+    // To the driver the file is there, and as long as its superblock says. What lies in the file
+    // stays: only a byte that nobody has written becomes 0.
+    state_->creating = placing.creating = false;
+    if (std::max(placing.file_bytes, placing.overlay.end()) < end) {
+        const std::byte last{0};
+        placing.overlay.write(end - 1, {&last, 1});
+    }
+    std::array<std::byte, k_superblock_bytes> front{};
+    if (Status s = placing.read(0, front); !s.ok()) return s;
+    if (!decode_superblock(front))
+        return {StatusCode::corrupt, "the closed tree has no superblock"};
+    patch_superblock(front, {end, 0});
+    placing.overlay.write(0, front);
+    state_->fresh_begin = placing.floor = align_up(std::max(floor, end));
+    return {};
+}
+
 }  // namespace caesura::store

@@ -20,6 +20,7 @@
 
 #include <functional>
 
+#include "store/closed_tree.hpp"
 #include "store/committer.hpp"
 #include "store/placing_driver.hpp"
 #include "store/region_format.hpp"
@@ -115,6 +116,15 @@ class LiveImage {
     /// drop it), invalid_argument (not flushed; a dump twice), whatever ended the commits.
     Result<CommitImage> commit(std::span<const std::uint64_t> dumps, std::uint64_t file_end,
                                bool trim = false);
+    /// What this image has and the file has not, for a file that is closed before its last commit.
+    /// After H5Fflush. `address`, `first_dump` and `dumps_end` are the caller's to set.
+    /// Errors: cancelled (the last commit has neither been flushed nor dropped), whatever ended the
+    /// commits.
+    Result<ClosedTree> closing() const;
+    /// Take it up again, before the HDF5 file is opened.
+    /// @param floor  the image allocates there or beyond, and nothing of the file lies there.
+    /// Errors: corrupt (it does not belong to what is committed).
+    Status restore(const ClosedTree& tree, std::uint64_t floor);
     /// The last image has been flushed by the rank that flushes: its metadata is read from the file
     /// from now on. All ranks alike, before the next commit. Without this call the next commit
     /// contains the last one again (whose image must not have been flushed).

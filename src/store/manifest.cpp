@@ -156,6 +156,29 @@ DatasetSpec to_dataset(const json& j) {
     return out;
 }
 
+/// Of a dataset in HDF5.
+constexpr int k_most_axes = 32;
+
+json from_place(const PlacedIn& place) {
+    return {{"header", place.header},
+            {"blocks", place.blocks},
+            {"rank", place.rank},
+            {"axes", place.axes}};
+}
+
+/// Every axis once, ascending, of those that there are.
+PlacedIn to_place(const json& j) {
+    PlacedIn out{j.at("header").get<std::uint64_t>(), j.at("blocks").get<std::uint64_t>(),
+                 j.at("rank").get<int>(), j.at("axes").get<std::vector<int>>()};
+    int next = 0;
+    for (const int axis : out.axes) {
+        if (axis < next || axis >= out.rank) throw std::invalid_argument("axes of a dataset");
+        next = axis + 1;
+    }
+    if (out.rank < 1 || out.rank > k_most_axes) throw std::invalid_argument("axes of a dataset");
+    return out;
+}
+
 DumpManifest to_manifest(const json& j, std::uint32_t version) {
     DumpManifest out;
     if (version == k_application_version) {
@@ -169,6 +192,10 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
     for (const json& group : j.at("groups"))
         out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
     for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
+    if (const auto places = j.find("placed_in"); places != j.end())
+        for (const json& place : *places) out.placed_in.push_back(to_place(place));
+    if (!out.placed_in.empty() && out.placed_in.size() != out.datasets.size())
+        throw std::invalid_argument("places of other datasets");
     return out;
 }
 
@@ -187,6 +214,7 @@ std::string encode_manifest(const DumpManifest& manifest) {
         out["version"] = k_application_version;
         out["tree"] = "application";
     }
+    for (const PlacedIn& place : manifest.placed_in) out["placed_in"].push_back(from_place(place));
     return out.dump();
 }
 

@@ -11,17 +11,27 @@ struct GroupSpec {
     friend bool operator==(const GroupSpec&, const GroupSpec&) = default;
 };
 
+/// Where the blocks of a dataset that an application has made belong, for `recover`.
+struct PlacedIn {
+    std::uint64_t header = 0;  ///< where its object header lies; 0: not known
+    std::uint64_t blocks = 0;  ///< of this dump, over all ranks
+    int rank = 0;              ///< its axes in HDF5
+    std::vector<int> axes;     ///< which of them shape and chunk have
+    friend bool operator==(const PlacedIn&, const PlacedIn&) = default;
+};
+
 /// Everything HDF5 has to know about one dump besides its chunks. It also lies in rank 0's region
 /// (as JSON) so that `recover` can finish a dump from the file alone.
 struct DumpManifest {
     std::uint64_t dump = 0;       ///< sequence number, from 0, the unit of commit
     std::uint64_t iteration = 0;  ///< the application's own number
-    /// An application's dump is never finished by `recover`, which drops and reports it; datasets
-    /// then only say what blocks belong to.
+    /// An application's dump is finished by `recover` only if the file was closed
+    /// (closed_tree.hpp); datasets then only say what blocks belong to.
     TreeOwner tree = TreeOwner::caesura;
     std::vector<Attribute> root;  ///< of the root group; written while that has none yet
     std::vector<GroupSpec> groups;
     std::vector<DatasetSpec> datasets;  ///< ChunkRecord::dataset indexes this
+    std::vector<PlacedIn> placed_in;    ///< of an application's: one a dataset, or none
     friend bool operator==(const DumpManifest&, const DumpManifest&) = default;
 };
 

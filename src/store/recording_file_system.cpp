@@ -66,8 +66,8 @@ std::size_t RecordingFileSystem::size() const {
 }
 
 std::vector<std::byte> state_after(std::span<const Operation> operations, std::size_t count,
-                                   std::size_t torn_bytes) {
-    std::vector<std::byte> file;
+                                   std::size_t torn_bytes, std::vector<std::byte> before) {
+    std::vector<std::byte> file = std::move(before);
     for (const Operation& operation : operations.first(count))
         apply(file, operation, operation.bytes.size());
     if (torn_bytes > 0) apply(file, operations[count], torn_bytes);

@@ -33,8 +33,9 @@ class RecordingFileSystem final : public base::FileSystem {
 
 /// The file after operations 0 .. count-1.
 /// @param torn_bytes  of operation `count` (a write) this many bytes also arrived.
+/// @param before  the file before the first.
 std::vector<std::byte> state_after(std::span<const Operation> operations, std::size_t count,
-                                   std::size_t torn_bytes = 0);
+                                   std::size_t torn_bytes = 0, std::vector<std::byte> before = {});
 
 /// As state_after, but of the operations since the last sync only those with keep[i] arrived, where
 /// i counts from that sync.

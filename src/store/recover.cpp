@@ -17,6 +17,7 @@
 #include "store/hdf5_write.hpp"
 #include "store/in_flight.hpp"
 #include "store/journal.hpp"
+#include "store/recover_closed.hpp"
 #include "store/region_writer.hpp"
 #include "store/scan.hpp"
 #include "store/shared_file_access.hpp"
@@ -29,14 +30,18 @@ namespace {
 struct Candidate {
     std::optional<DumpManifest> manifest;
     std::vector<RegionHeader> regions;
-    std::vector<ChunkRecord> blocks;  // intact, one per chunk, of known datasets
+    std::vector<ChunkRecord> blocks;         // intact, one per chunk, of known datasets
+    std::vector<std::uint64_t> expected_of;  // by dataset; empty: not known
     std::uint64_t expected = 0;
-    std::uint64_t end = 0;  // of its regions' used part
+    std::uint64_t end = 0;   // of its regions' used part
+    bool is_closed = false;  // of an application that had closed the file, with all its dumps
     bool is_application() const { return manifest && manifest->tree == TreeOwner::application; }
-    /// Can be committed from what lies in the file.
-    bool complete() const {
-        return manifest.has_value() && !is_application() && blocks.size() == expected;
+    bool whole() const {
+        return manifest && expected_of.size() == manifest->datasets.size() &&
+               blocks.size() == expected;
     }
+    /// Can be committed from what lies in the file.
+    bool complete() const { return whole() && (is_closed || !is_application()); }
 };
 
 using Candidates = std::map<std::uint64_t, Candidate>;  // by dump
@@ -80,27 +85,38 @@ Result<Committed> read_committed(base::File& file, const Overlay& overlay, const
     return out;
 }
 
-/// Which of the blocks found make up the dump? Of several for one chunk (a retried write) any
-/// intact one.
-Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
-    std::vector<std::uint64_t> chunks;  // per dataset
-    const bool checked = candidate.manifest && !candidate.is_application();
-    if (checked)
+/// Of a dump of our own tree every chunk of its datasets, of an application's what its manifest
+/// says.
+void expect_blocks(Candidate& candidate) {
+    if (!candidate.manifest) return;
+    if (candidate.is_application())
+        for (const PlacedIn& place : candidate.manifest->placed_in)
+            candidate.expected_of.push_back(place.blocks);
+    else
         for (const DatasetSpec& dataset : candidate.manifest->datasets) {
             auto grid = chunk_grid(dataset);
             if (!grid.ok()) {  // a manifest that nothing can be made of
                 candidate.manifest.reset();
-                break;
+                candidate.expected_of.clear();
+                return;
             }
-            chunks.push_back(grid->count());
-            candidate.expected += grid->count();
+            candidate.expected_of.push_back(grid->count());
         }
+    for (const std::uint64_t blocks : candidate.expected_of) candidate.expected += blocks;
+}
+
+/// Which of the blocks found make up the dump? Of several for one chunk (a retried write) any
+/// intact one.
+Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
+    expect_blocks(candidate);
+    const auto& chunks = candidate.expected_of;
+    const bool checked = candidate.manifest && !candidate.is_application();
     std::map<std::pair<std::uint32_t, std::uint64_t>, ChunkRecord> chosen;
     for (const ChunkRecord& record : found) {
         const auto key = std::pair(record.dataset, record.chunk);
         const bool known =
-            !checked || !candidate.manifest ||
-            (record.dataset < chunks.size() && record.chunk < chunks[record.dataset]);
+            checked ? record.dataset < chunks.size() && record.chunk < chunks[record.dataset]
+                    : chunks.empty() || record.dataset < chunks.size();
         if (!known || chosen.count(key) != 0) continue;
         auto intact = is_intact(file, record);
         if (!intact.ok()) return intact.status();
@@ -133,6 +149,28 @@ Result<Candidates> find_candidates(base::File& file, const RunId& run, const Com
     return out;
 }
 
+/// The tree that the application had closed, if all dumps that belong to it lie in the file.
+Result<std::optional<ClosedTree>> find_closed(base::File& file, const RunId& run,
+                                              const Committed& committed, Candidates& candidates) {
+    auto tree = read_closed_tree(file, run);
+    if (!tree.ok() || !*tree || (*tree)->sequence != committed.record.sequence) {
+        if (tree.ok()) tree->reset();
+        return tree;
+    }
+    std::vector<Candidate*> dumps;
+    for (std::uint64_t dump = (*tree)->first_dump; dump < (*tree)->dumps_end; ++dump) {
+        const auto found = candidates.find(dump);
+        if (found == candidates.end() || !found->second.is_application() ||
+            !found->second.whole()) {
+            tree->reset();
+            return tree;
+        }
+        dumps.push_back(&found->second);
+    }
+    for (Candidate* const dump : dumps) dump->is_closed = true;
+    return tree;
+}
+
 /// Replay or drop the journal. `overlay` gets its overwrites, for a dry run.
 Status settle_journal(base::File& file, const RunId& run, bool dry_run, RecoverReport& report,
                       Overlay& overlay) {
@@ -151,11 +189,20 @@ Status settle_journal(base::File& file, const RunId& run, bool dry_run, RecoverR
 }
 
 void report_dropped(std::uint64_t dump, const Candidate& candidate, RecoverReport& report) {
-    RecoverReport::Dropped dropped{dump, {}, candidate.blocks.size(), candidate.expected};
+    RecoverReport::Dropped dropped;
+    dropped.dump = dump;
+    dropped.blocks_found = candidate.blocks.size();
+    dropped.blocks_expected = candidate.expected;
     if (candidate.manifest) {
         dropped.iteration = candidate.manifest->iteration;
         dropped.tree = candidate.manifest->tree;
     }
+    std::vector<std::uint64_t> lacking = candidate.expected_of;
+    for (const ChunkRecord& block : candidate.blocks)
+        if (block.dataset < lacking.size() && lacking[block.dataset] > 0) --lacking[block.dataset];
+    for (std::size_t i = 0; i < lacking.size(); ++i)
+        if (lacking[i] > 0)
+            dropped.lacking.push_back({candidate.manifest->datasets[i].path, lacking[i]});
     report.dropped.push_back(dropped);
 }
 
@@ -173,20 +220,59 @@ bool is_refusal(const Status& status) {
            status.code() == StatusCode::unsupported;
 }
 
-/// Commit the complete dumps one by one, ascending; forget the others.
-Status finish_or_drop(SharedFile& shared, Committed& committed, const Candidates& candidates,
-                      RecoverReport& report) {
-    std::uint64_t end = committed.stored_end;
+/// Forget what cannot be committed. First the closed tree that it may belong to: its numbers come
+/// again. Forgotten bytes may be overwritten by metadata afterwards.
+Status drop(base::File& file, const Candidates& candidates, RecoverReport& report) {
+    const bool any = std::any_of(candidates.begin(), candidates.end(),
+                                 [](const auto& one) { return !one.second.complete(); });
+    if (any)
+        if (Status s = clear_closed_tree(file); !s.ok()) return s;
     for (const auto& [dump, candidate] : candidates) {
-        if (candidate.complete()) {
-            end = std::max(end, align_up(candidate.end));
-            continue;
-        }
+        if (candidate.complete()) continue;
         report_dropped(dump, candidate, report);
-        if (Status s = forget(shared.file(), candidate); !s.ok()) return s;
+        if (Status s = forget(file, candidate); !s.ok()) return s;
     }
-    // The forgotten regions' bytes may be overwritten by metadata below: forgotten must be first.
-    if (Status s = shared.file().sync(); !s.ok()) return s;
+    return file.sync();
+}
+
+void note_finished(const Candidate& candidate, RecoverReport& report) {
+    ++report.committed_dumps;
+    report.finished_iterations.push_back(candidate.manifest->iteration);
+}
+
+/// The commit that the application would have made. What HDF5 refuses is dropped.
+Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& candidates,
+                     std::uint64_t regions_end, RecoverReport& report) {
+    std::vector<ClosedDump> dumps;
+    for (const auto& [dump, candidate] : candidates)
+        if (candidate.is_closed) dumps.push_back({*candidate.manifest, candidate.blocks});
+    auto image = build_closed(shared, tree, dumps, regions_end);
+    const bool refused =
+        !image.ok() && (is_refusal(image.status()) || image.status().code() == StatusCode::corrupt);
+    if (!image.ok() && !refused) return image.status();
+    if (refused) {
+        for (auto& [dump, candidate] : candidates) candidate.is_closed = false;
+        return drop(shared.file(), candidates, report);
+    }
+    if (Status s = image->flush(shared); !s.ok()) return s;
+    for (const auto& [dump, candidate] : candidates)
+        if (candidate.is_closed) note_finished(candidate, report);
+    return clear_closed_tree(shared.file());
+}
+
+/// Commit the complete dumps one by one, ascending, or those of a closed tree together.
+Status finish(SharedFile& shared, Committed& committed, const std::optional<ClosedTree>& tree,
+              Candidates& candidates, RecoverReport& report) {
+    std::uint64_t end = committed.stored_end;
+    for (const auto& [dump, candidate] : candidates)
+        if (candidate.complete()) end = std::max(end, align_up(candidate.end));
+    if (tree) {
+        if (Status s = finish_closed(shared, *tree, candidates, end, report); !s.ok()) return s;
+        auto now = read_committed(shared.file(), {}, shared.run(), shared.path());
+        if (!now.ok()) return now.status();
+        committed = *now;
+        return {};
+    }
     Committer committer(shared);
     for (const auto& [dump, candidate] : candidates) {
         if (!candidate.complete()) continue;
@@ -200,8 +286,7 @@ Status finish_or_drop(SharedFile& shared, Committed& committed, const Candidates
         if (Status s = image->flush(shared); !s.ok()) return s;
         committed.stored_end = end = image->file_end();
         committed.has_superblock = true;
-        ++report.committed_dumps;
-        report.finished_iterations.push_back(candidate.manifest->iteration);
+        note_finished(candidate, report);
     }
     return {};
 }
@@ -212,8 +297,7 @@ void describe(const Candidates& candidates, RecoverReport& report) {
             report_dropped(dump, candidate, report);
             continue;
         }
-        ++report.committed_dumps;
-        report.finished_iterations.push_back(candidate.manifest->iteration);
+        note_finished(candidate, report);
     }
 }
 
@@ -238,6 +322,8 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     report.committed_dumps = committed->record.count();
     auto candidates = find_candidates(*file, run, *committed, *bytes);
     if (!candidates.ok()) return candidates.status();
+    auto tree = find_closed(*file, run, *committed, *candidates);
+    if (!tree.ok()) return tree.status();
     // Nobody else has the file: whoever said that it is being written has died.
     auto marked = is_marked_in_flight(*file);
     if (!marked.ok()) return marked.status();
@@ -252,7 +338,8 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
         if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
     if (Status s = unmark_in_flight(*file); !s.ok()) return s;  // HDF5 itself would refuse it
     SharedFile shared = SharedFileAccess::make(path, run, file);
-    if (Status s = finish_or_drop(shared, *committed, *candidates, report); !s.ok()) return s;
+    if (Status s = drop(*file, *candidates, report); !s.ok()) return s;
+    if (Status s = finish(shared, *committed, *tree, *candidates, report); !s.ok()) return s;
     if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
     if (Status s = file->sync(); !s.ok()) return s;
     return report;

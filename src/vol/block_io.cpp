@@ -29,6 +29,7 @@ Status BlockIo::start() {
     WriterOptions options;
     options.memory_bytes = place_.config->memory_bytes;
     options.durable = place_.config->durability == Durability::durable;
+    options.max_delay_s = place_.config->max_delay_s;
     auto writer = writer::OpenWriter::make(
         {place_.ledger, place_.tree}, place_.communicator, std::move(options), place_.experience,
         [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {
@@ -36,6 +37,9 @@ Status BlockIo::start() {
         });
     if (!writer.ok()) return writer.status();
     writer_ = std::move(*writer);
+    // Whoever opens the file after a kill is to recover it first. A disk that refuses these bytes
+    // refuses the blocks too.
+    if (place_.communicator->rank() == 0) (void)store::mark_open(place_.ledger.file());
     return {};
 }
 

@@ -111,6 +111,7 @@ class BlockIo {
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
     WriterReport report() const { return writer_->report(); }
+    std::uint64_t spill_end() const { return writer_->spill_end(); }
     /// Close our own handles of datasets, so that the file can be closed.
     void release();
     /// Between begin_close() and close(), when the application has no dataset of it any more: close

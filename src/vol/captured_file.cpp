@@ -8,6 +8,7 @@
 
 #include "base/all_ranks.hpp"
 #include "store/in_flight.hpp"
+#include "store/region_writer.hpp"
 #include "vol/agree.hpp"
 #include "vol/block_io.hpp"
 #include "vol/library_state.hpp"
@@ -201,6 +202,8 @@ Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const
 void CapturedFile::end_blocks(const Status& status, bool was_pending) {
     report_blocks({config_, name_, *communicator_}, blocks_->report(), was_pending, status);
     if (!status.ok()) return;
+    // Nothing is in flight any more. If it stays, the next opening looks once too often.
+    if (communicator_->rank() == 0) (void)store::clear_closed_tree(shared_file_->file());
     tree_->forget_datasets();
     blocks_.reset();
 }
@@ -255,6 +258,22 @@ Result<bool> CapturedFile::put_off(bool alone, bool& last) {
     return off && waiting;
 }
 
+/// What `recover` needs to make the commit if the run dies before it does. Rank 0.
+Status CapturedFile::write_closed_tree() {
+    auto tree = image_->closing();
+    if (!tree.ok()) return tree.status();
+    std::uint64_t bytes = 0;
+    for (const store::Extent& page : tree->pages) bytes += page.bytes.size();
+    // Beyond all that comes before or with the commit: blocks without room, its metadata, its
+    // journal. A hole, which the commit cuts off.
+    constexpr std::uint64_t k_least_bytes = std::uint64_t{1} << 20;
+    tree->address =
+        store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
+    tree->first_dump = ledger_->book().committed();
+    tree->dumps_end = ledger_->book().next_dump();
+    return store::write_closed_tree(*shared_file_, *tree).status();
+}
+
 /// @return  false: it was not possible after all, and nothing is lost. The same on all ranks.
 Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
     if (mine.ok()) mine = write_raw();
@@ -262,8 +281,14 @@ Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine)
     const Status begun = blocks_->begin_close(through, mine);
     blocks_->release();
     if (!begun.ok()) return failed_ = begun.with_context(name_);
+    // A commit on the way may have left something in the library.
+    mine = flush_native(through) < 0
+               ? store::hdf5_error(StatusCode::internal, name_ + ": flushing the image")
+               : Status{};
+    // A disk that refuses it has an error for the blocks too: told when they are due.
+    if (mine.ok() && communicator_->rank() == 0) (void)write_closed_tree();
     // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
-    mine = communicator_->rank() == 0 ? store::mark_in_flight(*shared_file_) : Status{};
+    if (mine.ok() && communicator_->rank() == 0) mine = store::mark_in_flight(*shared_file_);
     return tell(*communicator_, {}, mine).ok();
 }
 

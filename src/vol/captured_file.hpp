@@ -198,6 +198,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     void forget_name();
     Result<bool> put_off(bool alone, bool& last);
     Result<bool> begin_close(const NativeObject& through, Status mine);
+    Status write_closed_tree();
     void end_blocks(const Status& status, bool was_pending);
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "store/closed_tree.hpp"
 #include "store/in_flight.hpp"
 #include "store/recover.hpp"
 #include "store/region_format.hpp"
@@ -13,6 +14,7 @@
 #include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
+#include "vol/on_term.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -78,7 +80,9 @@ Status inspect(const std::string& name, Inspection& seen) {
     const auto image = store::LiveImage::make(*shared);
     const auto marked = store::is_marked_in_flight(shared->file());
     if (!marked.ok()) return marked.status();
-    if (image.ok() && !*marked) return {};
+    const auto left = store::is_open_or_closed(shared->file());
+    if (!left.ok()) return left.status();
+    if (image.ok() && !*marked && !*left) return {};
     if (!image.ok() && image.status().code() == StatusCode::unsupported) {
         refuse(seen, image.status().message());
         return {};
@@ -240,6 +244,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     file->access_ = store::Handle(H5Pcopy(call.access), H5Pclose);
     if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
     follow_external_links();
+    watch_term(*file->config_);
     open_files()[file->key_] = file;
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});

@@ -22,6 +22,8 @@ constexpr std::array k_file_keys = {
     std::string_view("chunk_bytes"), std::string_view("threshold_bytes"),
     std::string_view("durability"),  std::string_view("memory_bytes"),
     std::string_view("report"),      std::string_view("commit_writes"),
+    std::string_view("max_delay"),   std::string_view("closing_line"),
+    std::string_view("on_term"),     std::string_view("term_s"),
     std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),          std::string_view("capture"),
@@ -85,6 +87,14 @@ class Table {
         if (!value) return std::nullopt;
         if (*value >= 0) return static_cast<std::uint64_t>(*value);
         bad(*table_.get(key), fmt::format("'{}{}' is {}; bytes are 0 or more", in_, key, *value));
+        return std::nullopt;
+    }
+    std::optional<double> get_seconds(std::string_view key) {
+        const toml::node* const node = table_.get(key);
+        if (node == nullptr) return std::nullopt;
+        const auto value = node->value<double>();
+        if (node->is_number() && *value >= 0.0) return value;
+        bad(*node, fmt::format("'{}{}' must be a number of seconds, 0 or more", in_, key));
         return std::nullopt;
     }
     std::optional<ErrorBound> get_bound();
@@ -234,6 +244,14 @@ void check_durability(Table& table, Config& config) {
               fmt::format("'durability' is '{}'; there are close, complete and durable", *name));
 }
 
+void check_on_term(Table& table, Config& config) {
+    const auto name = table.get<std::string>("on_term", "a string");
+    config.commit_on_term = name == "commit";
+    if (name && *name != "commit" && *name != "nothing")
+        table.bad(*table.node("on_term"),
+                  fmt::format("'on_term' is '{}'; there are nothing and commit", *name));
+}
+
 Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     Table table(in, path, "dataset.");
     table.check_keys(k_rule_keys);
@@ -263,12 +281,17 @@ std::string quoted(const std::string& text) {
     return out.str();
 }
 
+/// Reads back as the same double.
+std::string number_toml(double number) {
+    std::ostringstream out;
+    out << toml::value<double>(number);
+    return out.str();
+}
+
 std::string bound_toml(const ErrorBound& bound) {
     const std::string kind = fmt::format("bound_kind = \"{}\"\n", kind_name(bound));
     if (bound.kind == ErrorBound::Kind::lossless) return kind;
-    std::ostringstream number;
-    number << toml::value<double>(bound.value);  // reads back as the same double
-    return fmt::format("bound = {}\n{}", number.str(), kind);
+    return fmt::format("bound = {}\n{}", number_toml(bound.value), kind);
 }
 
 std::string names_toml(std::string_view key, const std::vector<std::string>& names) {
@@ -316,6 +339,10 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.report, table.get<std::string>("report", "a string"));
     put(config.commit_writes, table.get<bool>("commit_writes", "true or false"));
     check_durability(table, config);
+    put(config.max_delay_s, table.get_seconds("max_delay"));
+    put(config.closing_line, table.get<bool>("closing_line", "true or false"));
+    put(config.term_s, table.get_seconds("term_s"));
+    check_on_term(table, config);
     if (const toml::node* const rules = table.node("dataset")) {
         if (!rules->is_array_of_tables()) {
             table.bad(*rules, "'dataset' must be written [[dataset]], once for each rule");
@@ -350,10 +377,13 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
 std::string to_toml(const Config& config) {
     std::string out = fmt::format(
         "capture = {}\ncodec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
-        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\ncommit_writes = {}\n",
+        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\ncommit_writes = {}\n"
+        "max_delay = {}\nclosing_line = {}\non_term = \"{}\"\nterm_s = {}\n",
         config.capture, quoted(config.codec), bound_toml(config.bound), config.chunk_bytes,
         config.threshold_bytes, config.memory_bytes, to_string(config.durability),
-        quoted(config.report), config.commit_writes);
+        quoted(config.report), config.commit_writes, number_toml(config.max_delay_s),
+        config.closing_line, config.commit_on_term ? "commit" : "nothing",
+        number_toml(config.term_s));
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

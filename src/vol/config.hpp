@@ -53,8 +53,12 @@ struct Config {
     Durability durability = Durability::close;
     /// A collective H5Dwrite returns when its values are committed, so that every rank reads them.
     bool commit_writes = false;
-    std::string report;       ///< path; "%r" becomes the rank; empty: none
-    std::vector<Rule> rules;  ///< the last one that matches wins, key by key
+    double max_delay_s = 0.0;     ///< as in WriterOptions
+    bool closing_line = true;     ///< on rank 0's stderr, when HDF5 closes
+    bool commit_on_term = false;  ///< SIGTERM: write what is in flight, see on_term.hpp
+    double term_s = 30.0;         ///< and then so long at most until the process ends
+    std::string report;           ///< path; "%r" becomes the rank; empty: none
+    std::vector<Rule> rules;      ///< the last one that matches wins, key by key
     friend bool operator==(const Config&, const Config&) = default;
 };
 

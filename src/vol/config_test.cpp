@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 namespace caesura::vol {
@@ -173,6 +174,28 @@ TEST(VolConfig, patterns_mean_what_people_expect_of_them) {
         {"", "/a", false},
     };
     for (const auto& c : cases) EXPECT_EQ(matches(c.pattern, c.path), c.match) << c.pattern;
+}
+
+TEST(VolConfig, delays_and_signals_are_read_and_written_back) {
+    const Config config =
+        parsed("max_delay = 2\non_term = \"commit\"\nterm_s = 12.5\nclosing_line = false\n");
+    EXPECT_EQ(config.max_delay_s, 2.0);
+    EXPECT_TRUE(config.commit_on_term);
+    EXPECT_EQ(config.term_s, 12.5);
+    EXPECT_FALSE(config.closing_line);
+    EXPECT_EQ(parsed(to_toml(config)).max_delay_s, 2.0);
+    EXPECT_EQ(parsed(to_toml(config)).term_s, 12.5);
+    EXPECT_TRUE(std::isinf(parsed("max_delay = inf").max_delay_s));
+    for (const auto& [text, why] :
+         {std::pair("max_delay = -1", "'max_delay' must be a number of"),
+          std::pair("max_delay = \"soon\"", "'max_delay' must be"),
+          std::pair("term_s = nan", "'term_s' must be"),
+          std::pair("on_term = \"die\"", "there are nothing and commit")}) {
+        const auto refused = parse_config(text, "run.toml");
+        ASSERT_FALSE(refused.ok()) << text;
+        EXPECT_NE(refused.status().message().find(why), std::string::npos)
+            << refused.status().message();
+    }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <H5PLextern.h>
 
 #include "vol/callbacks.hpp"
+#include "vol/closing_line.hpp"
 #include "vol/errors.hpp"
 #include "vol/external_link.hpp"
 #include "vol/pending_files.hpp"
@@ -51,6 +52,7 @@ herr_t terminate() {
         const KeepErrors keep;  // a configuration that was refused ends here, with its reason
         pending_files::complete_all();
         pending_files::show_errors();
+        print_closing_line(world_rank());
         const herr_t status = done(write_reports());
         forget_error_class();
         forget_external_links();

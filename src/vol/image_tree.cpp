@@ -1,6 +1,7 @@
 #include "vol/image_tree.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "hdf5/filter/filter.hpp"
 #include "store/commit_parts.hpp"
@@ -29,6 +30,21 @@ Status ImageTree::open(BlockDataset& dataset) {
     if (!opened.ok()) return opened.status().with_context(dataset.path);
     dataset.native = std::move(*opened);
     return {};
+}
+
+void ImageTree::describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
+                         const writer::DumpTime& time) const {
+    Tree::describe(manifest, fields, time);
+    for (const writer::DumpedField& dumped : fields) {
+        const BlockDataset& dataset = *datasets_.at(dumped.field.name);
+        store::PlacedIn place;
+        // Natively a token is the header's address, little-endian.
+        std::memcpy(&place.header, &dataset.token, sizeof place.header);
+        place.blocks = dumped.field.layout->n_touched;
+        place.rank = dataset.rank;
+        place.axes = dataset.axes;
+        manifest.placed_in.push_back(std::move(place));
+    }
 }
 
 Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord& record) {

@@ -34,6 +34,9 @@ class ImageTree final : public writer::Tree {
     /// Our own handle of it, if there is none yet. Errors: internal (the object is gone).
     Status open(BlockDataset& dataset);
 
+    /// With what `recover` needs to place the blocks: it may have to, once the file is closed.
+    void describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
+                  const writer::DumpTime& time) const override;
     bool records_on_all_ranks() const override { return true; }
     std::uint64_t end() const override { return image_.end(); }
     void regions_end(std::uint64_t end) override { image_.move_end(end); }

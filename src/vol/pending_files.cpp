@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/all_ranks.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/closing_line.hpp"
 #include "vol/errors.hpp"
 
 namespace caesura::vol::pending_files {
@@ -19,6 +21,8 @@ constexpr std::size_t k_most_files = 4;
 constexpr std::uint64_t k_most_bytes = std::uint64_t{1} << 30;
 
 using FilePtr = std::shared_ptr<CapturedFile>;
+
+std::atomic<std::size_t> g_count{0};
 
 struct Failure {
     Ranks ranks;
@@ -44,6 +48,7 @@ void note_failure(const CapturedFile& file, const Status& status) {
 void complete(const FilePtr& file) {
     std::erase(lists().files, file);
     note_failure(*file, file->complete());
+    --g_count;
 }
 
 std::vector<FilePtr> files_of(const Ranks& ranks) {
@@ -123,7 +128,12 @@ std::uint64_t most_bytes(const Config& config) {
     return config.memory_bytes > 0 ? config.memory_bytes : k_most_bytes;
 }
 
-void add(FilePtr file) { lists().files.push_back(std::move(file)); }
+void add(FilePtr file) {
+    lists().files.push_back(std::move(file));
+    ++g_count;
+}
+
+std::size_t count() { return g_count; }
 
 bool holds(const std::string& key) {
     return std::any_of(lists().files.begin(), lists().files.end(),
@@ -151,9 +161,14 @@ void complete_all() {
 }
 
 void give_up(const std::string& why) {
-    for (const FilePtr& file : lists().files)
-        note_failure(*file, {StatusCode::cancelled,
-                             fmt::format("{}: is not complete: {}", file->name(), why)});
+    for (const FilePtr& file : lists().files) {
+        const Status status{StatusCode::cancelled,
+                            fmt::format("{}: is not complete: {}; caesura recover finishes it if "
+                                        "all its blocks have been written",
+                                        file->name(), why)};
+        note_failure(*file, status);
+        note_closed(*file->config(), {}, status.message());
+    }
     lists().given_up = std::exchange(lists().files, {});
 }
 

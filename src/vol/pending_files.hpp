@@ -42,6 +42,8 @@ struct Callers {
 
 /// The file has been closed; its lanes go on.
 void add(std::shared_ptr<CapturedFile> file);
+/// How many there are. Any thread.
+std::size_t count();
 /// Is there one under this name?
 bool holds(const std::string& key);
 

@@ -9,8 +9,22 @@
 #include <nlohmann/json.hpp>
 
 #include "base/all_ranks.hpp"
+#include "vol/closing_line.hpp"
 
 namespace caesura::vol {
+int world_rank() {
+    int initialized = 0, finalized = 0, rank = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    // Asked for while MPI lives; the last report may be written later.
+    static int known = 0;
+    if (initialized != 0 && finalized == 0) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        known = rank;
+    }
+    return known;
+}
+
 namespace {
 
 using nlohmann::json;
@@ -29,19 +43,6 @@ struct Report {
 std::map<std::string, Report>& reports() {
     static auto& by_path = *new std::map<std::string, Report>;  // HDF5 may end after our statics
     return by_path;
-}
-
-int world_rank() {
-    int initialized = 0, finalized = 0, rank = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    // Asked for while MPI lives; the last report may be written later.
-    static int known = 0;
-    if (initialized != 0 && finalized == 0) {
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        known = rank;
-    }
-    return known;
 }
 
 Report* report_of(const std::shared_ptr<const Config>& config) {
@@ -99,12 +100,25 @@ struct Totals {
     std::uint64_t blocks = 0, recalled_blocks = 0, overflow_blocks = 0;
     std::uint64_t raw_bytes = 0, stored_bytes = 0, superseded_bytes = 0;
     double compress_s = 0, write_s = 0, in_calls_s = 0;
+    std::uint64_t dumps = 0, taken_over_blocks = 0;
+    double taken_over_s = 0, to_written_s = 0, to_committed_s = 0;
 };
 
 Totals totals_of(const WriterReport& r) {
-    return {r.blocks,     r.recalled_blocks, r.overflow_blocks,
-            r.raw_bytes,  r.stored_bytes,    r.superseded_bytes,
-            r.compress_s, r.write_s,         r.put_s + r.end_s + r.close_s};
+    return {r.blocks,
+            r.recalled_blocks,
+            r.overflow_blocks,
+            r.raw_bytes,
+            r.stored_bytes,
+            r.superseded_bytes,
+            r.compress_s,
+            r.write_s,
+            r.put_s + r.end_s + r.close_s,
+            r.dumps,
+            r.taken_over_blocks,
+            r.taken_over_s,
+            r.longest_to_written_s,
+            r.longest_to_committed_s};
 }
 
 Status add_up(Communicator& communicator, Totals& totals) {
@@ -121,6 +135,11 @@ Status add_up(Communicator& communicator, Totals& totals) {
         totals.compress_s += one.compress_s;
         totals.write_s += one.write_s;
         totals.in_calls_s = std::max(totals.in_calls_s, one.in_calls_s);
+        totals.dumps = std::max(totals.dumps, one.dumps);
+        totals.taken_over_blocks += one.taken_over_blocks;
+        totals.taken_over_s += one.taken_over_s;
+        totals.to_written_s = std::max(totals.to_written_s, one.to_written_s);
+        totals.to_committed_s = std::max(totals.to_committed_s, one.to_committed_s);
     }
     return {};
 }
@@ -136,7 +155,12 @@ json to_json(const Totals& totals) {
             {"superseded_bytes", totals.superseded_bytes},
             {"compress_s", totals.compress_s},
             {"write_s", totals.write_s},
-            {"in_calls_s", totals.in_calls_s}};
+            {"in_calls_s", totals.in_calls_s},
+            {"dumps", totals.dumps},
+            {"taken_over_blocks", totals.taken_over_blocks},
+            {"taken_over_s", totals.taken_over_s},
+            {"longest_to_written_s", totals.to_written_s},
+            {"longest_to_committed_s", totals.to_committed_s}};
 }
 
 }  // namespace
@@ -146,6 +170,12 @@ void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pen
     Totals totals = totals_of(mine);
     Status all = status;
     if (all.ok()) all = add_up(file.communicator, totals);
+    world_rank();
+    note_closed(
+        *file.config,
+        {totals.dumps, totals.raw_bytes, totals.stored_bytes, totals.in_calls_s,
+         totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s},
+        status.message());
     Report* const report = report_of(file.config);
     if (report == nullptr) return;
     const auto newest = report->newest.find(file.path);

@@ -12,6 +12,8 @@
 
 namespace caesura::vol {
 
+/// This process's rank in the job; asked for while MPI lives, remembered afterwards.
+int world_rank();
 /// `captured` files are ours; the others were handed to the native connector, and `why` says why.
 void report_file(const std::shared_ptr<const Config>& config, const std::string& path,
                  bool captured, const std::string& why);

@@ -87,6 +87,14 @@ class Assembly {
     Status balance_writes();
     void reserve();
     void submit(const ledger::Extent& fresh);
+    /// What a rank tells the others at the last exchange.
+    struct Request {
+        std::uint64_t bytes = 0;       ///< fresh ones that it wants
+        std::uint64_t most_bytes = 0;  ///< that its blocks can take at all
+        std::uint64_t code = 0;
+    };
+    std::uint64_t most_bytes() const;
+    void reserve_spill(std::span<const Request> requests);
 
     Parts parts_;
     OpenDump& dump_;
@@ -98,6 +106,7 @@ class Assembly {
     std::vector<predict::Bytes> predicted_;
     std::vector<double> compress_s_;
     Reservation reservation_;
+    store::RegionWriter::Place spill_;           ///< of 0 bytes: none
     std::map<PieceKey, run::PutPart> received_;  ///< pieces that came from other ranks
     store::DumpManifest manifest_;               ///< on ranks that build
     std::string manifest_text_;                  ///< rank 0

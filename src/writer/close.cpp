@@ -1,6 +1,8 @@
 // close(): finish everything, in rounds that all ranks go through together.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "writer/impl.hpp"
 
 namespace caesura {
@@ -17,15 +19,34 @@ Status Writer::Impl::finish_dumps() {
     return status;
 }
 
+Status Writer::Impl::finish_by(double seconds) {
+    if (closed || !(seconds >= 0.0))
+        return {StatusCode::invalid_argument,
+                closed ? "finish_by() after close()"
+                       : fmt::format("finish_by({}): must be 0 or more", seconds)};
+    if (!round.failed().ok()) return round.failed();
+    const run::Unobserved ours;
+    const double until_s = session.now_s() + std::min(seconds, 1e6);
+    executor->set_draining(true);
+    const Status status = together([&] { return finishing_rounds(false, {}, until_s); });
+    executor->set_draining(false);
+    return status;
+}
+
 // Every round: do the local work to the end, tell each other, take one step that all ranks know
 // to be needed. Ends when a round finds nothing to do. After an error nothing new is begun, but
 // dumps that are durable everywhere are still committed.
 // `left` is an error that only this rank knows. The first round tells it.
-Status Writer::Impl::finishing_rounds(bool closing, Status left) {
+// `until_s`: what is not written by then is left as it is. Commits take milliseconds and are
+// finished.
+Status Writer::Impl::finishing_rounds(bool closing, Status left, double until_s) {
     ledger::Finishing state;
     state.closing = closing;
+    const auto time_is_up = [&] {
+        return session.now_s() >= until_s && !executor->flush_running();
+    };
     for (;;) {
-        executor->help([] { return false; });
+        executor->help(time_is_up, until_s);
         flights->harvest();
         Status mine = executor->error();
         if (mine.ok()) mine = std::exchange(left, {});
@@ -44,7 +65,7 @@ Status Writer::Impl::finishing_rounds(bool closing, Status left) {
         bool trim = step == ledger::Step::trim;
         switch (step) {
             case ledger::Step::nothing:
-                return none_is_missing();
+                return until_s < k_no_end_s ? round.failed() : none_is_missing();
             case ledger::Step::place_overflow:
                 flights->place_overflow();
                 continue;

@@ -52,6 +52,7 @@ Result<std::vector<Hello>> Writer::Impl::exchange(const Hello& mine) {
     // After an error of one rank trees need not be alike any more.
     const Status heard = ledger->hear(statements, !writer::any_error(*all), of_tree);
     if (!heard.ok()) return round.fail(heard);
+    flights->committed(ledger->book().committed());
     if (!of_tree.ok()) executor->report(of_tree);
     return all;
 }

@@ -67,6 +67,8 @@ Status check_options(const WriterOptions& options) {
             fmt::format("stripe_bytes is {}; it must be 0 or a power of two from 4096 to "
                         "1073741824",
                         options.stripe_bytes));
+    if (!(options.max_delay_s >= 0.0))
+        return bad(fmt::format("max_delay_s is {}; it must be 0 or more", options.max_delay_s));
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
@@ -187,6 +189,8 @@ void Writer::Impl::make_parts() {
     lanes.compress_threads = options.cooperative ? 0 : options.compress_threads;
     lanes.planning = options.planning;
     lanes.idle_priority = options.idle_priority;
+    // A rank that has its core for itself is asked for none of it unless its owner says so.
+    lanes.standby = !options.cooperative || options.max_delay_s > 0.0;
     lanes.algorithm = options.algorithm;
     lanes.write_buffer_bytes = options.write_buffer_bytes;
     lanes.trace = session.traces();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace caesura::writer {
 namespace {
 
@@ -51,6 +53,13 @@ Shape Experience::fitting_chunk(const std::string& path, const Shape& dims) cons
 void Experience::keep_fitting_chunk(const std::string& path, const Shape& dims,
                                     const Shape& chunk) {
     chunks_[without_numbers(path) + to_string(dims)] = chunk;
+}
+
+double Experience::max_delay_s(double asked_s, double now_s) {
+    constexpr double k_least_s = 10.0, k_intervals = 2.0;
+    const double interval_s = last_dump_s_ < 0.0 ? 0.0 : now_s - last_dump_s_;
+    last_dump_s_ = now_s;
+    return asked_s > 0.0 ? asked_s : std::max(k_least_s, k_intervals * interval_s);
 }
 
 }  // namespace caesura::writer

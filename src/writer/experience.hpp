@@ -46,6 +46,10 @@ struct Experience {
     Shape fitting_chunk(const std::string& path, const Shape& dims) const;
     void keep_fitting_chunk(const std::string& path, const Shape& dims, const Shape& chunk);
 
+    /// A dump is handed over: what WriterOptions::max_delay_s comes to for it.
+    /// @param asked_s  0: what is usual where dumps come as often as these.
+    double max_delay_s(double asked_s, double now_s);
+
     run::Observer observer;
     run::Listener listener;
     bool calibration_read = false;
@@ -56,6 +60,7 @@ struct Experience {
     base::BufferPool pool;
 
   private:
+    double last_dump_s_ = -1.0;
     std::map<std::string, FieldModels> fields_;
     std::map<std::string, Shape> chunks_;        ///< by path without numbers, and extents
     std::map<std::string, std::string> newest_;  ///< by key without numbers: its last full key

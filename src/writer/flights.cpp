@@ -22,6 +22,7 @@ void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task) {
 void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task) {
     iterations_[flight.dump] = flight.iteration;
     if (session_.options.planning) outcomes_.submitted(flight.dump);
+    uncommitted_.push_back({flight.dump, flight.handed_over_s});
     flights_.push_back(std::move(flight));
     hand_over(flights_.back(), std::move(task));
 }
@@ -31,6 +32,8 @@ std::unique_ptr<run::DumpTask> Flights::overflow_task(Flight& flight) {
     auto task = std::make_unique<run::DumpTask>(n);
     task->dump = flight.dump;
     task->iteration = flight.iteration;
+    task->handed_over_s = flight.handed_over_s;
+    task->max_delay_s = flight.max_delay_s;
     for (std::uint32_t i = 0; i < n; ++i) {
         OverflowBlock& block = flight.overflow[i];
         run::Job& job = task->jobs[i];
@@ -110,6 +113,9 @@ void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
         flight.overflow.push_back(
             {job.label, job.dataset, job.filter_mask, job.chunk, std::move(job.stored)});
     }
+    double& longest_s = session_.totals.longest_to_written_s;
+    if (flight.overflow.empty())
+        longest_s = std::max(longest_s, task.finished_s.load() - flight.handed_over_s);
     if (!task.plans.empty()) harvest_plan(task);
     flight.features.clear();
     const auto tails = sink.tails();
@@ -130,6 +136,12 @@ void Flights::gathered(std::uint64_t until, std::span<const store::ChunkRecord> 
         bytes = record.bytes;
     }
     while (!flights_.empty() && flights_.front().dump < until) flights_.pop_front();
+}
+
+void Flights::committed(std::uint64_t until) {
+    double& longest_s = session_.totals.longest_to_committed_s;
+    for (; !uncommitted_.empty() && uncommitted_.front().dump < until; uncommitted_.pop_front())
+        longest_s = std::max(longest_s, session_.now_s() - uncommitted_.front().at_s);
 }
 
 bool Flights::any_at_work() const {

@@ -31,6 +31,7 @@ struct Flight {
     std::vector<predict::Features> features;  ///< by job
     std::vector<std::uint32_t> job_fields;    ///< by job
     std::vector<OverflowBlock> overflow;
+    double handed_over_s = 0.0, max_delay_s = 0.0;
 };
 
 class Flights {
@@ -55,6 +56,9 @@ class Flights {
     /// are left behind in the file.
     void gathered(std::uint64_t until, std::span<const store::ChunkRecord> records);
 
+    /// Dumps before this number are known to be committed.
+    void committed(std::uint64_t until);
+
     bool any_at_work() const;
     /// The application's number of a dump of this Writer.
     std::optional<std::uint64_t> iteration_of(std::uint64_t dump) const;
@@ -75,6 +79,11 @@ class Flights {
     ledger::Ledger& ledger_;
     run::Executor& executor_;
     std::deque<Flight> flights_;
+    struct HandedOver {
+        std::uint64_t dump = 0;
+        double at_s = 0.0;
+    };
+    std::deque<HandedOver> uncommitted_;
     std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump
     Outcomes outcomes_;
 };

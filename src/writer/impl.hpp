@@ -76,7 +76,9 @@ struct Writer::Impl {
     Status gather();
     void commit(bool trim);
     Status finish_dumps();
-    Status finishing_rounds(bool closing, Status left = {});
+    static constexpr double k_no_end_s = std::numeric_limits<double>::infinity();
+    Status finishing_rounds(bool closing, Status left = {}, double until_s = k_no_end_s);
+    Status finish_by(double seconds);
     Status none_is_missing();
     Status close();
     void finish_traces();

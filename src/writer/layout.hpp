@@ -59,6 +59,7 @@ struct Layout {
     std::vector<Move> moves;       ///< from or to `rank`; per pair of ranks in the same order
     bool any_moves = false;        ///< on any rank
     bool may_be_open = false;      ///< sparse: some chunk, on any rank, is not of one box
+    std::uint64_t n_touched = 0;   ///< sparse: chunks that become blocks, on all ranks
     std::uint64_t n_chunks = 0;
 };
 

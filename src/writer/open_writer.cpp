@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "run/hurry.hpp"
 #include "writer/impl.hpp"
 
 namespace caesura::writer {
@@ -168,6 +169,7 @@ Status OpenWriter::flush(const Status& mine) {
 
 Status OpenWriter::begin_close(const Status& mine) {
     if (impl_->ending) return impl_->round.failed();
+    impl_->session.is_last_dump = true;
     const Status status = end(mine);
     impl_->ending = true;
     impl_->intake->end_iteration();  // of this file; the application's goes on
@@ -200,5 +202,8 @@ bool OpenWriter::released(std::uint64_t dump) const {
 }
 std::uint64_t OpenWriter::next_dump() const { return impl_->ledger->book().next_dump(); }
 WriterReport OpenWriter::report() const { return impl_->make_report(); }
+std::uint64_t OpenWriter::spill_end() const { return impl_->session.spill_end; }
+void OpenWriter::hurry_all() { run::hurry_all(); }
+bool OpenWriter::all_have_written() { return run::all_have_written(); }
 
 }  // namespace caesura::writer

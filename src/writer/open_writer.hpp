@@ -122,6 +122,15 @@ class OpenWriter {
     std::uint64_t next_dump() const;
     WriterReport report() const;
 
+    /// Until the last dump is committed, blocks of it may lie in the file below this. After
+    /// begin_close(); 0: it made no dump.
+    std::uint64_t spill_end() const;
+    /// The process is about to end: all that this process's Writers have in flight is due at once.
+    /// Any thread.
+    static void hurry_all();
+    /// Is all of it written, or given up? Any thread.
+    static bool all_have_written();
+
   private:
     explicit OpenWriter(std::unique_ptr<Writer::Impl> impl);
     std::unique_ptr<Writer::Impl> impl_;

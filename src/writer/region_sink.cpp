@@ -42,6 +42,13 @@ std::optional<std::size_t> RegionSink::place_for(const run::Job& job,
     return best;
 }
 
+void RegionSink::spill(const run::Job& job) {
+    if (!spill_ || job.stored.size() > spill_->free_bytes()) return;
+    const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), 0};
+    std::vector<store::ChunkRecord> not_its_place;
+    if (!spill_->write({&block, 1}, not_its_place).ok()) spill_.reset();
+}
+
 Status RegionSink::write(std::span<run::Job* const> jobs) {
     struct Batch {
         std::vector<store::BlockView> blocks;
@@ -52,6 +59,7 @@ Status RegionSink::write(std::span<run::Job* const> jobs) {
     for (run::Job* job : jobs) {
         const auto region = place_for(*job, taken);
         if (!region) {
+            spill(*job);
             job->state.store(run::JobState::overflowed, std::memory_order_release);
             continue;
         }
@@ -74,7 +82,10 @@ Result<std::optional<run::Placement>> RegionSink::place(const run::Job& job,
                                                         std::span<std::byte> back) {
     const std::vector<std::uint64_t> taken(regions_.size(), 0);
     const auto region = place_for(job, taken);
-    if (!region) return std::optional<run::Placement>();
+    if (!region) {
+        spill(job);
+        return std::optional<run::Placement>();
+    }
     auto placed = regions_[*region].place(
         {job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), job.slot});
     if (!placed.ok()) return placed.status();

@@ -6,6 +6,10 @@
 //  - A block goes whole into one region or overflows whole. It goes to the region that was planned
 //    for it (Job::region), else to the smallest free space that holds it; never into the slot of
 //    another block.
+//  - What overflows is written to the spill region too, if there is one: for `recover` alone,
+//  should
+//    the run die before the next collective point. That it fails is no error: nothing is lost by
+//    it.
 //  - A region that got neither a block nor the manifest is not touched: all of it comes back.
 #pragma once
 
@@ -26,6 +30,11 @@ class RegionSink final : public run::Sink {
                std::string manifest, std::size_t manifest_region, bool durable,
                std::vector<std::uint64_t> slots = {});
 
+    /// Room for all blocks of the rank, where nothing else is written before the next commit.
+    void spill_to(const store::RegionWriter::Place& place) {
+        spill_.emplace(file_, place, std::string());
+    }
+
     Status write(std::span<run::Job* const> jobs) override;
     Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
                                                 std::span<std::byte> back) override;
@@ -41,8 +50,11 @@ class RegionSink final : public run::Sink {
     std::optional<std::size_t> place_for(const run::Job& job,
                                          std::span<const std::uint64_t> taken) const;
 
+    void spill(const run::Job& job);
+
     store::SharedFile& file_;
     std::vector<store::RegionWriter> regions_;
+    std::optional<store::RegionWriter> spill_;
     std::optional<std::size_t> manifest_region_;
     bool durable_;
     std::vector<store::ChunkRecord> records_;

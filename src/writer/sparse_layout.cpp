@@ -69,6 +69,7 @@ Layout make_sparse_layout(const SparseGrid& spec, std::vector<RankBox> boxes, in
     layout.n_chunks = grid.counts.count();
     std::vector<char> map;
     auto chunks = pieces_of(grid, layout.boxes);
+    layout.n_touched = chunks.size();
     for (auto& [number, chunk] : chunks) {
         const Box inside{chunk.box.offset, grid.inside(chunk.box)};
         order_by_painting(chunk.pieces, inside.extent, layout.boxes);

@@ -6,6 +6,7 @@
 
 #include "base/all_ranks.hpp"
 #include "store/manifest.hpp"
+#include "store/region_writer.hpp"
 #include "writer/assembly.hpp"
 
 namespace caesura::writer {
@@ -18,6 +19,13 @@ run::WriteCost cost_of(const predict::WriteModel& model) {
     cost.latency_s = std::max(0.0, small_s - per_byte_s * double{small});
     return cost;
 }
+
+namespace {
+
+/// A block that cannot be compressed is a little longer than its values in our own format.
+constexpr std::uint64_t k_frame_bytes = 1024;
+
+}  // namespace
 
 Assembly::Assembly(const Parts& parts, OpenDump& dump)
     : parts_(parts), dump_(dump), rank_(parts.session.rank), size_(parts.session.size) {}
@@ -147,8 +155,6 @@ void Assembly::plan_jobs() {
 
 // Space for the dump: in what earlier dumps have left free, and fresh at the end of the file.
 void Assembly::reserve() {
-    // A block that cannot be compressed is a little longer than its values in our own format.
-    constexpr std::uint64_t k_frame_bytes = 1024;
     run::DumpTask& task = *task_;
     Wanted wanted;
     wanted.policy = parts_.session.options.reserve;
@@ -179,23 +185,55 @@ void Assembly::reserve() {
     }
 }
 
+// All blocks of this rank, whatever becomes of them, in a region of their own.
+std::uint64_t Assembly::most_bytes() const {
+    std::uint64_t bytes = store::region_overhead_bytes(task_->n_jobs, 0);
+    for (std::size_t i = 0; i < task_->n_jobs; ++i)
+        bytes += task_->jobs[i].chunk_bytes() + k_frame_bytes;
+    return store::align_up(bytes);
+}
+
+// Nothing is to be written there before the dump is committed: behind what all ranks may need for
+// blocks that overflowed, and for the commit. A hole, as a rule, which the commit cuts off.
+void Assembly::reserve_spill(std::span<const Request> requests) {
+    constexpr std::uint64_t k_commit_bytes = std::uint64_t{1} << 20;
+    std::uint64_t all = 0, before = 0;
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+        all += requests[r].most_bytes;
+        if (static_cast<int>(r) < rank_) before += requests[r].most_bytes;
+    }
+    const std::uint64_t begin =
+        store::align_up(parts_.ledger.book().file_end() + 2 * all + k_commit_bytes);
+    spill_ = {rank_, parts_.ledger.book().next_dump(), begin + before,
+              requests[static_cast<std::size_t>(rank_)].most_bytes, 0};
+    parts_.session.spill_end = begin + all;
+}
+
 void Assembly::submit(const ledger::Extent& fresh) {
     const std::uint64_t dump = parts_.ledger.book().next_dump();
     const std::uint64_t first = parts_.ledger.book().first_dump();
-    Flight flight{dump,    parts_.session.iteration, {},
-                  nullptr, std::move(features_),     std::move(job_fields_),
-                  {}};
+    Flight flight;
+    flight.dump = dump;
+    flight.iteration = parts_.session.iteration;
+    flight.features = std::move(features_);
+    flight.job_fields = std::move(job_fields_);
     for (const FieldDump& dumped : dumped_) {
         flight.fields.push_back(dumped.field);
         if (auto& dataset = parts_.fields[dumped.field].dataset) dataset->dumps_end = dump + 1;
     }
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
-    task_->sink = std::make_unique<RegionSink>(
+    auto sink = std::make_unique<RegionSink>(
         parts_.ledger.file(), parts_.ledger.begin(std::move(manifest_), extents), manifest_text_,
         reservation_.manifest_region, parts_.session.options.durable,
         std::move(reservation_.slots));
+    if (spill_.bytes > 0) sink->spill_to(spill_);
+    task_->sink = std::move(sink);
     task_->snapshots = std::move(dump_.snapshots);
+    const double now_s = parts_.session.now_s();
+    task_->handed_over_s = flight.handed_over_s = now_s;
+    task_->max_delay_s = flight.max_delay_s =
+        parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s, now_s);
     ++parts_.session.totals.dumps;
     // What was prepared for the first dump and is not needed.
     if (!parts_.tree.serves_next_file() && dump == first) parts_.session.pool.trim();
@@ -225,13 +263,9 @@ Status Assembly::run(bool boxes_changed) {
         if (mine.ok()) mine = moved;
     }
     if (mine.ok()) mine = make_task();
-    struct Request {
-        std::uint64_t bytes = 0;
-        std::uint64_t code = 0;
-    };
-    const auto requests =
-        base::from_all(*parts_.session.comm,
-                       Request{reservation_.fresh_bytes, static_cast<std::uint64_t>(mine.code())});
+    const auto requests = base::from_all(
+        *parts_.session.comm, Request{reservation_.fresh_bytes, mine.ok() ? most_bytes() : 0,
+                                      static_cast<std::uint64_t>(mine.code())});
     if (!requests.ok()) return parts_.round.lost(requests.status());
     if (std::any_of(requests->begin(), requests->end(), [](auto& r) { return r.code != 0; })) {
         parts_.ledger.book().give_back(reservation_.kept);
@@ -241,6 +275,7 @@ Status Assembly::run(bool boxes_changed) {
     for (const Request& request : *requests) bytes.push_back(request.bytes);
     const auto fresh = parts_.ledger.reserve(bytes);
     if (!fresh.ok()) return parts_.round.fail(fresh.status());
+    if (parts_.session.is_last_dump) reserve_spill(*requests);
     if (Status status = balance_writes(); !status.ok()) return status;
     plan_jobs();
     submit(*fresh);

@@ -77,6 +77,7 @@ bool Writer::released(std::uint64_t iteration) const {
     return !impl_->executor->reads(iteration);
 }
 
+Status Writer::finish_by(double seconds) { return impl_->finish_by(seconds); }
 Status Writer::close() { return impl_->close(); }
 
 WriterReport Writer::report() const { return impl_->make_report(); }
@@ -207,6 +208,8 @@ WriterReport Writer::Impl::make_report() {
     report.plan_s += counters.plan_s;
     report.replans = counters.replans;
     report.compress_interference_s = counters.compress_interference_s;
+    report.taken_over_blocks = counters.taken_over_blocks;
+    report.taken_over_s = counters.taken_over_s;
     report.planned_dumps = outcomes.dumps();
     report.planned_end_s = outcomes.planned_end_s();
     report.actual_end_s = outcomes.actual_end_s();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plotfiles of six components under the connector: each within its own bound, and small.
 
-`plotfile` writes what a code on AMReX writes: density, momenta, temperature and potential, whose
+`vol_components` writes what a code on AMReX writes: density, momenta, temperature and potential, whose
 ranges have nothing in common, box after box in one dataset for each level, boxes of unequal sizes.
 It runs natively and under the connector, and the files are compared component by component:
 

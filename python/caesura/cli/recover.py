@@ -28,8 +28,9 @@ def recover(
     """Finish or drop what a killed run left unfinished.
 
     Replays an interrupted commit, commits dumps whose blocks are all there, and drops dumps that
-    are incomplete (named, with how many blocks were found). Needs nothing but the file. Dumps that
-    were committed are never touched.
+    are incomplete (named, with how many blocks were found). So it finishes a file that an
+    application under the connector had closed. Needs nothing but the file. Dumps that were
+    committed are never touched.
 
     Exit codes: 0 the file is whole, nothing was lost; 1 a dump was (or with --dry-run: would be)
     dropped; 2 usage; 3 not a Caesura file, or a writer still has it open.
@@ -77,7 +78,15 @@ def dropped_text(dump: dict, verb: str) -> str:
         )
     why = f"{found} of {dump['blocks_expected']} blocks had been written"
     if dump["of_application"]:
-        why = f"only the application could have completed it; {found} blocks had been written"
+        why = (
+            "its application had not closed the file, or a dump beside it is not whole; "
+            f"{found} blocks had been written"
+        )
+    if dump["lacking"]:
+        parts = ", ".join(f"{one['dataset']} lacks {one['blocks']}" for one in dump["lacking"][:5])
+        more = len(dump["lacking"]) - 5
+        why = f"{found} of {dump['blocks_expected']} blocks had been written: {parts}"
+        why += f" and {more} more datasets" if more > 0 else ""
     return f"Iteration {dump['iteration']} {verb}dropped: {why}."
 
 

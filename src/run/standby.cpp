@@ -1,0 +1,125 @@
+// The standby thread: at normal priority, asleep until a dump comes close to the time by which it
+// is to be written (decision D16). Then it compresses what is left of it, also what a starved
+// worker has begun, and tells the write lane not to wait for obstacles.
+//
+// Invariants:
+//  - Made by the application's thread, at whose priority it stays: without privileges a thread that
+//    was lowered can never come back (priority.hpp).
+//  - It sleeps on an event with a timeout: half of the time that is left, so that expectations that
+//    change meanwhile are noticed, and a dump that is on time costs a few wake-ups.
+//  - While it looks at dumps its Worker::at_dump is the first of them; asleep it is k_nowhere.
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "plan/standby_policy.hpp"
+#include "run/executor.hpp"
+
+namespace caesura::run {
+namespace {
+
+constexpr double k_shortest_sleep_s = 1e-3;
+/// A due block that nobody can take over: its codec is not reentrant and a worker is at it.
+constexpr double k_look_again_s = 0.05;
+
+/// What a dump still needs, as its finished blocks have corrected the expectations.
+void add_what_is_left(const DumpTask& dump, plan::StandbyView& view) {
+    const auto load = [](const std::atomic<double>& v) {
+        return v.load(std::memory_order_relaxed);
+    };
+    const double compress_scale =
+        plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
+    const double write_scale = plan::scale_of(load(dump.written_s), load(dump.written_expected_s));
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) {
+        const Job& job = dump.jobs[i];
+        const JobState state = job.state.load(std::memory_order_acquire);
+        if (state == JobState::waiting)
+            view.compress_left_s += compress_scale * job.expected_compress_s;
+        if (state == JobState::waiting || state == JobState::compressed)
+            view.write_left_s += write_scale * job.expected_write_s;
+    }
+}
+
+}  // namespace
+
+// Those from the number returned on are not removed while at_dump stands: reclaim() reads
+// written() first and at_dump second, here it is the other way round, and all four are in one
+// order.
+std::uint64_t Executor::hold_dumps() {
+    for (;;) {
+        const std::uint64_t first = dumps_.written();
+        standby_.at_dump.store(first, std::memory_order_seq_cst);
+        if (dumps_.written() == first) return first;
+    }
+}
+
+// The dump's blocks go before everything else from now on.
+void Executor::mark_due(DumpTask& dump) {
+    if (dump.is_due.exchange(true, std::memory_order_acq_rel)) return;
+    dump.plans.want();  // with this thread's share of a core
+    write_event_.raise();
+}
+
+// A block of a due dump: one that nobody has begun, else one that a worker is at.
+Job* Executor::job_to_take_over(DumpTask& dump) {
+    const auto& order =
+        dump.plans.empty() ? dump.compress_order : dump.plans.current().compress_order;
+    const double now_s = clock_.now_s();
+    for (const std::uint32_t index : order) {
+        Job& job = dump.jobs[index];
+        if (!job.begun.load(std::memory_order_acquire) && begin(job, dump, now_s)) return &job;
+    }
+    return job_to_rescue(dump);
+}
+
+// @param wait_s  if there is nothing to take over: until it is to look again.
+Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
+    const double now_s = clock_.now_s();
+    const bool hurry = hurry_.load(std::memory_order_acquire);
+    plan::StandbyView view;
+    for (std::uint64_t number = first; number < dumps_.submitted(); ++number) {
+        dump = dumps_.at(number);
+        add_what_is_left(*dump, view);
+        view.max_delay_s = dump->max_delay_s;
+        view.due_s = dump->handed_over_s + dump->max_delay_s;
+        if (!hurry && !std::isfinite(view.due_s)) continue;
+        const double left_s = hurry ? 0.0 : plan::begin_by_s(view) - now_s;
+        if (left_s > 0.0) {
+            wait_s = std::min(wait_s, std::max(k_shortest_sleep_s, 0.5 * left_s));
+            continue;
+        }
+        // What is before it is written first.
+        for (std::uint64_t due = first; due <= number; ++due) {
+            dump = dumps_.at(due);
+            mark_due(*dump);
+            if (dump->all_compressed()) continue;
+            if (Job* const job = job_to_take_over(*dump)) return job;
+            wait_s = std::min(wait_s, k_look_again_s);
+        }
+    }
+    return nullptr;
+}
+
+void Executor::standby_loop() {
+    base::TraceLane* const trace = options_.trace ? &standby_.trace : nullptr;
+    while (!stopping_.load(std::memory_order_acquire)) {
+        const std::uint32_t seen = standby_event_.count();
+        double wait_s = base::Event::k_forever_s;
+        if (!error_.happened()) {
+            DumpTask* dump = nullptr;
+            Job* const job = due_job(hold_dumps(), dump, wait_s);
+            if (job != nullptr && compress(*job, *dump, trace, &standby_.compress_s))
+                taken_over_blocks_.fetch_add(1, std::memory_order_relaxed);
+            standby_.at_dump.store(k_nowhere, std::memory_order_release);
+            if (job != nullptr) continue;
+        }
+        standby_event_.wait(seen, wait_s);
+    }
+}
+
+void Executor::hurry() {
+    hurry_.store(true, std::memory_order_release);
+    standby_event_.raise();
+}
+
+}  // namespace caesura::run

@@ -1,0 +1,111 @@
+// Goal: what was handed over is written by the time that was promised, though no worker gets a core
+// and the application is in an obstacle; and not a moment earlier than that takes.
+#include "run/executor_fixture.hpp"
+
+namespace caesura::run {
+namespace {
+
+TEST(Standby, writes_in_time_what_no_worker_ever_begins) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 0, .standby = true}, clock);
+    // Each block takes twice as long as expected: half a core.
+    fixture.codec.on_encode = [&] { clock.set(clock.now_s() + 0.2); };
+    fixture.max_delay_s = 10.0;
+    MemorySink* sink = fixture.submit(0, 10, 0.1);
+    const double begin_s = 10.0 - 2.0 - 2.0 * (10 * 0.1 + 10 * 0.001);
+    clock.set(begin_s - 0.01);
+    fixture.executor.clock_was_set();
+    clock.set(begin_s + 0.01);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    for (std::size_t i = 0; i < 10; ++i)
+        EXPECT_GE(fixture.last->jobs[i].begun_s.load(), begin_s) << "block " << i;
+    wait_until([&] { return fixture.last->phase.load() == DumpPhase::finished; });
+    EXPECT_LE(fixture.last->finished_s.load(), 10.0);
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 10u);
+    EXPECT_GT(fixture.executor.counters().taken_over_s, 1.0);
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 10);
+}
+
+TEST(Standby, computes_what_a_worker_without_cpu_time_is_at) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 1, .standby = true}, clock);
+    std::atomic<int> entered{0};
+    std::atomic<bool> let_go{false};
+    fixture.codec.on_encode = [&] {
+        if (entered++ == 0) let_go.wait(false);  // the worker: nobody else begins at 0 s
+    };
+    fixture.max_delay_s = 10.0;
+    MemorySink* sink = fixture.submit(0, 4);
+    wait_until([&] { return entered.load() == 1; });
+    clock.set(9.0);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 4u);
+    EXPECT_TRUE(fixture.executor.reads(0)) << "the worker still is at it";
+    let_go = true;
+    let_go.notify_all();
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 4);
+    EXPECT_EQ(fixture.budget.held_bytes(), 0u);
+}
+
+TEST(Standby, has_due_blocks_written_inside_an_obstacle) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 1, .standby = true}, clock);
+    fixture.executor.observer().enter(Observer::Lane::write, 0.0);
+    fixture.max_delay_s = 10.0;
+    MemorySink* sink = fixture.submit(0, 6);
+    wait_until([&] { return fixture.last->all_compressed(); });
+    clock.set(7.9);
+    fixture.executor.clock_was_set();
+    EXPECT_TRUE(sink->order.empty()) << "the write lane keeps out of the obstacle until then";
+    clock.set(8.1);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 0u);
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 6);
+}
+
+TEST(Standby, in_a_hurry_everything_is_due_whatever_was_promised) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 0, .standby = true}, clock);
+    fixture.executor.observer().enter(Observer::Lane::write, 0.0);
+    fixture.submit(0, 5);
+    MemorySink* second = fixture.submit(1, 5);
+    fixture.executor.hurry();
+    wait_until([&] { return second->finished.load(); });
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 10u);
+    fixture.executor.stop();
+}
+
+// Goal: dumps come and go while the standby thread looks at them.
+TEST(Standby, neither_touches_a_reclaimed_dump_nor_doubles_a_block) {
+    Fixture fixture({.compress_threads = 2, .standby = true});
+    fixture.max_delay_s = 1e-4;
+    std::vector<std::unique_ptr<DumpTask>> kept;  // the sinks are theirs
+    std::vector<MemorySink*> sinks;
+    for (std::size_t dump = 0; dump < 300; ++dump) {
+        sinks.push_back(fixture.submit(dump, 3));
+        // Gone for good but for the sinks.
+        for (auto& done : fixture.executor.reclaim()) {
+            auto rest = std::make_unique<DumpTask>(0);
+            rest->sink = std::move(done->sink);
+            kept.push_back(std::move(rest));
+        }
+    }
+    fixture.executor.set_draining(true);
+    fixture.executor.help([&] { return sinks.back()->finished.load(); });
+    fixture.executor.stop();
+    ASSERT_TRUE(fixture.executor.error().ok()) << fixture.executor.error().message();
+    for (std::size_t dump = 0; dump < sinks.size(); ++dump) {
+        EXPECT_EQ(sinks[dump]->order.size(), 3u);
+        fixture.expect_exact(*sinks[dump], dump, 3);
+    }
+    EXPECT_EQ(fixture.budget.held_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace caesura::run

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Kill a run on full cores; nothing that was closed longer ago than `max_delay` may be lost.
+
+Each run starts the program `plotfiles`: ranks that spin on every core and make no call between
+their plotfiles, as an ordinary user without the right to raise a priority (RLIMIT_NICE 0; where
+this script is root, as user 65534). At a moment drawn from the run's seed all of it gets SIGKILL.
+Then every file is looked at:
+
+  1. what stock h5py opens before `caesura recover` is whole, and the same after it;
+  2. after `caesura recover` each file that was closed longer than max_delay before the kill is
+     there, whole, every value exact;
+  3. of every other file, what `recover` has brought back is whole and exact;
+  4. a second recover changes nothing.
+
+With --term the ranks get SIGTERM instead, with `on_term = "commit"` and no deadline: they end by
+themselves, and nothing that had been closed is lost.
+
+Exit status: 0 if every run passed, else 1. A failed run's files stay in <out>.
+
+Invariant: the formula of the values stands here and in plotfiles.c; nothing else is shared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import h5py
+import hdf5plugin
+import numpy as np
+from crash import PR_SET_CHILD_SUBREAPER, digest, processes_of, run_and_kill
+
+FIELDS = ("density", "pressure", "velocity")
+NOBODY = 65534
+PATIENCE_S = 180.0
+TERM_S = 10.0
+
+
+def expected(dump: int, which: int, edge: int) -> np.ndarray:
+    """Every value of one field of one file, as plotfiles.c makes them."""
+    f32 = np.float32
+    row = (np.arange(edge * edge, dtype=np.uint64) * np.uint64(7919) % np.uint64(509)).astype(f32)
+    column = np.arange(edge, dtype=np.uint64)
+    column = (column * column % np.uint64(1021)).astype(f32)
+    base = f32(dump % 1000) + f32(0.25) * f32(which)
+    values = (base + f32(0.001) * row)[:, None] + f32(0.0001) * column[None, :]
+    return values.astype(f32).reshape(edge, edge, edge)
+
+
+@dataclass
+class Plan:
+    """What a run does and when it dies; follows from the seed alone."""
+
+    max_delay_s: float
+    compute_ms: int
+    edge: int
+    kill_after_s: float  # after the first file was closed
+
+    @classmethod
+    def draw(cls, seed: int) -> Plan:
+        """Kills before anything is due, and after many files."""
+        draw = random.Random(seed)
+        max_delay_s = draw.choice([1.0, 2.0])
+        return cls(
+            max_delay_s,
+            draw.choice([200, 600, 1500]),
+            draw.choice([64, 96]),
+            draw.uniform(0.2, 3.0 * max_delay_s),
+        )
+
+
+@dataclass
+class Run:
+    """Files, processes and the outcome of one run."""
+
+    options: argparse.Namespace
+    plan: Plan
+    place: Path
+    faults: list[str] = field(default_factory=list)
+    killed_s: float = 0.0
+    due: int = 0
+    closed: int = 0
+    brought_back: int = 0  # by recover
+
+    def closed_at(self) -> dict[int, float]:
+        """By file, from whole lines of the side file."""
+        log = self.place / "plotfiles.h5.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        words = (line.split() for line in lines if line.startswith("closed "))
+        return {int(word[1]): float(word[2]) for word in words if len(word) == 3}
+
+    def write_and_kill(self) -> None:
+        """Start as an ordinary user, wait, kill."""
+        options, plan = self.options, self.plan
+        toml = self.place / "run.toml"
+        text = f"max_delay = {plan.max_delay_s}\n"
+        if options.term:  # nothing but the signal makes it write
+            text = f'max_delay = inf\non_term = "commit"\nterm_s = {TERM_S}\n'
+        toml.write_text(text + "threshold_bytes = 65536\n")
+        variables = {
+            "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}:{hdf5plugin.PLUGINS_PATH}",
+            "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
+            "VOL_TEST_CONNECTOR": "caesura",
+            "VOL_TEST_COMPUTE_MS": str(plan.compute_ms),
+            "VOL_TEST_EDGE": str(plan.edge),
+        }
+        exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
+        env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
+        env |= {"HOME": str(self.place), "TMPDIR": str(self.place)}
+        env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
+        env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
+        env["OMPI_MCA_mpi_yield_when_idle"] = "0"
+        ranks = str(options.ranks)
+        mpirun = [options.mpirun, "--oversubscribe", "-n", ranks, *exports]
+        command = [*as_ordinary_user(self.place), *mpirun, options.program, self.place]
+        run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
+
+    def wait_for_the_moment(self, process: subprocess.Popen) -> None:
+        """Return when the run is to die."""
+        end_s = time.monotonic() + PATIENCE_S
+        first_s = None
+        while first_s is None or time.monotonic() < first_s + self.plan.kill_after_s:
+            closed = self.closed_at()
+            if first_s is None and closed:
+                first_s = closed[min(closed)] + self.options.slack_s
+            if process.poll() is not None or time.monotonic() > end_s:
+                output = (self.place / "output.txt").read_text(errors="replace")
+                self.faults.append(f"ended by itself or never began: {output[-800:]}")
+                return
+            time.sleep(0.002)
+        self.killed_s = time.monotonic()
+        if self.options.term:
+            self.terminate(process)
+
+    def terminate(self, process: subprocess.Popen) -> None:
+        """SIGTERM to the ranks: they end by themselves, in time."""
+        for pid in processes_of(process.pid):
+            if Path(self.options.program).name in Path(f"/proc/{pid}/cmdline").read_text():
+                os.kill(pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=TERM_S + 30.0)
+        except subprocess.TimeoutExpired:
+            self.faults.append(f"does not end {TERM_S + 30:.0f} s after SIGTERM")
+
+    def examine(self) -> None:
+        """Every file, before and after recover."""
+        closed = self.closed_at()
+        self.closed = len(closed)
+        paths = sorted(self.place.glob("plt*.h5"))
+        for path in paths:
+            dump = int(path.stem[3:])
+            delay_s = 0.0 if self.options.term else self.plan.max_delay_s + self.options.slack_s
+            due = dump in closed and closed[dump] + delay_s <= self.killed_s
+            self.due += due
+            before = self.look(path, dump)
+            self.recover(path)
+            after = self.look(path, dump)
+            if after == "" and before != "":
+                self.brought_back += 1
+            age_s = self.killed_s - closed.get(dump, self.killed_s)
+            if due and after != "":
+                self.faults.append(f"{path.name}, closed for {age_s:.2f} s, is lost: {after}")
+            elif before == "" and after != "":
+                self.faults.append(f"{path.name} was there before recover: {after}")
+            elif after.startswith("wrong"):
+                self.faults.append(f"{path.name}: {after}")
+        missing = [n for n in closed if not (self.place / f"plt{n:05d}.h5").exists()]
+        self.faults += [f"file {n} is not there" for n in missing]
+
+    def recover(self, path: Path) -> None:
+        """Through the command line, as a person would; twice."""
+        command = [sys.executable, "-m", "caesura", "recover", str(path), "--json"]
+        for again in (False, True):
+            before = digest(path)
+            answer = subprocess.run(command, capture_output=True, text=True)
+            if answer.returncode not in (0, 1, 3):
+                self.faults.append(f"recover ended with {answer.returncode}: {answer.stderr}")
+            if again and digest(path) != before:
+                self.faults.append(f"{path.name}: a second recover changed it")
+
+    def look(self, path: Path, dump: int) -> str:
+        """What stock h5py finds wrong; empty: the file is whole."""
+        try:
+            with h5py.File(path, "r") as file:
+                for which, name in enumerate(FIELDS):
+                    want = expected(dump, which, self.plan.edge)
+                    got = file[name][...]
+                    if got.dtype != want.dtype or not np.array_equal(got, want):
+                        return f"wrong values in {name}"
+                return "" if file.attrs["dump"] == dump else "wrong attribute"
+        except (OSError, KeyError, RuntimeError) as error:
+            return f"stock h5py: {error}"
+
+
+def as_ordinary_user(place: Path) -> list[str]:
+    """In front of a command: neither root nor allowed to raise a priority."""
+    limit = ["prlimit", "--nice=0", "--"]
+    if os.geteuid() != 0:
+        return limit
+    for path in (place, *place.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    # It may read what root has built and kept for itself, and nothing else that a user may not.
+    read = ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"]
+    user = ["--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+    return ["setpriv", *user, *read, "--", *limit]
+
+
+def run_once(options: argparse.Namespace, seed: int) -> Run:
+    """One kill."""
+    place = Path(tempfile.mkdtemp(prefix="caesura-closed-"))
+    run = Run(options, Plan.draw(seed), place)
+    run.write_and_kill()
+    if not run.faults:
+        run.examine()
+    if run.faults:
+        kept = options.out / f"seed-{seed}"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(place, kept, ignore=lambda _, names: [n for n in names if "ompi" in n])
+    shutil.rmtree(place, ignore_errors=True)
+    return run
+
+
+def main() -> int:
+    """Parse and run."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument("--mpirun", default="mpirun")
+    parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
+    parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
+    parser.add_argument("--slack-s", type=float, default=0.0, help="beyond max_delay")
+    parser.add_argument("--term", action="store_true", help='SIGTERM, and on_term = "commit"')
+    parser.add_argument("--json", type=Path, help="where the sums go")
+    options = parser.parse_args()
+    if shutil.which("prlimit") is None or (os.geteuid() == 0 and shutil.which("setpriv") is None):
+        print("prlimit and setpriv (util-linux) are needed")
+        return 77
+    h5py.h5pl.prepend(options.filters.encode())
+    # Orphaned ranks become children of this process, so that it can see them gone.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    begin_s = time.monotonic()
+    sums = {"runs": 0, "failed": 0, "closed": 0, "due": 0, "brought_back": 0}
+    for seed in range(options.seed, options.seed + options.runs):
+        run = run_once(options, seed)
+        sums["runs"] += 1
+        sums["failed"] += bool(run.faults)
+        for name in ("closed", "due", "brought_back"):
+            sums[name] += getattr(run, name)
+        for fault in run.faults:
+            print(f"seed {seed}: {fault}", flush=True)
+        if sums["runs"] % 10 == 0:
+            took_s = time.monotonic() - begin_s
+            print(f"{sums['runs']} of {options.runs} kills, {took_s:.0f} s", flush=True)
+    print(
+        f"{sums['runs']} kills on {options.ranks} ranks in {time.monotonic() - begin_s:.0f} s, "
+        f"{sums['failed']} failed; {sums['closed']} files had been closed, {sums['due']} of them "
+        f"longer ago than max_delay; recover finished {sums['brought_back']}"
+    )
+    if options.json:
+        options.json.write_text(json.dumps(sums, indent=2) + "\n")
+    return 1 if sums["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

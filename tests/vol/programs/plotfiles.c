@@ -1,0 +1,122 @@
+/* Goal: a run that keeps every core busy and makes no call between its plotfiles, killed at any
+ * moment. One file a step: created, written, closed; then each rank computes by itself.
+ *
+ * From the environment: VOL_TEST_DUMPS (1000000), VOL_TEST_EDGE (96: cells along an axis),
+ * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time), VOL_TEST_WRITE (1; 0: only
+ * compute) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula
+ * of the values, and bench/vol/delays.py reads the log. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { k_fields = 3 };
+
+static int g_log = -1;
+
+static int number_from(const char* name, int otherwise) {
+    const char* text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
+static double now_s(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* One line a call of write, so that it is there whole or not at all. Rank 0's. */
+static void note(const char* what, int dump, double at_s) {
+    if (g_log < 0) return;
+    char line[96];
+    const int n = snprintf(line, sizeof line, "%s %d %.6f\n", what, dump, at_s);
+    CHECK(write(g_log, line, (size_t)n) == n);
+}
+
+/* Smooth along the fastest axis, and no two files alike. */
+static float value(int dump, int which, uint64_t row, uint64_t column) {
+    return (float)(dump % 1000) + 0.25f * (float)which + 0.001f * (float)(row * 7919 % 509) +
+           0.0001f * (float)(column * column % 1021);
+}
+
+static void write_field(hid_t file, const char* name, int dump, int which, hsize_t edge) {
+    const hsize_t dims[3] = {edge, edge, edge};
+    hid_t dataset = make_dataset(file, name, H5T_IEEE_F32LE, 3, dims, H5P_DEFAULT);
+    hsize_t begin, count;
+    share(edge, &begin, &count);
+    const hsize_t offset[3] = {begin, 0, 0}, extent[3] = {count, edge, edge};
+    float* values = malloc(sizeof(float) * (size_t)(count * edge * edge));
+    for (hsize_t row = 0; row < count * edge; ++row)
+        for (hsize_t i = 0; i < edge; ++i)
+            values[row * edge + i] = value(dump, which, begin * edge + row, i);
+    hid_t space = OK(H5Dget_space(dataset)), memory = OK(H5Screate_simple(3, extent, NULL));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
+    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, list, values));
+    OK(H5Pclose(list));
+    OK(H5Sclose(memory));
+    OK(H5Sclose(space));
+    OK(H5Dclose(dataset));
+    free(values);
+}
+
+/* Without a call of anything: the same work every time, or waiting as for an accelerator. */
+static void compute(double seconds, int idle_percent) {
+    const double busy_s = seconds * (100 - idle_percent) / 100.0;
+    struct timespec cpu;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    const double begin_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+    volatile double sum = 0.0;
+    for (double spent_s = 0.0; spent_s < busy_s;) {
+        for (int i = 0; i < 100000; ++i) sum = sum * 0.999 + i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+        spent_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec - begin_s;
+    }
+    const double left_s = seconds * idle_percent / 100.0;
+    struct timespec wait = {(time_t)left_s, (long)((left_s - (double)(time_t)left_s) * 1e9)};
+    if (left_s > 0.0) nanosleep(&wait, NULL);
+}
+
+int main(int argc, char** argv) {
+    start(&argc, &argv);
+    const int dumps = number_from("VOL_TEST_DUMPS", 1000000);
+    const hsize_t edge = (hsize_t)number_from("VOL_TEST_EDGE", 96);
+    const double compute_s = 1e-3 * number_from("VOL_TEST_COMPUTE_MS", 500);
+    const int idle_percent = number_from("VOL_TEST_IDLE_PERCENT", 0);
+    if (g_rank == 0 && number_from("VOL_TEST_LOG", 1)) {
+        char log[1100];
+        snprintf(log, sizeof log, "%s.log", path_of("plotfiles"));
+        g_log = open(log, O_CREAT | O_WRONLY | O_APPEND, 0644);
+        CHECK(g_log >= 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin_s = now_s();
+    for (int dump = 0; dump < dumps; ++dump) {
+        compute(compute_s, idle_percent);
+        if (!number_from("VOL_TEST_WRITE", 1)) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            continue;
+        }
+        char name[32];
+        snprintf(name, sizeof name, "plt%05d", dump);
+        const double enter_s = now_s();
+        hid_t file = create_file(name);
+        static const char* const names[k_fields] = {"density", "pressure", "velocity"};
+        for (int which = 0; which < k_fields; ++which)
+            write_field(file, names[which], dump, which, edge);
+        put_int(file, "dump", dump);
+        const double close_s = now_s();
+        OK(H5Fclose(file));
+        note("close_took", dump, now_s() - close_s);
+        note("calls_took", dump, now_s() - enter_s);
+        /* It is closed when it is on all ranks. */
+        MPI_Barrier(MPI_COMM_WORLD);
+        note("closed", dump, now_s());
+    }
+    note("computed", dumps, now_s() - begin_s);
+    const int result = finish();
+    note("ended", dumps, now_s() - begin_s);
+    return result;
+}
