@@ -50,7 +50,8 @@ def run(options: argparse.Namespace, mode: str, idle: int, where: Path) -> dict:
     }
     command = ["mpirun", "-n", str(options.ranks), "env", "-u", "HDF5_VOL_CONNECTOR"]
     command += [f"{name}={value}" for name, value in settings.items()]
-    command += connector_variables(options.build, config) if mode in ("complete", "close") else []
+    if mode in ("complete", "close"):
+        command += ["VOL_TEST_CONNECTOR=caesura", *connector_variables(options.build, config)]
     command += [str(program(options.build, "tests/vol/vol_plotfiles")), str(where)]
     answer = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
