@@ -32,7 +32,7 @@ class LiveClosed : public ::testing::Test {
             require(run.commit());
         }
         committed_at_ = recorder_.size();
-        const std::uint64_t first = run.next_dump();
+        const std::uint64_t first = first_ = run.next_dump();
         run.group("/new");
         run.attribute("/new", "n", 2);
         run.attribute("/old", "n", 3);
@@ -55,6 +55,8 @@ class LiveClosed : public ::testing::Test {
     void expect_closed_state() {
         EXPECT_EQ(stock_attribute(path_.str(), "/old", "n"), 3);
         EXPECT_EQ(stock_attribute(path_.str(), "/new", "n"), 2);
+        // What a dump says of its datasets; the later one wins.
+        EXPECT_EQ(stock_attribute(path_.str(), "/new/twice", "dump"), first_ + 2);
         const auto raw = stock_integers(path_.str(), "/new/raw");
         for (std::size_t i = 0; i < raw.size(); ++i) ASSERT_EQ(raw[i], 7 + static_cast<int>(i));
         for (const PlacedDataset& one : closed_)
@@ -72,6 +74,7 @@ class LiveClosed : public ::testing::Test {
     std::vector<float> values_before_;
     std::vector<PlacedDataset> closed_;
     std::size_t committed_at_ = 0;
+    std::uint64_t first_ = 0;
 };
 
 TEST_F(LiveClosed, recover_makes_the_commit_that_the_application_would_have_made) {

@@ -139,7 +139,10 @@ std::vector<ChunkRecord> LiveRun::write_region(const PlacedDataset& data, hsize_
     manifest.tree = TreeOwner::application;
     manifest.datasets = {
         {data.path, float32, {k_values}, {k_chunk}, {{1, true, {6}, "deflate"}}, {}}};
-    if (header != 0) manifest.placed_in = {{header, k_values / k_chunk, 1, {0}}};
+    if (header != 0) {
+        manifest.placed_in = {{header, k_values / k_chunk, 1, {0}}};
+        manifest.datasets[0].attributes = {{"dump", static_cast<std::int64_t>(next_dump_)}};
+    }
     const std::string text = encode_manifest(manifest);
     const std::uint64_t bytes =
         align_up(region_overhead_bytes(k_values / k_chunk, text.size()) + 8 * k_values);
