@@ -30,7 +30,7 @@ class FieldResult:
     """What comparing one dataset found."""
 
     path: str
-    bound: float  # the loosest that any block has
+    bound: float
     values: int = 0
     max_error: float = 0.0
     violations: int = 0  # finite values beyond the bound
@@ -156,16 +156,9 @@ def blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
 
 
 def compare_block(
-    result: FieldResult,
-    original: np.ndarray,
-    stored: np.ndarray,
-    where: tuple[slice, ...],
-    own: tuple[float, bool] | None = None,
+    result: FieldResult, original: np.ndarray, stored: np.ndarray, where: tuple[slice, ...]
 ) -> None:
-    """Adds one block to the result. own: the bound of this block, and is it pointwise?"""
-    bound, pointwise = own if own is not None else (result.bound, result.pointwise)
-    result.bound = max(result.bound, bound)
-    result.pointwise = result.pointwise or pointwise
+    """Adds one block to the result."""
     result.values += original.size
     if original.tobytes() == stored.tobytes():
         return
@@ -174,13 +167,13 @@ def compare_block(
         difference = np.abs(original.astype(np.float64) - stored.astype(np.float64))
     # A finite value that became NaN or infinite differs by more than any bound.
     difference = np.where(finite, np.nan_to_num(difference, nan=np.inf, posinf=np.inf), 0.0)
-    if pointwise:  # zeros may not move at all
+    if result.pointwise:  # zeros may not move at all
         size = np.abs(np.where(finite, original, 1.0).astype(np.float64))
-        broken = difference > bound * size
+        broken = difference > result.bound * size
         with np.errstate(divide="ignore", invalid="ignore"):
             difference = np.where(difference > 0, difference / size, 0.0)
-    elif bound > 0:
-        broken = difference > bound
+    elif result.bound > 0:
+        broken = difference > result.bound
     else:  # bit for bit, so that -0.0 and payloads of NaN count
         width = np.dtype(f"u{original.dtype.itemsize}")
         unequal = np.ascontiguousarray(original).view(width) != np.ascontiguousarray(stored).view(
@@ -202,7 +195,7 @@ def compare_block(
 
 def bound_of(dataset: h5py.Dataset) -> float:
     """The absolute bound the writer promised (a share of each value where is_pointwise()); 0 for
-    lossless and for files that say nothing: then the blocks may."""
+    lossless and for files that say nothing."""
     return float(dataset.attrs.get("caesura_bound", 0.0))
 
 

@@ -7,9 +7,10 @@ and every block says of each array in it which component it is and what bound it
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from caesura import _core
 
@@ -78,12 +79,11 @@ def own_bound(block: bytes) -> tuple[float, bool]:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Values of a block that are of one component, and what they are held to."""
+    """Values of a block that are of one component."""
 
-    component: int
+    component: int | None  # None: the block does not say
     inside: tuple[slice, ...]  # the block
     where: tuple[slice, ...]  # the dataset
-    bound: tuple[float, bool]  # and is it a share of each value?
 
 
 def stretches(
@@ -93,14 +93,27 @@ def stretches(
     parts = parts_of(block)
     if not parts:
         axis = attributes.get("caesura_component_axis")
-        component = 0 if axis is None else where[int(axis)].start
-        yield Stretch(component, (slice(None),) * len(where), where, own_bound(block))
+        component = None if axis is None else where[int(axis)].start
+        yield Stretch(component, (slice(None),) * len(where), where)
     at = 0
     for part in parts:
         end = at + part.values
         place = slice(where[0].start + at, where[0].start + end)
-        yield Stretch(part.component, (slice(at, end),), (place,), (part.bound, part.pointwise))
+        yield Stretch(part.component, (slice(at, end),), (place,))
         at = end
+
+
+_MAGIC, _HEADER_BYTES, _LINE = b"\x8aCBN", 24, struct.Struct("<II")
+
+
+def stored_bytes_of(file: BinaryIO) -> list[tuple[int, int]]:
+    """Component and stored bytes of each array of the block that begins here; nothing where it is
+    no bundle. Reads the lines alone (docs/how/file_format.md), unchecked."""
+    header = file.read(_HEADER_BYTES)
+    if header[:4] != _MAGIC:
+        return []
+    lines = file.read(_LINE.size * int.from_bytes(header[16:20], "little"))
+    return [(component, stored) for stored, component in _LINE.iter_unpack(lines)]
 
 
 def _text(value: Any) -> str:

@@ -144,16 +144,19 @@ std::uint64_t sequence_chunk(std::span<const Shape> boxes, std::uint64_t compone
     return best;
 }
 
-std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes) {
+std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes, std::uint64_t most) {
     const auto n = static_cast<std::size_t>(axes);
     if (axes < 1 || axes > k_max_rank || corners.size() % (2 * n) != 0) return {};
     std::vector<Shape> shapes;
     for (std::size_t at = 0; at < corners.size(); at += 2 * n) {
         Shape shape = Shape::filled(axes, 0);
+        std::uint64_t room = most;
         for (std::size_t axis = 0; axis < n; ++axis) {
             const std::int64_t low = corners[at + axis], high = corners[at + n + axis];
-            if (high < low) return {};
-            shape[static_cast<int>(n - 1 - axis)] = static_cast<std::uint64_t>(high - low + 1);
+            const auto extent = static_cast<std::uint64_t>(high < low ? 0 : high - low + 1);
+            if (extent == 0 || extent > room) return {};
+            room /= extent;
+            shape[static_cast<int>(n - 1 - axis)] = extent;
         }
         shapes.push_back(shape);
     }

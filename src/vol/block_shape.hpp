@@ -42,7 +42,8 @@ std::uint64_t sequence_chunk(std::span<const Shape> boxes, std::uint64_t compone
 ///
 /// @param corners  of each box: the lowest cell, then the highest, `axes` numbers each; the first
 ///                 axis is the one that runs fastest in memory.
+/// @param most     cells of a box.
 /// @return  empty: they are no boxes.
-std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes);
+std::vector<Shape> shapes_of(std::span<const std::int32_t> corners, int axes, std::uint64_t most);
 
 }  // namespace caesura::vol

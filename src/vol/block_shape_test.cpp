@@ -107,11 +107,12 @@ std::vector<std::int32_t> corners_of(const std::vector<std::array<std::int32_t, 
 }
 
 TEST(ShapesOf, boxes_are_in_c_order_and_what_is_no_box_is_none) {
-    EXPECT_EQ(shapes_of(corners_of({{8, 16, 32}, {1, 2, 3}}), 3),
+    EXPECT_EQ(shapes_of(corners_of({{8, 16, 32}, {1, 2, 3}}), 3, 8 * 16 * 32),
               (std::vector<Shape>{{32, 16, 8}, {3, 2, 1}}));
-    EXPECT_TRUE(shapes_of(corners_of({{8, 8, 8}, {8, 8, 0}}), 3).empty());
-    EXPECT_TRUE(shapes_of({}, 3).empty());
-    EXPECT_TRUE(shapes_of(std::vector<std::int32_t>(5), 3).empty());
+    EXPECT_TRUE(shapes_of(corners_of({{8, 8, 8}, {8, 8, 0}}), 3, 512).empty());
+    EXPECT_TRUE(shapes_of({}, 3, 512).empty());
+    EXPECT_TRUE(shapes_of(corners_of({{8, 8, 8}}), 3, 511).empty()) << "larger than the data";
+    EXPECT_TRUE(shapes_of(std::vector<std::int32_t>(5), 3, 512).empty());
 }
 
 }  // namespace

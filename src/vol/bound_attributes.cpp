@@ -54,6 +54,10 @@ struct ToValues {
     Values operator()(const std::string& text) const { return one(of_strings({&text, 1})); }
     Values operator()(const std::vector<std::string>& texts) const { return of_strings(texts); }
     Values operator()(const std::vector<double>& numbers) const { return of_doubles(numbers); }
+    Values operator()(std::int64_t number) const {
+        const auto bytes = std::as_bytes(std::span(&number, 1));
+        return {Handle(H5Tcopy(H5T_NATIVE_INT64), H5Tclose), {bytes.begin(), bytes.end()}};
+    }
     template <class Number>
     Values operator()(Number number) const requires std::is_arithmetic_v<Number> {
         const double value = static_cast<double>(number);

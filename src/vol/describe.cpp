@@ -52,7 +52,11 @@ herr_t visit(hid_t root, const char* name, const H5O_info2_t* info, void* data) 
     return guarded([&]() -> herr_t {
         if (info->type != H5O_TYPE_DATASET) return 0;
         Visit& visit = *static_cast<Visit*>(data);
-        const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
+        // Arrays are read one by one: their chunk stays in memory.
+        constexpr std::size_t k_slots = 12421, k_cache_bytes = 128u << 20;
+        const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+        H5Pset_chunk_cache(access.get(), k_slots, k_cache_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+        const Handle dataset(H5Dopen2(root, name, access.get()), H5Dclose);
         if (!dataset.ok()) return -1;
         visit.datasets.push_back(describe_dataset(visit, std::string("/") + name, dataset.get()));
         return 0;

@@ -51,6 +51,7 @@ json warnings_for(const ErrorBound& in_units, const Range& range, DType dtype) {
     json warnings = json::array();
     if (in_units.kind != ErrorBound::Kind::absolute) return warnings;
     const double spread = range.max - range.min;
+    if (!(spread >= 0.0)) return warnings;  // no finite value
     if (in_units.value > 0.01 * spread)
         warnings.push_back(fmt::format("the bound is {:.3g} % of the range",
                                        spread > 0 ? 100.0 * in_units.value / spread : 100.0));

@@ -14,6 +14,8 @@ namespace {
 using store::Handle;
 
 constexpr std::string_view k_amrex_data = "data:datatype=";
+/// Attributes of a dataset have 64 KiB each; what bounds are called takes 18 bytes a component.
+constexpr std::size_t k_most_components = 2048, k_most_name_bytes = 60'000;
 
 /// A dataset that exists, opened natively.
 class Opened {
@@ -114,17 +116,24 @@ Result<std::vector<Shape>> boxes_beside(const Asked& asked, const std::string& n
     if (Status status = asked.communicator.broadcast(std::as_writable_bytes(std::span(corners)), 0);
         !status.ok())
         return status;
-    return shapes_of(corners, axes);
+    auto shapes = shapes_of(corners, axes, count);
+    // Boxes that nobody has written yet are of one cell each.
+    if (std::all_of(shapes.begin(), shapes.end(), [](const Shape& s) { return s.count() == 1; }))
+        shapes.clear();
+    return shapes;
 }
 
-/// Of how many components are the arrays, and what are they called? `number`: N of
-/// "data:datatype=N", which is a component where each has a dataset of its own.
+/// What the components of arrays are called; empty: it cannot be so many.
+/// @param number  N of "data:datatype=N", which is a component where each has a dataset of its own.
 std::vector<std::string> name_them(std::vector<std::string> named, std::uint64_t components,
-                                   std::string_view number) {
+                                   const std::string& number) {
     if (components == named.size()) return named;
-    if (components == 1)
+    if (components == 1) {
         for (std::size_t i = 0; i < named.size(); ++i)
             if (number == std::to_string(i)) return {named[i]};
+        return {"component_" + number};
+    }
+    if (!named.empty() || components > k_most_components) return {};
     std::vector<std::string> names;
     for (std::uint64_t i = 0; i < components; ++i) names.push_back(fmt::format("component_{}", i));
     return names;
@@ -158,9 +167,11 @@ Result<Quantities> amrex_quantities(const Asked& asked, const std::string& name,
     std::uint64_t cells = 0;
     for (const Shape& box : *boxes) cells += box.count();
     std::vector<std::string> named = amrex_components(asked.at);
-    if (cells > 0 && facts.count >= cells && facts.count % cells == 0) {
-        found.names = name_them(std::move(named), facts.count / cells,
-                                std::string_view(name).substr(begin + k_amrex_data.size()));
+    std::vector<std::string> names;
+    if (cells > 0 && facts.count % cells == 0)
+        names = name_them(named, facts.count / cells, name.substr(begin + k_amrex_data.size()));
+    if (!names.empty()) {
+        found.names = std::move(names);
         found.boxes = std::move(*boxes);
         found.whole = "levels";
     } else if (named.size() > 1) {
@@ -183,6 +194,10 @@ Result<Quantities> along_axis(const Settings& settings, const DatasetFacts& fact
         return misfit(facts, fmt::format("says component_axis = {}, and it has {} axes, 0 first",
                                          found.axis, facts.rank));
     const auto extent = dims[static_cast<std::size_t>(found.axis)];
+    if (extent > k_most_components)
+        return misfit(facts, fmt::format("says component_axis = {}, which has extent {}; there may "
+                                         "be {} components",
+                                         found.axis, extent, k_most_components));
     found.names = settings.components;
     for (hsize_t i = 0; settings.components.empty() && i < extent; ++i)
         found.names.push_back(std::to_string(i));
@@ -218,11 +233,15 @@ Result<Quantities> quantities_of(const Asked& asked, const char* name, const Dat
     const Settings settings = settings_of(asked.config, facts.path);
     if (settings.component_axis >= 0) return along_axis(settings, facts, dims);
     if (facts.rank != 1) return Quantities{};
-    if (settings.box.rank() > 0) return in_boxes(settings, facts);
-    if (name == nullptr) return Quantities{};
-    const std::string path = name;
-    const bool amrex = path.substr(path.rfind('/') + 1).starts_with(k_amrex_data);
-    return amrex ? amrex_quantities(asked, path, facts) : Quantities{};
+    const bool in_boxes_of_a_rule = settings.box.rank() > 0;
+    if (in_boxes_of_a_rule && !settings.components.empty()) return in_boxes(settings, facts);
+    const std::string path = name == nullptr ? "" : name;
+    // What the file says itself goes before a box: it knows of components.
+    if (path.substr(path.rfind('/') + 1).starts_with(k_amrex_data)) {
+        auto found = amrex_quantities(asked, path, facts);
+        if (!found.ok() || !found->boxes.empty() || found->scattered) return found;
+    }
+    return in_boxes_of_a_rule ? in_boxes(settings, facts) : Quantities{};
 }
 
 Result<Composed> compose(const Config& config, const DatasetFacts& facts,
@@ -231,6 +250,16 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
     if (!components.ok()) return components.status();
     const Settings settings = settings_of(config, facts.path);
     const bool several = components->size() > 1;
+    std::size_t longest = 0;
+    for (const auto& one : *components) longest = std::max(longest, one.name.size());
+    if (several && (components->size() > k_most_components ||
+                    longest * components->size() > k_most_name_bytes))
+        return Status{
+            StatusCode::unsupported,
+            fmt::format("{}: {} components with names of up to {} bytes; there may be {}, "
+                        "with {} bytes in all",
+                        facts.path, components->size(), longest, k_most_components,
+                        k_most_name_bytes)};
     const bool differ = std::any_of(components->begin(), components->end(), [&](const auto& one) {
         return one.bound != components->front().bound || one.as_it_is;
     });

@@ -73,7 +73,7 @@ class Assembly {
     Status make_jobs();
     void divide(const FieldDump& dumped, run::Job& job) const;
     static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);
-    static predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
+    predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
     bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
     run::PutPart locate(std::uint32_t field, const LayoutPiece& piece) const;
     // ---- content that blocks keep (foreign.cpp)
@@ -103,6 +103,11 @@ class Assembly {
     std::unique_ptr<run::DumpTask> task_;
     std::vector<predict::Features> features_;
     std::vector<std::uint32_t> job_fields_;
+    struct Looked {
+        std::uint64_t looks = 0;
+        double bits = 0.0, values = 0.0;
+    };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked_;  ///< dataset and component
     std::vector<predict::Bytes> predicted_;
     std::vector<double> compress_s_;
     Reservation reservation_;

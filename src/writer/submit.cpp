@@ -70,6 +70,14 @@ void Assembly::predict_jobs() {
                           piece.part, bound, closely);
         parts_.session.totals.recalled_blocks += features.recalled;
         predict::Bytes bytes = field.sizes.predict(features);
+        const bool as_it_is =
+            !job.parts.empty() && std::all_of(job.parts.begin(), job.parts.end(),
+                                              [](const auto& part) { return part.as_it_is; });
+        if (as_it_is) {
+            bytes.mean = static_cast<double>(
+                codec::bundle_bytes_at_most(job.parts.size(), n * size_of(job.dtype)));
+            bytes.sigma = 0.0;
+        }
         bytes.field = job_fields_[i];
         const auto values = std::max<double>(1.0, static_cast<double>(features.values));
         features_.push_back(features);
@@ -88,41 +96,34 @@ const std::byte* Assembly::stretch_of(const run::Job& job, std::uint64_t at, std
     return nullptr;
 }
 
-// A few arrays of each component are looked at, and say of the others.
+// One array of each component is looked at, until a few of the dump have been: a look costs as much
+// as compressing a small array. They say of all others of the component.
 predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const TableSet& tables) {
-    constexpr std::uint64_t k_looks = 2;
-    struct Seen {
-        std::uint64_t arrays = 0, values = 0;  // in all
-        std::uint64_t passed = 0, looked_at = 0;
-        double bits = 0.0;
-    };
-    std::map<std::uint32_t, Seen> components;
-    for (const codec::BundlePart& part : job.parts) {
-        ++components[part.component].arrays;
-        components[part.component].values += part.shape.count();
-    }
+    constexpr std::uint64_t k_looks = 4;
     predict::Features features;
     const double value_bits = 8.0 * static_cast<double>(size_of(job.dtype));
-    std::uint64_t at = job.chunk_box.offset[0];
-    for (const codec::BundlePart& part : job.parts) {
-        Seen& seen = components[part.component];
-        const std::uint64_t n = part.shape.count();
-        const std::byte* const values = stretch_of(job, at, n);
-        at += n;
-        if (seen.passed++ % std::max<std::uint64_t>(1, seen.arrays / k_looks) != 0 || !values)
-            continue;
-        const Box all{Shape::filled(part.shape.rank(), 0), part.shape};
-        features = predict::estimate_block(values, job.dtype, all, all, part.bound, mode, tables);
-        const double bits = part.as_it_is ? value_bits : features.bits_per_value;
-        seen.bits += bits * static_cast<double>(n);
-        seen.looked_at += n;
-    }
     double bits = 0.0, values = 0.0;
-    for (const auto& [component, seen] : components) {
-        const double of_value =
-            seen.looked_at > 0 ? seen.bits / static_cast<double>(seen.looked_at) : value_bits;
-        bits += of_value * static_cast<double>(seen.values);
-        values += static_cast<double>(seen.values);
+    std::uint64_t at = job.chunk_box.offset[0];
+    std::uint32_t last = ~0u;
+    for (const codec::BundlePart& part : job.parts) {
+        Looked& looked = looked_[{job.dataset, part.component}];
+        const std::uint64_t count = part.shape.count();
+        const auto n = static_cast<double>(count);
+        const bool wanted = part.component != last && looked.looks < k_looks && !part.as_it_is;
+        const std::byte* const there = wanted ? stretch_of(job, at, count) : nullptr;
+        at += count;
+        last = part.component;
+        if (there != nullptr) {
+            const Box all{Shape::filled(part.shape.rank(), 0), part.shape};
+            features =
+                predict::estimate_block(there, job.dtype, all, all, part.bound, mode, tables);
+            looked.bits += features.bits_per_value * n;
+            looked.values += n;
+            ++looked.looks;
+        }
+        const bool known = looked.values > 0.0 && !part.as_it_is;
+        bits += n * (known ? looked.bits / looked.values : value_bits);
+        values += n;
     }
     features.estimated = true;
     features.bits_per_value = features.smooth_bits_per_value = bits / std::max(1.0, values);

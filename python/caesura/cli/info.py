@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,38 +43,38 @@ def info(
     """
     core = need_core(as_json)
     with expected_errors(as_json):
-        store = core.OpenFile(str(file))
-        listing = store.info()
-        for number, dataset in enumerate(listing["datasets"]):
-            add_components(store, number, dataset)
+        listing = core.OpenFile(str(file)).info()
+        for dataset in listing["datasets"]:
+            add_components(file, dataset)
     if as_json:
         print_json({**listing, **totals(listing)})
     else:
         show(listing)
 
 
-def add_components(store: Any, number: int, dataset: dict[str, Any]) -> None:
-    """What its blocks say of each quantity of a dataset, as dataset["components"]."""
-    from caesura.components import components_of, parts_of
+def add_components(path: Path, dataset: dict[str, Any]) -> None:
+    """What its blocks say of each quantity of a dataset, as dataset["components"]. The begin of each
+    block is read. All quantities have as many values."""
+    from caesura.components import components_of, stored_bytes_of
     from caesura.verifying import chunk_slices
 
     components = [
-        {**asdict(one), "values": 0, "stored_bytes": 0}
-        for one in components_of(dataset["attributes"])
+        {**asdict(one), "stored_bytes": 0} for one in components_of(dataset["attributes"])
     ]
     if not components:
         return
-    axis = int(dataset["attributes"].get("caesura_component_axis", 0))
-    for index, chunk in enumerate(dataset["chunks"]):
-        parts = parts_of(store.read_chunk(number, index))
-        for part in parts:
-            components[part.component]["values"] += part.values
-            components[part.component]["stored_bytes"] += part.stored_bytes
-        if not parts:
-            where = chunk_slices(chunk["chunk"], dataset["shape"], dataset["chunk"])
-            of = components[where[axis].start]
-            of["values"] += math.prod(part.stop - part.start for part in where)
-            of["stored_bytes"] += chunk["bytes"]
+    axis = dataset["attributes"].get("caesura_component_axis")
+    for one in components:
+        one["raw_bytes"] = dataset["raw_bytes"] // len(components)
+    with path.open("rb") as file:
+        for chunk in dataset["chunks"]:
+            if axis is not None:
+                where = chunk_slices(chunk["chunk"], dataset["shape"], dataset["chunk"])
+                components[where[int(axis)].start]["stored_bytes"] += chunk["bytes"]
+                continue
+            file.seek(chunk["address"])
+            for component, stored in stored_bytes_of(file):
+                components[component]["stored_bytes"] += stored
     dataset["components"] = components
 
 
@@ -156,9 +155,8 @@ def components_table(dataset: dict[str, Any]) -> Table:
                   header_style="bold")  # fmt: skip
     for name in ("component", "bound", "in units", "raw", "stored", "ratio"):
         table.add_column(name, justify="left" if name in ("component", "bound") else "right")
-    value_bytes = 4 if dataset["dtype"] == "float32" else 8
     for one in dataset["components"]:
-        raw, stored = one["values"] * value_bytes, one["stored_bytes"]
+        raw, stored = one["raw_bytes"], one["stored_bytes"]
         in_units = one["kind"] in ("absolute", "relative", "psnr") and one["bound"] > 0
         table.add_row(
             one["name"],
