@@ -53,8 +53,10 @@ def info(
 
 
 def add_components(path: Path, dataset: dict[str, Any]) -> None:
-    """What its blocks say of each quantity of a dataset, as dataset["components"]. The begin of each
-    block is read. All quantities have as many values."""
+    """What its blocks say of each quantity of a dataset, as dataset["components"].
+
+    The begin of each block is read. All quantities have as many values.
+    """
     from caesura.components import components_of, stored_bytes_of
     from caesura.verifying import chunk_slices
 
