@@ -34,6 +34,8 @@ class File {
     /// Advisory lock for the life of this File (flock). Errors: io (held by another), and ok where
     /// the file system knows no locks.
     virtual Status lock(bool exclusive) = 0;
+    /// Give it up. Any thread.
+    virtual Status unlock() = 0;
 };
 
 class FileSystem {

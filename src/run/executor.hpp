@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -101,6 +102,11 @@ class Executor {
     void hurry();
     /// All that was handed over, unless a lane has failed. Any thread.
     bool has_written() const { return dumps_.all_written() || error_.happened(); }
+    /// Once all that was handed over lies in the file, whole, the write lane calls it, one time.
+    /// Application's thread; at most one is waiting.
+    void when_written(std::function<void()> call);
+    /// Not any more. Application's thread. @return  has it been called?
+    bool take_back_call();
     /// For a clock that moves when told to: the standby thread looks at it.
     void clock_was_set() { standby_event_.raise(); }
     /// While alive, the write lane ignores obstacles.
@@ -146,6 +152,13 @@ class Executor {
         std::function<Status()> work;
         std::atomic<int> state{0};  // 0 none, 1 waiting or running
     };
+    struct AfterAll {
+        enum class State : std::uint8_t { none, waiting, running, called };
+        std::function<void()> call;
+        std::atomic<State> state{State::none};
+        /// Of the write lane alone: dumps of which a block has overflowed and is to come again.
+        std::set<std::uint64_t> not_whole;
+    };
     struct Helped {
         std::atomic<std::uint64_t> blocks{0}, bytes{0}, taken_back_blocks{0};
     };
@@ -155,6 +168,7 @@ class Executor {
     bool write_some(DumpTask& dump, double& wait_s);
     bool finish_dump(DumpTask& dump);
     bool run_flush();
+    bool call_after_all();
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
     plan::WriteView view_of(std::span<const double> ready_bytes, const WriteCost& cost,
                             double now_s, bool is_due) const;
@@ -219,6 +233,7 @@ class Executor {
     FirstError error_;
     WriteSamples samples_;
     Flush flush_;
+    AfterAll after_all_;
     Helped helped_;
     std::vector<std::unique_ptr<Worker>> workers_;
     WriteLane write_lane_;

@@ -131,6 +131,8 @@ class Sink {
                                                    std::span<std::byte> back) = 0;
     /// After the last block (overflowed ones excepted): make what was written durable.
     virtual Status finish() = 0;
+    /// After finish(): do all blocks lie in the file, also those that have overflowed?
+    virtual bool is_whole() const { return true; }
 };
 
 using plan::WriteCost;

@@ -44,7 +44,7 @@ void Executor::write_loop() {
         if (failed || number == dumps_.submitted()) {
             if (stopping) return;
             double idle_s = base::Event::k_forever_s;
-            if (!failed && help_neighbours(idle_s)) continue;
+            if (!failed && (call_after_all() || help_neighbours(idle_s))) continue;
             write_event_.wait(seen, idle_s);
             continue;
         }
@@ -58,6 +58,32 @@ void Executor::write_loop() {
         }
         write_event_.wait(seen, wait_s);
     }
+}
+
+void Executor::when_written(std::function<void()> call) {
+    after_all_.call = std::move(call);
+    after_all_.state.store(AfterAll::State::waiting, std::memory_order_release);
+    write_event_.raise();
+}
+
+bool Executor::take_back_call() {
+    AfterAll::State seen = AfterAll::State::waiting;
+    if (after_all_.state.compare_exchange_strong(seen, AfterAll::State::none)) return false;
+    // The lane is at normal priority, and the call is a short one.
+    while (after_all_.state.load(std::memory_order_acquire) == AfterAll::State::running)
+        std::this_thread::yield();
+    return after_all_.state.exchange(AfterAll::State::none) == AfterAll::State::called;
+}
+
+// @return  was it called?
+bool Executor::call_after_all() {
+    AfterAll::State seen = AfterAll::State::waiting;
+    if (!after_all_.not_whole.empty() ||
+        !after_all_.state.compare_exchange_strong(seen, AfterAll::State::running))
+        return false;
+    after_all_.call();
+    after_all_.state.store(AfterAll::State::called, std::memory_order_release);
+    return true;
 }
 
 bool Executor::run_flush() {
@@ -179,6 +205,10 @@ bool Executor::finish_dump(DumpTask& dump) {
         fail(status);
         return true;
     }
+    if (dump.sink->is_whole())
+        after_all_.not_whole.erase(dump.dump);
+    else
+        after_all_.not_whole.insert(dump.dump);
     dump.finished_s.store(clock_.now_s(), std::memory_order_relaxed);
     dump.phase.store(DumpPhase::finished, std::memory_order_release);
     dumps_.leave_behind();

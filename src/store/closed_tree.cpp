@@ -92,8 +92,9 @@ Result<std::optional<ClosedTree>> read_closed_tree(base::File& file, const RunId
     if (!header || header->address == 0) return none();
     const auto size = file.size();
     if (!size.ok()) return size.status();
-    // Memory is only taken for bytes that are there.
-    if (header->address > *size || header->bytes > *size - header->address) return none();
+    // Memory is only taken for bytes that are there. A tree that is committed has none.
+    const bool lacks = header->address > *size || header->bytes > *size - header->address;
+    if (header->bytes > 0 && lacks) return none();
     std::vector<std::byte> pages(static_cast<std::size_t>(header->bytes));
     if (Status s = file.read_at(header->address, pages); !s.ok()) return s;
     if (checksum(pages) != header->checksum) return none();

@@ -100,6 +100,28 @@ TEST_F(LiveClosed, recover_makes_the_commit_that_the_application_would_have_made
     }
 }
 
+// Goal: a commit that a lane has flushed just before the close, of which the run had not heard, and
+// after which the tree was the committed one.
+TEST_F(LiveClosed, a_run_that_had_not_heard_of_its_last_commit_is_finished) {
+    {
+        LiveRun run(recorder_, path_.str(), 2, closed_run());
+        run.group("/old");
+        (void)run.placed("/old/field", 1);
+        require(run.commit());
+        closed_.push_back(run.unplaced("/old/field", 5));
+        run.close_before_commit(0);
+    }
+    const auto file = base::FileSystem::posix().open(path_.str(), base::FileSystem::Mode::read);
+    const auto tree = read_closed_tree(**file, closed_run());
+    ASSERT_TRUE(tree.ok() && tree->has_value());
+    EXPECT_TRUE((*tree)->pages.empty());
+    const auto report = recover(quiet_, path_.str());
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->finished_iterations.size(), 1u);
+    EXPECT_EQ(stock_read(path_.str(), "/old/field"), closed_[0].values);
+    expect_clean();
+}
+
 TEST_F(LiveClosed, a_dump_that_lacks_blocks_is_dropped_with_the_others_and_the_report_says_which) {
     make(true, 1);
     const auto report = recover(quiet_, path_.str());

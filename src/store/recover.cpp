@@ -159,6 +159,7 @@ Result<std::optional<ClosedTree>> find_closed(base::File& file, const RunId& run
     }
     std::vector<Candidate*> dumps;
     for (std::uint64_t dump = (*tree)->first_dump; dump < (*tree)->dumps_end; ++dump) {
+        if (committed.record.contains(dump)) continue;  // which the run had not heard of yet
         const auto found = candidates.find(dump);
         if (found == candidates.end() || !found->second.is_application() ||
             !found->second.whole()) {

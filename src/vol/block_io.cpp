@@ -110,6 +110,17 @@ void BlockIo::forget_types() {
     for (const auto& [token, dataset] : by_token_) dataset->type.reset();
 }
 
+Status BlockIo::go_on() {
+    writer_->go_on();
+    for (const auto& [token, dataset] : by_token_) {
+        if (dataset->type.ok()) continue;
+        dataset->type = store::Handle(
+            H5Tcopy(dataset->dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE), H5Tclose);
+        if (!dataset->type.ok()) return store::hdf5_error(StatusCode::internal, dataset->path);
+    }
+    return {};
+}
+
 // ---------------------------------------------------------------------------- reads, writes
 
 Status BlockIo::put(const Dataset& dataset, PutBox& piece) {
@@ -292,6 +303,15 @@ Status BlockIo::flush(const NativeObject& through, const Status& mine) {
     forget_committed();
     for (const auto& [token, dataset] : by_token_) dataset->settled = dataset->dims;
     return {};
+}
+
+Status BlockIo::pause(const NativeObject& through, const Status& mine) {
+    place_.tree.go_through(through);
+    place_.tree.pass_over_changes();  // see begin_close()
+    const Status status = writer_->pause(mine);
+    begin_turns();
+    forget_committed();
+    return status;
 }
 
 Status BlockIo::begin_close(const NativeObject& through, const Status& mine) {

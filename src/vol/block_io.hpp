@@ -7,8 +7,8 @@
 // | make, find, keep           | no         | no           |
 // | write, read                | no         | no           |
 // | hand_over, flush           | yes        | yes          |
-// | begin_close, close         | yes        | yes          |
-// | finished                   | no         | no           |
+// | pause, begin_close, close  | yes        | yes          |
+// | go_on, finished            | no         | no           |
 //
 // Invariants:
 //  - A write returns when the values have been copied. The copy is what this rank reads until its
@@ -106,7 +106,15 @@ class BlockIo {
 
     Status hand_over(const NativeObject& through, const Status& mine);
     Status flush(const NativeObject& through, const Status& mine);
-    /// Hand over the last blocks; then finished() and close() alone.
+    /// Hand blocks over; the lanes write these alone until the next call.
+    Status pause(const NativeObject& through, const Status& mine);
+    /// While it is paused: once all blocks lie in the file, the write lane calls it, one time.
+    void when_written(std::function<void()> call) { writer_->when_written(std::move(call)); }
+    /// Not any more. @return  has it been called?
+    bool take_back_call() { return writer_->take_back_call(); }
+    /// After a pause: the application has opened the file once more.
+    Status go_on();
+    /// pause(); then finished() and close() alone.
     Status begin_close(const NativeObject& through, const Status& mine);
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
@@ -114,8 +122,8 @@ class BlockIo {
     std::uint64_t spill_end() const { return writer_->spill_end(); }
     /// Close our own handles of datasets, so that the file can be closed.
     void release();
-    /// Between begin_close() and close(), when the application has no dataset of it any more: close
-    /// what H5Fget_obj_count would count as the application's.
+    /// While the file is pending and the application has no dataset of it: close what
+    /// H5Fget_obj_count would count as the application's.
     void forget_types();
 
   private:

@@ -9,13 +9,6 @@
 namespace caesura::vol {
 namespace {
 
-bool inside_mpi() {
-    int initialized = 0, finalized = 0;
-    MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    return initialized != 0 && finalized == 0;
-}
-
 /// Who makes the call. HDF5 duplicates the communicator for whoever asks for it: that is the one we
 /// keep.
 Opener opener_of(hid_t access, std::string_view why) {
@@ -32,6 +25,17 @@ Opener opener_of(hid_t access, std::string_view why) {
             std::move(why_native)};
 }
 
+Opener captured_by(hid_t access) {
+    H5F_libver_t low = H5F_LIBVER_EARLIEST, high = H5F_LIBVER_LATEST;
+    H5Pget_libver_bounds(access, &low, &high);
+    if (high < H5F_LIBVER_V110)
+        return opener_of(access, "the access list wants a format older than HDF5 1.10's");
+    if (is_alone(access)) return {Communicator::self(), ranks_of(MPI_COMM_SELF), {}};
+    return opener_of(access, H5Pget_driver(access) == H5FD_MPIO
+                                 ? ""
+                                 : "a file driver other than MPI-IO and POSIX");
+}
+
 constexpr std::string_view k_not_wanted = "the configuration has capture = false";
 
 Status unfit(std::string_view reason) { return {StatusCode::unsupported, std::string(reason)}; }
@@ -43,10 +47,7 @@ Opener opener_of_new_file(hid_t access, hid_t creation, bool captures) {
     if (!captures) return opener_of(access, k_not_wanted);
     if (const Status status = store::LiveImage::supports(creation); !status.ok())
         return opener_of(access, status.message());
-    const hid_t driver = H5Pget_driver(access);
-    if (driver == H5FD_SEC2) return {Communicator::self(), ranks_of(MPI_COMM_SELF), {}};
-    return opener_of(access,
-                     driver == H5FD_MPIO ? "" : "a file driver other than MPI-IO and POSIX");
+    return captured_by(access);
 }
 
 Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
@@ -55,7 +56,7 @@ Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
     if (NothingCaptured::now())
         return opener_of(access, "an external link of a file that is not captured leads to it");
     if ((flags & H5F_ACC_RDWR) == 0) return opener_of(access, "opened for reading only");
-    return opener_of(access, H5Pget_driver(access) == H5FD_MPIO ? "" : "opened by one process");
+    return captured_by(access);
 }
 
 Opener opener_of_no_file(hid_t access) {

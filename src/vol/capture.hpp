@@ -14,6 +14,9 @@
 
 namespace caesura::vol {
 
+/// Does this process open a file for itself, with the ordinary driver?
+inline bool is_alone(hid_t access) { return H5Pget_driver(access) == H5FD_SEC2; }
+
 /// What an access list says about who opens a file.
 struct Opener {
     /// Null: this process makes the call alone, or nothing is ever captured.
@@ -28,7 +31,8 @@ struct Opener {
 /// by all). Collective over the access list's communicator, which is duplicated (also for a file
 /// that is not captured: it may be pending).
 Opener opener_of_new_file(hid_t access, hid_t creation, bool captures);
-/// Of a file to be opened: captured if opened for writing through MPI-IO.
+/// Of a file to be opened: captured if opened for writing, by all through MPI-IO or by one process
+/// with the ordinary driver.
 Opener opener_of_old_file(hid_t access, unsigned flags, bool captures);
 /// While one with `on` lives, files that are opened are not captured. The library's lock guards it.
 class NothingCaptured {

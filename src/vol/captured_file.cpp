@@ -40,20 +40,20 @@ std::shared_ptr<writer::Experience> experience_of(const Ranks& members, const Co
     return experience;
 }
 
+}  // namespace
+
 /// After MPI_Finalize nothing can be agreed on any more. HDF5 closes itself before (trap 4), from
 /// its own callback on MPI_COMM_SELF, and what is pending is completed before that.
-Status can_communicate(const Communicator& communicator, const std::string& name) {
+Status CapturedFile::can_communicate() const {
     if (is_forked())
         return {StatusCode::cancelled,
-                fmt::format("{}: this process was forked after the file was opened", name)};
+                fmt::format("{}: this process was forked after the file was opened", name_)};
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0 || communicator.size() == 1) return {};
+    if (finalized == 0 || !shared()) return {};
     return {StatusCode::cancelled,
-            fmt::format("{}: MPI has been finalized; close the file before MPI_Finalize", name)};
+            fmt::format("{}: MPI has been finalized; close the file before MPI_Finalize", name_)};
 }
-
-}  // namespace
 
 Status CapturedFile::write_fill() {
     const auto fill = image_->take_fill();
@@ -100,7 +100,7 @@ Result<bool> CapturedFile::have_blocks(const NativeObject& through, Status& mine
 }
 
 Status CapturedFile::drain() {
-    if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
+    if (Status status = can_communicate(); !status.ok()) return status;
     written_together_.clear();
     return agree(*communicator_, write_raw());
 }
@@ -159,7 +159,7 @@ Status CapturedFile::check_alike(const Status& mine) {
 }
 
 Status CapturedFile::commit(const NativeObject& through, bool last, Status mine) {
-    if (Status status = can_communicate(*communicator_, name_); !status.ok()) return status;
+    if (Status status = can_communicate(); !status.ok()) return status;
     if (!failed_.ok()) return failed_;
     const auto have = have_blocks(through, mine);
     if (!have.ok()) return failed_ = have.status();
@@ -193,19 +193,8 @@ Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const
     Status all = last ? blocks_->close(through, mine) : blocks_->flush(through, mine);
     if (!all.ok()) failed_ = all.with_context(name_);
     blocks_->release();
-    if (last) end_blocks(all, false);
+    if (last) end_blocks(all, Completed::by_close);
     return failed_;
-}
-
-/// After the Writer's last collective call. What failed stays: the application may still read what
-/// it has written.
-void CapturedFile::end_blocks(const Status& status, bool was_pending) {
-    report_blocks({config_, name_, *communicator_}, blocks_->report(), was_pending, status);
-    if (!status.ok()) return;
-    // Nothing is in flight any more. If it stays, the next opening looks once too often.
-    if (communicator_->rank() == 0) (void)store::clear_closed_tree(shared_file_->file());
-    tree_->forget_datasets();
-    blocks_.reset();
 }
 
 void* CapturedFile::reopen() {
@@ -234,122 +223,6 @@ Status CapturedFile::before_close(const Object& object) {
     const std::shared_ptr<CapturedFile>& file = object.file;
     if (file == nullptr || file->uses() > 0 || file.use_count() > 1) return {};
     return file->commit_from(object, 1);
-}
-
-// ------------------------------------------------------------------------- the last close
-
-/// Objects that were left open, and what of the runtime is still there, may differ from rank to
-/// rank: the answer must not. `last`, which becomes the same too: nothing uses the file any more.
-Result<bool> CapturedFile::put_off(bool alone, bool& last) {
-    struct Vote {
-        std::uint8_t last, alone, may, waiting;
-    };
-    const bool may = config_->durability == Durability::close &&
-                     H5Pget_driver(access()) == H5FD_MPIO && !members_.empty() && may_put_off();
-    const Vote mine{last, alone, may, blocks_->anything_pending_here()};
-    const auto all = base::from_all(*communicator_, mine);
-    if (!all.ok()) return all.status();
-    bool off = true, waiting = false;
-    for (const Vote& vote : *all) {
-        last = last && vote.last != 0;
-        off = off && vote.alone != 0 && vote.may != 0;
-        waiting = waiting || vote.waiting != 0;
-    }
-    return off && waiting;
-}
-
-/// What `recover` needs to make the commit if the run dies before it does. Rank 0.
-Status CapturedFile::write_closed_tree() {
-    auto tree = image_->closing();
-    if (!tree.ok()) return tree.status();
-    std::uint64_t bytes = 0;
-    for (const store::Extent& page : tree->pages) bytes += page.bytes.size();
-    // Beyond all that comes before or with the commit: blocks without room, its metadata, its
-    // journal. A hole, which the commit cuts off.
-    constexpr std::uint64_t k_least_bytes = std::uint64_t{1} << 20;
-    tree->address =
-        store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
-    tree->first_dump = ledger_->book().committed();
-    tree->dumps_end = ledger_->book().next_dump();
-    return store::write_closed_tree(*shared_file_, *tree).status();
-}
-
-/// @return  false: it was not possible after all, and nothing is lost. The same on all ranks.
-Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
-    if (mine.ok()) mine = write_raw();
-    pending_bytes_ = blocks_->held_bytes();
-    const Status begun = blocks_->begin_close(through, mine);
-    blocks_->release();
-    if (!begun.ok()) return failed_ = begun.with_context(name_);
-    // A commit on the way may have left something in the library.
-    mine = flush_native(through) < 0
-               ? store::hdf5_error(StatusCode::internal, name_ + ": flushing the image")
-               : Status{};
-    // A disk that refuses it has an error for the blocks too: told when they are due.
-    if (mine.ok() && communicator_->rank() == 0) (void)write_closed_tree();
-    // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
-    if (mine.ok() && communicator_->rank() == 0) mine = store::mark_in_flight(*shared_file_);
-    return tell(*communicator_, {}, mine).ok();
-}
-
-Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long references) {
-    const NativeObject through{file.under, file.kind};
-    if (given_up_) {
-        if (blocks_ != nullptr) blocks_->release();  // what reads have opened since
-        return Ended::complete;
-    }
-    Status mine;
-    if (flush_native(through) < 0)
-        mine = store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
-    const bool alone = weak_from_this().use_count() <= references;
-    bool last = alone || close_degree_ == H5F_CLOSE_STRONG;
-    bool off = false;
-    bool have = false;
-    Status all = can_communicate(*communicator_, name_);
-    if (all.ok() && failed_.ok()) {
-        const auto found = have_blocks(through, mine);
-        all = found.status();
-        have = found.ok() && *found;
-    }
-    if (all.ok() && have) {
-        const auto agreed = put_off(alone, last);
-        all = agreed.status();
-        if (all.ok() && *agreed) {
-            const auto begun = begin_close(through, mine);
-            all = begun.status();
-            off = all.ok() && *begun;
-        }
-    }
-    if (all.ok() && !off) all = commit_with(have, through, last, mine);
-    given_up_ = !all.ok();
-    if (!all.ok()) return all;
-    if (!off) return Ended::complete;
-    kept_ = file.under;
-    blocks_->forget_types();
-    forget_name();
-    return Ended::pending;
-}
-
-std::uint64_t CapturedFile::held_bytes() const {
-    return blocks_ == nullptr ? 0 : blocks_->held_bytes();
-}
-
-bool CapturedFile::finished() const { return blocks_->finished(); }
-
-Status CapturedFile::complete() {
-    const KeepErrors keep;
-    const LibraryState state;
-    const NativeObject through{kept_, H5I_FILE};
-    Status all = can_communicate(*communicator_, name_);
-    if (all.ok()) all = blocks_->close(through, {}).with_context(name_);
-    blocks_->release();
-    end_blocks(all, true);
-    const herr_t closed =
-        H5VLfile_close(kept_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
-    forget_wrapper_of(std::exchange(kept_, nullptr));
-    if (closed < 0 && all.ok())
-        all = store::hdf5_error(StatusCode::internal, name_ + ": closing its image");
-    return all;
 }
 
 }  // namespace caesura::vol

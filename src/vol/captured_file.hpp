@@ -164,6 +164,15 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// the next call gives up what could not be committed.
     /// @param references  as for commit_from().
     Result<Ended> end(const Object& file, long references);
+    /// A pending file that one process has closed, and opens again for writing in the same way,
+    /// goes on where it was. Local.
+    bool may_go_on(hid_t access);
+    /// @return  the native file, which was kept open.
+    Result<void*> go_on();
+    /// Once after go_on(): the native file is not a new one.
+    bool takes_up_again() { return std::exchange(goes_on_, false); }
+    /// Only this process has to do with it, through no MPI-IO. Local.
+    bool alone() const { return alone_; }
     /// Has this rank's part of a pending file been written? Local.
     bool finished() const;
     /// Raw bytes of blocks that are not committed. Local.
@@ -196,15 +205,24 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
     void forget_name();
+    void recall_name();
     Result<bool> put_off(bool alone, bool& last);
     Result<bool> begin_close(const NativeObject& through, Status mine);
     Status write_closed_tree();
-    void end_blocks(const Status& status, bool was_pending);
+    Status can_communicate() const;
+    enum class Completed : std::uint8_t { by_close, by_later_call, by_another_process };
+    void end_blocks(const Status& status, Completed completed);
+    Result<bool> is_still_ours();
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
     std::shared_ptr<const Config> config_;
     inline static bool files_are_crossed_ = false;
     Ranks members_;
+    bool alone_ = false;
+    bool was_there_ = false;  ///< it was opened, not created
+    bool goes_on_ = false;
+    bool offered_ = false;                       ///< its lock was given up: others may complete it
+    std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
     std::string name_, key_;
     unsigned long number_ = 0;  ///< HDF5's, of the open file
     std::optional<store::SharedFile> shared_file_;

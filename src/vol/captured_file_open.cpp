@@ -12,9 +12,11 @@
 #include "store/region_writer.hpp"
 #include "vol/agree.hpp"
 #include "vol/block_io.hpp"
+#include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
 #include "vol/on_term.hpp"
+#include "vol/other_process.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -60,9 +62,17 @@ Inspection can_be_made(const std::string& name, unsigned flags) {
     return seen;
 }
 
+/// As the ordinary driver does it: one writer at a time. Two would give the same addresses.
+Status check_only_writer(base::File& file) {
+    if (Status status = file.lock(true); !status.ok()) return status;
+    return file.lock(false);
+}
+
 /// A file that a killed run left half-made, or closed and not complete, is first brought to its
-/// last commit, as every opener of ours does (docs/how/file_format.md).
-Status inspect(const std::string& name, Inspection& seen) {
+/// last commit, as every opener of ours does (docs/how/file_format.md). One process alone does not
+/// take from another what that one may be writing. What stands in its way the native connector
+/// says.
+Status inspect(const std::string& name, bool alone, Inspection& seen) {
     auto file = file_system().open(name, base::FileSystem::Mode::read_write);
     if (!file.ok()) {
         refuse(seen, file.status().message());  // the native connector says it in its own words
@@ -76,7 +86,8 @@ Status inspect(const std::string& name, Inspection& seen) {
     seen.captured = true;
     seen.run = *run;
     auto shared = store::SharedFile::open(file_system(), name, *run);
-    if (!shared.ok()) return shared.status();
+    if (!shared.ok() && alone) refuse(seen, shared.status().message());
+    if (!shared.ok()) return alone ? Status{} : shared.status();
     const auto image = store::LiveImage::make(*shared);
     const auto marked = store::is_marked_in_flight(shared->file());
     if (!marked.ok()) return marked.status();
@@ -88,8 +99,13 @@ Status inspect(const std::string& name, Inspection& seen) {
         return {};
     }
     shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
+    if (alone && *marked) {
+        if (!complete_if_whole(name)) refuse(seen, "another process is still writing it");
+        return {};
+    }
     auto recovered = store::recover(file_system(), name);
-    return recovered.ok() ? Status{} : recovered.status();
+    if (alone && !recovered.ok()) refuse(seen, recovered.status().message());
+    return recovered.ok() || alone ? Status{} : recovered.status();
 }
 
 /// The library's default depends on the driver; ours is not the application's.
@@ -152,6 +168,7 @@ CapturedFile::~CapturedFile() {
 }
 
 void CapturedFile::forget_name() { open_files().erase(key_); }
+void CapturedFile::recall_name() { open_files()[key_] = weak_from_this(); }
 
 /// @return  false: the file is for the native connector, `why` says why. The same on all ranks.
 Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& why) {
@@ -165,7 +182,7 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
             if (made.ok()) shared_file_ = std::move(*made);
         }
     } else if (communicator_->rank() == 0) {
-        mine = inspect(name_, seen);
+        mine = inspect(name_, alone_, seen);
     }
     if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
         !all.ok())
@@ -178,6 +195,11 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
     auto opened = store::SharedFile::open(file_system(), name_, seen.run);
     if (!opened.ok()) return opened.status();
     shared_file_ = std::move(*opened);
+    if (alone_)
+        if (const Status status = check_only_writer(shared_file_->file()); !status.ok()) {
+            why = status.message();
+            return false;
+        }
     return true;
 }
 
@@ -221,6 +243,8 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
         new CapturedFile(std::move(communicator), std::move(config)));
     file->name_ = call.name;
     file->key_ = key_of(call.name);
+    file->alone_ = is_alone(call.access);
+    file->was_there_ = !call.creates();
     file->members_ = std::move(members);
     const auto have = file->have_shared_file(call, why);
     if (have.ok() && !*have) return std::optional<Opened>{};
@@ -245,7 +269,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
     follow_external_links();
     watch_term(*file->config_);
-    open_files()[file->key_] = file;
+    file->recall_name();
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});
 }

@@ -90,7 +90,8 @@ Handle access_of(const CapturedFile& open) {
 /// To leave such a target is a commit of all its ranks: one that comes from a file of its own can
 /// not be let in.
 Status may_enter(const Parent& parent, const CapturedFile& open) {
-    if (!open.shared() || parent.captured != nullptr) return {};
+    if (!open.shared()) return {};
+    if (parent.captured != nullptr && !parent.captured->alone()) return {};
     const Handle list(H5Fget_access_plist(parent.file.get()), H5Pclose);
     if (H5Pget_driver(list.get()) == H5FD_MPIO) return {};
     return {StatusCode::unsupported,
@@ -176,7 +177,9 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
             if (Status status = may_enter(parent, *open); !status.ok()) return status;
         // What a file that is not captured leads to is held by HDF5 alone, which could not commit
         // it. The connector stays in the list: HDF5 takes all files of one name for the first's.
-        const NothingCaptured natively(parent.captured == nullptr);
+        // What one process's file leads to is held while it is used: files may lead to each other.
+        const bool holds = parent.captured != nullptr && !parent.captured->alone();
+        const NothingCaptured natively(!holds);
         Handle file = open != nullptr ? open_quietly(path, flags, access_of(*open).get())
                                       : open_quietly(path, flags, list.get());
         if (!file.ok()) continue;
@@ -184,8 +187,7 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
         const bool captured = H5Oget_info3(file.get(), &info, H5O_INFO_BASIC) >= 0 &&
                               CapturedFile::find(info.fileno) != nullptr;
         const auto object = open_object(file.get(), link, access);
-        if (object.ok() && captured && parent.captured != nullptr)
-            parent.captured->linked[path] = file.release();
+        if (object.ok() && captured && holds) parent.captured->linked[path] = file.release();
         return object;
     }
     return Status{StatusCode::io, fmt::format("{}: an external link leads to {} in {}, and no file "

@@ -6,6 +6,7 @@
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
 #include "vol/native_dataset.hpp"
+#include "vol/other_process.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 #include "vol/shutdown.hpp"
@@ -70,7 +71,22 @@ Status before_open(const Opener& opener, const std::string& name, Status mine = 
                                       CapturedFile::key_of(name), std::move(mine));
 }
 
-void* open_file(const FileCall& call, void** request_slot) {
+/// A file that this process has closed and is still writing goes on where it was. Null: it does
+/// not.
+std::shared_ptr<CapturedFile> take_back(const FileCall& call, const Opener& opener) {
+    if (call.creates() || !opener.captured() || !is_alone(call.access)) return nullptr;
+    return pending_files::take_back(CapturedFile::key_of(call.name), call.access);
+}
+
+void* go_on(const std::shared_ptr<CapturedFile>& file) {
+    auto use = use_of(file);
+    auto under = file->go_on();
+    if (under.ok()) return adopt(std::move(use), *under);
+    pending_files::add(file);
+    return fail<void*>(under.status());
+}
+
+void* open_now(const FileCall& call, void** request_slot) {
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
     const auto config = config_of(*info);
@@ -78,8 +94,15 @@ void* open_file(const FileCall& call, void** request_slot) {
     const bool captures = !config.ok() || (*config)->capture;
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
                                    : opener_of_old_file(call.access, call.flags, captures);
-    if (const Status status = before_open(opener, call.name, config.status()); !status.ok())
+    const auto mine = take_back(call, opener);
+    if (const Status status = before_open(opener, call.name, config.status()); !status.ok()) {
+        if (mine != nullptr) pending_files::add(mine);
         return fail<void*>(status);
+    }
+    if (mine != nullptr) {
+        report_file(*config, call.name, true, {});
+        return go_on(mine);
+    }
     if (opener.captured()) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),
                                          std::move(opener.ranks), *config, opener.why_native);
@@ -91,6 +114,28 @@ void* open_file(const FileCall& call, void** request_slot) {
     }
     report_file(*config, call.name, false, opener.why_native);
     return open_natively(call, request_slot);
+}
+
+/// A call by one process that failed: another process of the job may have closed the file, and it
+/// is not complete yet. Asking for the lock costs others theirs for a moment: hence more than one
+/// try.
+template <class Call>
+auto with_patience(const std::string& name, bool alone, Call&& call) -> decltype(call()) {
+    constexpr int k_tries = 3;
+    const auto failed = k_failure<decltype(call())>;
+    for (int left = k_tries;; --left) {
+        const auto result = call();
+        if (result != failed || !alone || left == 0) return result;
+        const Result<bool> again = complete_for_other_process(name);
+        if (!again.ok()) return fail<decltype(call())>(again.status());
+        if (!*again) return result;
+        H5Eclear2(H5E_DEFAULT);
+    }
+}
+
+void* open_file(const FileCall& call, void** request_slot) {
+    const bool alone = inside_mpi() && is_alone(call.access);
+    return with_patience(call.name, alone, [&] { return open_now(call, request_slot); });
 }
 
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,
@@ -151,7 +196,11 @@ herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_sl
     if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename);
         !status.ok())
         return fail(status);
-    return by_name(&below, args.fapl_id, transfer, request_slot);
+    const hid_t access = args.fapl_id;
+    const bool alone = inside_mpi() && is_alone(access);
+    return with_patience(args.filename, alone, [&] {
+        return by_name(&below, args.fapl_id = access, transfer, request_slot);
+    });
 }
 
 /// Other files, while this one is flushed or closed.
@@ -211,13 +260,16 @@ herr_t atomicity(const CapturedFile& file, H5VL_optional_args_t* args) {
 
 herr_t file_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
                      void** request_slot) {
-    const CapturedFile* const file = object_of(object).file.get();
+    CapturedFile* const file = object_of(object).file.get();
     const bool atomic = args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY ||
                         args->op_type == H5VL_NATIVE_FILE_SET_MPI_ATOMICITY;
     if (file != nullptr && atomic && H5Pget_driver(file->access()) == H5FD_MPIO)
         return atomicity(*file, args);
     std::optional<FileIsOpening> opening;
-    if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) opening.emplace();
+    if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
+        if (file != nullptr && file->takes_up_again()) return 0;
+        opening.emplace();
+    }
     return OnObject<H5VLfile_optional>::call(object, args, transfer, request_slot);
 }
 

@@ -10,6 +10,7 @@
 #include "vol/captured_file.hpp"
 #include "vol/closing_line.hpp"
 #include "vol/errors.hpp"
+#include "vol/shutdown.hpp"
 
 namespace caesura::vol::pending_files {
 namespace {
@@ -91,6 +92,14 @@ Status complete_some(const Callers& callers, const std::vector<FilePtr>& files,
     return {};
 }
 
+/// One process needs nobody to complete its files.
+void complete_alone(bool wait) {
+    if (is_forked()) return;
+    const std::vector<FilePtr> files = lists().files;
+    for (const FilePtr& file : files)
+        if (file->alone() && (wait || file->finished())) complete(file);
+}
+
 /// The file that is asked for is pending itself.
 Status complete_same(const Ranks& callers, const std::string& key) {
     const std::vector<FilePtr> files = lists().files;
@@ -140,7 +149,20 @@ bool holds(const std::string& key) {
                        [&](const FilePtr& file) { return file->key() == key; });
 }
 
+FilePtr take_back(const std::string& key, hid_t access) {
+    if (is_forked()) return nullptr;
+    for (const FilePtr& file : lists().files)
+        if (file->key() == key && file->may_go_on(access)) {
+            FilePtr back = file;
+            std::erase(lists().files, back);
+            --g_count;
+            return back;
+        }
+    return nullptr;
+}
+
 Status before_open(const Callers& callers, const std::string& key, Status mine) {
+    complete_alone(false);
     Status same = complete_same(callers.ranks, key);
     if (mine.ok()) mine = std::move(same);
     if (callers.communicator != nullptr)
@@ -151,6 +173,7 @@ Status before_open(const Callers& callers, const std::string& key, Status mine) 
 }
 
 Status advance(const Callers& callers, std::uint64_t bytes) {
+    complete_alone(false);
     const auto files = files_of(callers.ranks);
     if (files.empty()) return {};  // on all callers
     return complete_some(callers, files, bytes > 0 ? too_many(files, bytes) : 0);
@@ -161,6 +184,7 @@ void complete_all() {
 }
 
 void give_up(const std::string& why) {
+    complete_alone(true);
     for (const FilePtr& file : lists().files) {
         const Status status{StatusCode::cancelled,
                             fmt::format("{}: is not complete: {}; caesura recover finishes it if "

@@ -4,7 +4,10 @@
 //  - a collective H5Fcreate, H5Fopen, H5Fflush or H5Fclose through a congruent communicator (trap
 //    5), if the lanes of all ranks are done with it by then; at a close also if otherwise too much
 //    would be pending;
-//  - an H5Fcreate, H5Fopen or H5Fdelete of the file itself by all its ranks;
+//  - an H5Fcreate, H5Fopen or H5Fdelete of the file itself by all its ranks; where one process
+//  opens
+//    its file again for writing it goes on instead (CapturedFile::go_on), while lanes are at work;
+//  - if one process has it and its lanes are done: any of these calls of that process;
 //  - MPI_Finalize, or the end of HDF5 (vol/shutdown.hpp).
 //
 // Invariants:
@@ -17,6 +20,8 @@
 //    file; if there is none any more, as HDF5 shows errors (show_error), when the run ends (trap
 //    10).
 #pragma once
+
+#include <hdf5.h>
 
 #include <memory>
 #include <string>
@@ -47,6 +52,9 @@ std::size_t count();
 /// Is there one under this name?
 bool holds(const std::string& key);
 
+/// Take back the caller's file of this name if it may go on. Local.
+std::shared_ptr<CapturedFile> take_back(const std::string& key, hid_t access);
+
 /// Before a file is created, opened or deleted. Collective over the callers.
 /// Errors, on all callers: unsupported (the file is pending, and not all its ranks are here), and
 /// that of a file that could not be completed: this one, or one of congruent ranks; or `mine`, of
@@ -59,7 +67,8 @@ Status advance(const Callers& callers, std::uint64_t bytes);
 
 /// Complete all of them. Collective over the ranks of each.
 void complete_all();
-/// Nobody will wait for anybody any more: give all up, and say so.
+/// Nobody will wait for anybody any more: complete what one process has, give the others up, and
+/// say so.
 void give_up(const std::string& why);
 /// Show the errors that nobody has asked for.
 void show_errors();

@@ -5,6 +5,13 @@
 
 namespace caesura::vol {
 
+bool inside_mpi() {
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized != 0 && finalized == 0;
+}
+
 Ranks ranks_of(MPI_Comm communicator) {
     MPI_Group own = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     int size = 0;

@@ -11,6 +11,8 @@ namespace caesura::vol {
 /// the same. Empty: not known (processes that were spawned later), and never the same as others.
 using Ranks = std::vector<int>;
 
+/// Between MPI_Init and MPI_Finalize. Local.
+bool inside_mpi();
 /// Local.
 Ranks ranks_of(MPI_Comm communicator);
 

@@ -144,6 +144,11 @@ void Flights::committed(std::uint64_t until) {
         longest_s = std::max(longest_s, session_.now_s() - uncommitted_.front().at_s);
 }
 
+void Flights::end_spills() {
+    for (const Flight& flight : flights_)
+        if (flight.task != nullptr) static_cast<RegionSink&>(*flight.task->sink).end_spill();
+}
+
 bool Flights::any_at_work() const {
     return std::any_of(flights_.begin(), flights_.end(),
                        [](const Flight& flight) { return flight.task != nullptr; });

@@ -59,6 +59,8 @@ class Flights {
     /// Dumps before this number are known to be committed.
     void committed(std::uint64_t until);
 
+    /// The file, which was paused, goes on: other things come where blocks were spilled.
+    void end_spills();
     bool any_at_work() const;
     /// The application's number of a dump of this Writer.
     std::optional<std::uint64_t> iteration_of(std::uint64_t dump) const;

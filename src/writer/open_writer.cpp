@@ -167,15 +167,27 @@ Status OpenWriter::flush(const Status& mine) {
     return status.ok() ? finished : status;
 }
 
-Status OpenWriter::begin_close(const Status& mine) {
-    if (impl_->ending) return impl_->round.failed();
+Status OpenWriter::pause(const Status& mine) {
     impl_->session.is_last_dump = true;
     const Status status = end(mine);
-    impl_->ending = true;
-    impl_->intake->end_iteration();  // of this file; the application's goes on
+    impl_->session.is_last_dump = false;
     // A commit goes before blocks on the write lane: this takes milliseconds.
     if (impl_->executor->flush_running())
         impl_->executor->help([&] { return !impl_->executor->flush_running(); });
+    return status;
+}
+
+void OpenWriter::when_written(std::function<void()> call) {
+    impl_->executor->when_written(std::move(call));
+}
+bool OpenWriter::take_back_call() { return impl_->executor->take_back_call(); }
+void OpenWriter::go_on() { impl_->flights->end_spills(); }
+
+Status OpenWriter::begin_close(const Status& mine) {
+    if (impl_->ending) return impl_->round.failed();
+    const Status status = pause(mine);
+    impl_->ending = true;
+    impl_->intake->end_iteration();  // of this file; the application's goes on
     return status;
 }
 

@@ -7,7 +7,7 @@
 // | make                        | yes        | yes          | for the other ranks            |
 // | define, resize              | same order | no           | no                             |
 // | put                         | no         | no           | at the memory budget only      |
-// | end, begin_close            | yes        | yes          | for the other ranks; see end() |
+// | end, pause, begin_close     | yes        | yes          | for the other ranks; see end() |
 // | finished, released, report  | no         | no           | no                             |
 // | flush, close                | yes        | yes          | until all is committed         |
 //
@@ -22,6 +22,8 @@
 // Iterations: one lasts from a hand-over (end, begin_close) to the next of any OpenWriter that
 // shares the Experience; the application need not mark them.
 #pragma once
+
+#include <functional>
 
 #include "caesura/writer.hpp"
 #include "ledger/ledger.hpp"
@@ -106,8 +108,16 @@ class OpenWriter {
     Status end(const Status& mine = {});
     /// end(), and until all dumps are committed.
     Status flush(const Status& mine = {});
-    /// end(), and no more dumps: the lanes go on by themselves. They write blocks alone: the file's
-    /// metadata, superblock included, stay as they are until close().
+    /// end(), and until the next call the lanes write blocks alone: the file's metadata, superblock
+    /// included, stay as they are.
+    Status pause(const Status& mine = {});
+    /// While it is paused: once all blocks lie in the file, the write lane calls it, one time.
+    void when_written(std::function<void()> call);
+    /// The pause ends. @return  has it been called?
+    bool take_back_call();
+    /// After a pause, before anything else is done with the file.
+    void go_on();
+    /// pause() until close(): no more dumps.
     Status begin_close(const Status& mine = {});
     /// Has this rank's work been done, so that close() need not wait for it?
     bool finished() const;

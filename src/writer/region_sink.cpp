@@ -1,6 +1,7 @@
 #include "writer/region_sink.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "base/file.hpp"
 #include "store/region_writer.hpp"
@@ -43,10 +44,27 @@ std::optional<std::size_t> RegionSink::place_for(const run::Job& job,
 }
 
 void RegionSink::spill(const run::Job& job) {
-    if (!spill_ || job.stored.size() > spill_->free_bytes()) return;
-    const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), 0};
-    std::vector<store::ChunkRecord> not_its_place;
-    if (!spill_->write({&block, 1}, not_its_place).ok()) spill_.reset();
+    SpillUse free = SpillUse::free;
+    const bool may = spill_use_.compare_exchange_strong(free, SpillUse::busy);
+    bool written = may && job.stored.size() <= spill_->free_bytes();
+    if (written) {
+        const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(),
+                                     0};
+        std::vector<store::ChunkRecord> not_its_place;
+        written = spill_->write({&block, 1}, not_its_place).ok();
+    }
+    whole_ = whole_ && written;
+    if (may) spill_use_ = written ? SpillUse::free : SpillUse::ended;
+}
+
+// A block at most is being written: the write lane is at normal priority.
+void RegionSink::end_spill() {
+    for (;;) {
+        SpillUse free = SpillUse::free;
+        if (spill_use_.compare_exchange_strong(free, SpillUse::ended)) return;
+        if (free == SpillUse::ended) return;
+        std::this_thread::yield();
+    }
 }
 
 Status RegionSink::write(std::span<run::Job* const> jobs) {

@@ -33,12 +33,17 @@ class RegionSink final : public run::Sink {
     /// Room for all blocks of the rank, where nothing else is written before the next commit.
     void spill_to(const store::RegionWriter::Place& place) {
         spill_.emplace(file_, place, std::string());
+        spill_use_ = SpillUse::free;
     }
+    /// Something else may be written there from now on. Application's thread, while the write lane
+    /// is at work.
+    void end_spill();
 
     Status write(std::span<run::Job* const> jobs) override;
     Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
                                                 std::span<std::byte> back) override;
     Status finish() override;
+    bool is_whole() const override { return whole_; }
 
     const std::vector<store::ChunkRecord>& records() const { return records_; }
     /// What is unused of the regions.
@@ -55,6 +60,9 @@ class RegionSink final : public run::Sink {
     store::SharedFile& file_;
     std::vector<store::RegionWriter> regions_;
     std::optional<store::RegionWriter> spill_;
+    enum class SpillUse : std::uint8_t { ended, free, busy };
+    std::atomic<SpillUse> spill_use_{SpillUse::ended};
+    bool whole_ = true;
     std::optional<std::size_t> manifest_region_;
     bool durable_;
     std::vector<store::ChunkRecord> records_;

@@ -1,0 +1,207 @@
+// How a captured file is closed: at once, or its last blocks are left to the lanes and it is
+// completed by a later call (vol/pending_files.hpp).
+//
+// Invariant: a file that one process has for itself is locked by it while blocks are on their way.
+// Once they lie in the file the lock is given up, and whoever opens the file completes it
+// (vol/other_process.hpp). So before this process goes on with it, it asks whether it still may.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/all_ranks.hpp"
+#include "base/file.hpp"
+#include "store/closed_tree.hpp"
+#include "store/in_flight.hpp"
+#include "store/region_format.hpp"
+#include "store/region_writer.hpp"
+#include "vol/agree.hpp"
+#include "vol/block_io.hpp"
+#include "vol/captured_file.hpp"
+#include "vol/library_state.hpp"
+#include "vol/other_process.hpp"
+#include "vol/report.hpp"
+#include "vol/shutdown.hpp"
+
+namespace caesura::vol {
+
+/// After the Writer's last collective call. What failed stays: the application may still read what
+/// it has written.
+void CapturedFile::end_blocks(const Status& status, Completed completed) {
+    report_blocks({config_, name_, *communicator_}, blocks_->report(),
+                  completed != Completed::by_close, status);
+    if (!status.ok()) return;
+    // Nothing is in flight any more. If it stays, the next opening looks once too often.
+    if (communicator_->rank() == 0 && completed != Completed::by_another_process)
+        (void)store::clear_closed_tree(shared_file_->file());
+    tree_->forget_datasets();
+    blocks_.reset();
+}
+
+/// Objects that were left open, and what of the runtime is still there, may differ from rank to
+/// rank: the answer must not. `last`, which becomes the same too: nothing uses the file any more.
+Result<bool> CapturedFile::put_off(bool unused, bool& last) {
+    struct Vote {
+        std::uint8_t last, unused, may, waiting;
+    };
+    // Decision D38: what one process makes and closes is there for all; what it opens again for
+    // writing it will open once more.
+    const bool may = config_->durability == Durability::close && (!alone_ || was_there_) &&
+                     !members_.empty() && may_put_off();
+    const Vote mine{last, unused, may, blocks_->anything_pending_here()};
+    const auto all = base::from_all(*communicator_, mine);
+    if (!all.ok()) return all.status();
+    bool off = true, waiting = false;
+    for (const Vote& vote : *all) {
+        last = last && vote.last != 0;
+        off = off && vote.unused != 0 && vote.may != 0;
+        waiting = waiting || vote.waiting != 0;
+    }
+    return off && waiting;
+}
+
+/// What `recover` needs to make the commit if the run dies before it does. Rank 0.
+Status CapturedFile::write_closed_tree() {
+    auto tree = image_->closing();
+    if (!tree.ok()) return tree.status();
+    std::uint64_t bytes = 0;
+    for (const store::Extent& page : tree->pages) bytes += page.bytes.size();
+    // Beyond all that comes before or with the commit: blocks without room, its metadata, its
+    // journal. A hole, which the commit cuts off.
+    constexpr std::uint64_t k_least_bytes = std::uint64_t{1} << 20;
+    tree->address =
+        store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
+    tree->first_dump = ledger_->book().committed();
+    tree->dumps_end = ledger_->book().next_dump();
+    if (Status s = store::write_closed_tree(*shared_file_, *tree).status(); !s.ok()) return s;
+    closed_after_ = tree->sequence;
+    return {};
+}
+
+/// @return  false: it was not possible after all, and nothing is lost. The same on all ranks.
+Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
+    if (mine.ok()) mine = write_raw();
+    pending_bytes_ = blocks_->held_bytes();
+    const Status begun =
+        alone_ ? blocks_->pause(through, mine) : blocks_->begin_close(through, mine);
+    blocks_->release();
+    if (!begun.ok()) return failed_ = begun.with_context(name_);
+    // A commit on the way may have left something in the library.
+    mine = flush_native(through) < 0
+               ? store::hdf5_error(StatusCode::internal, name_ + ": flushing the image")
+               : Status{};
+    // A disk that refuses it has an error for the blocks too: told when they are due.
+    closed_after_.reset();
+    if (mine.ok() && communicator_->rank() == 0) (void)write_closed_tree();
+    // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
+    if (mine.ok() && communicator_->rank() == 0) mine = store::mark_in_flight(*shared_file_);
+    return tell(*communicator_, {}, mine).ok();
+}
+
+Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long references) {
+    const NativeObject through{file.under, file.kind};
+    if (given_up_) {
+        if (blocks_ != nullptr) blocks_->release();  // what reads have opened since
+        return Ended::complete;
+    }
+    Status mine;
+    if (flush_native(through) < 0)
+        mine = store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
+    const bool unused = weak_from_this().use_count() <= references;
+    bool last = unused || close_degree_ == H5F_CLOSE_STRONG;
+    bool off = false;
+    bool have = false;
+    Status all = can_communicate();
+    if (all.ok() && failed_.ok()) {
+        const auto found = have_blocks(through, mine);
+        all = found.status();
+        have = found.ok() && *found;
+    }
+    if (all.ok() && have) {
+        const auto agreed = put_off(unused, last);
+        all = agreed.status();
+        if (all.ok() && *agreed) {
+            const auto begun = begin_close(through, mine);
+            all = begun.status();
+            off = all.ok() && *begun;
+        }
+    }
+    if (all.ok() && !off) all = commit_with(have, through, last, mine);
+    given_up_ = !all.ok();
+    if (!all.ok()) return all;
+    if (!off) return Ended::complete;
+    kept_ = file.under;
+    blocks_->forget_types();
+    forget_name();
+    if (alone_ && closed_after_)
+        blocks_->when_written([this] { (void)shared_file_->file().unlock(); });
+    return Ended::pending;
+}
+
+// ----------------------------------------------------------------- by the next call, or a later
+// one
+
+bool CapturedFile::may_go_on(hid_t access) {
+    if (!alone_ || kept_ == nullptr || finished() || H5Pequal(access, access_.get()) <= 0)
+        return false;
+    offered_ = blocks_->take_back_call();
+    return !offered_;
+}
+
+Result<void*> CapturedFile::go_on() {
+    if (Status status = blocks_->go_on(); !status.ok()) return status;
+    // As of its last commit for all others, as any file that is open. Its closed tree stays until
+    // it is closed again, or until the next commit.
+    if (Status status = store::unmark_in_flight(shared_file_->file()); !status.ok()) return status;
+    void* const under = std::exchange(kept_, nullptr);
+    goes_on_ = true;
+    recall_name();
+    begin_use(under);
+    return under;
+}
+
+std::uint64_t CapturedFile::held_bytes() const {
+    return blocks_ == nullptr ? 0 : blocks_->held_bytes();
+}
+
+bool CapturedFile::finished() const { return blocks_->finished(); }
+
+/// After its lock was given up: has nobody completed or replaced it? Then it is locked again. Only
+/// what lies in the file says that it was; whatever cannot be read is an error.
+Result<bool> CapturedFile::is_still_ours() {
+    base::File& file = shared_file_->file();
+    const Patience patience;
+    for (bool locked = false;;) {
+        const auto run = store::read_file_header(file, name_);
+        if (run.ok() && *run != shared_file_->run()) return false;
+        const auto commits = store::read_commit_sequence(file, shared_file_->run());
+        if (commits.ok() && *commits != *closed_after_) return false;
+        if (locked) return commits.ok() ? Result<bool>(true) : Result<bool>(commits.status());
+        const Status status = file.lock(false);
+        locked = status.ok();
+        if (!locked && !patience.wait()) return status;
+    }
+}
+
+Status CapturedFile::complete() {
+    const KeepErrors keep;
+    const LibraryState state;
+    const NativeObject through{kept_, H5I_FILE};
+    Status all = can_communicate();
+    bool ours = true;
+    if (all.ok() && alone_ && (offered_ || blocks_->take_back_call())) {
+        const auto still = is_still_ours();
+        all = still.status();
+        ours = !still.ok() || *still;
+    }
+    if (all.ok() && ours) all = blocks_->close(through, {}).with_context(name_);
+    blocks_->release();
+    end_blocks(all, ours ? Completed::by_later_call : Completed::by_another_process);
+    const herr_t closed =
+        H5VLfile_close(kept_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+    forget_wrapper_of(std::exchange(kept_, nullptr));
+    if (closed < 0 && all.ok())
+        all = store::hdf5_error(StatusCode::internal, name_ + ": closing its image");
+    return all;
+}
+
+}  // namespace caesura::vol
