@@ -12,6 +12,8 @@ Then every file is looked at:
   3. of every other file, what `recover` has brought back is whole and exact;
   4. a second recover changes nothing.
 
+With --append one rank makes each file and opens it once more for each field.
+
 With --term the ranks get SIGTERM instead, with `on_term = "commit"` and no deadline: they end by
 themselves, and nothing that had been closed is lost.
 
@@ -116,6 +118,7 @@ class Run:
             "VOL_TEST_CONNECTOR": "caesura",
             "VOL_TEST_COMPUTE_MS": str(plan.compute_ms),
             "VOL_TEST_EDGE": str(plan.edge),
+            "VOL_TEST_APPEND": str(int(options.append)),
         }
         exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
         env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
@@ -245,6 +248,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     parser.add_argument("--slack-s", type=float, default=0.0, help="beyond max_delay")
+    parser.add_argument("--append", action="store_true", help="by one rank, once for each field")
     parser.add_argument("--term", action="store_true", help='SIGTERM, and on_term = "commit"')
     parser.add_argument("--json", type=Path, help="where the sums go")
     options = parser.parse_args()

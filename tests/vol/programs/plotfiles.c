@@ -3,8 +3,9 @@
  *
  * From the environment: VOL_TEST_DUMPS (1000000), VOL_TEST_EDGE (96: cells along an axis),
  * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time), VOL_TEST_WRITE (1; 0: only
- * compute) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula
- * of the values, and bench/vol/delays.py reads the log. */
+ * compute), VOL_TEST_APPEND (0; 1: rank 0 alone makes the file, and opens it once more for each
+ * field) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula of
+ * the values, and bench/vol/delays.py reads the log. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "check.h"
 
 enum { k_fields = 3 };
+static const char* const k_names[k_fields] = {"density", "pressure", "velocity"};
 
 static int g_log = -1;
 
@@ -41,11 +43,11 @@ static float value(int dump, int which, uint64_t row, uint64_t column) {
            0.0001f * (float)(column * column % 1021);
 }
 
-static void write_field(hid_t file, const char* name, int dump, int which, hsize_t edge) {
+/* Planes [begin, begin + count) of the first axis. */
+static void write_field(hid_t file, int dump, int which, hsize_t edge, hsize_t begin, hsize_t count,
+                        hid_t list) {
     const hsize_t dims[3] = {edge, edge, edge};
-    hid_t dataset = make_dataset(file, name, H5T_IEEE_F32LE, 3, dims, H5P_DEFAULT);
-    hsize_t begin, count;
-    share(edge, &begin, &count);
+    hid_t dataset = make_dataset(file, k_names[which], H5T_IEEE_F32LE, 3, dims, H5P_DEFAULT);
     const hsize_t offset[3] = {begin, 0, 0}, extent[3] = {count, edge, edge};
     float* values = malloc(sizeof(float) * (size_t)(count * edge * edge));
     for (hsize_t row = 0; row < count * edge; ++row)
@@ -53,13 +55,40 @@ static void write_field(hid_t file, const char* name, int dump, int which, hsize
             values[row * edge + i] = value(dump, which, begin * edge + row, i);
     hid_t space = OK(H5Dget_space(dataset)), memory = OK(H5Screate_simple(3, extent, NULL));
     OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
     OK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, list, values));
-    OK(H5Pclose(list));
     OK(H5Sclose(memory));
     OK(H5Sclose(space));
     OK(H5Dclose(dataset));
     free(values);
+}
+
+/* @return  when the last close began. */
+static double write_together(const char* name, int dump, hsize_t edge) {
+    hsize_t begin, count;
+    share(edge, &begin, &count);
+    hid_t file = create_file(name), list = transfer(H5FD_MPIO_COLLECTIVE);
+    for (int which = 0; which < k_fields; ++which)
+        write_field(file, dump, which, edge, begin, count, list);
+    OK(H5Pclose(list));
+    put_int(file, "dump", dump);
+    const double close_s = now_s();
+    OK(H5Fclose(file));
+    return close_s;
+}
+
+static double append_alone(const char* name, int dump, hsize_t edge) {
+    double close_s = now_s();
+    if (g_rank != 0) return close_s;
+    hid_t file = OK(H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    put_int(file, "dump", dump);
+    OK(H5Fclose(file));
+    for (int which = 0; which < k_fields; ++which) {
+        file = OK(H5Fopen(path_of(name), H5F_ACC_RDWR, H5P_DEFAULT));
+        write_field(file, dump, which, edge, 0, edge, H5P_DEFAULT);
+        close_s = now_s();
+        OK(H5Fclose(file));
+    }
+    return close_s;
 }
 
 /* Without a call of anything: the same work every time, or waiting as for an accelerator. */
@@ -85,6 +114,7 @@ int main(int argc, char** argv) {
     const hsize_t edge = (hsize_t)number_from("VOL_TEST_EDGE", 96);
     const double compute_s = 1e-3 * number_from("VOL_TEST_COMPUTE_MS", 500);
     const int idle_percent = number_from("VOL_TEST_IDLE_PERCENT", 0);
+    const int appends = number_from("VOL_TEST_APPEND", 0);
     if (g_rank == 0 && number_from("VOL_TEST_LOG", 1)) {
         char log[1100];
         snprintf(log, sizeof log, "%s.log", path_of("plotfiles"));
@@ -102,13 +132,8 @@ int main(int argc, char** argv) {
         char name[32];
         snprintf(name, sizeof name, "plt%05d", dump);
         const double enter_s = now_s();
-        hid_t file = create_file(name);
-        static const char* const names[k_fields] = {"density", "pressure", "velocity"};
-        for (int which = 0; which < k_fields; ++which)
-            write_field(file, names[which], dump, which, edge);
-        put_int(file, "dump", dump);
-        const double close_s = now_s();
-        OK(H5Fclose(file));
+        const double close_s =
+            appends ? append_alone(name, dump, edge) : write_together(name, dump, edge);
         note("close_took", dump, now_s() - close_s);
         note("calls_took", dump, now_s() - enter_s);
         /* It is closed when it is on all ranks. */
