@@ -45,8 +45,8 @@ def check(file: str = "", config: str = "") -> dict[str, Any]:
 
     Returns loaded (bool), connector (the name HDF5 gives for a file it made), plugin (path),
     environment (the two variables as they were set for the question), messages (what HDF5 printed),
-    and from the connector hdf5, threadsafe, configuration and, with a file, datasets. error is
-    there if something cannot be read.
+    and from the connector hdf5, threadsafe, configuration and, with a file, datasets and
+    rules_without_use. error is there if something cannot be read.
     """
     directory = connector_path()
     env = dict(os.environ)

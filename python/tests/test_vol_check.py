@@ -107,6 +107,7 @@ def test_each_component_is_told_its_range_and_bound_and_what_to_expect(tmp_path,
         "threshold_bytes = 0\n"
         + rule + 'component = "*"\nbound = 1e-3\nbound_kind = "relative"\n'
         + rule + 'component = "Temp"\nbound = 1e3\n'
+        + rule + 'component = "Tepm"\nbound = 1e3\n'
     )  # fmt: skip
     answer = check(plotfile, "--config", config, code=0)
     (data,) = (d for d in answer["datasets"] if d["path"] == "/level_0/data:datatype=0")
@@ -119,6 +120,7 @@ def test_each_component_is_told_its_range_and_bound_and_what_to_expect(tmp_path,
     assert density["warnings"] == []
     assert temperature["in_units"] == 1e3
     assert "5 % of the range" in temperature["warnings"][0]
+    assert answer["rules_without_use"] == ['path = "**/data:*", component = "Tepm"']
 
 
 def test_a_bound_of_all_components_together_is_a_finding_that_names_them(tmp_path, plotfile):

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+
+#include "vol/settings.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -13,6 +16,7 @@ struct Sums {
     ClosedFile all;
     std::uint64_t lost = 0;
     std::string first_lost;
+    std::set<std::shared_ptr<const Config>> configs;
 };
 
 /// Never destroyed: HDF5 may end after our statics.
@@ -36,9 +40,11 @@ std::string size_of_bytes(std::uint64_t bytes) {
 
 }  // namespace
 
-void note_closed(const Config& config, const ClosedFile& file, const std::string& lost) {
-    if (!config.closing_line) return;
+void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file,
+                 const std::string& lost) {
+    if (!config->closing_line) return;
     Sums& live = sums();
+    live.configs.insert(config);
     ClosedFile& all = live.all;
     ++live.files;
     all.dumps += file.dumps;
@@ -65,9 +71,16 @@ std::string take_closing_line() {
     if (all.taken_over_blocks > 0)
         line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
                             counted(all.taken_over_blocks, "block"), all.taken_over_s);
-    if (live.lost == 0) return line + "nothing lost";
-    return line +
-           fmt::format("LOST in {}, the first: {}", counted(live.lost, "file"), live.first_lost);
+    if (live.lost == 0)
+        line += "nothing lost";
+    else
+        line +=
+            fmt::format("LOST in {}, the first: {}", counted(live.lost, "file"), live.first_lost);
+    for (const auto& config : live.configs)
+        if (const auto rules = rules_without_use(*config); !rules.empty())
+            line += fmt::format("; {} of {} met no dataset, the first: {}",
+                                counted(rules.size(), "rule"), config->path, rules.front());
+    return line;
 }
 
 void print_closing_line(int world_rank) {

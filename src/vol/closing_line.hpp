@@ -1,9 +1,11 @@
 // The one line that rank 0 prints when HDF5 closes (decision D8): what became of the blocks of all
-// captured files, and what was lost if anything was. Off with `closing_line = false`, and where no
-// file had blocks.
+// captured files, what was lost if anything was, and rules that matched nothing. Off with
+// `closing_line = false`, and where no file had blocks.
 //
 // Invariant: application's thread only.
 #pragma once
+
+#include <memory>
 
 #include "vol/config.hpp"
 
@@ -20,7 +22,8 @@ struct ClosedFile {
 };
 
 /// @param lost  empty: nothing; else what was, for people.
-void note_closed(const Config& config, const ClosedFile& file, const std::string& lost);
+void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file,
+                 const std::string& lost);
 /// The line, and begin anew; empty if there is nothing to say.
 std::string take_closing_line();
 /// Print it, if this is rank 0 of the job.

@@ -39,6 +39,11 @@ struct Rule {
     std::optional<std::string> component = {};
     std::vector<std::string> components = {};  ///< the dataset's quantities; box or component_axis
     std::optional<int> component_axis = {};    ///< the axis along which they lie
+    /// Has any dataset, or any of its quantities, been matched? Application's thread.
+    struct Use {
+        mutable bool matched = false;
+        friend bool operator==(const Use&, const Use&) { return true; }
+    } use = {};
     friend bool operator==(const Rule&, const Rule&) = default;
 };
 

@@ -100,6 +100,7 @@ json describe(const std::string& config_path, const std::string& file) {
         answer["error"] = datasets["error"];
     else
         answer["datasets"] = std::move(datasets);
+    if (answer.contains("datasets")) answer["rules_without_use"] = rules_without_use(**config);
     return answer;
 }
 

@@ -191,7 +191,7 @@ void give_up(const std::string& why) {
                                         "all its blocks have been written",
                                         file->name(), why)};
         note_failure(*file, status);
-        note_closed(*file->config(), {}, status.message());
+        note_closed(file->config(), {}, status.message());
     }
     lists().given_up = std::exchange(lists().files, {});
 }

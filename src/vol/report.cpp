@@ -10,6 +10,7 @@
 
 #include "base/all_ranks.hpp"
 #include "vol/closing_line.hpp"
+#include "vol/settings.hpp"
 
 namespace caesura::vol {
 int world_rank() {
@@ -72,6 +73,7 @@ Status write(const std::string& pattern, const Report& report) {
                            {"rank", world_rank()},
                            {"files", report.files},
                            {"datasets", report.datasets},
+                           {"rules_without_use", rules_without_use(*report.config)},
                            {"entries_left_out", report.left_out}};
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     // Names may be any bytes; what is no UTF-8 is replaced rather than refused.
@@ -172,7 +174,7 @@ void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pen
     if (all.ok()) all = add_up(file.communicator, totals);
     world_rank();
     note_closed(
-        *file.config,
+        file.config,
         {totals.dumps, totals.raw_bytes, totals.stored_bytes, totals.in_calls_s,
          totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s},
         status.message());

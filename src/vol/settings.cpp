@@ -12,6 +12,7 @@ Settings settings_of(const Config& config, const std::string& path) {
     settings.commit_writes = config.commit_writes;
     for (const Rule& rule : config.rules) {
         if (rule.component || !matches(rule.path, path)) continue;
+        rule.use.matched = true;
         settings.capture = rule.capture.value_or(settings.capture);
         settings.codec = rule.codec.value_or(settings.codec);
         settings.bound = rule.bound.value_or(settings.bound);
@@ -59,6 +60,7 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
             if (!rule.component || name.empty() || !matches(rule.path, path) ||
                 !matches_name(*rule.component, name))
                 continue;
+            rule.use.matched = true;
             one.bound = rule.bound.value_or(one.bound);
             one.as_it_is = !rule.capture.value_or(!one.as_it_is);
             said = said || rule.bound;
@@ -69,6 +71,16 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
     }
     if (names.size() > 1 && !left.empty()) return which_one(config, path, shared, names, left);
     return components;
+}
+
+std::vector<std::string> rules_without_use(const Config& config) {
+    std::vector<std::string> found;
+    for (const Rule& rule : config.rules) {
+        if (rule.use.matched) continue;
+        found.push_back(fmt::format("path = \"{}\"", rule.path));
+        if (rule.component) found.back() += fmt::format(", component = \"{}\"", *rule.component);
+    }
+    return found;
 }
 
 }  // namespace caesura::vol

@@ -28,4 +28,8 @@ bool may_be_shared(const ErrorBound& bound);
 Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,
                                                      const std::vector<std::string>& names);
 
+/// Rules that have matched no dataset, or none of its quantities, so far: misspelt, maybe. Each as
+/// a person finds it in the configuration: 'path = "/a/*", component = "Temp"'.
+std::vector<std::string> rules_without_use(const Config& config);
+
 }  // namespace caesura::vol

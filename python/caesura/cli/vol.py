@@ -47,7 +47,7 @@ def check(
 
     Of each quantity of a dataset it says the range, the bound in units, and from a sample which
     ratio and PSNR to expect; it reads all values once. A bound above 1 % of the range, or below the
-    values' own precision, is marked.
+    values' own precision, is marked, and so is a rule that no dataset meets.
 
     Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made; 2
     usage; 3 plugin, configuration or file cannot be read.
@@ -84,6 +84,8 @@ def show(answer: dict[str, Any]) -> None:
         out.print(datasets_table(answer["datasets"]))
         if any("components" in dataset for dataset in answer["datasets"]):
             out.print(quantities_table(answer["datasets"]))
+        for rule in answer["rules_without_use"]:
+            out.print(f"[yellow]no dataset meets the rule {escape(rule)}[/yellow]", soft_wrap=True)
         for dataset in answer["datasets"]:
             if "error" in dataset:
                 out.print(f"[red]H5Dcreate would fail:[/red] {escape(dataset['error'])}",
