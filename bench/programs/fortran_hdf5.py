@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
-import hdf5  # noqa: E402
+import hdf5
 
 target = Path(sys.argv[1]).resolve()
 MORE = {"HDF5_BUILD_FORTRAN": "ON", "HDF5_BUILD_TOOLS": "OFF", "HDF5_BUILD_HL_LIB": "OFF"}

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Run programs of others natively and under the connector, interleaved, and compare their files.
+"""Run real programs natively and under the connector, interleaved, and compare their files.
 
-Each runs without loss and with a bound: files must be equal (h5diff -c), or within the bound at
-every value. Results: out/bench/programs.json. How the programs are built is in README.md; one whose
-place is not given is skipped and named.
+Each program runs natively, without loss and with a bound. Files without loss must be equal for
+h5diff. Files with a bound must keep it at every value. Results go to out/bench/programs.json;
+`--table` prints them as Markdown. README.md says how the programs are built. A program whose place
+is not given is skipped and named.
 """
 
 from __future__ import annotations
@@ -17,110 +18,198 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "vol"), str(HERE.parents[1] / "python")]
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE.parent / "vol"), str(ROOT / "python"), str(ROOT / "lab" / "python")]
 
 from caesura_lab.demo.runner import find_build  # noqa: E402
 from plain import MPI, connector_variables, h5diff_of  # noqa: E402
 from results import OUT, conditions  # noqa: E402
 
+TARGET = OUT / "programs.json"
 BOUND = 1e-4  # relative to the range of each dataset
 LOSSY = f'bound = {BOUND}\nbound_kind = "relative"\n'
 WRITERS = ("native", "lossless", "lossy")
+DIRECTORY = "DIRECTORY"  # stands for the folder of the run
+# Threads of libraries would take the cores of the other rank.
+ALONE = ("OMP_NUM_THREADS=1", "NUMBA_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
 
 
-def programs(options: argparse.Namespace) -> dict[str, list[str]]:
-    """Commands by name; DIR stands for the folder of the run."""
-    python = [str(options.python)] if options.python else []
-    openpmd = [str(options.openpmd)] if options.openpmd else []
+@dataclass(frozen=True)
+class Program:
+    """A program of the table. An empty command means that its place was not given."""
 
-    def script(name: str, *rest: str) -> list[str]:
-        return [*python, str(HERE / name), "DIR", *rest] if python else []
+    label: str
+    needs: str  # the option that names its place
+    command: list[str]
+    variables: tuple[str, ...] = ()
+    settings: str = ""  # further lines of the connector's configuration
+    volatile: tuple[str, ...] = ()  # attributes that differ from run to run natively as well
+    note: str = ""
 
+
+def programs(options: argparse.Namespace) -> dict[str, Program]:
+    """All programs by name."""
+    stamped = ("/date",)  # openPMD's root attribute: the time at which the file was made
+
+    def script(label: str, name: str, *rest: str, **more: object) -> Program:
+        command = [str(options.python), str(HERE / name), DIRECTORY, *rest]
+        return Program(label, "--python", command if options.python else [], **more)
+
+    def openpmd(label: str, name: str, *rest: str, **more: object) -> Program:
+        command = [str(options.openpmd / "bin" / name), *rest] if options.openpmd else []
+        return Program(label, "--openpmd", command, volatile=stamped, **more)
+
+    def binary(label: str, needs: str, path: Path | None) -> Program:
+        return Program(label, needs, [str(path), DIRECTORY] if path else [])
+
+    layout = str(HERE / "openpmd_8a.txt")
     return {
-        "append_many_small": script("appending.py", "100", "0", "0.2"),
-        "append_1_mb": script("appending.py", "100", "1", "1.5"),
-        "append_8_mb": script("appending.py", "20", "8", "2"),
-        "append_50_mb": script("appending.py", "4", "50", "2.5"),
-        "fbpic": script("fbpic_wakefield.py", "60"),
-        "h5netcdf": script("h5netcdf_write.py"),
-        "xarray": script("xarray_to_netcdf.py"),
-        "openpmd_5_write_parallel": [f"{p}/bin/5_write_parallel" for p in openpmd],
-        "openpmd_8a_write_parallel": [
-            word for p in openpmd for word in (f"{p}/bin/8a_benchmark_write_parallel", "-s", "h5")
-        ],
-        "petsc_viewer": [str(options.petsc), "DIR"] if options.petsc else [],
-        "fortran": [str(options.fortran), "DIR"] if options.fortran else [],
-    }
+        "fbpic": script("FBPIC, its own diagnostics", "fbpic_wakefield.py", "10", volatile=stamped),
+        "openpmd_5": openpmd(
+            "openPMD-api, `5_write_parallel`", "5_write_parallel",
+            settings="threshold_bytes = 4096\n", note="`threshold_bytes = 4096`",
+        ),
+        "openpmd_8a": openpmd(
+            "openPMD-api, `8a_benchmark_write_parallel`", "8a_benchmark_write_parallel", layout
+        ),
+        "openpmd_8a_collective": openpmd(
+            "the same, collective writes", "8a_benchmark_write_parallel", layout,
+            variables=("OPENPMD_HDF5_INDEPENDENT=OFF",),
+        ),
+        "h5netcdf": script("h5netcdf, MPI-IO", "h5netcdf_write.py"),
+        "xarray": script("xarray, `to_netcdf`, then mode `a`", "xarray_to_netcdf.py"),
+        "petsc_viewer": binary("PETSc, HDF5 viewer", "--petsc", options.petsc),
+        "fortran": binary("Fortran, module `HDF5`", "--fortran", options.fortran),
+        "append_many_small": script(
+            "append: 3 files of 100 datasets of 0.5 kB", "appending.py", "100", "0", "0.2"
+        ),
+        "append_1_mb": script(
+            "append: 3 files of 100 datasets of 1 MB", "appending.py", "100", "1", "1.5"
+        ),
+        "append_8_mb": script(
+            "append: 3 files of 20 datasets of 8 MB", "appending.py", "20", "8", "2"
+        ),
+        "append_50_mb": script(
+            "append: 3 files of 4 datasets of 50 MB", "appending.py", "4", "50", "2.5"
+        ),
+    }  # fmt: skip
 
 
 def files_of(folder: Path) -> list[Path]:
-    """What a run has written."""
+    """The HDF5 files that a run has written, relative to its folder."""
     found = [path for kind in ("*.h5", "*.nc") for path in folder.rglob(kind)]
     return sorted(path.relative_to(folder) for path in found)
 
 
+def told_by(report: Path) -> dict:
+    """What the connector's report says of files and datasets; rank 0 writes it."""
+    told = json.loads(report.read_text())
+    opened: dict[str, set[str]] = {}
+    for entry in told["files"]:
+        opened.setdefault(entry["path"], set()).add(
+            "" if entry["handled_by"] == "caesura" else entry.get("why", "native")
+        )
+    # Openings for reading are native by design.
+    writing = {path: whys - {"opened for reading only"} for path, whys in opened.items()}
+    datasets = {(entry["file"], entry["path"]): entry["blocks"] for entry in told["datasets"]}
+    return {
+        "captured": sum(whys == {""} for whys in writing.values()),
+        "captured_in_part": sum("" in whys and len(whys) > 1 for whys in writing.values()),
+        "native_because": sorted(set().union(*writing.values()) - {""}),
+        "datasets_of_blocks": sum(datasets.values()),
+        "datasets": len(datasets),
+        "entries_left_out": told["entries_left_out"],
+    }
+
+
+class FailedError(Exception):
+    """A program that ended with an error, or not in time."""
+
+
+@dataclass
 class Bench:
-    """Runs in a folder of their own."""
+    """The runs of one program, in a folder of their own."""
 
-    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
-        self.folder, self.options, self.build = folder, options, find_build()
+    folder: Path
+    program: Program
+    options: argparse.Namespace
+    build: Path = field(default_factory=find_build)
 
-    def run(self, command: list[str], writer: str) -> dict:
-        """One run in an empty folder, which stays until the next of the writer."""
-        place = self.folder / writer
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        report, config = self.folder / f"{writer}.json", self.folder / f"{writer}.toml"
-        report.unlink(missing_ok=True)
-        config.write_text(f'report = "{report}"\n' + (LOSSY if writer == "lossy" else ""))
+    def command(self, writer: str, place: Path) -> list[str]:
+        """The line that starts it; `env` sets what the ranks alone may see."""
+        config, report = self.folder / f"{writer}.toml", self.folder / f"{writer}.json"
+        config.write_text(
+            f'report = "{report}"\n{self.program.settings}' + (LOSSY if writer == "lossy" else "")
+        )
         variables = [] if writer == "native" else connector_variables(self.build, config)
-        words = [word.replace("DIR", str(place)) if word == "DIR" else word for word in command]
-        line = ["mpirun", "-n", str(self.options.ranks), "env", "-u", "HDF5_VOL_CONNECTOR"]
+        words = [str(place) if word == DIRECTORY else word for word in self.program.command]
+        line = ["timeout", str(self.options.limit_s), "mpirun", "-n", str(self.options.ranks)]
+        line += ["env", "-u", "HDF5_VOL_CONNECTOR", *ALONE, *self.program.variables]
+        return [*line, *variables, *words]
+
+    def run(self, writer: str) -> dict:
+        """One run in an empty folder, which stays until the next run of the same writer."""
+        place, report = self.folder / writer, self.folder / f"{writer}.json"
+        shutil.rmtree(place, ignore_errors=True)
+        (place / "work").mkdir(parents=True)  # openPMD-api's examples write to ../samples
+        report.unlink(missing_ok=True)
+        command = self.command(writer, place)
         begin_s = time.perf_counter()
         answer = subprocess.run(
-            [*line, "OMP_NUM_THREADS=1", *variables, *words], cwd=place, capture_output=True,
-            text=True, env={**MPI, **os.environ}, timeout=900,
-        )  # fmt: skip
+            command, cwd=place / "work", capture_output=True, text=True, env={**MPI, **os.environ}
+        )
         wall_s = time.perf_counter() - begin_s
-        if answer.returncode != 0:
-            raise SystemExit(f"{writer}: {words}\n{answer.stdout}{answer.stderr}")
+        # openPMD-api's benchmark prints an error and ends with 0.
+        if answer.returncode != 0 or "Error:" in answer.stdout:
+            how = "no end in time" if answer.returncode == 124 else f"code {answer.returncode}"
+            tail = (answer.stdout + answer.stderr)[-3000:]
+            raise FailedError(f"{writer}, {how}: {' '.join(command)}\n{tail}")
+        files = files_of(place)
+        if not files:
+            raise FailedError(f"{writer} has written no file: {' '.join(command)}")
+        sizes = [(place / path).stat().st_size for path in files]
+        out = {"wall_s": wall_s, "bytes": sum(sizes), "files": len(files)}
         said = [row.split() for row in answer.stdout.splitlines() if row.startswith("in calls")]
-        sizes = sum((place / path).stat().st_size for path in files_of(place))
-        out = {"wall_s": wall_s, "bytes": sizes}
         if said:
             out["in_calls_s"] = float(said[0][2])
-        if report.exists():
-            told = json.loads(report.read_text())
-            out["captured"] = sum(f["handled_by"] == "caesura" for f in told["files"])
-            out["native_because"] = sorted({f["why"] for f in told["files"] if "why" in f})
-            out["datasets_of_blocks"] = sum(entry["blocks"] for entry in told["datasets"])
+        if writer != "native":
+            if not report.exists():
+                raise FailedError(f"{writer} has no report: {answer.stdout}{answer.stderr}")
+            out |= told_by(report)
         return out
 
-    def compare(self) -> dict:
-        """What h5diff says of the lossless files, and how far the lossy values are."""
+    def differences(self) -> list[str]:
+        """What h5diff says of the native files and those without loss."""
         native, exact = self.folder / "native", self.folder / "lossless"
         env = {**os.environ, "HDF5_PLUGIN_PATH": str(self.build / "plugins")}
         wrong = [] if files_of(native) == files_of(exact) else ["not the same files"]
-        volatile = [f"--exclude-attribute={path}" for path in ("/date", "/@date")]
+        volatile = [f"--exclude-attribute={path}" for path in self.program.volatile]
         for path in files_of(native):
             call = [h5diff_of(self.build), "-c", *volatile, str(native / path), str(exact / path)]
             answer = subprocess.run(call, capture_output=True, text=True, env=env)
+            # h5diff calls a null dataspace not comparable, also with itself.
             said = [row for row in answer.stdout.splitlines() if "empty dataset" not in row]
             if answer.returncode != 0 or any("ot comparable" in row for row in said):
                 wrong.append(f"{path}: {answer.stdout[:500]}{answer.stderr[:500]}")
-        call = [str(self.options.python or sys.executable), str(HERE / "farthest.py")]
-        call += [str(native), str(self.folder / "lossy"), str(BOUND)]
+        return wrong
+
+    def farthest(self) -> dict:
+        """How far values of the files with a bound are from the native ones."""
+        env = {**os.environ, "HDF5_PLUGIN_PATH": str(self.build / "plugins")}
+        call = [sys.executable, str(HERE / "farthest.py"), str(self.folder / "native")]
+        call += [str(self.folder / "lossy"), str(BOUND)]
         answer = subprocess.run(call, capture_output=True, text=True, env=env)
         if answer.returncode != 0:
-            raise SystemExit(answer.stderr)
-        return {"differences": wrong, "farthest": json.loads(answer.stdout)}
+            raise FailedError(f"the files with a bound cannot be compared: {answer.stderr}")
+        return json.loads(answer.stdout)
 
 
 def summary(runs: list[dict]) -> dict:
-    """Median and range."""
+    """Median and range of the times; everything else of the last run."""
     out = {key: runs[-1][key] for key in runs[-1] if not key.endswith("_s")}
     for key in (key for key in runs[0] if key.endswith("_s")):
         values = [run[key] for run in runs]
@@ -128,49 +217,151 @@ def summary(runs: list[dict]) -> dict:
     return out
 
 
-def main() -> int:
-    """Measure, say, save."""
+def measure(name: str, program: Program, options: argparse.Namespace) -> dict:
+    """All runs of a program, and what the files say; the order turns round from repeat to repeat.
+
+    Raises FailedError.
+    """
+    runs: dict[str, list[dict]] = {writer: [] for writer in WRITERS}
+    with tempfile.TemporaryDirectory(prefix="programs-", dir=OUT) as folder:
+        bench = Bench(Path(folder), program, options)
+        for repeat in range(options.repeats):
+            for writer in WRITERS if repeat % 2 == 0 else WRITERS[::-1]:
+                runs[writer].append(bench.run(writer))
+                wall_s = runs[writer][-1]["wall_s"]
+                print(f"  {name} {writer:9} {repeat}: {wall_s:.2f} s", flush=True)
+        found = {"differences": bench.differences(), "farthest": bench.farthest()}
+    return {writer: summary(of) for writer, of in runs.items()} | found
+
+
+def is_good(entry: dict) -> bool:
+    """Whether files are equal without loss and within bounds; nothing to compare is not good."""
+    if "failed" in entry:
+        return False
+    farthest = entry["farthest"]
+    return not entry["differences"] and farthest["datasets"] > 0 and farthest["worst_of_bound"] <= 1
+
+
+def say(name: str, entry: dict) -> None:
+    """One program on the terminal."""
+    if "failed" in entry:
+        print(f"{name}: FAILED\n{entry['failed']}")
+        return
+    print(f"{name}: {'equal, and within bounds' if is_good(entry) else 'DIFFERENT'}")
+    for writer in WRITERS:
+        of = entry[writer]
+        text = ", ".join(
+            f"{key} {of[key]['median']:.3f} ({of[key]['low']:.3f} to {of[key]['high']:.3f})"
+            for key in ("wall_s", "in_calls_s")
+            if key in of
+        )
+        print(f"  {writer:9} {of['bytes'] / 1e6:9.2f} MB  {text}", flush=True)
+    for line in entry["differences"]:
+        print(line)
+
+
+def seconds(entry: dict, writer: str) -> str:
+    """Median, and the range where there are several runs."""
+    of = entry[writer]["wall_s"]
+    if of["low"] == of["high"]:
+        return f"{of['median']:.2f}"
+    return f"{of['median']:.2f} ({of['low']:.2f} to {of['high']:.2f})"
+
+
+def megabytes(entry: dict) -> str:
+    """Of all three writers."""
+    return " / ".join(
+        f"{size:.1f}" if size >= 1 else f"{size:.3f}"
+        for size in (entry[writer]["bytes"] / 1e6 for writer in WRITERS)
+    )
+
+
+def row_of(entry: dict) -> list[str]:
+    """The cells of one program."""
+    label = entry["label"] + (f" ({entry['note']})" if entry["note"] else "")
+    if "failed" in entry:
+        return [label, *[""] * 7, "failed", ""]
+    lossless, farthest = entry["lossless"], entry["farthest"]
+    captured = str(lossless["captured"])
+    if lossless["captured_in_part"]:
+        captured += f", {lossless['captured_in_part']} in part"
+    # The report leaves entries out beyond its limit.
+    more = "at least " if lossless["entries_left_out"] else ""
+    return [
+        label, str(entry["native"]["files"]), *(seconds(entry, writer) for writer in WRITERS),
+        megabytes(entry), captured,
+        f"{more}{lossless['datasets_of_blocks']} of {lossless['datasets']}",
+        "no" if entry["differences"] else "yes", f"{100 * farthest['worst_of_bound']:.1f} %",
+    ]  # fmt: skip
+
+
+HEAD = (
+    "program", "files", "native, s", "lossless, s", "bound, s", "MB: native / lossless / bound",
+    "captured", "datasets of blocks", "equal", "worst error, of the bound",
+)  # fmt: skip
+
+
+def table(results: dict[str, dict]) -> str:
+    """Markdown, a row for each program; failures and places of the native connector below it."""
+    rows = [list(HEAD), ["---"] * len(HEAD), *(row_of(entry) for entry in results.values())]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    whys: dict[str, list[str]] = {}
+    for name, entry in results.items():
+        for why in entry.get("lossless", {}).get("native_because", []):
+            whys.setdefault(why, []).append(name)
+    if whys:
+        lines += ["", "Openings that went to the native connector, and why:", ""]
+        lines += [f"- {why}: {', '.join(f'`{n}`' for n in names)}" for why, names in whys.items()]
+    return "\n".join(lines)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="programs, by the begin of their names")
-    parser.add_argument("--python", type=Path, help="with parallel h5py, and fbpic, xarray ...")
+    parser.add_argument("--table", action="store_true", help="print the last results as Markdown")
+    parser.add_argument("--python", type=Path, help="with parallel h5py, fbpic, h5netcdf, xarray")
     parser.add_argument("--openpmd", type=Path, help="build folder of openPMD-api")
     parser.add_argument("--petsc", type=Path, help="petsc_viewer, built")
     parser.add_argument("--fortran", type=Path, help="fortran_write, built")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--limit-s", type=int, default=600, help="of one run; longer is a failure")
     options = parser.parse_args()
-    target = OUT / "programs.json"
+    for name in ("python", "openpmd", "petsc", "fortran"):
+        if place := getattr(options, name):
+            if not place.exists():
+                parser.error(f"--{name}: {place} is not there")
+            setattr(options, name, place.absolute())
+    return options
+
+
+def main() -> int:
+    """Measure, say, save after each program."""
+    options = arguments()
     OUT.mkdir(parents=True, exist_ok=True)
-    results = json.loads(target.read_text()) if target.exists() else {}
+    results = json.loads(TARGET.read_text()) if TARGET.exists() else {}
+    everything = programs(options)
+    if options.table:
+        print(table({name: results[name] for name in everything if name in results}))
+        return 0
     bad = 0
-    for name, command in programs(options).items():
+    for name, program in everything.items():
         if options.names and not any(name.startswith(word) for word in options.names):
             continue
-        if not command:
-            print(f"{name}: skipped, its place is not given")
+        if not program.command:
+            print(f"{name}: skipped, {program.needs} does not name its place", flush=True)
             continue
-        with tempfile.TemporaryDirectory(prefix="programs-", dir=OUT) as folder:
-            bench = Bench(Path(folder), options)
-            runs: dict[str, list[dict]] = {writer: [] for writer in WRITERS}
-            for repeat in range(options.repeats):
-                for writer in WRITERS if repeat % 2 == 0 else WRITERS[::-1]:
-                    runs[writer].append(bench.run(command, writer))
-            entry = {writer: summary(of) for writer, of in runs.items()} | bench.compare()
-        results[name] = {"conditions": conditions(), "ranks": options.ranks, **entry}
-        target.write_text(json.dumps(results, indent=1) + "\n")
-        good = not entry["differences"] and entry["farthest"]["worst_of_bound"] <= 1
-        bad += not good
-        print(f"{name}: {'equal, and within bounds' if good else 'DIFFERENT'}")
-        for writer in WRITERS:
-            of = entry[writer]
-            times = {key: of[key] for key in ("wall_s", "in_calls_s") if key in of}
-            text = ", ".join(
-                f"{key} {t['median']:.3f} ({t['low']:.3f} to {t['high']:.3f})"
-                for key, t in times.items()
-            )
-            print(f"  {writer:9} {of['bytes'] / 1e6:9.2f} MB  {text}", flush=True)
-        print("\n".join(entry["differences"]))
-    print(target)
+        try:
+            entry = measure(name, program, options)
+        except FailedError as failure:
+            entry = {"failed": str(failure)}
+        say(name, entry)
+        bad += not is_good(entry)
+        about = {"label": program.label, "note": program.note, "ranks": options.ranks}
+        results[name] = {"conditions": conditions(), "repeats": options.repeats, **about, **entry}
+        TARGET.write_text(json.dumps(results, indent=1) + "\n")
+    print(TARGET)
     return 1 if bad else 0
 
 
