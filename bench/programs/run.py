@@ -268,12 +268,12 @@ def say(name: str, entry: dict) -> None:
         print(line)
 
 
-def seconds(entry: dict, writer: str) -> str:
+def spread(of: dict, digits: int = 2) -> str:
     """Median, and the range where there are several runs."""
-    of = entry[writer]["wall_s"]
-    if of["low"] == of["high"]:
-        return f"{of['median']:.2f}"
-    return f"{of['median']:.2f} ({of['low']:.2f} to {of['high']:.2f})"
+    text = f"{of['median']:.{digits}f}"
+    if of["low"] != of["high"]:
+        text += f" ({of['low']:.{digits}f} to {of['high']:.{digits}f})"
+    return text
 
 
 def processor_seconds(entry: dict) -> str:
@@ -301,7 +301,7 @@ def row_of(entry: dict) -> list[str]:
     # The report leaves entries out beyond its limit.
     more = "at least " if lossless["entries_left_out"] else ""
     return [
-        label, str(entry["native"]["files"]), *(seconds(entry, writer) for writer in WRITERS),
+        label, str(entry["native"]["files"]), *(spread(entry[writer]["wall_s"]) for writer in WRITERS),
         processor_seconds(entry), megabytes(entry), captured,
         f"{more}{lossless['datasets_of_blocks']} of {lossless['datasets']}",
         "no" if entry["differences"] else "yes", f"{100 * farthest['worst_of_bound']:.1f} %",
@@ -321,6 +321,13 @@ def table(results: dict[str, dict]) -> str:
     """
     rows = [list(HEAD), ["---"] * len(HEAD), *(row_of(entry) for entry in results.values())]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
+    timed = [entry for entry in results.values() if "in_calls_s" in entry.get("native", {})]
+    if timed:
+        head = ["seconds in calls of HDF5", *WRITERS]
+        rows = [head, ["---"] * len(head)]
+        for entry in timed:
+            rows.append([entry["label"], *(spread(entry[w]["in_calls_s"], 3) for w in WRITERS)])
+        lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
     whys: dict[str, list[str]] = {}
     for name, entry in results.items():
         for why in entry.get("lossless", {}).get("native_because", []):
