@@ -301,7 +301,8 @@ def row_of(entry: dict) -> list[str]:
     # The report leaves entries out beyond its limit.
     more = "at least " if lossless["entries_left_out"] else ""
     return [
-        label, str(entry["native"]["files"]), *(spread(entry[writer]["wall_s"]) for writer in WRITERS),
+        label, str(entry["native"]["files"]),
+        *(spread(entry[writer]["wall_s"]) for writer in WRITERS),
         processor_seconds(entry), megabytes(entry), captured,
         f"{more}{lossless['datasets_of_blocks']} of {lossless['datasets']}",
         "no" if entry["differences"] else "yes", f"{100 * farthest['worst_of_bound']:.1f} %",
