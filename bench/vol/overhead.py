@@ -43,6 +43,11 @@ NAMES = {
 POINTS, TIMES, LEAST = 0.02, 3.0, 0.01
 
 
+def dumped_steps(scenario: Scenario) -> list[int]:
+    """The steps after which the simulation writes a dump; the last step is without one."""
+    return [s for s in range(scenario.steps - 1) if (s + 1) % scenario.dump_every == 0]
+
+
 class PlainRunner(Runner):
     """Also starts the program of plain HDF5."""
 
@@ -65,6 +70,13 @@ class PlainRunner(Runner):
         command += ["--mode", "sync", "--file-per-dump", "--quiet"]
         command += ["--timing-json", str(stem.with_suffix(".timing.json"))]
         return [*command, "--output", str(stem.with_suffix(".h5"))]
+
+    def outputs(self, mode: str, repeat: int) -> list[Path]:
+        """As Runner.outputs: a file for each dump."""
+        if mode not in PLAIN:
+            return super().outputs(mode, repeat)
+        stem = self.stem(mode, repeat)
+        return [stem.with_name(f"{stem.name}-{step}.h5") for step in dumped_steps(self._scenario)]
 
 
 class Bench:
@@ -97,10 +109,7 @@ class Bench:
             left.unlink()
 
     def _compare(self) -> None:
-        steps = [
-            s for s in range(self.scenario.steps - 1) if (s + 1) % self.scenario.dump_every == 0
-        ]
-        for step in steps:
+        for step in dumped_steps(self.scenario):
             native, ours = (self._folder / f"{mode}-0-{step}.h5" for mode in PLAIN)
             bounds = {
                 f"/data/{step}/meshes/{name}": bound for name, bound in self.scenario.bounds.items()

@@ -134,6 +134,10 @@ class Runner:
         which = self._scenario.hand_over
         return self._folder / (f"{mode}-{repeat}" if which == "all" else f"{mode}-{which}-{repeat}")
 
+    def outputs(self, mode: str, repeat: int) -> list[Path]:
+        """The files that a run has to leave; the first of them is Run.output."""
+        return [self.stem(mode, repeat).with_suffix(".h5")] if mode != "compute" else []
+
     def _shim(self) -> list[str]:
         if self._scenario.bandwidth <= 0:
             return []
@@ -149,8 +153,8 @@ class Runner:
     def run(self, mode: str, repeat: int, raw: Path | None, tick: Callable[[float], None]) -> Run:
         """`tick` is told the seconds since the begin, several times a second."""
         stem = self.stem(mode, repeat)
-        output = stem.with_suffix(".h5") if mode != "compute" else None
-        self._remove_leftovers(stem)
+        outputs = self.outputs(mode, repeat)
+        self._remove_leftovers(stem, outputs)
         if raw is not None:
             raw.mkdir(parents=True, exist_ok=True)
         command = self.command(mode, repeat, raw)
@@ -180,15 +184,18 @@ class Runner:
         others = max(0.0, (machine_busy_s() - busy_s - own_s) / elapsed_s)
         timing = read_timing(stem.with_suffix(".timing.json"))
         code = process.returncode
-        if timing is None or (output is not None and not output.exists()):
-            raise RunFailed(_reason(code, log), _failure(mode, repeat, code, log, command))
+        missing = [path.name for path in outputs if not path.exists()]
+        if timing is None or missing:
+            reason = _reason(code, log) + (f"; {', '.join(missing)} missing" if missing else "")
+            raise RunFailed(reason, _failure(mode, repeat, code, log, command))
         traces = sorted(self._folder.glob(f"{stem.name}.trace-*.json"))
         note = f"all results are there, but it {_reason(code, log)}" if code != 0 else ""
+        output = outputs[0] if outputs else None
         return Run(mode, repeat, timing, output, traces, elapsed_s, note, others)
 
-    def _remove_leftovers(self, stem: Path) -> None:
-        for path in self._folder.glob(f"{stem.name}.*"):
-            path.unlink()
+    def _remove_leftovers(self, stem: Path, outputs: list[Path]) -> None:
+        for path in {*self._folder.glob(f"{stem.name}.*"), *outputs}:
+            path.unlink(missing_ok=True)
 
     def _remove_bucket(self) -> None:
         """Each run gets an idle link: the bucket lives in shared memory until it is removed."""
