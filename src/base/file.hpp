@@ -31,11 +31,11 @@ class File {
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
     virtual Result<std::uint64_t> size() = 0;
-    /// Advisory lock for the life of this File (flock). Errors: io (held by another), and ok where
-    /// the file system knows no locks.
+    /// Advisory lock for the life of this File, or until unlock() (flock). Errors: io (held by
+    /// another), and ok where the file system knows no locks.
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
-    virtual Status unlock() = 0;
+    virtual void unlock() = 0;
 };
 
 class FileSystem {

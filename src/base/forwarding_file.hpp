@@ -22,7 +22,7 @@ class ForwardingFile : public File {
     Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
     Result<std::uint64_t> size() override { return inner_->size(); }
     Status lock(bool exclusive) override { return inner_->lock(exclusive); }
-    Status unlock() override { return inner_->unlock(); }
+    void unlock() override { inner_->unlock(); }
 
   private:
     std::unique_ptr<File> inner_;

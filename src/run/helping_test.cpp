@@ -77,7 +77,7 @@ class RankFile final : public base::File {
     Status truncate(std::uint64_t) override { return {}; }
     Result<std::uint64_t> size() override { return std::uint64_t{0}; }
     Status lock(bool) override { return {}; }
-    Status unlock() override { return {}; }
+    void unlock() override {}
 
   private:
     Disk& disk_;

@@ -112,6 +112,15 @@ Status clear_closed_tree(base::File& file) {
     return file.write_at(k_closed_tree_address, TreeHeaderBytes{});
 }
 
+Result<bool> is_closed(base::File& file) {
+    const auto run = read_file_header(file, "");
+    if (!run.ok()) return run.status();
+    const auto bytes = read_tree_header(file);
+    if (!bytes.ok()) return bytes.status();
+    const auto header = decode_header_of_tree(*bytes, *run);
+    return header && header->address != 0;
+}
+
 Result<bool> is_open_or_closed(base::File& file) {
     const auto bytes = read_tree_header(file);
     if (!bytes.ok()) return bytes.status();

@@ -35,6 +35,8 @@ Result<std::optional<ClosedTree>> read_closed_tree(base::File& file, const RunId
 Status mark_open(SharedFile& file);
 /// Neither a mark nor a record any more.
 Status clear_closed_tree(base::File& file);
+/// Is there a record, whole or not? Errors: io, corrupt (no file of ours).
+Result<bool> is_closed(base::File& file);
 /// Is there either of them? Errors: io.
 Result<bool> is_open_or_closed(base::File& file);
 

@@ -265,7 +265,7 @@ class FileWithEvent final : public base::File {
     Status truncate(std::uint64_t bytes) override { return inner_.truncate(bytes); }
     Result<std::uint64_t> size() override { return inner_.size(); }
     Status lock(bool exclusive) override { return inner_.lock(exclusive); }
-    Status unlock() override { return inner_.unlock(); }
+    void unlock() override { inner_.unlock(); }
 
   private:
     base::File& inner_;

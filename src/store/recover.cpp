@@ -241,16 +241,18 @@ void note_finished(const Candidate& candidate, RecoverReport& report) {
     report.finished_iterations.push_back(candidate.manifest->iteration);
 }
 
+enum class How : std::uint8_t { recover, dry_run, only_if_whole };
+
 /// The commit that the application would have made. What HDF5 refuses is dropped.
 Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& candidates,
-                     std::uint64_t regions_end, RecoverReport& report) {
+                     std::uint64_t regions_end, How how, RecoverReport& report) {
     std::vector<ClosedDump> dumps;
     for (const auto& [dump, candidate] : candidates)
         if (candidate.is_closed) dumps.push_back({*candidate.manifest, candidate.blocks});
     auto image = build_closed(shared, tree, dumps, regions_end);
     const bool refused =
         !image.ok() && (is_refusal(image.status()) || image.status().code() == StatusCode::corrupt);
-    if (!image.ok() && !refused) return image.status();
+    if (!image.ok() && (!refused || how == How::only_if_whole)) return image.status();
     if (refused) {
         for (auto& [dump, candidate] : candidates) candidate.is_closed = false;
         return drop(shared.file(), candidates, report);
@@ -258,17 +260,18 @@ Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& can
     if (Status s = image->flush(shared); !s.ok()) return s;
     for (const auto& [dump, candidate] : candidates)
         if (candidate.is_closed) note_finished(candidate, report);
-    return clear_closed_tree(shared.file());
+    return {};
 }
 
 /// Commit the complete dumps one by one, ascending, or those of a closed tree together.
 Status finish(SharedFile& shared, Committed& committed, const std::optional<ClosedTree>& tree,
-              Candidates& candidates, RecoverReport& report) {
+              Candidates& candidates, How how, RecoverReport& report) {
     std::uint64_t end = committed.stored_end;
     for (const auto& [dump, candidate] : candidates)
         if (candidate.complete()) end = std::max(end, align_up(candidate.end));
     if (tree) {
-        if (Status s = finish_closed(shared, *tree, candidates, end, report); !s.ok()) return s;
+        if (Status s = finish_closed(shared, *tree, candidates, end, how, report); !s.ok())
+            return s;
         auto now = read_committed(shared.file(), {}, shared.run(), shared.path());
         if (!now.ok()) return now.status();
         committed = *now;
@@ -311,10 +314,11 @@ Status check_length(const Committed& committed, std::uint64_t bytes, const std::
 }
 
 Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std::string& path,
-                                     const RunId& run, bool dry_run) {
+                                     const RunId& run, How how) {
     RecoverReport report;
     Overlay overlay;
-    if (Status s = settle_journal(*file, run, dry_run, report, overlay); !s.ok()) return s;
+    const bool looks = how != How::recover;
+    if (Status s = settle_journal(*file, run, looks, report, overlay); !s.ok()) return s;
     auto committed = read_committed(*file, overlay, run, path);
     if (!committed.ok()) return committed.status();
     auto bytes = file->size();
@@ -331,18 +335,29 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
                        *bytes == committed->stored_end && !*marked;
     if (report.was_clean) return report;
-    if (dry_run) {
+    if (how == How::dry_run) {
         describe(*candidates, report);
         return report;
     }
+    const bool whole = *tree && !report.journal_replayed && !report.journal_dropped &&
+                       std::all_of(candidates->begin(), candidates->end(),
+                                   [](const auto& one) { return one.second.complete(); });
+    if (how == How::only_if_whole && !whole)
+        return Status{StatusCode::cancelled, path + ": not all of it lies in the file"};
     if (*bytes < k_first_region_address)  // killed while the file was made
         if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
-    if (Status s = unmark_in_flight(*file); !s.ok()) return s;  // HDF5 itself would refuse it
+    // HDF5 itself would refuse it. With a closed tree its commit takes the mark away: until then
+    // others must not take the file for a whole one.
+    if (!*tree)
+        if (Status s = unmark_in_flight(*file); !s.ok()) return s;
     SharedFile shared = SharedFileAccess::make(path, run, file);
     if (Status s = drop(*file, *candidates, report); !s.ok()) return s;
-    if (Status s = finish(shared, *committed, *tree, *candidates, report); !s.ok()) return s;
+    if (Status s = finish(shared, *committed, *tree, *candidates, how, report); !s.ok()) return s;
     if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
     if (Status s = file->sync(); !s.ok()) return s;
+    // Last: whoever waits for the file waits for this.
+    if (*tree)
+        if (Status s = clear_closed_tree(*file); !s.ok()) return s;
     return report;
 }
 
@@ -365,10 +380,10 @@ Status ask(base::File& file, const std::string& path, const Result<RunId>& run,
 }
 
 /// With the exclusive lock. @return the file, and what was done.
-Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path,
-                                bool dry_run, const AcceptRoot& accept, RecoverReport& report) try {
+Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path, How how,
+                                const AcceptRoot& accept, RecoverReport& report) try {
     using Mode = base::FileSystem::Mode;
-    auto opened = file_system.open(path, dry_run ? Mode::read : Mode::read_write);
+    auto opened = file_system.open(path, how == How::dry_run ? Mode::read : Mode::read_write);
     if (!opened.ok()) return opened.status();
     std::shared_ptr<base::File> file = std::move(*opened);
     if (const Status status = file->lock(true); !status.ok())
@@ -377,7 +392,7 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
     if (accept)
         if (Status status = ask(*file, path, run, accept); !status.ok()) return status;
     if (!run.ok()) return run.status();
-    auto recovered = recover_locked(file, path, *run, dry_run);
+    auto recovered = recover_locked(file, path, *run, how);
     if (!recovered.ok()) return recovered.status();
     report = *std::move(recovered);
     return SharedFileAccess::make(path, *run, std::move(file));
@@ -392,15 +407,21 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run) {
     RecoverReport report;
-    const auto file = recover_file(file_system, path, dry_run, {}, report);
+    const How how = dry_run ? How::dry_run : How::recover;
+    const auto file = recover_file(file_system, path, how, {}, report);
     if (!file.ok()) return file.status();
     return report;
+}
+
+Status finish_if_whole(base::FileSystem& file_system, const std::string& path) {
+    RecoverReport report;
+    return recover_file(file_system, path, How::only_if_whole, {}, report).status();
 }
 
 Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
                                     const AcceptRoot& accept) {
     RecoverReport report;
-    auto file = recover_file(file_system, path, false, accept, report);
+    auto file = recover_file(file_system, path, How::recover, accept, report);
     // Down to the shared lock on the same file, on Linux's own file systems in one step. Where it
     // is not, or where there are no locks, nobody tells two such openers apart.
     if (file.ok())

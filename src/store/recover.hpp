@@ -10,6 +10,9 @@ namespace caesura::store {
 /// As recover(path) of caesura/store.hpp.
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run = false);
+/// Make the last commit of a file that its application has closed, as recover() does, or change
+/// nothing. Errors: cancelled (not all of it lies in the file), io (somebody has it open).
+Status finish_if_whole(base::FileSystem& file_system, const std::string& path);
 /// Whether a file with these attributes of its root group is wanted.
 using AcceptRoot = std::function<Status(const std::vector<Attribute>& root)>;
 /// The same, and the file is this process's to go on with: the lock that recovery held is kept, as

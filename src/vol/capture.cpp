@@ -56,6 +56,7 @@ Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
     if (NothingCaptured::now())
         return opener_of(access, "an external link of a file that is not captured leads to it");
     if ((flags & H5F_ACC_RDWR) == 0) return opener_of(access, "opened for reading only");
+    if ((flags & H5F_ACC_SWMR_WRITE) != 0) return opener_of(access, "opened for SWMR");
     return captured_by(access);
 }
 

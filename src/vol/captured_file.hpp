@@ -166,9 +166,13 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<Ended> end(const Object& file, long references);
     /// A pending file that one process has closed, and opens again for writing in the same way,
     /// goes on where it was. Local.
-    bool may_go_on(hid_t access);
+    bool may_go_on(hid_t access) const;
+    /// From now on this process alone has it. @return  false: others may have completed it.
+    bool take_back();
     /// @return  the native file, which was kept open.
     Result<void*> go_on();
+    /// After a go_on() that failed, and before pending_files::add().
+    void stay_pending();
     /// Once after go_on(): the native file is not a new one.
     bool takes_up_again() { return std::exchange(goes_on_, false); }
     /// Only this process has to do with it, through no MPI-IO. Local.
@@ -206,13 +210,14 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
     void forget_name();
     void recall_name();
-    Result<bool> put_off(bool alone, bool& last);
+    Result<bool> put_off(bool unused, bool& last);
     Result<bool> begin_close(const NativeObject& through, Status mine);
     Status write_closed_tree();
     Status can_communicate() const;
     enum class Completed : std::uint8_t { by_close, by_later_call, by_another_process };
     void end_blocks(const Status& status, Completed completed);
     Result<bool> is_still_ours();
+    Status cut_closed_tree();
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
     std::shared_ptr<const Config> config_;

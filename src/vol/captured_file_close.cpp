@@ -45,7 +45,8 @@ Result<bool> CapturedFile::put_off(bool unused, bool& last) {
     };
     // Decision D38: what one process makes and closes is there for all; what it opens again for
     // writing it will open once more.
-    const bool may = config_->durability == Durability::close && (!alone_ || was_there_) &&
+    const bool for_itself = was_there_ && !is_passed_on(key_);
+    const bool may = config_->durability == Durability::close && (!alone_ || for_itself) &&
                      !members_.empty() && may_put_off();
     const Vote mine{last, unused, may, blocks_->anything_pending_here()};
     const auto all = base::from_all(*communicator_, mine);
@@ -130,28 +131,44 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     if (!all.ok()) return all;
     if (!off) return Ended::complete;
     kept_ = file.under;
-    blocks_->forget_types();
     forget_name();
-    if (alone_ && closed_after_)
-        blocks_->when_written([this] { (void)shared_file_->file().unlock(); });
+    stay_pending();
     return Ended::pending;
 }
 
 // ----------------------------------------------------------------- by the next call, or a later
 // one
 
-bool CapturedFile::may_go_on(hid_t access) {
-    if (!alone_ || kept_ == nullptr || finished() || H5Pequal(access, access_.get()) <= 0)
-        return false;
-    offered_ = blocks_->take_back_call();
+bool CapturedFile::may_go_on(hid_t access) const {
+    return alone_ && kept_ != nullptr && !finished() && H5Pequal(access, access_.get()) > 0;
+}
+
+bool CapturedFile::take_back() {
+    offered_ = offered_ || blocks_->take_back_call();
     return !offered_;
 }
 
+void CapturedFile::stay_pending() {
+    blocks_->forget_types();
+    if (alone_ && closed_after_) blocks_->when_written([this] { shared_file_->file().unlock(); });
+}
+
+/// What lies behind all that is reserved was for `recover` alone, and other things come there. The
+/// file stays marked until the next commit: it lacks what had been closed.
+Status CapturedFile::cut_closed_tree() {
+    closed_after_.reset();
+    base::File& file = shared_file_->file();
+    if (Status status = store::mark_open(*shared_file_); !status.ok()) return status;
+    const std::uint64_t end = std::max(image_->end(), ledger_->book().file_end());
+    const auto bytes = file.size();
+    if (!bytes.ok() || *bytes <= end) return bytes.status();
+    return file.truncate(end);
+}
+
 Result<void*> CapturedFile::go_on() {
-    if (Status status = blocks_->go_on(); !status.ok()) return status;
-    // As of its last commit for all others, as any file that is open. Its closed tree stays until
-    // it is closed again, or until the next commit.
-    if (Status status = store::unmark_in_flight(shared_file_->file()); !status.ok()) return status;
+    Status status = blocks_->go_on();
+    if (status.ok()) status = cut_closed_tree();
+    if (!status.ok()) return status.with_context(name_);
     void* const under = std::exchange(kept_, nullptr);
     goes_on_ = true;
     recall_name();
@@ -166,20 +183,29 @@ std::uint64_t CapturedFile::held_bytes() const {
 bool CapturedFile::finished() const { return blocks_->finished(); }
 
 /// After its lock was given up: has nobody completed or replaced it? Then it is locked again. Only
-/// what lies in the file says that it was; whatever cannot be read is an error.
+/// what lies in the file says that it was; what cannot be read is an error.
 Result<bool> CapturedFile::is_still_ours() {
     base::File& file = shared_file_->file();
-    const Patience patience;
+    Patience patience;
     for (bool locked = false;;) {
         const auto run = store::read_file_header(file, name_);
-        if (run.ok() && *run != shared_file_->run()) return false;
+        if (run.ok() ? *run != shared_file_->run() : run.status().code() == StatusCode::corrupt)
+            return false;
         const auto commits = store::read_commit_sequence(file, shared_file_->run());
         if (commits.ok() && *commits != *closed_after_) return false;
-        if (locked) return commits.ok() ? Result<bool>(true) : Result<bool>(commits.status());
+        if (locked) {
+            if (!commits.ok()) return commits.status();
+            break;
+        }
         const Status status = file.lock(false);
         locked = status.ok();
         if (!locked && !patience.wait()) return status;
     }
+    const auto tree = store::read_closed_tree(file, shared_file_->run());
+    if (!tree.ok()) return tree.status();
+    if (*tree && (*tree)->sequence == *closed_after_) return true;
+    return Status{StatusCode::corrupt,
+                  name_ + ": another process has dropped what was being written to it"};
 }
 
 Status CapturedFile::complete() {
@@ -188,10 +214,11 @@ Status CapturedFile::complete() {
     const NativeObject through{kept_, H5I_FILE};
     Status all = can_communicate();
     bool ours = true;
-    if (all.ok() && alone_ && (offered_ || blocks_->take_back_call())) {
+    if (all.ok() && alone_ && !take_back()) {
         const auto still = is_still_ours();
         all = still.status();
         ours = !still.ok() || *still;
+        if (!ours) note_passed_on(key_);
     }
     if (all.ok() && ours) all = blocks_->close(through, {}).with_context(name_);
     blocks_->release();

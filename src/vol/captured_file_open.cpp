@@ -16,7 +16,6 @@
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
 #include "vol/on_term.hpp"
-#include "vol/other_process.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -100,7 +99,7 @@ Status inspect(const std::string& name, bool alone, Inspection& seen) {
     }
     shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
     if (alone && *marked) {
-        if (!complete_if_whole(name)) refuse(seen, "another process is still writing it");
+        refuse(seen, "another process is still writing it, or was when it was killed");
         return {};
     }
     auto recovered = store::recover(file_system(), name);

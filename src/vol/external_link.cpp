@@ -91,9 +91,12 @@ Handle access_of(const CapturedFile& open) {
 /// not be let in.
 Status may_enter(const Parent& parent, const CapturedFile& open) {
     if (!open.shared()) return {};
-    if (parent.captured != nullptr && !parent.captured->alone()) return {};
-    const Handle list(H5Fget_access_plist(parent.file.get()), H5Pclose);
-    if (H5Pget_driver(list.get()) == H5FD_MPIO) return {};
+    if (parent.captured != nullptr) {
+        if (!parent.captured->alone()) return {};
+    } else {
+        const Handle list(H5Fget_access_plist(parent.file.get()), H5Pclose);
+        if (H5Pget_driver(list.get()) == H5FD_MPIO) return {};
+    }
     return {StatusCode::unsupported,
             fmt::format("{}: an external link leads to {}, which {} ranks have open together; "
                         "follow it from a file that they have opened through MPI-IO, or close "

@@ -65,28 +65,38 @@ void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open
     return adopt(std::move(again), under);
 }
 
-/// What is pending goes first. An error of the caller is one on all ranks.
-Status before_open(const Opener& opener, const std::string& name, Status mine = {}) {
-    return pending_files::before_open({opener.communicator.get(), opener.ranks},
-                                      CapturedFile::key_of(name), std::move(mine));
+/// What is pending goes first, here and with other processes. An error of the caller is one on all
+/// ranks.
+/// @param goes_on  the file itself is not to be completed.
+Status before_open(const Opener& opener, const std::string& name, Status mine = {},
+                   bool goes_on = false) {
+    const std::string key = CapturedFile::key_of(name);
+    const bool asks = opener.communicator == nullptr || opener.communicator->rank() == 0;
+    if (mine.ok() && asks && !pending_files::holds(key)) mine = wait_for_other_process(name);
+    return pending_files::before_open({opener.communicator.get(), opener.ranks}, key,
+                                      std::move(mine), goes_on);
 }
 
-/// A file that this process has closed and is still writing goes on where it was. Null: it does
-/// not.
-std::shared_ptr<CapturedFile> take_back(const FileCall& call, const Opener& opener) {
-    if (call.creates() || !opener.captured() || !is_alone(call.access)) return nullptr;
-    return pending_files::take_back(CapturedFile::key_of(call.name), call.access);
+/// A file that this process has closed and is still writing goes on where it was.
+bool may_go_on(const FileCall& call, const Opener& opener) {
+    return !call.creates() && opener.captured() && is_alone(call.access) &&
+           pending_files::may_go_on(CapturedFile::key_of(call.name), call.access);
 }
 
-void* go_on(const std::shared_ptr<CapturedFile>& file) {
+/// Null without an error: its blocks have been written meanwhile.
+void* go_on(const FileCall& call, Status& error) {
+    const auto file = pending_files::take_back(CapturedFile::key_of(call.name));
+    if (file == nullptr) return nullptr;
     auto use = use_of(file);
     auto under = file->go_on();
     if (under.ok()) return adopt(std::move(use), *under);
+    error = under.status();
+    file->stay_pending();
     pending_files::add(file);
-    return fail<void*>(under.status());
+    return nullptr;
 }
 
-void* open_now(const FileCall& call, void** request_slot) {
+void* open_file(const FileCall& call, void** request_slot) {
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
     const auto config = config_of(*info);
@@ -94,15 +104,16 @@ void* open_now(const FileCall& call, void** request_slot) {
     const bool captures = !config.ok() || (*config)->capture;
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
                                    : opener_of_old_file(call.access, call.flags, captures);
-    const auto mine = take_back(call, opener);
-    if (const Status status = before_open(opener, call.name, config.status()); !status.ok()) {
-        if (mine != nullptr) pending_files::add(mine);
-        return fail<void*>(status);
+    const bool goes_on = may_go_on(call, opener);
+    Status status = before_open(opener, call.name, config.status(), goes_on);
+    if (status.ok() && goes_on) {
+        if (void* const file = go_on(call, status)) {
+            report_file(*config, call.name, true, {});
+            return file;
+        }
+        if (status.ok()) status = before_open(opener, call.name);
     }
-    if (mine != nullptr) {
-        report_file(*config, call.name, true, {});
-        return go_on(mine);
-    }
+    if (!status.ok()) return fail<void*>(status);
     if (opener.captured()) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),
                                          std::move(opener.ranks), *config, opener.why_native);
@@ -114,28 +125,6 @@ void* open_now(const FileCall& call, void** request_slot) {
     }
     report_file(*config, call.name, false, opener.why_native);
     return open_natively(call, request_slot);
-}
-
-/// A call by one process that failed: another process of the job may have closed the file, and it
-/// is not complete yet. Asking for the lock costs others theirs for a moment: hence more than one
-/// try.
-template <class Call>
-auto with_patience(const std::string& name, bool alone, Call&& call) -> decltype(call()) {
-    constexpr int k_tries = 3;
-    const auto failed = k_failure<decltype(call())>;
-    for (int left = k_tries;; --left) {
-        const auto result = call();
-        if (result != failed || !alone || left == 0) return result;
-        const Result<bool> again = complete_for_other_process(name);
-        if (!again.ok()) return fail<decltype(call())>(again.status());
-        if (!*again) return result;
-        H5Eclear2(H5E_DEFAULT);
-    }
-}
-
-void* open_file(const FileCall& call, void** request_slot) {
-    const bool alone = inside_mpi() && is_alone(call.access);
-    return with_patience(call.name, alone, [&] { return open_now(call, request_slot); });
 }
 
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,
@@ -196,11 +185,7 @@ herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_sl
     if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename);
         !status.ok())
         return fail(status);
-    const hid_t access = args.fapl_id;
-    const bool alone = inside_mpi() && is_alone(access);
-    return with_patience(args.filename, alone, [&] {
-        return by_name(&below, args.fapl_id = access, transfer, request_slot);
-    });
+    return by_name(&below, args.fapl_id, transfer, request_slot);
 }
 
 /// Other files, while this one is flushed or closed.

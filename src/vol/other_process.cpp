@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/file.hpp"
-#include "store/in_flight.hpp"
+#include "store/closed_tree.hpp"
 #include "store/recover.hpp"
-#include "store/region_format.hpp"
+#include "vol/captured_file.hpp"
 #include "vol/errors.hpp"
 #include "vol/library_state.hpp"
 
@@ -16,44 +18,58 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Lanes on busy cores are done within max_delay, and with what they write then: the default is 10
-/// s.
+/// Lanes are done within max_delay, 10 s here, and with what they write then.
 constexpr auto k_most_wait = 60s;
-constexpr auto k_between_looks = 5ms;
+constexpr auto k_longest_sleep = 100ms;
+
+/// The names are few: of files that go from process to process. Never destroyed.
+std::set<std::string>& passed_on() {
+    static auto& keys = *new std::set<std::string>;
+    return keys;
+}
+
+Status is_late(const std::string& name) {
+    return {StatusCode::unsupported,
+            fmt::format("{}: another process has closed it, and {} s later it is still being "
+                        "written: let that process call H5Fflush before H5Fclose, or let H5Fclose "
+                        "wait, with durability = \"complete\" in the connector's configuration",
+                        name, k_most_wait / 1s)};
+}
 
 }  // namespace
 
-bool complete_if_whole(const std::string& name) {
-    const KeepErrors keep;
-    const LibraryState state;
-    auto& files = base::FileSystem::posix();
-    const auto found = store::recover(files, name, true);
-    if (!found.ok() || !found->dropped.empty()) return false;
-    return store::recover(files, name).ok();
-}
-
-bool Patience::wait() const {
+bool Patience::wait() {
     if (std::chrono::steady_clock::now() - begin_ >= k_most_wait) return false;
-    std::this_thread::sleep_for(k_between_looks);
+    std::this_thread::sleep_for(next_);
+    next_ = std::min<std::chrono::milliseconds>(2 * next_, k_longest_sleep);
     return true;
 }
 
-Result<bool> complete_for_other_process(const std::string& name) {
-    auto file = base::FileSystem::posix().open(name, base::FileSystem::Mode::read);
-    if (!file.ok() || !store::read_file_header(**file, name).ok()) return false;
-    const Patience patience;
-    do {
-        const auto marked = store::is_marked_in_flight(**file);
-        if (!marked.ok()) return false;
-        if (!*marked || complete_if_whole(name)) return true;
-    } while (patience.wait());
-    return Status{
-        StatusCode::unsupported,
-        fmt::format("{}: another process has closed it, and {} s later it is still being written: "
-                    "let that process call H5Fflush before H5Fclose, or let H5Fclose wait, with "
-                    "durability = \"complete\" in the connector's configuration; if that process "
-                    "has ended, caesura recover brings the file to its last commit",
-                    name, k_most_wait / 1s)};
+Status wait_for_other_process(const std::string& name) {
+    auto& files = base::FileSystem::posix();
+    const auto file = files.open(name, base::FileSystem::Mode::read);
+    const auto is_closed = [&] {
+        const auto closed = store::is_closed(**file);
+        return closed.ok() && *closed;
+    };
+    if (!file.ok() || !is_closed()) return {};
+    const KeepErrors keep;
+    const LibraryState state;
+    Patience patience;
+    while (is_closed()) {
+        const Status finished = store::finish_if_whole(files, name);
+        if (finished.ok()) note_passed_on(CapturedFile::key_of(name));
+        // Not whole, and nobody has it: its program was killed.
+        if (finished.ok() || finished.code() == StatusCode::cancelled) return {};
+        if (!patience.wait()) return is_late(name);
+    }
+    // Somebody else has completed it, and may not have left it yet.
+    while (!(*file)->lock(false).ok())
+        if (!patience.wait()) break;
+    return {};
 }
+
+void note_passed_on(const std::string& key) { passed_on().insert(key); }
+bool is_passed_on(const std::string& key) { return passed_on().contains(key); }
 
 }  // namespace caesura::vol

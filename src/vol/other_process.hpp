@@ -1,6 +1,7 @@
-// A file that another process of the job has closed by itself and that is not complete yet
-// (decision D38). Once its blocks lie in the file, whoever opens it makes the commit, as `recover`
-// does.
+// A file that another process of the job has closed and that is not complete yet (decision D38).
+// Once its blocks lie in the file, whoever wants it makes the commit, as `recover` does.
+//
+// Invariant: application's thread only.
 #pragma once
 
 #include <chrono>
@@ -13,21 +14,21 @@ namespace caesura::vol {
 /// How long one process waits for what another one is doing with a file.
 class Patience {
   public:
-    /// Sleeps for a moment. @return  false: it has been long enough.
-    bool wait() const;
+    /// Sleeps, each time for longer. @return  false: it has been long enough.
+    bool wait();
 
   private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::chrono::milliseconds next_{2};
 };
 
-/// Make the commit if all blocks lie in the file. What is not whole stays as it is: where locks do
-/// not reach from node to node, its writer may be alive.
-/// @return  was it done?
-bool complete_if_whole(const std::string& name);
+/// Before a file is opened, replaced or deleted: wait while another process is writing it, and
+/// complete it. Local. Errors: unsupported (it is still being written). What the file's own state
+/// is an error of, its opening says.
+Status wait_for_other_process(const std::string& name);
 
-/// To be called by a process alone, after the file could not be opened. Waits while another process
-/// is writing it, and completes it.
-/// @return  whether it is worth another try. Errors: unsupported (it is still being written).
-Result<bool> complete_for_other_process(const std::string& name);
+/// Several processes want this file, each by itself: none of them is to leave it incomplete again.
+void note_passed_on(const std::string& key);
+bool is_passed_on(const std::string& key);
 
 }  // namespace caesura::vol

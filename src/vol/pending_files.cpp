@@ -93,11 +93,11 @@ Status complete_some(const Callers& callers, const std::vector<FilePtr>& files,
 }
 
 /// One process needs nobody to complete its files.
-void complete_alone(bool wait) {
+void complete_alone(bool wait, const std::string& but = {}) {
     if (is_forked()) return;
     const std::vector<FilePtr> files = lists().files;
     for (const FilePtr& file : files)
-        if (file->alone() && (wait || file->finished())) complete(file);
+        if (file->alone() && file->key() != but && (wait || file->finished())) complete(file);
 }
 
 /// The file that is asked for is pending itself.
@@ -149,10 +149,17 @@ bool holds(const std::string& key) {
                        [&](const FilePtr& file) { return file->key() == key; });
 }
 
-FilePtr take_back(const std::string& key, hid_t access) {
-    if (is_forked()) return nullptr;
+bool may_go_on(const std::string& key, hid_t access) {
+    if (is_forked()) return false;
+    const auto& files = lists().files;
+    return std::any_of(files.begin(), files.end(), [&](const FilePtr& file) {
+        return file->key() == key && file->may_go_on(access);
+    });
+}
+
+FilePtr take_back(const std::string& key) {
     for (const FilePtr& file : lists().files)
-        if (file->key() == key && file->may_go_on(access)) {
+        if (file->key() == key && file->take_back()) {
             FilePtr back = file;
             std::erase(lists().files, back);
             --g_count;
@@ -161,9 +168,9 @@ FilePtr take_back(const std::string& key, hid_t access) {
     return nullptr;
 }
 
-Status before_open(const Callers& callers, const std::string& key, Status mine) {
-    complete_alone(false);
-    Status same = complete_same(callers.ranks, key);
+Status before_open(const Callers& callers, const std::string& key, Status mine, bool goes_on) {
+    complete_alone(false, goes_on ? key : "");
+    Status same = goes_on ? Status{} : complete_same(callers.ranks, key);
     if (mine.ok()) mine = std::move(same);
     if (callers.communicator != nullptr)
         if (const auto files = files_of(callers.ranks); !files.empty())  // on all callers

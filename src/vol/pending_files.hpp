@@ -5,8 +5,7 @@
 //    5), if the lanes of all ranks are done with it by then; at a close also if otherwise too much
 //    would be pending;
 //  - an H5Fcreate, H5Fopen or H5Fdelete of the file itself by all its ranks; where one process
-//  opens
-//    its file again for writing it goes on instead (CapturedFile::go_on), while lanes are at work;
+//    opens its file again for writing, and lanes are at work, it goes on (CapturedFile::go_on);
 //  - if one process has it and its lanes are done: any of these calls of that process;
 //  - MPI_Finalize, or the end of HDF5 (vol/shutdown.hpp).
 //
@@ -52,14 +51,16 @@ std::size_t count();
 /// Is there one under this name?
 bool holds(const std::string& key);
 
-/// Take back the caller's file of this name if it may go on. Local.
-std::shared_ptr<CapturedFile> take_back(const std::string& key, hid_t access);
+/// CapturedFile::may_go_on() and take_back() of the file of this name. Local.
+bool may_go_on(const std::string& key, hid_t access);
+std::shared_ptr<CapturedFile> take_back(const std::string& key);
 
 /// Before a file is created, opened or deleted. Collective over the callers.
 /// Errors, on all callers: unsupported (the file is pending, and not all its ranks are here), and
 /// that of a file that could not be completed: this one, or one of congruent ranks; or `mine`, of
 /// the lowest caller that has one.
-Status before_open(const Callers& callers, const std::string& key, Status mine);
+/// @param goes_on  the file itself is not to be completed.
+Status before_open(const Callers& callers, const std::string& key, Status mine, bool goes_on);
 /// Before a file is flushed or closed. Collective over the callers.
 /// @param bytes  that the caller's file would add to what is pending here.
 /// Errors: those of the communicator; those of files are kept for before_open().

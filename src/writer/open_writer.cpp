@@ -171,6 +171,8 @@ Status OpenWriter::pause(const Status& mine) {
     impl_->session.is_last_dump = true;
     const Status status = end(mine);
     impl_->session.is_last_dump = false;
+    // A commit of earlier dumps, made after the place was chosen, may have needed more than that.
+    if (impl_->session.spill_begin < impl_->ledger->book().file_end()) impl_->flights->end_spills();
     // A commit goes before blocks on the write lane: this takes milliseconds.
     if (impl_->executor->flush_running())
         impl_->executor->help([&] { return !impl_->executor->flush_running(); });
@@ -181,7 +183,10 @@ void OpenWriter::when_written(std::function<void()> call) {
     impl_->executor->when_written(std::move(call));
 }
 bool OpenWriter::take_back_call() { return impl_->executor->take_back_call(); }
-void OpenWriter::go_on() { impl_->flights->end_spills(); }
+void OpenWriter::go_on() {
+    impl_->flights->end_spills();
+    impl_->session.spill_begin = impl_->session.spill_end = 0;
+}
 
 Status OpenWriter::begin_close(const Status& mine) {
     if (impl_->ending) return impl_->round.failed();

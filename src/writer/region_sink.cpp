@@ -54,6 +54,7 @@ void RegionSink::spill(const run::Job& job) {
         written = spill_->write({&block, 1}, not_its_place).ok();
     }
     whole_ = whole_ && written;
+    has_spilled_ = true;
     if (may) spill_use_ = written ? SpillUse::free : SpillUse::ended;
 }
 

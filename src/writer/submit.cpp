@@ -194,8 +194,9 @@ std::uint64_t Assembly::most_bytes() const {
     return store::align_up(bytes);
 }
 
-// Nothing is to be written there before the dump is committed: behind what all ranks may need for
-// blocks that overflowed, and for the commit. A hole, as a rule, which the commit cuts off.
+// Nothing is to be written there before the dump is committed, or the file goes on: behind what all
+// ranks may need for blocks that overflowed, and for the commit. A hole, as a rule, which the
+// commit cuts off.
 void Assembly::reserve_spill(std::span<const Request> requests) {
     constexpr std::uint64_t k_commit_bytes = std::uint64_t{1} << 20;
     std::uint64_t all = 0, before = 0;
@@ -207,6 +208,7 @@ void Assembly::reserve_spill(std::span<const Request> requests) {
         store::align_up(parts_.ledger.book().file_end() + 2 * all + k_commit_bytes);
     spill_ = {rank_, parts_.ledger.book().next_dump(), begin + before,
               requests[static_cast<std::size_t>(rank_)].most_bytes, 0};
+    parts_.session.spill_begin = begin;
     parts_.session.spill_end = begin + all;
 }
 

@@ -44,6 +44,24 @@ static const char* field_name(int i) {
     return name;
 }
 
+/* Values that do not become blocks, of which all but a row are never written: they are 0, whatever
+ * lay there while the file was closed. */
+static void add_unwritten(hid_t file) {
+    enum { k_large = 1 << 16 };
+    hsize_t dims[2] = {8, k_large}, row[2] = {1, k_large};
+    hid_t dataset = make_dataset(file, "integers", H5T_STD_I64LE, 2, dims, H5P_DEFAULT);
+    hid_t memory = OK(H5Screate_simple(2, row, NULL)), place = OK(H5Dget_space(dataset));
+    hsize_t begin[2] = {5, 0};
+    OK(H5Sselect_hyperslab(place, H5S_SELECT_SET, begin, NULL, row, NULL));
+    int64_t* values = calloc(k_large, sizeof(int64_t));
+    for (int i = 0; i < k_large; ++i) values[i] = i;
+    OK(H5Dwrite(dataset, H5T_NATIVE_INT64, memory, place, H5P_DEFAULT, values));
+    free(values);
+    OK(H5Sclose(memory));
+    OK(H5Sclose(place));
+    OK(H5Dclose(dataset));
+}
+
 /* Created without data, then opened once a field; every other time an older field is read, or
  * written anew. */
 static void append(const char* name) {
@@ -54,6 +72,7 @@ static void append(const char* name) {
         file = open_alone(name, H5F_ACC_RDWR);
         add(file, field_name(i), i);
         if (i == 2) check_all(file, field_name(1), 1);
+        if (i == 4) add_unwritten(file);
         if (i == 3) {
             hid_t old = OK(H5Dopen2(file, field_name(0), H5P_DEFAULT));
             write_all(old, 0.5);
@@ -109,6 +128,18 @@ static void then_by_each(void) {
     hid_t file = open_alone("then_each", H5F_ACC_RDONLY);
     check_fields(file);
     OK(H5Fclose(file));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* All others at the same time, while rank 0 makes no call. */
+static void then_by_others(void) {
+    if (g_rank == 0) append("then_others");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (g_rank != 0) {
+        hid_t file = open_alone("then_others", H5F_ACC_RDONLY);
+        check_fields(file);
+        OK(H5Fclose(file));
+    }
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -194,6 +225,7 @@ int main(int argc, char** argv) {
     by_itself();
     then_by_all();
     then_by_each();
+    then_by_others();
     then_by_another();
     replaced();
     one_writer();
