@@ -115,6 +115,7 @@ void BlockIo::forget_types() {
 }
 
 Status BlockIo::go_on() {
+    closing_ = false;
     writer_->go_on();
     for (const auto& [token, dataset] : by_token_) {
         if (dataset->type.ok()) continue;
@@ -312,6 +313,7 @@ Status BlockIo::flush(const NativeObject& through, const Status& mine) {
 Status BlockIo::pause(const NativeObject& through, const Status& mine) {
     place_.tree.go_through(through);
     place_.tree.pass_over_changes();  // see begin_close()
+    closing_ = true;
     const Status status = writer_->pause(mine);
     begin_turns();
     forget_committed();

@@ -150,7 +150,7 @@ class BlockIo {
     std::vector<Copy> copies_;  ///< oldest first
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, DatasetPtr> by_token_;
-    bool closing_ = false;
+    bool closing_ = false;  ///< its last blocks, so far, have been handed over
     std::unique_ptr<writer::OpenWriter> writer_;
 };
 

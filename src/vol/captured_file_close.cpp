@@ -30,9 +30,12 @@ void CapturedFile::end_blocks(const Status& status, Completed completed) {
     report_blocks({config_, name_, *communicator_}, blocks_->report(),
                   completed != Completed::by_close, status);
     if (!status.ok()) return;
-    // Nothing is in flight any more. If it stays, the next opening looks once too often.
-    if (communicator_->rank() == 0 && completed != Completed::by_another_process)
+    // Nothing is in flight any more. If it stays, the next opening looks once too often. The mark
+    // is gone with the commit, if there was one left to make.
+    if (communicator_->rank() == 0 && completed != Completed::by_another_process) {
+        (void)store::unmark_in_flight(shared_file_->file());
         (void)store::clear_closed_tree(shared_file_->file());
+    }
     tree_->forget_datasets();
     blocks_.reset();
 }

@@ -173,6 +173,7 @@ Status OpenWriter::pause(const Status& mine) {
     impl_->session.is_last_dump = false;
     // A commit of earlier dumps, made after the place was chosen, may have needed more than that.
     if (impl_->session.spill_begin < impl_->ledger->book().file_end()) impl_->flights->end_spills();
+    paused_ = true;
     // A commit goes before blocks on the write lane: this takes milliseconds.
     if (impl_->executor->flush_running())
         impl_->executor->help([&] { return !impl_->executor->flush_running(); });
@@ -184,6 +185,7 @@ void OpenWriter::when_written(std::function<void()> call) {
 }
 bool OpenWriter::take_back_call() { return impl_->executor->take_back_call(); }
 void OpenWriter::go_on() {
+    paused_ = false;
     impl_->flights->end_spills();
     impl_->session.spill_begin = impl_->session.spill_end = 0;
 }
@@ -204,12 +206,12 @@ bool OpenWriter::finished() const {
 }
 
 Status OpenWriter::close() {
-    if (!impl_->closed && !impl_->ending) {
-        const Status status = begin_close();
-        const Status closed = impl_->close();
-        return status.ok() ? closed : status;
-    }
-    return impl_->close();
+    // What was handed over before a pause is the last: its commit gives back what lies behind it.
+    const Status status = paused_ ? Status{} : pause();
+    if (!impl_->closed && !impl_->ending) impl_->intake->end_iteration();
+    impl_->ending = true;
+    const Status closed = impl_->close();
+    return status.ok() ? closed : status;
 }
 
 std::uint64_t OpenWriter::committed_dumps() const { return impl_->ledger->book().committed(); }

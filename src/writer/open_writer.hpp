@@ -144,6 +144,7 @@ class OpenWriter {
   private:
     explicit OpenWriter(std::unique_ptr<Writer::Impl> impl);
     std::unique_ptr<Writer::Impl> impl_;
+    bool paused_ = false;
 };
 
 /// A dataset of more than four axes as one of four: axes of extent 1 are left out, the first ones
