@@ -1,0 +1,42 @@
+// Compound types whose members are numbers of one kind, as particles' and complex numbers are: such
+// a dataset is an array more of whose axes counts the members.
+//
+// Invariant: members are numbered by where they lie in the file's type.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+#include <vector>
+
+#include "store/hdf5_handle.hpp"
+
+namespace caesura::vol {
+
+inline constexpr int k_most_members = 128;
+
+/// Names of the members of a compound type that are all float32, or all float64, of this machine,
+/// one directly after the other; empty: it is another type.
+std::vector<std::string> members_of(hid_t type);
+/// The number of a member's bytes, of such a type.
+std::size_t member_bytes(hid_t type, const std::vector<std::string>& members);
+
+/// Is a dataset's fill value the same of all members? A fill value that is not defined is.
+bool fills_alike(hid_t creation, hid_t type, const std::vector<std::string>& members);
+
+/// Members that follow each other.
+struct MemberRun {
+    std::size_t first = 0, count = 0;
+};
+
+/// What a memory type has of the members, whatever their order and width in it.
+struct PresentMembers {
+    std::vector<MemberRun> runs;
+    std::size_t count = 0;  ///< of all runs
+    store::Handle type;     ///< of all runs' members in the file, without gaps; invalid: none
+};
+/// Errors: internal (HDF5 refused).
+Result<PresentMembers> members_in(hid_t memory_type, hid_t file_type,
+                                  const std::vector<std::string>& members);
+
+}  // namespace caesura::vol
