@@ -52,7 +52,7 @@ struct DatasetFacts {
     H5T_class_t type_class = H5T_NO_CLASS;
     std::size_t value_bytes = 0;  ///< of an element
     bool ieee_native = false;     ///< float32 or float64 as this machine has them
-    /// Of a compound type of such numbers (members.hpp); else empty.
+    /// Of a compound type of such numbers (store/compound_type.hpp); else empty.
     std::vector<std::string> members = {};
     bool fills_alike = true;  ///< the members have one fill value
     int rank = 0;

@@ -1,5 +1,5 @@
-// Compound types whose members are numbers of one kind, as particles' and complex numbers are: such
-// a dataset is an array more of whose axes counts the members.
+// Datasets of compound types whose members are numbers of one kind (store/compound_type.hpp): for
+// blocks an array, one more of whose axes counts the members.
 //
 // Invariant: members are numbered by where they lie in the file's type.
 #pragma once
@@ -9,15 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "store/compound_type.hpp"
 #include "store/hdf5_handle.hpp"
 
 namespace caesura::vol {
 
-inline constexpr int k_most_members = 128;
+using store::k_most_members;
+using store::members_of;
 
-/// Names of the members of a compound type that are all float32, or all float64, of this machine,
-/// one directly after the other; empty: it is another type.
-std::vector<std::string> members_of(hid_t type);
 /// The number of a member's bytes, of such a type.
 std::size_t member_bytes(hid_t type, const std::vector<std::string>& members);
 
