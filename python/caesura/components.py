@@ -1,8 +1,9 @@
 """Datasets of several quantities: which value belongs to which, and what bound it has.
 
 An application may keep density, momenta and temperature in one dataset: along an axis, as arrays
-one after the other, or as members of a compound type. The connector says in attributes what they are called and what was asked for,
-and every block says of each array in it which component it is and what bound it keeps.
+one after the other, or as members of a compound type. The connector says in attributes what they
+are called and what was asked for, and every block says of each array in it which component it is
+and what bound it keeps.
 """
 
 from __future__ import annotations
