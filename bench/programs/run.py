@@ -110,6 +110,8 @@ def told_by(report: Path) -> dict:
     told = json.loads(report.read_text())
     opened: dict[str, set[str]] = {}
     for entry in told["files"]:
+        if "No such file" in entry.get("why", ""):
+            continue  # mode "a" asks first whether the file is there
         opened.setdefault(entry["path"], set()).add(
             "" if entry["handled_by"] == "caesura" else entry.get("why", "native")
         )

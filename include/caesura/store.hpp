@@ -89,6 +89,8 @@ struct DatasetInfo {
     std::uint64_t iteration = 0;
     std::uint64_t raw_bytes = 0, stored_bytes = 0;
     std::vector<ChunkRecord> chunks;  ///< row-major by chunk; dump and dataset as in the file
+    /// Of a compound type, each of the spec's dtype; empty: a value is one number.
+    std::vector<std::string> members;
 };
 
 struct FileInfo {

@@ -39,6 +39,7 @@ nb::dict to_python(const store::DatasetInfo& dataset) {
     nb::dict out;
     out["path"] = dataset.spec.path;
     out["dtype"] = std::string(to_string(dataset.spec.dtype));
+    out["members"] = nb::cast(dataset.members);
     out["shape"] = to_python(dataset.spec.shape);
     out["chunk"] = to_python(dataset.spec.chunk);
     nb::list pipeline;

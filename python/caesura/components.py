@@ -1,8 +1,9 @@
 """Datasets of several quantities: which value belongs to which, and what bound it has.
 
-An application may keep density, momenta and temperature in one dataset: along an axis, or as arrays
-one after the other. The connector says in attributes what they are called and what was asked for,
-and every block says of each array in it which component it is and what bound it keeps.
+An application may keep density, momenta and temperature in one dataset: along an axis, as arrays
+one after the other, or as members of a compound type. The connector says in attributes what they
+are called and what was asked for, and every block says of each array in it which component it is
+and what bound it keeps.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from caesura import _core
 
@@ -101,6 +104,17 @@ def stretches(
         place = slice(where[0].start + at, where[0].start + end)
         yield Stretch(part.component, (slice(at, end),), (place,))
         at = end
+
+
+def members_in(values: np.ndarray) -> list[np.ndarray]:
+    """The values of each member of a compound type, in the order in which they lie; of other types
+    the values themselves. h5py shows a compound of r and i as complex numbers."""
+    if values.dtype.kind == "c":
+        return [values.real, values.imag]
+    fields = values.dtype.fields
+    if fields is None:
+        return [values]
+    return [values[name] for name in sorted(fields, key=lambda name: fields[name][1])]
 
 
 _MAGIC, _HEADER_BYTES, _LINE = b"\x8aCBN", 24, struct.Struct("<II")

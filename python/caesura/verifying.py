@@ -26,7 +26,7 @@ from caesura.comparing import (
     is_pointwise,
     mesh_of,
 )
-from caesura.components import components_of, own_bound, parts_of, stretches
+from caesura.components import components_of, members_in, own_bound, parts_of, stretches
 
 Progress = Callable[[int], None]  # told the raw bytes of each block that is done
 
@@ -194,8 +194,11 @@ def _compare(
     dataset: h5py.Dataset,
 ) -> None:
     """One block."""
-    if len(comparisons) == 1:
-        compare_block(comparisons[0], original, values, where)
+    members = members_in(original)
+    if len(comparisons) == 1 or len(members) > 1:
+        for number, (before, after) in enumerate(zip(members, members_in(values), strict=True)):
+            comparison = comparisons[number if len(comparisons) > 1 else 0]
+            compare_block(comparison, before, after, where)
         return
     for one in stretches(stored, where, dataset.attrs):
         comparison = comparisons[-1 if one.component is None else one.component]

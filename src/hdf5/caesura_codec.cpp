@@ -178,7 +178,13 @@ class CaesuraCodec final : public BlockCodec {
         for (std::size_t i = 0; kept && i < bundle->parts.size(); ++i) {
             const codec::BundleLine& part = bundle->parts[i];
             const auto raw = static_cast<std::size_t>(part.info.raw_bytes);
-            kept = keeps(part.frame, values.subspan(at, raw));
+            if (bundle->interleaved) {
+                std::vector<std::byte> own(raw);
+                codec::take_turns_of(values, size_of(dtype_), bundle->parts.size(), i, own);
+                kept = keeps(part.frame, own);
+            } else {
+                kept = keeps(part.frame, values.subspan(at, raw));
+            }
             at += raw;
         }
         return kept;

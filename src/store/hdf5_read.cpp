@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <set>
 
+#include "store/compound_type.hpp"
 #include "store/hdf5_attributes.hpp"
 #include "store/hdf5_write.hpp"
 
@@ -59,20 +61,23 @@ std::vector<FilterSpec> read_pipeline(hid_t creation) {
 }
 
 /// Shape, chunk, type and pipeline; nullopt for a dataset that is not ours to list.
-std::optional<DatasetSpec> read_spec(hid_t dataset, const std::string& path) {
+std::optional<FoundDataset> read_spec(hid_t dataset, const std::string& path) {
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const Handle space(H5Dget_space(dataset), H5Sclose);
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
     const int rank = H5Sget_simple_extent_ndims(space.get());
-    const std::size_t bytes = H5Tget_size(type.get());
-    const bool listed = H5Tget_class(type.get()) == H5T_FLOAT && (bytes == 4 || bytes == 8) &&
-                        rank >= 1 && rank <= k_max_rank &&
-                        H5Pget_layout(creation.get()) == H5D_CHUNKED;
+    FoundDataset found;
+    found.members = members_of(type.get());
+    const std::size_t bytes =
+        H5Tget_size(type.get()) / std::max<std::size_t>(1, found.members.size());
+    const bool of_floats = H5Tget_class(type.get()) == H5T_FLOAT || !found.members.empty();
+    const bool listed = of_floats && (bytes == 4 || bytes == 8) && rank >= 1 &&
+                        rank <= k_max_rank && H5Pget_layout(creation.get()) == H5D_CHUNKED;
     if (!listed) return std::nullopt;
     std::array<hsize_t, k_max_rank> extent{}, chunk{};
     H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
     H5Pget_chunk(creation.get(), rank, chunk.data());
-    DatasetSpec spec;
+    DatasetSpec& spec = found.spec;
     spec.path = path;
     spec.dtype = bytes == 4 ? float32 : float64;
     spec.shape = spec.chunk = Shape::filled(rank, 0);
@@ -81,7 +86,7 @@ std::optional<DatasetSpec> read_spec(hid_t dataset, const std::string& path) {
         spec.chunk[a] = chunk[static_cast<std::size_t>(a)];
     }
     spec.pipeline = read_pipeline(creation.get());
-    return spec;
+    return found;
 }
 
 class Walk {
@@ -121,15 +126,15 @@ class Walk {
     }
 
     Status dataset(hid_t id, const std::string& path) {
-        auto spec = read_spec(id, path);
-        if (!spec) {
+        auto found = read_spec(id, path);
+        if (!found) {
             out_.other_bytes += H5Dget_storage_size(id);
             return {};
         }
         auto attributes = read_attributes(id);
         if (!attributes.ok()) return attributes.status().with_context("dataset " + path);
-        spec->attributes = std::move(*attributes);
-        out_.datasets.push_back({std::move(*spec), {}});
+        found->spec.attributes = std::move(*attributes);
+        out_.datasets.push_back(std::move(*found));
         return chunks(id, out_.datasets.back());
     }
 

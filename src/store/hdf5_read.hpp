@@ -12,12 +12,13 @@ namespace caesura::store {
 
 struct FoundDataset {
     DatasetSpec spec;
-    std::vector<ChunkRecord> chunks;  ///< row-major; dump, dataset and checksum are 0
+    std::vector<ChunkRecord> chunks;   ///< row-major; dump, dataset and checksum are 0
+    std::vector<std::string> members;  ///< of a compound type (compound_type.hpp)
 };
 
 struct Hdf5Content {
     std::vector<Attribute> root;
-    std::vector<FoundDataset> datasets;  ///< chunked, floating-point, 1 to 4 axes
+    std::vector<FoundDataset> datasets;  ///< chunked, of floats or compounds of them, 1 to 4 axes
     std::uint64_t other_bytes = 0;       ///< raw data of all other datasets
 };
 

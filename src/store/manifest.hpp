@@ -16,7 +16,9 @@ struct PlacedIn {
     std::uint64_t header = 0;  ///< where its object header lies; 0: not known
     std::uint64_t blocks = 0;  ///< of this dump, over all ranks
     int rank = 0;              ///< its axes in HDF5
-    std::vector<int> axes;     ///< which of them shape and chunk have
+    /// Which of them shape and chunk have. One less than these where their last axis counts the
+    /// members of a compound type, which are all in each chunk.
+    std::vector<int> axes;
     friend bool operator==(const PlacedIn&, const PlacedIn&) = default;
 };
 

@@ -92,7 +92,9 @@ std::uint64_t iteration_in_path(const std::string& path) {
 DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecords& own) {
     DatasetInfo info;
     info.spec = std::move(found.spec);
-    info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype);
+    info.members = std::move(found.members);
+    info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype) *
+                     std::max<std::size_t>(1, info.members.size());
     info.chunks = std::move(found.chunks);
     const auto iteration = own.iteration_of.find(info.spec.path);
     info.iteration =

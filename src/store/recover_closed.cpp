@@ -25,9 +25,17 @@ Offset offset_of(const DatasetSpec& spec, const PlacedIn& place, std::uint64_t c
     return out;
 }
 
+/// An axis of its own for each that blocks see; the last one may be the members of a compound type,
+/// all of which lie in each block.
+bool axes_fit(const DatasetSpec& spec, const PlacedIn& place) {
+    const int last = spec.shape.rank() - 1;
+    const auto axes = static_cast<int>(place.axes.size());
+    return axes == last + 1 || (axes > 0 && axes == last && spec.chunk[last] == spec.shape[last]);
+}
+
 /// As the manifest says: a dataset of so many axes.
 Result<Handle> open_dataset(hid_t file, const DatasetSpec& spec, const PlacedIn& place) {
-    const bool fits = static_cast<int>(place.axes.size()) == spec.shape.rank();
+    const bool fits = axes_fit(spec, place);
     Handle dataset(
         place.header == 0 || !fits ? H5I_INVALID_HID : H5Oopen_by_addr(file, place.header),
         H5Oclose);

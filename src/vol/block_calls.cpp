@@ -75,6 +75,16 @@ herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo&
     return 0;
 }
 
+/// One that fits what its like was written in; rank 0: none is known.
+Shape learned_chunk(const BlockIo& blocks, const BlockIo::Dataset& made, std::size_t members) {
+    if (members == 0) return blocks.fitting_chunk(made.path, made.dims);
+    const Shape chunk = blocks.fitting_chunk(made.path, with_axis(made.dims, members));
+    const int last = made.dims.rank();
+    // Members that were written one by one say nothing of chunks, which have all of them.
+    if (chunk.rank() != last + 1 || chunk[last] != members) return {};
+    return Shape(std::span(chunk.data(), static_cast<std::size_t>(last)));
+}
+
 /// What a filter made of its parameters when the dataset was created.
 Status check_pipeline(const Object& made, std::span<const FilterSpec> wanted) {
     H5VL_dataset_get_args_t args{};
@@ -123,7 +133,7 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     auto made = std::make_shared<BlockIo::Dataset>();
     made->path = facts.path;
     made->commit_writes = settings.commit_writes;
-    made->dtype = facts.value_bytes == 4 ? float32 : float64;
+    made->dtype = facts.number_bytes() == 4 ? float32 : float64;
     made->type = Handle(H5Tcopy(type), H5Tclose);
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
     if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
@@ -142,10 +152,11 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     } else {
         definition.chunk_bytes = settings.chunk_bytes;
         made->chunk = chunk_of(
-            {made->dims, most_dims, own_chunk(*made), size_of(made->dtype), settings.chunk_bytes,
-             file.ranks(), settings.chunk, (*blocks)->fitting_chunk(made->path, made->dims)},
-            parts == nullptr ? -1 : parts->axis());
+            {made->dims, most_dims, own_chunk(*made), facts.value_bytes, settings.chunk_bytes,
+             file.ranks(), settings.chunk, learned_chunk(**blocks, *made, facts.members.size())},
+            parts == nullptr || parts->is_interleaved() ? -1 : parts->axis());
     }
+    if (!facts.members.empty()) add_members(*made, facts.members);
     definition.codec.name = settings.codec;
     definition.extendable = !fixed;
     if (Status status = read_fill(made->creation.get(), made->type.get(), definition); !status.ok())

@@ -3,6 +3,7 @@
 // Invariant: it is told apart by where its header lies, which is equal on all ranks.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -25,6 +26,9 @@ struct BlockDataset {
     };
     std::string path;
     std::string key;  ///< what the Writer calls it
+    /// Of a compound type. Then the last axis of dims, chunk and boxes counts them, of which HDF5
+    /// knows nothing; an element is all of them. Empty: an element is one number.
+    std::vector<std::string> members;
     Field field;
     DType dtype = float32;
     Shape dims, chunk;
@@ -46,7 +50,19 @@ struct BlockDataset {
     Shape settled;  ///< the dims at the last flush(); beyond, others may have written
     /// What the Writer is to be told of a dataset that was found in the file.
     std::optional<writer::DatasetDefinition> definition;
+
+    std::size_t numbers_in_element() const { return std::max<std::size_t>(1, members.size()); }
+    std::size_t element_bytes() const { return numbers_in_element() * size_of(dtype); }
+    /// Without the axis that counts members.
+    Shape elements(const Shape& shape) const {
+        const int axes_left = shape.rank() - (members.empty() ? 0 : 1);
+        return Shape(std::span(shape.data(), static_cast<std::size_t>(axes_left)));
+    }
+    Box elements(const Box& box) const { return {elements(box.offset), elements(box.extent)}; }
 };
+
+/// With an axis more, the last.
+Shape with_axis(const Shape& shape, std::uint64_t extent);
 
 /// Coordinates of the dataset's own axes.
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset);

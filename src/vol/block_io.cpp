@@ -117,10 +117,11 @@ void BlockIo::forget_types() {
 Status BlockIo::go_on() {
     closing_ = false;
     writer_->go_on();
-    for (const auto& [token, dataset] : by_token_) {
-        if (dataset->type.ok()) continue;
-        dataset->type = store::Handle(
-            H5Tcopy(dataset->dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE), H5Tclose);
+    std::vector<DatasetPtr> all(by_field_);
+    for (const auto& [token, dataset] : by_token_) all.push_back(dataset);
+    for (const DatasetPtr& dataset : all) {
+        if (dataset == nullptr || dataset->type.ok()) continue;
+        dataset->type = type_of(dataset->dtype, dataset->members);
         if (!dataset->type.ok()) return store::hdf5_error(StatusCode::internal, dataset->path);
     }
     return {};
@@ -143,33 +144,112 @@ Status BlockIo::add(Dataset& dataset, PutBox piece) {
     return {};
 }
 
+// What a memory type has of the members of a compound type is what is written.
 Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& selected,
                       const void* memory, hid_t memory_type, hid_t transfer) {
     if (selected.count == 0) return {};
     if (memory == nullptr) return no_memory(dataset);
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    auto values = gather(pool_, memory, memory_type, selected.memory.get(), selected.count,
-                         dataset.type.get(), transfer);
+    const Source source{memory, memory_type, selected.memory.get(), transfer};
+    if (dataset.members.empty())
+        return write_numbers(dataset, selected, source, {dataset.type.get(), 1, {{0, 1}}});
+    auto present = members_in(memory_type, dataset.type.get(), dataset.members);
+    if (!present.ok()) return present.status().with_context(dataset.path);
+    if (present->count == 0) return {};
+    return write_numbers(dataset, selected, source,
+                         {present->type.get(), present->count, std::move(present->runs)});
+}
+
+Status BlockIo::write_numbers(Dataset& dataset, const Selected& selected, const Source& source,
+                              const Written& written) {
+    auto values = gather(pool_, source.memory, source.type, source.space, selected.count,
+                         written.type, source.transfer);
     if (!values.ok()) return values.status().with_context(dataset.path);
-    const std::size_t value_bytes = size_of(dataset.dtype);
-    const SelectedBoxes boxes = boxes_of(dataset.dims, selected.runs);
+    const std::size_t bytes = written.numbers * size_of(dataset.dtype);
+    const Shape dims = dataset.elements(dataset.dims);
+    const SelectedBoxes boxes = boxes_of(dims, selected.runs);
     if (!boxes.in_order) {
-        auto ordered = pool_.take(selected.count * value_bytes);
+        auto ordered = pool_.take(selected.count * bytes);
         if (!ordered.ok()) return ordered.status().with_context(dataset.path);
-        to_boxes(dataset.dims, selected.runs, boxes, values->data(), ordered->data(), value_bytes);
+        to_boxes(dims, selected.runs, boxes, values->data(), ordered->data(), bytes);
         *values = std::move(*ordered);
     }
-    copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(*values)});
-    const std::byte* const first = copies_.back().buffer.data();
-    // What a rank writes by itself comes after the collective write before it.
-    const std::uint32_t turn = 2 * dataset.writes_together + (selected.together ? 0 : 1);
-    for (const SelectedBox& one : boxes.boxes)
-        if (Status status = add(dataset, {one.box, k_not_put, first + one.at * value_bytes,
-                                          writer::Loss::within_bound, turn});
+    std::size_t at = 0;
+    for (const MemberRun& run : written.runs) {
+        auto own = written.runs.size() == 1 ? Result<base::Buffer>(std::move(*values))
+                                            : numbers_of(*values, selected.count, dataset.dtype,
+                                                         written.numbers, {at, run.count});
+        if (!own.ok()) return own.status().with_context(dataset.path);
+        if (Status status = add_boxes(dataset, boxes, std::move(*own), run, selected.together);
             !status.ok())
             return status.with_context(dataset.path);
+        at += run.count;
+    }
     return {};
+}
+
+// Some of the numbers of each element, dense.
+Result<base::Buffer> BlockIo::numbers_of(const base::Buffer& values, std::uint64_t count,
+                                         DType dtype, std::size_t numbers, const MemberRun& run) {
+    const std::size_t from = numbers * size_of(dtype), to = run.count * size_of(dtype);
+    auto own = pool_.take(count * to);
+    if (!own.ok()) return own;
+    const std::byte* source = values.data() + run.first * size_of(dtype);
+    std::byte* target = own->data();
+    for (std::uint64_t i = 0; i < count; ++i, source += from, target += to)
+        std::memcpy(target, source, to);
+    return own;
+}
+
+Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Buffer values,
+                          const MemberRun& run, bool together) {
+    copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(values)});
+    const std::byte* const first = copies_.back().buffer.data();
+    const std::size_t bytes = run.count * size_of(dataset.dtype);
+    // What a rank writes by itself comes after the collective write before it.
+    const std::uint32_t turn = 2 * dataset.writes_together + (together ? 0 : 1);
+    for (const SelectedBox& one : boxes.boxes) {
+        Box box = one.box;
+        if (!dataset.members.empty())
+            box = {with_axis(box.offset, run.first), with_axis(box.extent, run.count)};
+        if (Status status = add(dataset, {box, k_not_put, first + one.at * bytes,
+                                          writer::Loss::within_bound, turn});
+            !status.ok())
+            return status;
+    }
+    return {};
+}
+
+// Copy what a piece has of a selection. @return  does it have all of it?
+bool BlockIo::take_from(const Dataset& dataset, const PutBox& piece, const Selected& selected,
+                        std::byte* values) {
+    ValueBytes bytes = ValueBytes::whole(dataset.element_bytes());
+    if (!dataset.members.empty()) {
+        const int last = piece.box.extent.rank() - 1;
+        bytes.begin = piece.box.offset[last] * size_of(dataset.dtype);
+        bytes.count = piece.box.extent[last] * size_of(dataset.dtype);
+    }
+    return take_from_box(dataset.elements(dataset.dims), selected.runs, dataset.elements(piece.box),
+                         piece.values, values, bytes) == selected.count &&
+           bytes.count == bytes.all;
+}
+
+// Which of the selected elements' numbers of one member are in the file for certain, or ours?
+bool BlockIo::knows_member(const Dataset& dataset, const Selected& selected, std::size_t member) {
+    const Shape dims = dataset.elements(dataset.dims);
+    std::vector<char> known(selected.count, 0);
+    const auto mark = [&](const Box& box) { mark_in_box(dims, selected.runs, box, known); };
+    const Shape settled = dataset.elements(dataset.settled);
+    if (!dataset.others_may_have_written && settled.count() > 0)
+        mark({Shape::filled(dims.rank(), 0), settled});
+    for (const PutBox& piece : dataset.pieces) {
+        const int last = piece.box.extent.rank() - 1;
+        if (dataset.members.empty() || (piece.box.offset[last] <= member &&
+                                        member < piece.box.offset[last] + piece.box.extent[last]))
+            mark(dataset.elements(piece.box));
+    }
+    return std::memchr(known.data(), 0, known.size()) == nullptr;
 }
 
 // What this rank has not written itself it reads from the file, where others' values may be missing
@@ -177,12 +257,10 @@ Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& s
 Status BlockIo::check_settled(const Dataset& dataset, const Selected& selected) const {
     const bool all = !dataset.others_may_have_written && dataset.settled == dataset.dims;
     if (all || selected.together || place_.communicator->size() == 1) return {};
-    std::vector<char> known(selected.count, 0);
-    const auto mark = [&](const Box& box) { mark_in_box(dataset.dims, selected.runs, box, known); };
-    if (!dataset.others_may_have_written && dataset.settled.count() > 0)
-        mark({Shape::filled(dataset.dims.rank(), 0), dataset.settled});
-    for (const PutBox& piece : dataset.pieces) mark(piece.box);
-    if (std::memchr(known.data(), 0, known.size()) == nullptr) return {};
+    bool known = true;
+    for (std::size_t i = 0; known && i < dataset.numbers_in_element(); ++i)
+        known = knows_member(dataset, selected, i);
+    if (known) return {};
     return {StatusCode::unsupported,
             fmt::format("{}: a rank reads by itself what others may have written since the last "
                         "H5Fflush; read it collectively, or let all ranks call H5Fflush before, or "
@@ -197,17 +275,13 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& se
     if (memory == nullptr) return no_memory(dataset);
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    const std::size_t value_bytes = size_of(dataset.dtype);
-    auto values = pool_.take(selected.count * value_bytes);
+    auto values = pool_.take(selected.count * dataset.element_bytes());
     if (!values.ok()) return values.status().with_context(dataset.path);
     // The newest piece that has all of it saves the look into the file.
     std::size_t first = dataset.pieces.size();
     bool covered = false;
-    while (first > 0 && !covered) {
-        const PutBox& piece = dataset.pieces[--first];
-        covered = take_from_box(dataset.dims, selected.runs, piece.box, piece.values,
-                                values->data(), value_bytes) == selected.count;
-    }
+    while (first > 0 && !covered)
+        covered = take_from(dataset, dataset.pieces[--first], selected, values->data());
     if (!covered) {
         if (Status status = check_settled(dataset, selected); !status.ok()) return status;
         const hsize_t n = selected.count;
@@ -219,8 +293,7 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& se
         first = 0;
     }
     for (; first < dataset.pieces.size(); ++first)
-        take_from_box(dataset.dims, selected.runs, dataset.pieces[first].box,
-                      dataset.pieces[first].values, values->data(), value_bytes);
+        take_from(dataset, dataset.pieces[first], selected, values->data());
     return scatter(pool_, values->bytes(), selected.count, dataset.type.get(), memory, memory_type,
                    selected.memory.get(), transfer)
         .with_context(dataset.path);
@@ -237,7 +310,7 @@ Result<bool> BlockIo::read_stored(Dataset& dataset, const Box& part, std::span<s
     const store::Handle in_file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
     H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, offset.data(), nullptr, extent.data(),
                         nullptr);
-    const hsize_t n = part.extent.count();
+    const hsize_t n = part.extent.count() / dataset.numbers_in_element();
     const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
     if (dataset.native.read(dataset.type.get(), dense.get(), in_file.get(),
                             H5P_DATASET_XFER_DEFAULT, values.data()) < 0)
@@ -358,7 +431,7 @@ Result<Selected> select(const BlockIo::Dataset& dataset, hid_t memory_space, hid
         H5Sselect_valid(selected.file.get()) <= 0)
         return Status{StatusCode::invalid_argument,
                       fmt::format("{}: the file's dataspace is not that of the dataset {}",
-                                  dataset.path, to_string(dataset.dims))};
+                                  dataset.path, to_string(dataset.elements(dataset.dims)))};
     const hssize_t count = H5Sget_select_npoints(selected.file.get());
     if (count < 0) return store::hdf5_error(StatusCode::internal, dataset.path);
     selected.count = static_cast<std::uint64_t>(count);

@@ -27,6 +27,7 @@
 #include "base/buffer.hpp"
 #include "vol/config.hpp"
 #include "vol/image_tree.hpp"
+#include "vol/members.hpp"
 #include "vol/selection.hpp"
 
 namespace caesura::vol {
@@ -131,6 +132,26 @@ class BlockIo {
     void note_field(const DatasetPtr& dataset);
     Status put(const Dataset& dataset, PutBox& piece);
     Status add(Dataset& dataset, PutBox piece);
+    /// Values in an application's memory.
+    struct Source {
+        const void* memory;
+        hid_t type, space, transfer;
+    };
+    /// What of each element is written: as one type in the file, so many numbers, of which members.
+    struct Written {
+        hid_t type;
+        std::size_t numbers;
+        std::vector<MemberRun> runs;
+    };
+    Status write_numbers(Dataset& dataset, const Selected& selected, const Source& source,
+                         const Written& written);
+    Result<base::Buffer> numbers_of(const base::Buffer& values, std::uint64_t count, DType dtype,
+                                    std::size_t numbers, const MemberRun& run);
+    Status add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Buffer values,
+                     const MemberRun& run, bool together);
+    static bool take_from(const Dataset& dataset, const PutBox& piece, const Selected& selected,
+                          std::byte* values);
+    static bool knows_member(const Dataset& dataset, const Selected& selected, std::size_t member);
     Status check_settled(const Dataset& dataset, const Selected& selected) const;
     Status put_waiting(Dataset& dataset);
     Status define_found(const std::map<std::string, std::string>& paths);

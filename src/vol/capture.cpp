@@ -5,6 +5,7 @@
 #include "caesura/mpi.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
+#include "vol/members.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -65,22 +66,44 @@ Opener opener_of_no_file(hid_t access) {
     return opener_of(access, "it is not opened");
 }
 
+namespace {
+
+/// Does the type? ok, or the reason.
+Status type_qualifies(const Settings& settings, const DatasetFacts& facts) {
+    if (facts.type_class == H5T_COMPOUND) {
+        if (facts.members.empty())
+            return unfit(
+                fmt::format("a compound type whose members are not 1 to {} numbers, all float32 or "
+                            "all float64 of this machine, without gaps",
+                            k_most_members));
+        if (!facts.fills_alike) return unfit("a compound type whose members' fill values differ");
+        if (!is_ours(settings))
+            return unfit("a compound type, whose members codec caesura alone keeps apart");
+        return {};
+    }
+    if (facts.type_class != H5T_FLOAT) return unfit("not of floating point");
+    if (facts.ieee_native) return {};
+    return unfit(fmt::format(
+        "floating point of {} bytes that is neither float32 nor float64 of this machine",
+        facts.value_bytes));
+}
+
+}  // namespace
+
 Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (!config.capture) return unfit(k_not_wanted);
-    if (!settings_of(config, facts.path).capture) return unfit("the configuration says so");
-    if (facts.type_class != H5T_FLOAT) return unfit("not of floating point");
-    if (!facts.ieee_native)
-        return unfit(
-            fmt::format("floating point of {} bytes that is neither float32 nor float64 "
-                        "of this machine",
-                        facts.value_bytes));
+    const Settings settings = settings_of(config, facts.path);
+    if (!settings.capture) return unfit("the configuration says so");
+    if (Status status = type_qualifies(settings, facts); !status.ok()) return status;
     if (facts.layout != H5D_CONTIGUOUS && facts.layout != H5D_CHUNKED)
         return unfit("neither contiguous nor chunked");
     if (facts.layout == H5D_CONTIGUOUS && facts.extendible)
         return unfit("contiguous, and may be extended, which HDF5 refuses");
     if (facts.external) return unfit("its data lie in other files");
-    if (facts.rank < 1 || facts.rank > k_max_rank)
-        return unfit(fmt::format("{} axes; 1 to {} are possible", facts.rank, k_max_rank));
+    const int most = facts.members.empty() ? k_max_rank : k_max_rank - 1;
+    if (facts.rank < 1 || facts.rank > most)
+        return unfit(fmt::format("{} axes; 1 to {} are possible{}", facts.rank, most,
+                                 facts.members.empty() ? "" : " of a compound type"));
     const std::uint64_t bytes = std::max(facts.count, facts.foreseen_count) * facts.value_bytes;
     if (bytes < config.threshold_bytes)
         return unfit(fmt::format("{} bytes{}; smaller than threshold_bytes = {}", bytes,
@@ -96,6 +119,8 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     facts.value_bytes = H5Tget_size(type);
     facts.ieee_native =
         H5Tequal(type, H5T_NATIVE_FLOAT) > 0 || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
+    facts.members = members_of(type);
+    facts.fills_alike = facts.members.empty() || fills_alike(creation, type, facts.members);
     facts.rank = std::max(0, H5Sget_simple_extent_ndims(space));
     std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
     if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());

@@ -54,8 +54,11 @@ Opener opener_of_no_file(hid_t access);
 struct DatasetFacts {
     std::string path;  ///< absolute; empty for one without a name
     H5T_class_t type_class = H5T_NO_CLASS;
-    std::size_t value_bytes = 0;
-    bool ieee_native = false;  ///< float32 or float64 as this machine has them
+    std::size_t value_bytes = 0;  ///< of an element
+    bool ieee_native = false;     ///< float32 or float64 as this machine has them
+    /// Of a compound type of such numbers (store/compound_type.hpp); else empty.
+    std::vector<std::string> members = {};
+    bool fills_alike = true;  ///< the members have one fill value
     int rank = 0;
     std::uint64_t count = 0;
     /// With one chunk at least along each axis that can grow: what one write may append.
@@ -64,6 +67,9 @@ struct DatasetFacts {
     int filters = 0;
     bool external = false;
     bool extendible = false;
+    std::size_t number_bytes() const {
+        return members.empty() ? value_bytes : value_bytes / members.size();
+    }
 };
 
 /// Does it become blocks? ok, or unsupported with the reason.

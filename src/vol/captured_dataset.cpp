@@ -156,8 +156,9 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         if (Status status = prepare_blocks(file, facts, *quantities, type, space, prepared);
             !status.ok())
             return status;
+        const BlockIo::Dataset& made = *prepared.dataset->block;
         report_dataset(file.config(), file.name(), facts.path, true,
-                       "blocks of " + to_string(prepared.dataset->block->chunk));
+                       "blocks of " + to_string(made.elements(made.chunk)));
         return prepared;
     }
     const bool drops_filters = file.shared() && facts.filters > 0;

@@ -228,10 +228,13 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
         if (made->under == nullptr) return nullptr;
         if (block_of(*made) != nullptr)
             if (const Status status = adopt_blocks(*made); !status.ok()) {
-                push_error(status);
-                const KeepErrors keep;
                 H5VLdataset_close(made->under, made->connector, transfer, nullptr);
-                return nullptr;
+                // Closing lists clears the error stack.
+                made.reset();
+                prepared->dataset.reset();
+                prepared->creation.reset();
+                prepared->access.reset();
+                return fail<void*>(status);
             }
         return made.release();
     });

@@ -90,7 +90,10 @@ std::vector<Foresight::Piece> Foresight::pieces_of(const writer::Composition* pa
     const std::size_t axis =
         parts == nullptr ? dims.size() : static_cast<std::size_t>(parts->axis_in_file());
     const std::size_t cut = axis == 0 && dims.size() > 1 ? 1 : 0;
-    const hsize_t quantities = axis < dims.size() ? dims[axis] : 1;
+    const bool members = parts != nullptr && parts->is_interleaved();
+    const hsize_t quantities = members              ? parts->components().size()
+                               : axis < dims.size() ? dims[axis]
+                                                    : 1;
     if (axis < dims.size()) dims[axis] = 1;
     std::uint64_t count = 1;
     for (const hsize_t extent : dims) count *= extent;
@@ -122,8 +125,14 @@ Result<std::vector<std::byte>> Foresight::read(const Seen& seen, const Piece& pi
                         piece.extent.data(), nullptr);
     const hsize_t n = count;
     const Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const hid_t type = seen.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    if (H5Dread(seen.dataset.get(), type, dense.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
+    const hid_t number = seen.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    Handle type(H5Tcopy(number), H5Tclose);
+    if (seen.members) {
+        type = Handle(H5Tcreate(H5T_COMPOUND, size_of(seen.dtype)), H5Tclose);
+        H5Tinsert(type.get(), seen.components[piece.part.component].name.c_str(), 0, number);
+    }
+    if (H5Dread(seen.dataset.get(), type.get(), dense.get(), space.get(), H5P_DEFAULT,
+                values.data()) < 0)
         return store::hdf5_error(StatusCode::io, "reading values");
     return values;
 }
@@ -149,19 +158,20 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     Seen seen;
     if (H5Iinc_ref(dataset) < 0) return store::hdf5_error(StatusCode::internal, facts.path);
     seen.dataset = Handle(dataset, H5Dclose);
-    seen.dtype = facts.value_bytes == 4 ? float32 : float64;
+    seen.dtype = facts.number_bytes() == 4 ? float32 : float64;
+    seen.members = quantities->members;
     seen.codec = settings_of(config_, facts.path).codec;
     const writer::Composition* const parts = composed->composition.get();
     seen.components = parts == nullptr
                           ? std::vector<writer::Component>{{"", composed->bound, false}}
                           : parts->components();
     if (parts != nullptr) seen.whole = parts->whole();
-    seen.pieces = pieces_of(parts, dims, facts.value_bytes);
+    seen.pieces = pieces_of(parts, dims, facts.number_bytes());
     seen.ranges.resize(seen.components.size());
     for (const Piece& piece : seen.pieces) {
         const auto values = read(seen, piece);
         if (!values.ok()) return values.status().with_context(facts.path);
-        widen_range(values->data(), values->size() / facts.value_bytes, seen.dtype,
+        widen_range(values->data(), values->size() / facts.number_bytes(), seen.dtype,
                     seen.ranges[piece.part.component]);
     }
     for (std::size_t c = 0; c < seen.components.size() && !seen.whole.empty(); ++c) {

@@ -37,6 +37,7 @@ class Foresight {
         std::vector<writer::Component> components;
         std::vector<writer::Composition::Range> ranges;
         std::vector<Piece> pieces;
+        bool members = false;  ///< the components are those of a compound type
     };
     static std::vector<Piece> pieces_of(const writer::Composition* parts, std::vector<hsize_t> dims,
                                         std::size_t value_bytes);

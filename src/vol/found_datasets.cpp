@@ -8,6 +8,7 @@
 #include "base/wire.hpp"
 #include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/hdf5_class.hpp"
+#include "vol/members.hpp"
 #include "vol/object.hpp"
 #include "vol/report.hpp"
 
@@ -60,6 +61,14 @@ const char* codec_of(Mode mode) {
     return "caesura";
 }
 
+/// The members, each with the bound that all share.
+std::shared_ptr<const writer::Composition> of_members(const BlockIo::Dataset& found,
+                                                      const ErrorBound& bound) {
+    std::vector<writer::Component> components;
+    for (const std::string& member : found.members) components.push_back({member, bound, false});
+    return writer::Composition::interleaved(std::move(components), found.dims.rank() - 1);
+}
+
 /// Axes, dims and chunk; whether it can grow.
 Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable) {
     Extents now{}, most{}, chunk{};
@@ -83,6 +92,12 @@ Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& ex
 
 }  // namespace
 
+void add_members(BlockIo::Dataset& dataset, std::vector<std::string> members) {
+    dataset.dims = with_axis(dataset.dims, members.size());
+    dataset.chunk = with_axis(dataset.chunk, members.size());
+    dataset.members = std::move(members);
+}
+
 Status register_filter() {
     const auto& own = hdf5::hdf5_class();
     if (H5Zfilter_avail(own.id) > 0 || H5Zregister(&own) >= 0) return {};
@@ -91,9 +106,12 @@ Status register_filter() {
 
 Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition) {
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    std::vector<std::byte> value(H5Tget_size(type));  // of a compound type the same of all members
     if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
-        H5Pget_fill_value(creation, type, definition.fill.data()) < 0)
+        H5Pget_fill_value(creation, type, value.data()) < 0)
         return store::hdf5_error(StatusCode::internal, "fill value");
+    std::copy_n(value.begin(), std::min(value.size(), definition.fill.size()),
+                definition.fill.begin());
     return {};
 }
 
@@ -109,14 +127,23 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
         return store::hdf5_error(StatusCode::internal, path + ": type and dataspace");
     auto found = std::make_shared<BlockIo::Dataset>();
     found->path = std::move(path);
-    if (H5Tequal(type.get(), H5T_NATIVE_FLOAT) <= 0 && H5Tequal(type.get(), H5T_NATIVE_DOUBLE) <= 0)
+    auto members = members_of(type.get());
+    if (members.empty() && H5Tequal(type.get(), H5T_NATIVE_FLOAT) <= 0 &&
+        H5Tequal(type.get(), H5T_NATIVE_DOUBLE) <= 0)
         return unfit("its values are neither float32 nor float64 of this machine");
-    found->dtype = H5Tget_size(type.get()) == 4 ? float32 : float64;
+    if (!fills_alike(creation.get(), type.get(), members))
+        return unfit("the fill values of its members differ");
+    found->dtype = member_bytes(type.get(), members) == 4 ? float32 : float64;
     found->type = Handle(H5Tcopy(type.get()), H5Tclose);  // a named one would keep the file open
     writer::DatasetDefinition definition;
     if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
         !status.ok())
         return status;
+    if (!members.empty()) {
+        if (found->dims.rank() == k_max_rank) return unfit("a compound type with too many axes");
+        add_members(*found, std::move(members));
+        definition.composition = found->composition = of_members(*found, settings->bound);
+    }
     // Whatever else the parameters say, our Writer would not do.
     const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
         found->dtype, found->chunk, settings->bound, settings->mode, settings->tables));
@@ -213,8 +240,9 @@ Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
         if (status.ok()) {
             dataset.definition.reset();
             note_field(found[i]);
-            report_dataset(place_.config, place_.ledger.file().path(), dataset.path, true,
-                           "blocks of " + to_string(dataset.chunk) + ", as it was made");
+            report_dataset(
+                place_.config, place_.ledger.file().path(), dataset.path, true,
+                "blocks of " + to_string(dataset.elements(dataset.chunk)) + ", as it was made");
             status = put_waiting(dataset);
         }
         if (first.ok()) first = std::move(status);

@@ -19,6 +19,9 @@ Status register_filter();
 /// internal (HDF5 refused).
 Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path);
 
+/// The members of its type are an axis more.
+void add_members(BlockIo::Dataset& dataset, std::vector<std::string> members);
+
 /// Fill value and whether it is defined, from a creation list. Errors: internal.
 Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition);
 

@@ -9,6 +9,12 @@
 #include "vol/bound_attributes.hpp"
 
 namespace caesura::vol {
+Shape with_axis(const Shape& shape, std::uint64_t extent) {
+    std::vector<std::uint64_t> extents(shape.data(), shape.data() + shape.rank());
+    extents.push_back(extent);
+    return Shape(extents);
+}
+
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset) {
     std::array<hsize_t, H5S_MAX_RANK> out{};
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)

@@ -12,11 +12,24 @@ namespace {
 Status refused(std::string_view doing) { return store::hdf5_error(StatusCode::internal, doing); }
 
 /// HDF5 converts in place, so the buffer holds the larger of both.
-Status convert(std::byte* values, std::uint64_t count, hid_t from, hid_t into, hid_t transfer) {
+/// @param under  of compound types: what there is of `into`, which keeps the members that `from`
+///               lacks, and the bytes between members. It is changed.
+Status convert(std::byte* values, std::uint64_t count, hid_t from, hid_t into, hid_t transfer,
+               std::byte* under) {
     if (H5Tequal(from, into) > 0) return {};
-    if (H5Tconvert(from, into, count, values, nullptr, transfer) < 0)
+    if (H5Tconvert(from, into, count, values, under, transfer) < 0)
         return refused("converting values");
     return {};
+}
+
+bool is_compound(hid_t type) { return H5Tget_class(type) == H5T_COMPOUND; }
+
+void gather_runs(const std::byte* memory, const std::vector<Run>& runs, std::size_t bytes,
+                 std::byte* to) {
+    for (const Run& run : runs) {
+        std::memcpy(to, memory + run.begin * bytes, run.length * bytes);
+        to += run.length * bytes;
+    }
 }
 
 }  // namespace
@@ -35,13 +48,16 @@ Result<base::Buffer> gather(base::BufferPool& pool, const void* memory, hid_t me
     }
     const auto runs = runs_of(space);
     if (!runs.ok()) return runs.status();
-    const auto* const from = static_cast<const std::byte*>(memory);
-    std::byte* to = values->data();
-    for (const Run& run : *runs) {
-        std::memcpy(to, from + run.begin * memory_bytes, run.length * memory_bytes);
-        to += run.length * memory_bytes;
+    gather_runs(static_cast<const std::byte*>(memory), *runs, memory_bytes, values->data());
+    base::Buffer under;
+    if (is_compound(type) && H5Tequal(memory_type, type) <= 0) {
+        auto taken = pool.take(count * bytes);
+        if (!taken.ok()) return taken.status();
+        under = std::move(*taken);
+        std::memset(under.data(), 0, count * bytes);
     }
-    if (Status status = convert(values->data(), count, memory_type, type, transfer); !status.ok())
+    if (Status status = convert(values->data(), count, memory_type, type, transfer, under.data());
+        !status.ok())
         return status;
     return values;
 }
@@ -60,10 +76,18 @@ Status scatter(base::BufferPool& pool, std::span<std::byte> values, std::uint64_
         std::memcpy(larger.data(), values.data(), count * bytes);
         from = larger.data();
     }
-    if (Status status = convert(from, count, type, memory_type, transfer); !status.ok())
-        return status;
     const auto runs = runs_of(space);
     if (!runs.ok()) return runs.status();
+    base::Buffer under;
+    if (is_compound(memory_type) && H5Tequal(memory_type, type) <= 0) {
+        auto taken = pool.take(count * memory_bytes);
+        if (!taken.ok()) return taken.status();
+        under = std::move(*taken);
+        gather_runs(static_cast<const std::byte*>(memory), *runs, memory_bytes, under.data());
+    }
+    if (Status status = convert(from, count, type, memory_type, transfer, under.data());
+        !status.ok())
+        return status;
     auto* const to = static_cast<std::byte*>(memory);
     for (const Run& run : *runs) {
         std::memcpy(to + run.begin * memory_bytes, from, run.length * memory_bytes);

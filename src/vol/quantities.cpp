@@ -222,14 +222,16 @@ Result<Quantities> in_boxes(const Settings& settings, const DatasetFacts& facts)
                                      found.names.size(), to_string(settings.box), facts.count));
 }
 
-bool is_ours(const Settings& settings) {
-    return settings.codec == "caesura" || settings.codec.starts_with("caesura:");
-}
-
 }  // namespace
 
 Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
                                  std::span<const hsize_t> dims) {
+    if (!facts.members.empty()) {
+        Quantities found;
+        found.names = facts.members;
+        found.members = true;
+        return found;
+    }
     const Settings settings = settings_of(asked.config, facts.path);
     if (settings.component_axis >= 0) return along_axis(settings, facts, dims);
     if (facts.rank != 1) return Quantities{};
@@ -272,6 +274,9 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
     // For readers, and for whoever opens the file again to write more.
     const bool shared = !differ && (!several || may_be_shared(components->front().bound));
     const ErrorBound bound = shared ? components->front().bound : lossless();
+    if (quantities.members)
+        return Composed{bound, writer::Composition::interleaved(std::move(*components),
+                                                                static_cast<int>(axes.size()))};
     const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
     if (arrays)
         return Composed{bound, writer::Composition::arrays(std::move(*components), quantities.boxes,

@@ -3,7 +3,8 @@
 // AMReX's plotfiles: attributes of the root group name the components. There is a group for each
 // level, in it a dataset "boxes" of the corners of all boxes, written before the data, and
 // "data:datatype=N", box after box, component after component, the first axis running fastest.
-// Other applications' are described by rules of the configuration.
+// Other applications' are described by rules of the configuration. The members of a compound type
+// are quantities, whatever rules say.
 #pragma once
 
 #include "vol/capture.hpp"
@@ -17,6 +18,7 @@ struct Quantities {
     std::string whole = {};                 ///< Composition::arrays()
     int axis = -1;                          ///< along which the quantities lie
     bool scattered = false;                 ///< there are several, and nobody knows where
+    bool members = false;                   ///< they are those of a compound type
 };
 
 /// Where a dataset is, or is to be made, and who asks.

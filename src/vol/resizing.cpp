@@ -16,18 +16,19 @@ namespace {
 Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
     if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
         return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
-    Shape dims = Shape::filled(static_cast<int>(dataset.axes.size()), 0);
+    Shape dims = dataset.dims;  // members stay
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)
         dims[static_cast<int>(i)] = size[dataset.axes[i]];
     const writer::Composition* const parts = dataset.composition.get();
     const int counting = parts == nullptr ? -1 : parts->axis();
-    if (parts != nullptr && (counting < 0 || dims[counting] != dataset.dims[counting]))
+    if (parts != nullptr && !parts->is_interleaved() &&
+        (counting < 0 || dims[counting] != dataset.dims[counting]))
         return Status{
             StatusCode::unsupported,
             fmt::format(
                 "{}: its extent {} is fixed: {}", dataset.path, to_string(dataset.dims),
                 counting < 0 ? "it is a sequence of boxes" : "an axis counts its components")};
-    std::uint64_t count = 1;
+    std::uint64_t count = dataset.numbers_in_element();
     for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
     if (count != dims.count())
         return Status{StatusCode::unsupported,

@@ -213,11 +213,17 @@ void for_common(const Shape& dims, std::span<const Run> runs, const Box& box, Vi
 }  // namespace
 
 std::uint64_t take_from_box(const Shape& dims, std::span<const Run> runs, const Box& box,
-                            const std::byte* values, std::byte* in_order, std::size_t value_bytes) {
+                            const std::byte* values, std::byte* in_order, const ValueBytes& bytes) {
     std::uint64_t taken = 0;
     for_common(dims, runs, box, [&](std::uint64_t at, std::uint64_t place, std::uint64_t n) {
-        std::memcpy(in_order + at * value_bytes, values + place * value_bytes, n * value_bytes);
         taken += n;
+        const std::byte* from = values + place * bytes.count;
+        std::byte* to = in_order + at * bytes.all + bytes.begin;
+        if (bytes.count == bytes.all) {
+            std::memcpy(to, from, n * bytes.all);
+            return;
+        }
+        for (; n > 0; --n, from += bytes.count, to += bytes.all) std::memcpy(to, from, bytes.count);
     });
     return taken;
 }

@@ -42,10 +42,16 @@ SelectedBoxes boxes_of(const Shape& dims, std::span<const Run> runs);
 void to_boxes(const Shape& dims, std::span<const Run> runs, const SelectedBoxes& selected,
               const std::byte* in_order, std::byte* in_boxes, std::size_t value_bytes);
 
+/// How many bytes a value has, and which of them lie in a box.
+struct ValueBytes {
+    std::size_t all = 0, begin = 0, count = 0;
+    static ValueBytes whole(std::size_t bytes) { return {bytes, 0, bytes}; }
+};
+
 /// Copy what `box` and the runs have in common from `values`, dense in the box, to its place in the
 /// order of transfer. @return how many values that were.
 std::uint64_t take_from_box(const Shape& dims, std::span<const Run> runs, const Box& box,
-                            const std::byte* values, std::byte* in_order, std::size_t value_bytes);
+                            const std::byte* values, std::byte* in_order, const ValueBytes& bytes);
 
 /// Set the marks, one for each value in the order of transfer, of those that lie in the box to 1.
 void mark_in_box(const Shape& dims, std::span<const Run> runs, const Box& box,

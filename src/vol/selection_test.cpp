@@ -55,7 +55,8 @@ void expect_same_as_hdf5(hid_t space, const Shape& dims) {
     std::uint64_t taken = 0;
     for (const SelectedBox& one : selected.boxes) {
         copy_box(one.box, one.box, bytes(dense) + one.at * 8, whole, bytes(painted), 8);
-        taken += take_from_box(dims, *runs, one.box, bytes(dense) + one.at * 8, bytes(again), 8);
+        taken += take_from_box(dims, *runs, one.box, bytes(dense) + one.at * 8, bytes(again),
+                               ValueBytes::whole(8));
     }
     EXPECT_EQ(painted, wanted);
     if (taken == stream.size()) {

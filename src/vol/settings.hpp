@@ -20,6 +20,11 @@ struct Settings {
 };
 Settings settings_of(const Config& config, const std::string& path);
 
+/// Codec "caesura", in any mode.
+inline bool is_ours(const Settings& settings) {
+    return settings.codec == "caesura" || settings.codec.starts_with("caesura:");
+}
+
 /// Does a bound mean the same of each quantity as of all together?
 bool may_be_shared(const ErrorBound& bound);
 /// What the configuration says for each of a dataset's quantities.

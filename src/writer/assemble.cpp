@@ -260,7 +260,7 @@ void Assembly::divide(const FieldDump& dumped, run::Job& job) const {
     const Composition* const composition = parts_.fields[dumped.field].composition();
     if (composition == nullptr) return;
     job.parts = composition->parts({job.chunk_box.offset, job.valid});
-    job.bundled = composition->axis() < 0;
+    job.bundled = composition->bundles();
     for (codec::BundlePart& part : job.parts) {
         part.as_it_is = composition->components()[part.component].as_it_is;
         part.bound = job.exactly ? lossless() : dumped.bounds[part.component];

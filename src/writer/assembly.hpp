@@ -74,6 +74,8 @@ class Assembly {
     void divide(const FieldDump& dumped, run::Job& job) const;
     static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);
     predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
+    static std::vector<std::byte> sample_member(const run::Job& job, std::uint32_t member,
+                                                Box& where);
     bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
     run::PutPart locate(std::uint32_t field, const LayoutPiece& piece) const;
     // ---- content that blocks keep (foreign.cpp)
@@ -107,7 +109,8 @@ class Assembly {
         std::uint64_t looks = 0;
         double bits = 0.0, values = 0.0;
     };
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked_;  ///< dataset and component
+    /// By dataset and component.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked_;
     std::vector<predict::Bytes> predicted_;
     std::vector<double> compress_s_;
     Reservation reservation_;

@@ -64,6 +64,14 @@ std::shared_ptr<const Composition> Composition::along_axis(std::vector<Component
     return made;
 }
 
+std::shared_ptr<const Composition> Composition::interleaved(std::vector<Component> components,
+                                                            int axis) {
+    std::shared_ptr<Composition> made(new Composition(std::move(components)));
+    made->axis_ = axis;
+    made->interleaved_ = true;
+    return made;
+}
+
 std::shared_ptr<const Composition> Composition::arrays(std::vector<Component> components,
                                                        std::vector<Shape> boxes,
                                                        std::string whole) {
@@ -84,6 +92,12 @@ std::uint64_t Composition::array_count(std::uint64_t at) const {
 std::vector<codec::BundlePart> Composition::parts(const Box& box) const {
     std::vector<codec::BundlePart> parts;
     codec::BundlePart part;
+    if (interleaved_) {
+        part.shape = Shape(std::span(box.extent.data(), static_cast<std::size_t>(axis_)));
+        part.interleaved = true;
+        for (; part.component < components_.size(); ++part.component) parts.push_back(part);
+        return parts;
+    }
     if (axis_ >= 0) {
         part.shape = box.extent;
         part.component = static_cast<std::uint32_t>(box.offset[axis_]);

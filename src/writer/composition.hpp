@@ -1,12 +1,14 @@
 // Which quantity each value of a dataset is, where a dataset holds several: density, momenta and
 // temperature, say, each with a bound of its own. And which arrays its values are.
 //
-// Two kinds:
+// Three kinds:
 //  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has
 //  extent
 //    1 there.
 //  - arrays: the dataset has one axis; in it boxes lie one after the other, in each box all
 //    quantities, each an array of the box's shape.
+//  - interleaved: the last axis counts quantities, and a chunk has all of them. So are the members
+//    of a compound type, which is an axis more here than it is to HDF5.
 //
 // Invariants:
 //  - Every value belongs to one array, every array to one component.
@@ -36,6 +38,9 @@ class Composition {
     /// @param axis_in_file  the same one, as readers number it (fold_axes).
     static std::shared_ptr<const Composition> along_axis(std::vector<Component> components,
                                                          int axis, int axis_in_file);
+    /// @param axis  the dataset's last; as long as there are components.
+    static std::shared_ptr<const Composition> interleaved(std::vector<Component> components,
+                                                          int axis);
     /// @param boxes  shapes, C order, 1 to 4 axes, in the order in which they lie in the dataset;
     ///               each of as many arrays as there are components.
     /// @param whole  datasets with the same are parts of one whole, as levels of a mesh: ranges are
@@ -45,8 +50,11 @@ class Composition {
                                                      std::string whole = {});
 
     const std::vector<Component>& components() const { return components_; }
-    int axis() const { return axis_; }  ///< -1: arrays
-    int axis_in_file() const { return axis_in_file_; }
+    int axis() const { return axis_; }                  ///< -1: arrays
+    int axis_in_file() const { return axis_in_file_; }  ///< -1: the file has no such axis
+    bool is_interleaved() const { return interleaved_; }
+    /// Does a block hold several arrays, as a bundle?
+    bool bundles() const { return axis_ < 0 || interleaved_; }
     const std::string& whole() const { return whole_; }
     /// Values of all arrays; 0 along an axis.
     std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
@@ -68,6 +76,7 @@ class Composition {
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
     std::vector<Component> components_;
     int axis_ = -1, axis_in_file_ = -1;
+    bool interleaved_ = false;
     std::string whole_;
     std::vector<Shape> boxes_;
     std::vector<std::uint64_t> ends_;  ///< of each box's values

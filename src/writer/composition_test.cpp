@@ -94,6 +94,35 @@ TEST(Composition, knows_the_range_of_each_component) {
     EXPECT_EQ(ranges[0].max, 23.0) << "NaN or infinity";
 }
 
+// Particles of three members in a grid of 4 x 5, as an axis more.
+TEST(Composition, of_interleaved_members_has_all_of_them_in_each_block) {
+    const auto composition = Composition::interleaved(named(3), 2);
+    EXPECT_TRUE(composition->bundles());
+    EXPECT_EQ(composition->axis_in_file(), -1);
+    const auto parts = composition->parts({{2, 0, 0}, {2, 5, 3}});
+    ASSERT_EQ(parts.size(), 3u);
+    for (std::uint32_t c = 0; c < 3; ++c) {
+        EXPECT_EQ(parts[c].shape, (Shape{2, 5}));
+        EXPECT_EQ(parts[c].component, c);
+        EXPECT_TRUE(parts[c].interleaved);
+    }
+    std::vector<float> values(4 * 5 * 3);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = 1000.0f * static_cast<float>(i % 3) + static_cast<float>(i / 3);
+    std::vector<Composition::Range> ranges(3);
+    composition->widen({{0, 0, 0}, {4, 5, 3}}, reinterpret_cast<const std::byte*>(values.data()),
+                       float32, ranges);
+    for (std::size_t c = 0; c < 3; ++c) {
+        EXPECT_EQ(ranges[c].min, 1000.0 * static_cast<double>(c));
+        EXPECT_EQ(ranges[c].max, 1000.0 * static_cast<double>(c) + 19.0);
+    }
+    // A put of one member alone.
+    composition->widen({{0, 0, 1}, {1, 2, 1}}, reinterpret_cast<const std::byte*>(values.data()),
+                       float32, ranges);
+    EXPECT_EQ(ranges[1].min, 0.0);
+    EXPECT_EQ(ranges[2].min, 2000.0);
+}
+
 TEST(Composition, along_an_axis_has_a_component_for_each_index) {
     for (const int axis : {0, 1, 2}) {
         const auto composition = Composition::along_axis(named(3), axis, axis);

@@ -23,10 +23,14 @@ Status check_composition(const DatasetDefinition& dataset) {
         (dataset.dims.rank() != 1 || parts.count() != dataset.dims[0] || dataset.extendable))
         return bad(fmt::format("its arrays have {} values", parts.count()));
     if (axis >= dataset.dims.rank() ||
-        (axis >= 0 &&
-         (dataset.dims[axis] != parts.components().size() || dataset.chunk[axis] != 1)))
-        return bad(fmt::format("{} quantities do not lie along axis {}, one to a chunk",
-                               parts.components().size(), axis));
+        (axis >= 0 && (dataset.dims[axis] != parts.components().size() ||
+                       dataset.chunk[axis] != (parts.is_interleaved() ? dataset.dims[axis] : 1))))
+        return bad(fmt::format("{} quantities do not lie along axis {}, {} to a chunk",
+                               parts.components().size(), axis,
+                               parts.is_interleaved() ? "all" : "one"));
+    if (parts.is_interleaved() && (axis < 1 || axis != dataset.dims.rank() - 1))
+        return bad(
+            fmt::format("quantities are interleaved along the last of several axes, not {}", axis));
     for (const Component& one : parts.components())
         if (Status status = validate(one.bound); !status.ok())
             return status.with_context("component " + one.name);

@@ -53,7 +53,8 @@ struct DatasetDefinition {
     /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
     std::uint64_t chunk_bytes = 0;
     /// Several quantities or arrays (codec "caesura" alone): its components have the bounds, and
-    /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis.
+    /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis,
+    /// or all of it where they are interleaved.
     std::shared_ptr<const Composition> composition = {};
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
     std::optional<TableSet> tables = {};

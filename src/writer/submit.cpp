@@ -56,8 +56,7 @@ void Assembly::predict_jobs() {
                                                        : dumped_[job.dataset].bound;
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
-            if (job.chunk_box.extent.rank() == 1 && !job.parts.empty())
-                return estimate_parts(job, *own_mode, field.tables);
+            if (job.bundled) return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                       piece.part, bound, *own_mode, field.tables)
                             : predict::sample_block(piece.source, job.dtype, piece.source_box,
@@ -96,6 +95,29 @@ const std::byte* Assembly::stretch_of(const run::Job& job, std::uint64_t at, std
     return nullptr;
 }
 
+// Values of one of the members that take turns in a block, dense, from the first piece that has it;
+// `where` is the array that they are. A few say as much as all.
+std::vector<std::byte> Assembly::sample_member(const run::Job& job, std::uint32_t member,
+                                               Box& where) {
+    constexpr std::uint64_t k_values = 1u << 16;
+    const int last = job.chunk_box.extent.rank() - 1;
+    for (const run::PutPart& piece : job.pieces) {
+        Box part = piece.part;
+        if (member < part.offset[last] || member >= part.offset[last] + part.extent[last]) continue;
+        part.offset[last] = member;
+        part.extent[last] = 1;
+        for (int axis = 0; axis < last && part.extent.count() > k_values; ++axis)
+            part.extent[axis] =
+                std::max<std::uint64_t>(1, k_values / (part.extent.count() / part.extent[axis]));
+        std::vector<std::byte> values(part.extent.count() * size_of(job.dtype));
+        copy_box(part, piece.source_box, piece.source, part, values.data(), size_of(job.dtype));
+        const Shape shape(std::span(part.extent.data(), static_cast<std::size_t>(last)));
+        where = {Shape::filled(last, 0), shape};
+        return values;
+    }
+    return {};
+}
+
 // One array of each component is looked at, until a few of the dump have been: a look costs as much
 // as compressing a small array. They say of all others of the component.
 predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const TableSet& tables) {
@@ -110,15 +132,21 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
         const std::uint64_t count = part.shape.count();
         const auto n = static_cast<double>(count);
         const bool wanted = part.component != last && looked.looks < k_looks && !part.as_it_is;
-        const std::byte* const there = wanted ? stretch_of(job, at, count) : nullptr;
+        Box all{Shape::filled(part.shape.rank(), 0), part.shape};
+        std::vector<std::byte> sample;
+        if (wanted && part.interleaved) sample = sample_member(job, part.component, all);
+        const std::byte* const there = !sample.empty()    ? sample.data()
+                                       : part.interleaved ? nullptr
+                                       : wanted           ? stretch_of(job, at, count)
+                                                          : nullptr;
         at += count;
         last = part.component;
         if (there != nullptr) {
-            const Box all{Shape::filled(part.shape.rank(), 0), part.shape};
             features =
                 predict::estimate_block(there, job.dtype, all, all, part.bound, mode, tables);
-            looked.bits += features.bits_per_value * n;
-            looked.values += n;
+            const auto seen = static_cast<double>(all.extent.count());
+            looked.bits += features.bits_per_value * seen;
+            looked.values += seen;
             ++looked.looks;
         }
         const bool known = looked.values > 0.0 && !part.as_it_is;

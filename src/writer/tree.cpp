@@ -42,7 +42,7 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
                                             {"caesura_bound", field.dataset->loosest},
                                             {"caesura_bound_kind", std::move(kinds)},
                                             {"caesura_bound_requested", std::move(requested)}};
-    if (parts->axis() >= 0)
+    if (parts->axis_in_file() >= 0)
         bounds.push_back({"caesura_component_axis", std::int64_t{parts->axis_in_file()}});
     return bounds;
 }

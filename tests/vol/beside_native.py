@@ -61,10 +61,14 @@ codec = "sz3"
 path = "zfp"
 codec = "zfp"
 """
-# For amrex_like.c, and for reopen.c; of values that have a range of about 3.
+# For amrex_like.c, compounds.c, and for reopen.c; of values that have a range of about 3.
 RELATIVE = """
 [[dataset]]
 path = "/level_*/data:*"
+component = "*"
+bound = 1e-3
+[[dataset]]
+path = "/members/*"
 component = "*"
 bound = 1e-3
 [[dataset]]
@@ -76,7 +80,12 @@ path = "psnr"
 bound = 80
 bound_kind = "psnr"
 """
-PLOTFILES = ("amrex_like", "serial_first")
+# Datasets of several components, by program.
+COMPONENTS = {
+    "amrex_like": [f"/level_{level}/data:datatype=0" for level in range(3)],
+    "serial_first": [f"/level_{level}/data:datatype=0" for level in range(3)],
+    "compounds": [f"/members/{name}" for name in ("particles", "by_member", "grid", "alike")],
+}
 NEED_PLUGINS = ("codecs",)  # of others, in HDF5_PLUGIN_PATH
 CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
@@ -189,8 +198,9 @@ def compare(options: argparse.Namespace, native: Path, ours: Path, bound: float)
     env = {**os.environ, "HDF5_PLUGIN_PATH": plugins_of_others(options.filters)}
     delta = [f"--delta={bound}"] if bound else []
     # What the connector says of components.
-    if bound and Path(options.program).stem.removeprefix("vol_") in PLOTFILES:
-        delta += [f"--exclude-attribute=/level_{level}/data:datatype=0" for level in range(3)]
+    if bound:
+        name = Path(options.program).stem.removeprefix("vol_")
+        delta += [f"--exclude-attribute={path}" for path in COMPONENTS.get(name, [])]
     good = True
     for name in files_in(native):
         command = [options.h5diff, "-c", *delta, str(native / name), str(ours / name)]

@@ -99,6 +99,12 @@ def codec_of(dataset: dict[str, Any]) -> str:
     return str(named) if named else "+".join(filters) or "none"
 
 
+def type_of(dataset: dict[str, Any]) -> str:
+    """Of a compound type, how many members of which type."""
+    members = len(dataset["members"])
+    return f"{members} {dataset['dtype']}" if members else str(dataset["dtype"])
+
+
 def bound_of(dataset: dict[str, Any]) -> str:
     attributes = dataset["attributes"]
     kind = attributes.get("caesura_bound_kind")
@@ -137,7 +143,7 @@ def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
         name = mesh_of(dataset["path"])[1]
         key = (
             name,
-            dataset["dtype"],
+            type_of(dataset),
             tuple(dataset["shape"]),
             tuple(dataset["chunk"]),
             codec_of(dataset),

@@ -148,10 +148,10 @@ TEST(Bundle, of_a_later_version_is_refused_by_name) {
     const std::vector<float> values(9);
     auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
     ASSERT_TRUE(bundle.ok());
-    (*bundle)[4] = std::byte{2};
+    (*bundle)[4] = std::byte{3};
     const auto info = read_bundle_info(*bundle);
     EXPECT_EQ(info.status().code(), StatusCode::unsupported);
-    EXPECT_NE(info.status().message().find("version 2"), std::string::npos);
+    EXPECT_NE(info.status().message().find("version 3"), std::string::npos);
 }
 
 TEST(Bundle, frame_bytes_are_pinned) {
@@ -169,6 +169,127 @@ TEST(Bundle, frame_bytes_are_pinned) {
               "25000000010000008a43465201010111a1699ca830ddcf59000000000000e03f"
               "0200000000000000020000803f8a43465201010110752ff8c473a5bf90000000"
               "000000000001000000000000000000000040");
+}
+
+// ------------------------------------------------------------------------------- interleaved
+
+/// Position, velocity and a number that is stored as it is, of particles.
+std::vector<BundlePart> particle_parts(const Shape& shape) {
+    return {{shape, absolute(1e-3), 0, false, true},
+            {shape, absolute(1e2), 1, false, true},
+            {shape, lossless(), 2, true, true}};
+}
+
+template <class T>
+std::vector<T> particles(const Shape& shape) {
+    std::vector<T> all;
+    const auto one = smooth_array<T>(shape, k_bundle_seed);
+    const auto other = smooth_array<T>(shape, k_bundle_seed + 1);
+    for (std::size_t i = 0; i < one.size(); ++i) {
+        all.push_back(one[i]);
+        all.push_back(static_cast<T>(1e6 * other[i]));
+        all.push_back(static_cast<T>(i));
+    }
+    return all;
+}
+
+template <class T>
+void keeps_interleaved_bounds(const Shape& shape) {
+    const auto parts = particle_parts(shape);
+    const auto values = particles<T>(shape);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, dtype_of<T>(), parts);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    const auto info = read_bundle_info(*bundle);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_TRUE(info->interleaved);
+    ASSERT_EQ(info->parts.size(), 3u);
+    std::vector<T> back(values.size(), T{7});
+    ASSERT_TRUE(decompress_bundle(*bundle, std::as_writable_bytes(std::span(back))).ok());
+    double largest[3] = {0, 0, 0};
+    for (std::size_t i = 0; i < values.size(); ++i)
+        largest[i % 3] = std::max(largest[i % 3], std::fabs(double{values[i]} - double{back[i]}));
+    EXPECT_LE(largest[0], 1e-3);
+    EXPECT_GT(largest[0], 0.0);
+    EXPECT_LE(largest[1], 1e2);
+    EXPECT_GT(largest[1], 1.0);
+    EXPECT_EQ(largest[2], 0.0);
+}
+
+TEST(Bundle, of_interleaved_arrays_keeps_the_bound_of_each) {
+    for (const Shape& shape : {Shape{5000}, Shape{40, 50}, Shape{12, 13, 14}}) {
+        keeps_interleaved_bounds<float>(shape);
+        keeps_interleaved_bounds<double>(shape);
+    }
+}
+
+TEST(Bundle, of_interleaved_arrays_is_as_small_as_they_are_one_after_the_other) {
+    const Shape shape{40, 50};
+    auto parts = particle_parts(shape);
+    const auto values = particles<double>(shape);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, DType::float64, parts);
+    ASSERT_TRUE(bundle.ok());
+    Bytes apart(raw.size());
+    const std::size_t each = raw.size() / 3;
+    for (std::size_t array = 0; array < 3; ++array) {
+        take_turns_of(raw, 8, 3, array, std::span(apart).subspan(array * each, each));
+        parts[array].interleaved = false;
+    }
+    const auto other = compress_bundle(apart, DType::float64, parts);
+    ASSERT_TRUE(other.ok());
+    EXPECT_EQ(bundle->size(), other->size());
+}
+
+TEST(Bundle, of_interleaved_arrays_of_several_shapes_is_refused) {
+    const std::vector<float> values(9);
+    const auto raw = std::as_bytes(std::span(values));
+    const std::vector<BundlePart> shapes = {{{4}, lossless(), 0, false, true},
+                                            {{5}, lossless(), 1, false, true}};
+    EXPECT_EQ(compress_bundle(raw, DType::float32, shapes).status().code(),
+              StatusCode::invalid_argument);
+    const std::vector<BundlePart> mixed = {{{3}, lossless(), 0, false, true},
+                                           {{3}, lossless(), 1, false, true},
+                                           {{3}, lossless(), 2, false, false}};
+    EXPECT_EQ(compress_bundle(raw, DType::float32, mixed).status().code(),
+              StatusCode::invalid_argument);
+}
+
+TEST(Bundle, of_interleaved_arrays_that_is_damaged_is_an_error) {
+    const auto values = particles<float>({4, 6});
+    const auto raw = std::as_bytes(std::span(values));
+    const auto whole = compress_bundle(raw, DType::float32, particle_parts({4, 6}));
+    ASSERT_TRUE(whole.ok());
+    ASSERT_TRUE(decode(*whole, raw.size()).ok());
+    for (std::size_t n = 0; n < whole->size(); ++n)
+        EXPECT_FALSE(decode(std::span(*whole).first(n), raw.size()).ok()) << n;
+    for (std::size_t i = 0; i < whole->size(); ++i) {
+        Bytes changed = *whole;
+        changed[i] ^= std::byte{0x10};
+        EXPECT_FALSE(decode(changed, raw.size()).ok()) << "byte " << i;
+    }
+}
+
+std::string hex_of(const Bytes& bytes) {
+    std::string hex;
+    for (const std::byte b : bytes)
+        for (const unsigned nibble :
+             {std::to_integer<unsigned>(b) >> 4, std::to_integer<unsigned>(b) & 15u})
+            hex += "0123456789abcdef"[nibble];
+    return hex;
+}
+
+TEST(Bundle, interleaved_bytes_are_pinned) {
+    const std::vector<BundlePart> parts = {{{2}, absolute(0.5), 0, false, true},
+                                           {{2}, lossless(), 1, true, true}};
+    const std::vector<float> values = {1.0f, 2.0f, 1.0f, 3.0f};
+    const auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
+    ASSERT_TRUE(bundle.ok());
+    EXPECT_EQ(hex_of(*bundle),
+              "8a43424e020101008588afb9d216f0c802000000000000002500000000000000"
+              "29000000010000008a43465201010111a1699ca830ddcf59000000000000e03f"
+              "0200000000000000020000803f8a434652010101101563bb751c022943000000"
+              "00000000000200000000000000000000004000004040");
 }
 
 }  // namespace

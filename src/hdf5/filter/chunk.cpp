@@ -60,14 +60,17 @@ Status corrupt_chunk(std::string what) {
     return {StatusCode::corrupt, "chunk: " + std::move(what)};
 }
 
+/// Is a shape that of the chunk, or of a corner of it?
+bool fits_chunk(const Shape& shape, const Settings& settings) {
+    bool inside = static_cast<std::size_t>(shape.rank()) == settings.chunk.size();
+    for (int axis = 0; inside && axis < shape.rank(); ++axis)
+        inside = shape[axis] <= settings.chunk[static_cast<std::size_t>(axis)];
+    return inside;
+}
+
 /// Does the frame hold a corner of the chunk, smaller than the chunk?
 bool is_corner(const FrameInfo& info, const Settings& settings) {
-    if (info.untyped || static_cast<std::size_t>(info.shape.rank()) != settings.chunk.size())
-        return false;
-    bool inside = true;
-    for (int axis = 0; axis < info.shape.rank(); ++axis)
-        inside = inside && info.shape[axis] <= settings.chunk[static_cast<std::size_t>(axis)];
-    return inside;
+    return !info.untyped && fits_chunk(info.shape, settings);
 }
 
 /// Can the frame be of this dataset? A typed frame must be of the dataset's type, or values would
@@ -108,8 +111,18 @@ Result<std::uint64_t> packed_bytes(const Settings& settings, Bytes frame) {
         fmt::format("a packed frame of {} bytes where a chunk has {}", bytes, wanted));
 }
 
+/// What the values of interleaved arrays are: an array more of whose axes counts the arrays. Rank
+/// 0: too many axes.
+Shape interleaved_shape(const codec::BundleInfo& info) {
+    const Shape& each = info.parts[0].info.shape;
+    std::vector<std::uint64_t> extents(each.data(), each.data() + each.rank());
+    extents.push_back(info.parts.size());
+    return extents.size() > static_cast<std::size_t>(k_max_rank) ? Shape{} : Shape(extents);
+}
+
 /// Can these bytes be several arrays of a chunk of this dataset? Of a chunk of one axis they may be
-/// the begin: what lies inside the dataset. Errors: as read_bundle_info(); corrupt (they cannot).
+/// the begin, of one whose members are interleaved its corner: what lies inside the dataset.
+/// Errors: as read_bundle_info(); corrupt (they cannot).
 Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown &&
         (!is_float(settings) || info.dtype != dtype_of(settings)))
@@ -117,6 +130,14 @@ Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
             fmt::format("arrays of {} in a dataset of another type", to_string(info.dtype)));
     const std::uint64_t wanted =
         settings.complete() ? settings.chunk_bytes() : k_hdf5_chunk_limit_bytes;
+    const bool members_fit = !info.interleaved || !settings.complete() ||
+                             (fits_chunk(interleaved_shape(info), settings) &&
+                              info.parts.size() == settings.chunk.back());
+    if (!members_fit)
+        return corrupt_chunk(fmt::format(
+            "{} interleaved arrays of {} in a dataset with chunks of [{}]", info.parts.size(),
+            to_string(info.parts[0].info.shape), fmt::join(settings.chunk, ", ")));
+    if (info.interleaved && settings.complete()) return {};
     const bool may_be_shorter = !settings.complete() || settings.chunk.size() == 1;
     if (info.raw_bytes == wanted || (may_be_shorter && info.raw_bytes < wanted)) return {};
     return corrupt_chunk(
@@ -130,6 +151,18 @@ Result<codec::BundleInfo> read_bundle(const Settings& settings, Bytes bytes) {
     return info;
 }
 
+/// Values that are not the whole chunk go to its corner; the rest becomes zero.
+void put_corner(const Shape& shape, const Settings& settings, Bytes values,
+                std::span<std::byte> chunk) {
+    const int rank = shape.rank();
+    Box whole{Shape::filled(rank, 0), Shape::filled(rank, 0)};
+    for (int axis = 0; axis < rank; ++axis)
+        whole.extent[axis] = settings.chunk[static_cast<std::size_t>(axis)];
+    const Box corner{whole.offset, shape};
+    std::memset(chunk.data(), 0, chunk.size());
+    copy_box(corner, corner, values.data(), whole, chunk.data(), settings.element_bytes);
+}
+
 Status decode_bundle(const Settings& settings, Bytes bytes, std::span<std::byte> chunk) {
     const auto info = read_bundle(settings, bytes);
     if (!info.ok()) return info.status();
@@ -138,6 +171,14 @@ Status decode_bundle(const Settings& settings, Bytes bytes, std::span<std::byte>
         return {StatusCode::invalid_argument,
                 fmt::format("{} bytes to fill, {} given", wanted, chunk.size())};
     const auto raw = static_cast<std::size_t>(info->raw_bytes);
+    if (info->interleaved && raw < chunk.size()) {
+        std::vector<std::byte> corner(raw);
+        Status status = codec::decompress_bundle(bytes, corner, &settings.tables);
+        if (!status.ok()) return status;
+        put_corner(interleaved_shape(*info), settings, corner, chunk);
+        if (is_swapped(settings)) swap_values(chunk, settings.element_bytes);
+        return {};
+    }
     Status status = codec::decompress_bundle(bytes, chunk.first(raw), &settings.tables);
     std::memset(chunk.data() + raw, 0, chunk.size() - raw);
     if (status.ok() && is_swapped(settings)) swap_values(chunk, settings.element_bytes);
@@ -149,13 +190,7 @@ Status decode_corner(const FrameInfo& info, const Settings& settings, Bytes fram
                      std::span<std::byte> chunk) {
     std::vector<std::byte> part(static_cast<std::size_t>(info.raw_bytes));
     if (Status status = decompress(frame, part, &settings.tables); !status.ok()) return status;
-    const int rank = info.shape.rank();
-    Box whole{Shape::filled(rank, 0), Shape::filled(rank, 0)};
-    for (int axis = 0; axis < rank; ++axis)
-        whole.extent[axis] = settings.chunk[static_cast<std::size_t>(axis)];
-    const Box corner{whole.offset, info.shape};
-    std::memset(chunk.data(), 0, chunk.size());
-    copy_box(corner, corner, part.data(), whole, chunk.data(), settings.element_bytes);
+    put_corner(info.shape, settings, part, chunk);
     return {};
 }
 

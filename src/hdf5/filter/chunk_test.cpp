@@ -84,6 +84,34 @@ TEST(Chunk, of_several_arrays_is_decoded_and_one_of_another_dataset_is_an_error)
     EXPECT_EQ(chunk->size(), 4 * values.size());
 }
 
+// Members of a compound type: a whole chunk, and its corner at the edge of a dataset.
+TEST(Chunk, of_interleaved_arrays_is_decoded_at_its_place) {
+    const std::vector<codec::BundlePart> parts = {{{5, 7}, lossless(), 0, false, true},
+                                                  {{5, 7}, lossless(), 1, false, true}};
+    const auto values = smooth<float>(70, 5);
+    const auto bundle = codec::compress_bundle(std::as_bytes(std::span(values)), float32, parts);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    auto chunk = decode(with_chunk(Element::float32, {5, 7, 2}, lossless()), *bundle);
+    ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+    EXPECT_EQ(std::memcmp(chunk->data(), values.data(), chunk->size()), 0);
+    chunk = decode(with_chunk(Element::float32, {6, 9, 2}, lossless()), *bundle);
+    ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+    ASSERT_EQ(chunk->size(), 6u * 9 * 2 * 4);
+    const std::vector<std::byte> zeros(9 * 8);
+    for (std::size_t row = 0; row < 6; ++row) {
+        const std::byte* const at = chunk->data() + row * 72;
+        const std::size_t inside = row < 5 ? 56 : 0;
+        EXPECT_EQ(std::memcmp(at, values.data() + 14 * std::min<std::size_t>(row, 4), inside), 0);
+        EXPECT_EQ(std::memcmp(at + inside, zeros.data(), 72 - inside), 0);
+    }
+    for (const Settings& other : {with_chunk(Element::float32, {4, 7, 2}, lossless()),
+                                  with_chunk(Element::float32, {5, 7, 3}, lossless()),
+                                  with_chunk(Element::float32, {70}, lossless()),
+                                  with_chunk(Element::float32, {5, 14}, lossless()),
+                                  with_chunk(Element::float64, {5, 7, 2}, lossless())})
+        EXPECT_EQ(decode(other, *bundle).status().code(), StatusCode::corrupt);
+}
+
 TEST(Chunk, what_a_gpu_packed_is_decoded_and_wrong_bytes_of_it_are_errors) {
     for (const ErrorBound bound : {lossless(), absolute(0.01)}) {
         const Settings settings = with_chunk(Element::float32, {60, 50}, bound);

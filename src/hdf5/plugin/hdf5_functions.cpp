@@ -35,6 +35,8 @@ bool find_all(void* module, Hdf5Functions& functions) {
            find(module, "H5Tget_ebias", functions.type_exponent_bias) &&
            find(module, "H5Tget_norm", functions.type_norm) &&
            find(module, "H5Tget_super", functions.type_super) &&
+           find(module, "H5Tget_nmembers", functions.type_members) &&
+           find(module, "H5Tget_member_type", functions.type_member) &&
            find(module, "H5Tclose", functions.type_close);
 }
 

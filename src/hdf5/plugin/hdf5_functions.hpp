@@ -33,6 +33,8 @@ struct Hdf5Functions {
     std::size_t (*type_exponent_bias)(hid_t) = nullptr;
     H5T_norm_t (*type_norm)(hid_t) = nullptr;
     hid_t (*type_super)(hid_t) = nullptr;
+    int (*type_members)(hid_t) = nullptr;
+    hid_t (*type_member)(hid_t, unsigned) = nullptr;
     herr_t (*type_close)(hid_t) = nullptr;
 
     /// Put a message on the error stack, as HDF5's own functions do. Does nothing where HDF5's

@@ -65,6 +65,35 @@ void describe_type(const Hdf5Functions& hdf5, hid_t type, Settings& settings) {
     settings.big_endian = order == H5T_ORDER_BE;
 }
 
+/// IEEE 754 of so many bytes in a byte order.
+bool is_float(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes, bool big_endian) {
+    return hdf5.type_class(type) == H5T_FLOAT && hdf5.type_size(type) == bytes &&
+           hdf5.type_order(type) == (big_endian ? H5T_ORDER_BE : H5T_ORDER_LE) &&
+           is_ieee(hdf5, type, bytes);
+}
+
+/// Is the type a compound of as many members as the last axis of the parameters' chunk has, each of
+/// the float that they name, without padding? Then whoever made the parameters knows its members:
+/// they are an axis more.
+bool are_of_members(const Hdf5Functions& hdf5, hid_t type, const Settings& settings) {
+    const bool floats =
+        settings.element == Element::float32 || settings.element == Element::float64;
+    if (!floats || settings.chunk.empty() || hdf5.type_class(type) != H5T_COMPOUND) return false;
+    const int members = hdf5.type_members(type);
+    const std::size_t bytes = settings.element_bytes;
+    if (members < 1 || settings.chunk.back() != static_cast<unsigned>(members) ||
+        hdf5.type_size(type) != static_cast<std::size_t>(members) * bytes)
+        return false;
+    for (int i = 0; i < members; ++i) {
+        const hid_t member = hdf5.type_member(type, static_cast<unsigned>(i));
+        if (member < 0) return false;
+        const bool same = is_float(hdf5, member, bytes, settings.big_endian);
+        hdf5.type_close(member);
+        if (!same) return false;
+    }
+    return true;
+}
+
 /// Is `shape` the chunk with axes cut into several? Extents of 1 may follow.
 bool refines(std::span<const std::uint32_t> shape, std::span<const std::uint32_t> chunk) {
     std::size_t at = 0;
@@ -77,10 +106,7 @@ bool refines(std::span<const std::uint32_t> shape, std::span<const std::uint32_t
     return at == shape.size();
 }
 
-/// The chunk's own extents, unless whoever made the parameters knew more: an application that keeps
-/// three-dimensional boxes in a dataset of one axis has chunks of one axis, and values that are an
-/// array of three.
-Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings) {
+Result<std::vector<std::uint32_t>> chunk_of(const Hdf5Functions& hdf5, hid_t list) {
     std::array<hsize_t, k_hdf5_max_rank> extents{};
     const int rank = hdf5.get_chunk(list, k_hdf5_max_rank, extents.data());
     if (rank < 1 || rank > k_hdf5_max_rank) return refused("the creation list has no chunks");
@@ -90,7 +116,16 @@ Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings)
         if (extent > UINT32_MAX) return refused("a chunk has 2^32 values or more along an axis");
         chunk.push_back(static_cast<std::uint32_t>(extent));
     }
-    if (!refines(settings.chunk, chunk)) settings.chunk = std::move(chunk);
+    return chunk;
+}
+
+/// The chunk's own extents, unless whoever made the parameters knew more: an application that keeps
+/// three-dimensional boxes in a dataset of one axis has chunks of one axis, and values that are an
+/// array of three.
+Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings) {
+    auto chunk = chunk_of(hdf5, list);
+    if (!chunk.ok()) return chunk.status();
+    if (!refines(settings.chunk, *chunk)) settings.chunk = std::move(*chunk);
     return {};
 }
 
@@ -106,6 +141,12 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
     if (!own.ok()) return own.status();
     auto settings = parse_cd_values(own->cd_values);
     if (!settings.ok()) return settings.status();
+    if (comes_first(hdf5, list) && are_of_members(hdf5, type, *settings)) {
+        auto chunk = chunk_of(hdf5, list);
+        if (!chunk.ok()) return chunk.status();
+        chunk->push_back(settings->chunk.back());
+        if (settings->chunk == *chunk) return {};  // all is said
+    }
     describe_type(hdf5, type, *settings);
     if (settings->element_bytes == 0) return refused("HDF5 does not tell the size of a value");
     if (comes_first(hdf5, list)) {
