@@ -76,6 +76,35 @@ def test_each_dataset_is_told_what_becomes_of_it(tmp_path, native_file):
     assert "configuration" in by_path["/fields/left"]["why"]
 
 
+def test_members_of_a_compound_type_are_told_one_by_one(tmp_path):
+    path, config = tmp_path / "particles.h5", tmp_path / "run.toml"
+    particles = np.zeros(1 << 17, dtype=[(name, "<f4") for name in ("x", "y", "m")])
+    particles["x"] = np.sin(np.arange(particles.size) / 1000.0)
+    particles["y"] = 1e6 * np.cos(np.arange(particles.size) / 500.0)
+    with h5py.File(path, "w") as file:
+        file["particles"] = particles
+        file["wave"] = (particles["x"] + 1e-3j * particles["y"]).astype(np.complex64)
+        file["mixed"] = np.zeros(1 << 17, dtype=[("x", "<f4"), ("n", "<i4")])
+    rule = '[[dataset]]\npath = "*"\ncomponent = "*"\nbound = 1e-3\nbound_kind = "relative"\n'
+    config.write_text(rule)
+    answer = check(path, "--config", config, code=0)
+    by_path = {dataset["path"]: dataset for dataset in answer["datasets"]}
+    assert not by_path["/mixed"]["qualifies"]
+    assert "members" in by_path["/mixed"]["why"]
+    assert [one["name"] for one in by_path["/wave"]["components"]] == ["r", "i"]
+    x, y, m = by_path["/particles"]["components"]
+    assert (x["name"], y["name"], m["name"]) == ("x", "y", "m")
+    assert x["in_units"] == pytest.approx(2e-3, rel=1e-2)
+    assert y["in_units"] == pytest.approx(2e3, rel=1e-2)
+    assert m["in_units"] == 0
+    assert min(x["ratio"], y["ratio"], m["ratio"]) > 4
+    config.write_text("bound = 1e-3\n")
+    answer = check(path, "--config", config, code=1)
+    said = {dataset["path"]: dataset.get("error", "") for dataset in answer["datasets"]}
+    assert "holds 3 quantities (x, y, m)" in said["/particles"]
+    assert "holds 2 quantities (r, i)" in said["/wave"]
+
+
 @pytest.fixture
 def plotfile(tmp_path):
     """As AMReX writes it: two boxes of unequal sizes, two components of unequal ranges."""

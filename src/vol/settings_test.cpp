@@ -90,6 +90,29 @@ TEST(VolSettings, a_bound_of_several_quantities_together_is_an_error_word_for_wo
         << some.status().message();
 }
 
+// As h5py has complex numbers, and particles.
+TEST(VolSettings, a_bound_of_all_members_of_a_compound_is_an_error_word_for_word) {
+    const Config config = config_of(
+        "bound = 0.01\n[[dataset]]\npath = \"/particles\"\ncomponent = \"v?\"\n"
+        "bound = 1e-3\nbound_kind = \"relative\"\n");
+    const auto wave = components_of(config, "/wave", {"r", "i"});
+    ASSERT_FALSE(wave.ok());
+    EXPECT_EQ(wave.status().code(), StatusCode::invalid_argument);
+    EXPECT_EQ(wave.status().message(),
+              "/wave holds 2 quantities (r, i). run.toml gives no bound to r, i, and its absolute "
+              "bound of 0.01 would be one of all of them together. Add [[dataset]] rules with "
+              "path, component and bound; component = \"*\" is every one that no later rule "
+              "names. A bound_kind of lossless or pointwise_relative needs no component");
+    const auto particles = components_of(config, "/particles", {"x", "y", "z", "vx", "vy", "vz"});
+    ASSERT_FALSE(particles.ok());
+    EXPECT_EQ(particles.status().message(),
+              "/particles holds 6 quantities (x, y, z, vx, vy, vz). run.toml gives no bound to x, "
+              "y, z, and its absolute bound of 0.01 would be one of all of them together. Add "
+              "[[dataset]] rules with path, component and bound; component = \"*\" is every one "
+              "that no later rule names. A bound_kind of lossless or pointwise_relative needs no "
+              "component");
+}
+
 TEST(VolSettings, a_dataset_of_one_quantity_has_the_bound_of_its_path) {
     const Config config = config_of(
         "bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"*\"\n"

@@ -179,6 +179,61 @@ TEST_F(Hdf5, parts_of_a_dataset_are_read_alone) {
     H5Sclose(to);
 }
 
+hid_t compound_of(std::initializer_list<hid_t> types) {
+    std::size_t bytes = 0;
+    for (const hid_t type : types) bytes += H5Tget_size(type);
+    const hid_t compound = H5Tcreate(H5T_COMPOUND, bytes);
+    std::size_t at = 0;
+    for (const hid_t type : types) {
+        H5Tinsert(compound, fmt::format("at {}", at).c_str(), at, type);
+        at += H5Tget_size(type);
+    }
+    return compound;
+}
+
+// Whoever gives all parameters may know the members of a compound type: an axis more. A dataset of
+// another type does not inherit that.
+TEST_F(Hdf5, members_of_a_compound_stay_the_axis_that_complete_parameters_name) {
+    const hid_t f32 = H5T_IEEE_F32LE, f64 = H5T_IEEE_F64LE;
+    const struct {
+        hid_t type;
+        bool kept;
+    } k_cases[] = {{compound_of({f32, f32}), true},
+                   {compound_of({f32, H5T_STD_I32LE}), false},
+                   {compound_of({f32, H5T_IEEE_F32BE}), false},
+                   {compound_of({f32, f32, f32}), false},
+                   {compound_of({f64}), false}};
+    const Settings settings =
+        settings_of(float32, {30, 20, 2}, absolute(0.01), Mode::automatic, TableSet());
+    const auto words = to_cd_values(settings);
+    ASSERT_TRUE(words.ok());
+    std::vector<float> values(60 * 50 * 2);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(0.01f * float(i));
+    for (const auto& one : k_cases) {
+        ASSERT_TRUE(create(one.type, {60, 50}, {30, 20}, *words)) << errors_;
+        const auto stored = parse_cd_values(stored_values());
+        ASSERT_TRUE(stored.ok());
+        EXPECT_EQ(stored->element == Element::float32, one.kept);
+        if (one.kept) {
+            EXPECT_EQ(*stored, settings);
+            ASSERT_GE(H5Dwrite(dataset_, one.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+                      0);
+            reopen();
+            std::vector<float> back(values.size());
+            ASSERT_GE(H5Dread(dataset_, one.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, back.data()), 0);
+            double largest = 0;
+            for (std::size_t i = 0; i < values.size(); ++i)
+                largest = std::max(largest, std::fabs(double{values[i]} - back[i]));
+            EXPECT_LE(largest, 0.01);
+        }
+        H5Dclose(dataset_);
+        H5Ldelete(file_, "x", H5P_DEFAULT);
+        H5Premove_filter(list_, k_id);
+        dataset_ = -1;
+        H5Tclose(one.type);
+    }
+}
+
 TEST_F(Hdf5, integers_structures_and_odd_floats_come_back_bit_for_bit) {
     const hid_t structure = H5Tcreate(H5T_COMPOUND, 14);
     H5Tinsert(structure, "a", 0, H5T_IEEE_F32LE);
