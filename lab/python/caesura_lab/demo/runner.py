@@ -186,7 +186,9 @@ class Runner:
         code = process.returncode
         missing = [path.name for path in outputs if not path.exists()]
         if timing is None or missing:
-            reason = _reason(code, log) + (f"; {', '.join(missing)} missing" if missing else "")
+            reason = _reason(code, log)
+            if code == 0 and missing:  # it did not say so itself
+                reason += f"; {', '.join(missing)} missing"
             raise RunFailed(reason, _failure(mode, repeat, code, log, command))
         traces = sorted(self._folder.glob(f"{stem.name}.trace-*.json"))
         note = f"all results are there, but it {_reason(code, log)}" if code != 0 else ""
