@@ -12,18 +12,18 @@ struct Member {
     std::string name;
 };
 
-std::string name_of(hid_t type, unsigned member) {
-    char* const name = H5Tget_member_name(type, member);
-    const std::string copy = name == nullptr ? "" : name;
-    H5free_memory(name);
-    return copy;
-}
-
 bool is_native_float(hid_t type) {
     return H5Tequal(type, H5T_NATIVE_FLOAT) > 0 || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
 }
 
 }  // namespace
+
+std::string member_name(hid_t type, unsigned member) {
+    char* const name = H5Tget_member_name(type, member);
+    const std::string copy = name == nullptr ? "" : name;
+    H5free_memory(name);
+    return copy;
+}
 
 std::vector<std::string> members_of(hid_t type) {
     if (H5Tget_class(type) != H5T_COMPOUND) return {};
@@ -35,7 +35,7 @@ std::vector<std::string> members_of(hid_t type) {
     for (unsigned i = 0; i < static_cast<unsigned>(n); ++i) {
         const Handle member(H5Tget_member_type(type, i), H5Tclose);
         if (!is_native_float(member.get()) || H5Tget_size(member.get()) != bytes) return {};
-        members.push_back({H5Tget_member_offset(type, i), name_of(type, i)});
+        members.push_back({H5Tget_member_offset(type, i), member_name(type, i)});
     }
     // Members do not overlap: where they take all bytes there is no gap.
     if (H5Tget_size(type) != members.size() * bytes) return {};

@@ -8,6 +8,9 @@
 
 namespace caesura::store {
 
+/// Of any compound type.
+std::string member_name(hid_t type, unsigned member);
+
 inline constexpr int k_most_members = 128;
 
 /// Names of the members of a compound type that are all float32, or all float64, of this machine,

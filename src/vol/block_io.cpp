@@ -154,7 +154,7 @@ Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& s
     const Source source{memory, memory_type, selected.memory.get(), transfer};
     if (dataset.members.empty())
         return write_numbers(dataset, selected, source, {dataset.type.get(), 1, {{0, 1}}});
-    auto present = members_in(memory_type, dataset.type.get(), dataset.members);
+    auto present = members_in(memory_type, dataset.dtype, dataset.members);
     if (!present.ok()) return present.status().with_context(dataset.path);
     if (present->count == 0) return {};
     return write_numbers(dataset, selected, source,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "vol/members.hpp"
 #include "vol/object.hpp"
 #include "writer/open_writer.hpp"
 
@@ -125,12 +126,9 @@ Result<std::vector<std::byte>> Foresight::read(const Seen& seen, const Piece& pi
                         piece.extent.data(), nullptr);
     const hsize_t n = count;
     const Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const hid_t number = seen.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    Handle type(H5Tcopy(number), H5Tclose);
-    if (seen.members) {
-        type = Handle(H5Tcreate(H5T_COMPOUND, size_of(seen.dtype)), H5Tclose);
-        H5Tinsert(type.get(), seen.components[piece.part.component].name.c_str(), 0, number);
-    }
+    std::vector<std::string> member;
+    if (seen.members) member.push_back(seen.components[piece.part.component].name);
+    const Handle type = type_of(seen.dtype, member);
     if (H5Dread(seen.dataset.get(), type.get(), dense.get(), space.get(), H5P_DEFAULT,
                 values.data()) < 0)
         return store::hdf5_error(StatusCode::io, "reading values");

@@ -4,24 +4,8 @@
 #include <cstring>
 
 namespace caesura::vol {
-namespace {
 
 using store::Handle;
-
-/// The members in a memory type, as a type of their own.
-Handle dense_type(hid_t file_type, const std::vector<std::string>& members,
-                  const PresentMembers& present) {
-    const std::size_t bytes = member_bytes(file_type, members);
-    const hid_t number = bytes == sizeof(float) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    Handle type(H5Tcreate(H5T_COMPOUND, present.count * bytes), H5Tclose);
-    std::size_t at = 0;
-    for (const MemberRun& run : present.runs)
-        for (std::size_t i = run.first; i < run.first + run.count; ++i, at += bytes)
-            if (!type.ok() || H5Tinsert(type.get(), members[i].c_str(), at, number) < 0) return {};
-    return type;
-}
-
-}  // namespace
 
 Handle type_of(DType dtype, const std::vector<std::string>& members) {
     const hid_t number = dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
@@ -49,10 +33,11 @@ bool fills_alike(hid_t creation, hid_t type, const std::vector<std::string>& mem
     return true;
 }
 
-Result<PresentMembers> members_in(hid_t memory_type, hid_t file_type,
+Result<PresentMembers> members_in(hid_t memory_type, DType dtype,
                                   const std::vector<std::string>& members) {
     const store::QuietErrors quiet;
     PresentMembers present;
+    std::vector<std::string> names;
     const bool compound = H5Tget_class(memory_type) == H5T_COMPOUND;
     for (std::size_t i = 0; i < members.size(); ++i) {
         // What is no compound HDF5 refuses to convert into all of them.
@@ -60,11 +45,11 @@ Result<PresentMembers> members_in(hid_t memory_type, hid_t file_type,
         if (present.runs.empty() || present.runs.back().first + present.runs.back().count < i)
             present.runs.push_back({i, 0});
         ++present.runs.back().count;
-        ++present.count;
+        names.push_back(members[i]);
     }
-    if (present.count == 0) return present;
-    present.type = present.count == members.size() ? Handle(H5Tcopy(file_type), H5Tclose)
-                                                   : dense_type(file_type, members, present);
+    present.count = names.size();
+    if (names.empty()) return present;
+    present.type = type_of(dtype, names);
     if (!present.type.ok())
         return store::hdf5_error(StatusCode::internal, "members of a compound type");
     return present;

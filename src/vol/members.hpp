@@ -39,7 +39,8 @@ struct PresentMembers {
     store::Handle type;     ///< of all runs' members in the file, without gaps; invalid: none
 };
 /// Errors: internal (HDF5 refused).
-Result<PresentMembers> members_in(hid_t memory_type, hid_t file_type,
+/// @param dtype  of the members in the file.
+Result<PresentMembers> members_in(hid_t memory_type, DType dtype,
                                   const std::vector<std::string>& members);
 
 }  // namespace caesura::vol

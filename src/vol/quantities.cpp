@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "store/compound_type.hpp"
 #include "vol/block_shape.hpp"
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
@@ -57,13 +58,6 @@ class Opened {
     void* under_;
 };
 
-std::string member_name(hid_t type, int member) {
-    char* const name = H5Tget_member_name(type, static_cast<unsigned>(member));
-    const std::string copy = name == nullptr ? "" : name;
-    H5free_memory(name);
-    return copy;
-}
-
 /// Axes of a compound of integers lo_i, lo_j, ..., hi_i, hi_j, ...; 0: it is another.
 int axes_of_boxes(hid_t type) {
     if (H5Tget_class(type) != H5T_COMPOUND) return 0;
@@ -71,7 +65,8 @@ int axes_of_boxes(hid_t type) {
     if (members < 2 || members % 2 != 0 || members > 2 * k_max_rank) return 0;
     for (int i = 0; i < members; ++i)
         if (H5Tget_member_class(type, static_cast<unsigned>(i)) != H5T_INTEGER ||
-            !member_name(type, i).starts_with(i < members / 2 ? "lo_" : "hi_"))
+            !store::member_name(type, static_cast<unsigned>(i))
+                 .starts_with(i < members / 2 ? "lo_" : "hi_"))
             return 0;
     return members / 2;
 }
@@ -82,7 +77,7 @@ Handle dense_type(hid_t type) {
     Handle dense(H5Tcreate(H5T_COMPOUND, static_cast<std::size_t>(members) * sizeof(std::int32_t)),
                  H5Tclose);
     for (int i = 0; i < members; ++i)
-        if (H5Tinsert(dense.get(), member_name(type, i).c_str(),
+        if (H5Tinsert(dense.get(), store::member_name(type, static_cast<unsigned>(i)).c_str(),
                       static_cast<std::size_t>(i) * sizeof(std::int32_t), H5T_NATIVE_INT32) < 0)
             return {};
     return dense;
