@@ -71,7 +71,15 @@ Status check_only_writer(base::File& file) {
 /// last commit, as every opener of ours does (docs/how/file_format.md). One process alone does not
 /// take from another what that one may be writing. What stands in its way the native connector
 /// says.
-Status inspect(const std::string& name, bool alone, Inspection& seen) {
+/// @param kept  the file, if nothing had to be done.
+Status inspect(const std::string& name, bool alone, Inspection& seen,
+               std::optional<store::SharedFile>& kept) {
+    // For one process alone the native connector says it.
+    const auto failed = [&](const Status& status) {
+        if (!alone) return status;
+        refuse(seen, status.message());
+        return Status{};
+    };
     auto file = file_system().open(name, base::FileSystem::Mode::read_write);
     if (!file.ok()) {
         refuse(seen, file.status().message());  // the native connector says it in its own words
@@ -85,26 +93,27 @@ Status inspect(const std::string& name, bool alone, Inspection& seen) {
     seen.captured = true;
     seen.run = *run;
     auto shared = store::SharedFile::open(file_system(), name, *run);
-    if (!shared.ok() && alone) refuse(seen, shared.status().message());
-    if (!shared.ok()) return alone ? Status{} : shared.status();
-    const auto image = store::LiveImage::make(*shared);
+    if (!shared.ok()) return failed(shared.status());
+    const Status image = store::LiveImage::make(*shared).status();
     const auto marked = store::is_marked_in_flight(shared->file());
     if (!marked.ok()) return marked.status();
     const auto left = store::is_open_or_closed(shared->file());
     if (!left.ok()) return left.status();
-    if (image.ok() && !*marked && !*left) return {};
-    if (!image.ok() && image.status().code() == StatusCode::unsupported) {
-        refuse(seen, image.status().message());
+    if (image.ok() && !*marked && !*left) {
+        kept = std::move(*shared);
         return {};
     }
-    shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
+    if (image.code() == StatusCode::unsupported) {
+        refuse(seen, image.message());
+        return {};
+    }
     if (alone && *marked) {
         refuse(seen, "another process is still writing it, or was when it was killed");
         return {};
     }
-    auto recovered = store::recover(file_system(), name);
-    if (alone && !recovered.ok()) refuse(seen, recovered.status().message());
-    return recovered.ok() || alone ? Status{} : recovered.status();
+    shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
+    const auto recovered = store::recover(file_system(), name);
+    return recovered.ok() ? Status{} : failed(recovered.status());
 }
 
 /// The library's default depends on the driver; ours is not the application's.
@@ -181,7 +190,7 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
             if (made.ok()) shared_file_ = std::move(*made);
         }
     } else if (communicator_->rank() == 0) {
-        mine = inspect(name_, alone_, seen);
+        mine = inspect(name_, alone_, seen, shared_file_);
     }
     if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
         !all.ok())
@@ -190,11 +199,12 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
         why = seen.why.data();
         return false;
     }
-    if (shared_file_) return true;
-    auto opened = store::SharedFile::open(file_system(), name_, seen.run);
-    if (!opened.ok()) return opened.status();
-    shared_file_ = std::move(*opened);
-    if (alone_)
+    if (!shared_file_) {
+        auto opened = store::SharedFile::open(file_system(), name_, seen.run);
+        if (!opened.ok()) return opened.status();
+        shared_file_ = std::move(*opened);
+    }
+    if (alone_ && was_there_)
         if (const Status status = check_only_writer(shared_file_->file()); !status.ok()) {
             why = status.message();
             return false;

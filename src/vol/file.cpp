@@ -68,9 +68,8 @@ void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open
 /// What is pending goes first, here and with other processes. An error of the caller is one on all
 /// ranks.
 /// @param goes_on  the file itself is not to be completed.
-Status before_open(const Opener& opener, const std::string& name, Status mine = {},
-                   bool goes_on = false) {
-    const std::string key = CapturedFile::key_of(name);
+Status before_open(const Opener& opener, const std::string& name, const std::string& key,
+                   Status mine = {}, bool goes_on = false) {
     const bool asks = opener.communicator == nullptr || opener.communicator->rank() == 0;
     if (mine.ok() && asks && !pending_files::holds(key)) mine = wait_for_other_process(name);
     return pending_files::before_open({opener.communicator.get(), opener.ranks}, key,
@@ -78,14 +77,14 @@ Status before_open(const Opener& opener, const std::string& name, Status mine = 
 }
 
 /// A file that this process has closed and is still writing goes on where it was.
-bool may_go_on(const FileCall& call, const Opener& opener) {
+bool may_go_on(const FileCall& call, const std::string& key, const Opener& opener) {
     return !call.creates() && opener.captured() && is_alone(call.access) &&
-           pending_files::may_go_on(CapturedFile::key_of(call.name), call.access);
+           pending_files::may_go_on(key, call.access);
 }
 
 /// Null without an error: its blocks have been written meanwhile.
-void* go_on(const FileCall& call, Status& error) {
-    const auto file = pending_files::take_back(CapturedFile::key_of(call.name));
+void* go_on(const std::string& key, Status& error) {
+    const auto file = pending_files::take_back(key);
     if (file == nullptr) return nullptr;
     auto use = use_of(file);
     auto under = file->go_on();
@@ -104,14 +103,15 @@ void* open_file(const FileCall& call, void** request_slot) {
     const bool captures = !config.ok() || (*config)->capture;
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
                                    : opener_of_old_file(call.access, call.flags, captures);
-    const bool goes_on = may_go_on(call, opener);
-    Status status = before_open(opener, call.name, config.status(), goes_on);
+    const std::string key = CapturedFile::key_of(call.name);
+    const bool goes_on = may_go_on(call, key, opener);
+    Status status = before_open(opener, call.name, key, config.status(), goes_on);
     if (status.ok() && goes_on) {
-        if (void* const file = go_on(call, status)) {
+        if (void* const file = go_on(key, status)) {
             report_file(*config, call.name, true, {});
             return file;
         }
-        if (status.ok()) status = before_open(opener, call.name);
+        if (status.ok()) status = before_open(opener, call.name, key);
     }
     if (!status.ok()) return fail<void*>(status);
     if (opener.captured()) {
@@ -182,7 +182,8 @@ herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_sl
     if (CapturedFile::find(args.filename) != nullptr)
         return fail({StatusCode::invalid_argument,
                      std::string(args.filename) + ": is open; close it before it is deleted"});
-    if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename);
+    if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename,
+                                          CapturedFile::key_of(args.filename));
         !status.ok())
         return fail(status);
     return by_name(&below, args.fapl_id, transfer, request_slot);
