@@ -44,18 +44,14 @@ std::optional<std::size_t> RegionSink::place_for(const run::Job& job,
 }
 
 void RegionSink::spill(const run::Job& job) {
+    overflowed_ = true;
     SpillUse free = SpillUse::free;
-    const bool may = spill_use_.compare_exchange_strong(free, SpillUse::busy);
-    bool written = may && job.stored.size() <= spill_->free_bytes();
-    if (written) {
-        const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(),
-                                     0};
-        std::vector<store::ChunkRecord> not_its_place;
-        written = spill_->write({&block, 1}, not_its_place).ok();
-    }
-    whole_ = whole_ && written;
-    has_spilled_ = true;
-    if (may) spill_use_ = written ? SpillUse::free : SpillUse::ended;
+    if (!spill_use_.compare_exchange_strong(free, SpillUse::busy)) return;
+    const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), 0};
+    std::vector<store::ChunkRecord> not_its_place;
+    const bool written =
+        job.stored.size() <= spill_->free_bytes() && spill_->write({&block, 1}, not_its_place).ok();
+    spill_use_ = written ? SpillUse::free : SpillUse::ended;
 }
 
 // A block at most is being written: the write lane is at normal priority.

@@ -43,9 +43,7 @@ class RegionSink final : public run::Sink {
     Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
                                                 std::span<std::byte> back) override;
     Status finish() override;
-    bool is_whole() const override {
-        return whole_ && (!has_spilled_ || spill_use_ == SpillUse::free);
-    }
+    bool is_whole() const override { return !overflowed_ || spill_use_ == SpillUse::free; }
 
     const std::vector<store::ChunkRecord>& records() const { return records_; }
     /// What is unused of the regions.
@@ -64,7 +62,7 @@ class RegionSink final : public run::Sink {
     std::optional<store::RegionWriter> spill_;
     enum class SpillUse : std::uint8_t { ended, free, busy };
     std::atomic<SpillUse> spill_use_{SpillUse::ended};
-    bool whole_ = true, has_spilled_ = false;
+    bool overflowed_ = false;
     std::optional<std::size_t> manifest_region_;
     bool durable_;
     std::vector<store::ChunkRecord> records_;
