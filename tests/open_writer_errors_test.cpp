@@ -291,7 +291,7 @@ TEST_F(OpenWriterErrors, a_closed_file_has_every_block_before_its_commit) {
         require(field.status());
         file.create_dataset(rho(), rho().dims, (*writer)->pipeline(*field));
         require(put(**writer, *field, part_of(rank, 2), 1));
-        require((*writer)->begin_close());
+        require((*writer)->pause());
         while (!(*writer)->finished()) std::this_thread::yield();
         require(of_file->barrier());
         if (rank == 0) {
@@ -333,7 +333,7 @@ TEST_F(OpenWriterErrors, what_one_file_taught_the_next_one_knows) {
             Opened the = open(base::FileSystem::posix(), path_, *of_file, std::move(comm),
                               experience, dataset);
             require(put(*the.writer, the.field, part_of(rank, 2), n));
-            require(the.writer->begin_close());
+            require(the.writer->pause());
             EXPECT_TRUE(experience->observer.running());
             require(the.writer->close());
             const std::scoped_lock lock(mutex);

@@ -199,7 +199,7 @@ void play(const Program& program, const std::string& path, std::unique_ptr<Commu
                 require(put(w, fields[write.dataset],
                             program.datasets[write.dataset].definition.dtype, write));
         if (n + 1 == program.dumps.size())
-            require(w.begin_close());
+            require(w.pause());
         else
             require(dump.flushed ? w.flush() : w.end());
     }

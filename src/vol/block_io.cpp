@@ -385,7 +385,8 @@ Status BlockIo::flush(const NativeObject& through, const Status& mine) {
 
 Status BlockIo::pause(const NativeObject& through, const Status& mine) {
     place_.tree.go_through(through);
-    place_.tree.pass_over_changes();  // see begin_close()
+    // Datasets without their blocks are not worth a commit; see close().
+    place_.tree.pass_over_changes();
     closing_ = true;
     const Status status = writer_->pause(mine);
     begin_turns();
@@ -393,16 +394,8 @@ Status BlockIo::pause(const NativeObject& through, const Status& mine) {
     return status;
 }
 
-Status BlockIo::begin_close(const NativeObject& through, const Status& mine) {
-    place_.tree.go_through(through);
-    // Datasets without their blocks are not worth a commit; see close().
-    place_.tree.pass_over_changes();
-    closing_ = true;
-    return writer_->begin_close(mine);
-}
-
 Status BlockIo::close(const NativeObject& through, const Status& mine) {
-    const Status begun = closing_ ? Status{} : begin_close(through, mine);
+    const Status begun = closing_ ? Status{} : pause(through, mine);
     place_.tree.go_through(through);
     place_.tree.look_for_changes();
     const Status closed = writer_->close();

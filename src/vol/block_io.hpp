@@ -7,7 +7,7 @@
 // | make, find, keep           | no         | no           |
 // | write, read                | no         | no           |
 // | hand_over, flush           | yes        | yes          |
-// | pause, begin_close, close  | yes        | yes          |
+// | pause, close               | yes        | yes          |
 // | go_on, finished            | no         | no           |
 //
 // Invariants:
@@ -107,7 +107,7 @@ class BlockIo {
 
     Status hand_over(const NativeObject& through, const Status& mine);
     Status flush(const NativeObject& through, const Status& mine);
-    /// Hand blocks over; the lanes write these alone until the next call.
+    /// Hand the last blocks over; then finished(), go_on() and close() alone.
     Status pause(const NativeObject& through, const Status& mine);
     /// While it is paused: once all blocks lie in the file, the write lane calls it, one time.
     void when_written(std::function<void()> call) { writer_->when_written(std::move(call)); }
@@ -115,8 +115,6 @@ class BlockIo {
     bool take_back_call() { return writer_->take_back_call(); }
     /// After a pause: the application has opened the file once more.
     Status go_on();
-    /// pause(); then finished() and close() alone.
-    Status begin_close(const NativeObject& through, const Status& mine);
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
     WriterReport report() const { return writer_->report(); }

@@ -85,8 +85,7 @@ Status CapturedFile::write_closed_tree() {
 Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
     if (mine.ok()) mine = write_raw();
     pending_bytes_ = blocks_->held_bytes();
-    const Status begun =
-        alone_ ? blocks_->pause(through, mine) : blocks_->begin_close(through, mine);
+    const Status begun = blocks_->pause(through, mine);
     blocks_->release();
     if (!begun.ok()) return failed_ = begun.with_context(name_);
     // A commit on the way may have left something in the library.
@@ -139,8 +138,7 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     return Ended::pending;
 }
 
-// ----------------------------------------------------------------- by the next call, or a later
-// one
+// ------------------------------------------------------------------------- after the close
 
 bool CapturedFile::may_go_on(hid_t access) const {
     return alone_ && kept_ != nullptr && !finished() && H5Pequal(access, access_.get()) > 0;

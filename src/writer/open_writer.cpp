@@ -172,12 +172,14 @@ Status OpenWriter::flush(const Status& mine) {
 }
 
 Status OpenWriter::pause(const Status& mine) {
+    if (impl_->ending) return impl_->round.failed();
     impl_->session.is_last_dump = true;
     const Status status = end(mine);
     impl_->session.is_last_dump = false;
     // A commit of earlier dumps, made after the place was chosen, may have needed more than that.
     if (impl_->session.spill_begin < impl_->ledger->book().file_end()) impl_->flights->end_spills();
-    paused_ = true;
+    impl_->ending = true;
+    impl_->intake->end_iteration();  // of this file; the application's goes on
     // A commit goes before blocks on the write lane: this takes milliseconds.
     if (impl_->executor->flush_running())
         impl_->executor->help([&] { return !impl_->executor->flush_running(); });
@@ -189,17 +191,10 @@ void OpenWriter::when_written(std::function<void()> call) {
 }
 bool OpenWriter::take_back_call() { return impl_->executor->take_back_call(); }
 void OpenWriter::go_on() {
-    paused_ = false;
     impl_->flights->end_spills();
     impl_->session.spill_begin = impl_->session.spill_end = 0;
-}
-
-Status OpenWriter::begin_close(const Status& mine) {
-    if (impl_->ending) return impl_->round.failed();
-    const Status status = pause(mine);
-    impl_->ending = true;
-    impl_->intake->end_iteration();  // of this file; the application's goes on
-    return status;
+    impl_->ending = false;
+    impl_->next_round();
 }
 
 bool OpenWriter::finished() const {
@@ -211,9 +206,7 @@ bool OpenWriter::finished() const {
 
 Status OpenWriter::close() {
     // What was handed over before a pause is the last: its commit gives back what lies behind it.
-    const Status status = paused_ ? Status{} : pause();
-    if (!impl_->closed && !impl_->ending) impl_->intake->end_iteration();
-    impl_->ending = true;
+    const Status status = impl_->closed || impl_->ending ? Status{} : pause();
     const Status closed = impl_->close();
     return status.ok() ? closed : status;
 }

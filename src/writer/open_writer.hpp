@@ -7,7 +7,7 @@
 // | make                        | yes        | yes          | for the other ranks            |
 // | define, resize              | same order | no           | no                             |
 // | put                         | no         | no           | at the memory budget only      |
-// | end, pause, begin_close     | yes        | yes          | for the other ranks; see end() |
+// | end, pause                  | yes        | yes          | for the other ranks; see end() |
 // | finished, released, report  | no         | no           | no                             |
 // | flush, close                | yes        | yes          | until all is committed         |
 //
@@ -19,7 +19,7 @@
 //  - One thread, the application's, for all calls. Destructors never communicate.
 //  - `recover` drops and reports what is not committed: the application alone can complete it.
 //
-// Iterations: one lasts from a hand-over (end, begin_close) to the next of any OpenWriter that
+// Iterations: one lasts from a hand-over (end, pause) to the next of any OpenWriter that
 // shares the Experience; the application need not mark them.
 #pragma once
 
@@ -109,8 +109,8 @@ class OpenWriter {
     Status end(const Status& mine = {});
     /// end(), and until all dumps are committed.
     Status flush(const Status& mine = {});
-    /// end(), and until the next call the lanes write blocks alone: the file's metadata, superblock
-    /// included, stay as they are.
+    /// end(), and no more dumps until go_on(). The lanes go on by themselves. They write blocks
+    /// alone: the file's metadata, superblock included, stay as they are until go_on() or close().
     Status pause(const Status& mine = {});
     /// While it is paused: once all blocks lie in the file, the write lane calls it, one time.
     void when_written(std::function<void()> call);
@@ -118,8 +118,6 @@ class OpenWriter {
     bool take_back_call();
     /// After a pause, before anything else is done with the file.
     void go_on();
-    /// pause() until close(): no more dumps.
-    Status begin_close(const Status& mine = {});
     /// Has this rank's work been done, so that close() need not wait for it?
     bool finished() const;
     /// Finishes everything and commits. Returns the first error; further calls return it again.
@@ -134,7 +132,7 @@ class OpenWriter {
     WriterReport report() const;
 
     /// Until the last dump is committed, blocks of it may lie in the file below this. After
-    /// begin_close(); 0: it made no dump.
+    /// pause(); 0: it made no dump.
     std::uint64_t spill_end() const;
     /// The process is about to end: all that this process's Writers have in flight is due at once.
     /// Any thread.
@@ -145,7 +143,6 @@ class OpenWriter {
   private:
     explicit OpenWriter(std::unique_ptr<Writer::Impl> impl);
     std::unique_ptr<Writer::Impl> impl_;
-    bool paused_ = false;
 };
 
 /// A dataset of more than four axes as one of four: axes of extent 1 are left out, the first ones

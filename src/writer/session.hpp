@@ -47,8 +47,8 @@ struct Session {
     base::BufferPool& pool;  ///< the Experience's
     WriterReport totals;
     bool is_last_dump = false;  ///< of a file that is closed before its commit
-    std::uint64_t spill_begin = 0,
-                  spill_end = 0;     ///< of that dump's spill regions; the same on all ranks
+    /// Of that dump's spill regions; the same on all ranks.
+    std::uint64_t spill_begin = 0, spill_end = 0;
     std::uint64_t iteration = 0;     ///< the open one, or the last
     double iteration_begin_s = 0.0;  ///< its begin
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};
