@@ -187,6 +187,7 @@ Result<FrameInfo> read_frame_info(std::span<const std::byte> frame);
 struct Estimate {
     std::uint64_t bytes = 0;  ///< of the frame
     Mode mode = Mode::fast;   ///< what Mode::automatic would choose
+    bool exact = false;       ///< values are to be stored without loss, at least some of them
 };
 
 /// Errors: as compress. Cost for 8 MiB: about 0.06 ms (fast, planes) or 0.2 to 0.6 ms (strong,

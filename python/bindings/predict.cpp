@@ -110,6 +110,7 @@ void bind_models(nb::module_& module) {
         .def_rw("zero_share", &predict::Features::zero_share)
         .def_rw("values", &predict::Features::values)
         .def_rw("estimated", &predict::Features::estimated)
+        .def_rw("exact", &predict::Features::exact)
         .def_rw("finite", &predict::Features::finite)
         .def_rw("interpolated_bits_per_value", &predict::Features::interpolated_bits_per_value)
         .def_rw("symbols", &predict::Features::symbols)

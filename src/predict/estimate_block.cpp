@@ -27,6 +27,7 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
     features.smooth_bits_per_value = features.bits_per_value;
     features.estimated = true;
     if (found.ok()) features.mode = mode == Mode::automatic ? found->mode : mode;
+    features.exact = !found.ok() || found->exact;
     return features;
 }
 

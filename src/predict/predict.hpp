@@ -29,6 +29,8 @@ struct Features {
     double zero_share = 0.0;             ///< share of residual codes that are zero, 0..1
     std::uint64_t values = 0;            ///< values of the whole block
     bool estimated = false;              ///< the bits are the codec's own estimate (estimate_block)
+    bool exact = false;  ///< estimated: without loss, so that what a sample says of the
+                         ///< size errs by a share of it
     bool finite = true;  ///< no NaN or infinity was seen; else a codec that cannot take such
                          ///< values (SZ3, ZFP) is expected to fall back to a lossless one
     double interpolated_bits_per_value = 0.0;  ///< with interpolation, better or not (0: as

@@ -108,6 +108,7 @@ class Assembly {
     struct Looked {
         std::uint64_t looks = 0;
         double bits = 0.0, values = 0.0;
+        bool exact = false;
     };
     /// By dataset and component.
     std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked_;

@@ -125,6 +125,7 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
     predict::Features features;
     const double value_bits = 8.0 * static_cast<double>(size_of(job.dtype));
     double bits = 0.0, values = 0.0;
+    bool exact = false;
     std::uint64_t at = job.chunk_box.offset[0];
     std::uint32_t last = ~0u;
     for (const codec::BundlePart& part : job.parts) {
@@ -147,13 +148,16 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
             const auto seen = static_cast<double>(all.extent.count());
             looked.bits += features.bits_per_value * seen;
             looked.values += seen;
+            looked.exact |= features.exact;
             ++looked.looks;
         }
         const bool known = looked.values > 0.0 && !part.as_it_is;
         bits += n * (known ? looked.bits / looked.values : value_bits);
         values += n;
+        exact |= looked.exact;
     }
     features.estimated = true;
+    features.exact = exact;
     features.bits_per_value = features.smooth_bits_per_value = bits / std::max(1.0, values);
     return features;
 }

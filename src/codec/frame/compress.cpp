@@ -285,6 +285,7 @@ std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict pre
         predicted += static_cast<double>(choice->bytes);
         values += static_cast<double>(slab.shape.count());
         const bool lorenzo = choice->kind == PartKind::lorenzo;
+        estimate.exact |= choice->kind == PartKind::lossless || choice->kind == PartKind::raw;
         estimate.mode = request.mode == Mode::planes ? Mode::planes
                         : lorenzo                    ? Mode::fast
                                                      : Mode::strong;

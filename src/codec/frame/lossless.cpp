@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t k_block_bytes = std::size_t{1} << 18;
 constexpr std::size_t k_plane_limit_bytes = 16;
 constexpr int k_zstd_level = 1;
+constexpr std::size_t k_sample_bytes = std::size_t{1} << 15;  // of a block, for an estimate
 
 enum class StreamKind : std::uint8_t { raw = 0, constant = 1, zstd = 2 };
 
@@ -134,23 +135,41 @@ std::uint64_t least_packed_bytes(std::span<const std::byte> bytes, std::size_t v
     return n * random_planes;
 }
 
+// Values that follow each other are nearer than those of a whole block, and their planes compress
+// better. So a sample is runs from all over the block, long enough for most of zstd's matches.
+std::span<const std::byte> LosslessPacker::sample_of(std::span<const std::byte> block,
+                                                     std::size_t value_bytes) {
+    constexpr std::size_t k_run_values = 256;
+    const std::size_t run_bytes = k_run_values * value_bytes;
+    const std::size_t runs = k_sample_bytes / run_bytes;
+    if (runs < 2) return block;
+    const std::size_t step_values = (block.size() - run_bytes) / value_bytes / (runs - 1);
+    sample_.resize(runs * run_bytes);
+    for (std::size_t i = 0; i < runs; ++i)
+        std::memcpy(&sample_[i * run_bytes], &block[i * step_values * value_bytes], run_bytes);
+    return sample_;
+}
+
 std::uint64_t LosslessPacker::estimate(std::span<const std::byte> bytes, std::size_t value_bytes) {
-    constexpr std::size_t k_stretches = 4;
-    const std::size_t stretch =
-        std::max<std::size_t>(1, 16384 / value_bytes) * value_bytes;  // whole values
+    constexpr std::size_t k_samples = 4;
+    const std::size_t block_bytes = block_values(value_bytes) * value_bytes;
+    const std::size_t blocks = bytes.size() / block_bytes;  // whole ones
     Output out;
-    if (bytes.size() <= 2 * k_stretches * stretch) {
+    if (blocks == 0 || bytes.size() <= 2 * k_samples * k_sample_bytes) {
         pack(bytes, value_bytes, out);
         return out.size();
     }
-    const std::size_t n = bytes.size() / value_bytes;
-    for (std::size_t i = 0; i < k_stretches; ++i) {
-        const std::size_t first = (2 * i + 1) * n / (2 * k_stretches) * value_bytes;
-        pack(bytes.subspan(std::min(first, bytes.size() - stretch), stretch), value_bytes, out);
+    const std::size_t looked_at = std::min(blocks, k_samples);
+    std::size_t seen_bytes = 0;
+    for (std::size_t i = 0; i < looked_at; ++i) {
+        const std::size_t first = (2 * i + 1) * blocks / (2 * looked_at) * block_bytes;
+        const auto sample = sample_of(bytes.subspan(first, block_bytes), value_bytes);
+        pack(sample, value_bytes, out);
+        seen_bytes += sample.size();
     }
-    const double scale =
-        static_cast<double>(bytes.size()) / static_cast<double>(k_stretches * stretch);
-    return static_cast<std::uint64_t>(static_cast<double>(out.size()) * scale);
+    return static_cast<std::uint64_t>(static_cast<double>(out.size()) *
+                                      static_cast<double>(bytes.size()) /
+                                      static_cast<double>(seen_bytes));
 }
 
 Status LosslessUnpacker::unpack(std::span<const std::byte> section, std::size_t value_bytes,

@@ -34,12 +34,14 @@ class LosslessPacker {
 
     /// Append the section of `bytes` to `out`. value_bytes: 1 to 65536. Throws std::bad_alloc.
     void pack(std::span<const std::byte> bytes, std::size_t value_bytes, Output& out);
-    /// About what pack would append, from a few short stretches (64 KiB in all): about 0.1 ms.
+    /// About what pack would append, from samples of four blocks (128 KiB in all): 0.15 ms.
     /// Throws std::bad_alloc.
     std::uint64_t estimate(std::span<const std::byte> bytes, std::size_t value_bytes);
 
   private:
     void pack_stream(std::span<const std::byte> stream, Output& out);
+    std::span<const std::byte> sample_of(std::span<const std::byte> block, std::size_t value_bytes);
+    std::vector<std::byte> sample_;
     std::vector<std::byte> shuffled_;
     std::vector<std::byte> compressed_;
     void* context_ = nullptr;  // ZSTD_CCtx

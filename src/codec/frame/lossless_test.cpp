@@ -82,6 +82,36 @@ TEST(Lossless, the_estimate_is_near_the_size) {
     }
 }
 
+/// A wave along three axes, with noise of 1e-6 along the last: what a smooth field's low bytes are.
+std::vector<std::byte> smooth_doubles(std::size_t side) {
+    std::mt19937 random(3);
+    std::normal_distribution<double> noise(0.0, 1e-6);
+    std::vector<double> row(side);
+    for (double& value : row) value = noise(random);
+    std::vector<double> values;
+    const double step = 6.0 / static_cast<double>(side - 1);
+    for (std::size_t z = 0; z < side; ++z)
+        for (std::size_t y = 0; y < side; ++y)
+            for (std::size_t x = 0; x < side; ++x)
+                values.push_back(std::sin(step * static_cast<double>(z)) *
+                                     std::cos(step * static_cast<double>(y)) +
+                                 step * static_cast<double>(x) + row[x]);
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+// Too much costs space for a dump; too little lets a block overflow.
+TEST(Lossless, the_estimate_of_a_smooth_field_is_not_too_small) {
+    for (const std::size_t side : {80u, 100u, 128u}) {
+        const auto bytes = smooth_doubles(side);
+        LosslessPacker packer;
+        const auto size = static_cast<double>(packed(bytes, 8).size());
+        const auto estimated = static_cast<double>(packer.estimate(bytes, 8));
+        EXPECT_GT(estimated, 0.99 * size) << side;
+        EXPECT_LT(estimated, 1.1 * size) << side;
+    }
+}
+
 TEST(Lossless, every_truncation_is_an_error) {
     for (const std::size_t value_bytes : {1u, 4u, 24u}) {
         auto bytes = random_bytes(3001, 3, 4);
