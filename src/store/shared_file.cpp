@@ -52,10 +52,15 @@ Result<SharedFile> SharedFile::open(base::FileSystem& file_system, const std::st
                                     const RunId& run) {
     auto file = file_system.open(path, base::FileSystem::Mode::read_write);
     if (!file.ok()) return file.status();
+    return take(std::move(*file), path, run);
+}
+
+Result<SharedFile> SharedFile::take(std::unique_ptr<base::File> file, const std::string& path,
+                                    const RunId& run) {
     SharedFile shared;
     shared.path_ = path;
     shared.run_ = run;
-    shared.file_ = std::move(*file);
+    shared.file_ = std::move(file);
     if (const Status status = shared.file_->lock(false); !status.ok()) return status;
     if (Status status = shared.check_run(); !status.ok()) return status;
     return shared;

@@ -28,6 +28,9 @@ class SharedFile {
     /// On the other ranks, after a barrier. Errors: corrupt if the header is not `run`'s.
     static Result<SharedFile> open(base::FileSystem& file_system, const std::string& path,
                                    const RunId& run);
+    /// The same with a file that the caller has opened to read and write.
+    static Result<SharedFile> take(std::unique_ptr<base::File> file, const std::string& path,
+                                   const RunId& run);
     /// The run id of a file that exists, for open(). Takes no lock.
     /// Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
     static Result<RunId> run_of(base::FileSystem& file_system, const std::string& path);

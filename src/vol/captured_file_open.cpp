@@ -71,9 +71,9 @@ Status check_only_writer(base::File& file) {
 /// last commit, as every opener of ours does (docs/how/file_format.md). One process alone does not
 /// take from another what that one may be writing. What stands in its way the native connector
 /// says.
-/// @param kept  the file, if nothing had to be done.
+/// @param kept, image  the file and what was read of it, if nothing had to be done.
 Status inspect(const std::string& name, bool alone, Inspection& seen,
-               std::optional<store::SharedFile>& kept) {
+               std::optional<store::SharedFile>& kept, std::unique_ptr<store::LiveImage>& image) {
     // For one process alone the native connector says it.
     const auto failed = [&](const Status& status) {
         if (!alone) return status;
@@ -92,26 +92,27 @@ Status inspect(const std::string& name, bool alone, Inspection& seen,
     }
     seen.captured = true;
     seen.run = *run;
-    auto shared = store::SharedFile::open(file_system(), name, *run);
+    auto shared = store::SharedFile::take(std::move(*file), name, *run);
     if (!shared.ok()) return failed(shared.status());
-    const Status image = store::LiveImage::make(*shared).status();
-    const auto marked = store::is_marked_in_flight(shared->file());
+    kept = std::move(*shared);
+    auto made = store::LiveImage::make(*kept);
+    const auto marked = store::is_marked_in_flight(kept->file());
     if (!marked.ok()) return marked.status();
-    const auto left = store::is_open_or_closed(shared->file());
+    const auto left = store::is_open_or_closed(kept->file());
     if (!left.ok()) return left.status();
-    if (image.ok() && !*marked && !*left) {
-        kept = std::move(*shared);
+    if (made.ok() && !*marked && !*left) {
+        image = std::move(*made);
         return {};
     }
-    if (image.code() == StatusCode::unsupported) {
-        refuse(seen, image.message());
+    kept.reset();  // so that recover can have it alone
+    if (made.status().code() == StatusCode::unsupported) {
+        refuse(seen, made.status().message());
         return {};
     }
     if (alone && *marked) {
         refuse(seen, "another process is still writing it, or was when it was killed");
         return {};
     }
-    shared = Status{StatusCode::cancelled, "closed, so that recover can have it alone"};
     const auto recovered = store::recover(file_system(), name);
     return recovered.ok() ? Status{} : failed(recovered.status());
 }
@@ -190,7 +191,7 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
             if (made.ok()) shared_file_ = std::move(*made);
         }
     } else if (communicator_->rank() == 0) {
-        mine = inspect(name_, alone_, seen, shared_file_);
+        mine = inspect(name_, alone_, seen, shared_file_, image_);
     }
     if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
         !all.ok())
@@ -213,9 +214,11 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
 }
 
 Result<void*> CapturedFile::open_image(const FileCall& call) {
-    auto image = store::LiveImage::make(*shared_file_);
-    if (!image.ok()) return image.status();
-    image_ = std::move(*image);
+    if (image_ == nullptr) {
+        auto image = store::LiveImage::make(*shared_file_);
+        if (!image.ok()) return image.status();
+        image_ = std::move(*image);
+    }
     const store::Handle access(H5Pcopy(call.access), H5Pclose);
     if (!access.ok()) return native_error(name_, "copying the access list");
     if (Status status = image_->set_driver(access.get()); !status.ok()) return status;
