@@ -3,8 +3,9 @@
 
 Each program runs natively, without loss and with a bound. Files without loss must be equal for
 h5diff. Files with a bound must keep it at every value. Results go to out/bench/programs.json;
-`--table` prints them as Markdown. README.md says how the programs are built. A program whose place
-is not given is skipped and named.
+`--table` prints them as Markdown. `--bandwidth` emulates the write bandwidth of a parallel file
+system (bench/pfs); such results stand beside the others, and the same option tables them.
+README.md says how the programs are built. A program whose place is not given is skipped and named.
 """
 
 from __future__ import annotations
@@ -151,7 +152,19 @@ class Bench:
         words = [str(place) if word == DIRECTORY else word for word in self.program.command]
         line = ["timeout", str(self.options.limit_s), "mpirun", "-n", str(self.options.ranks)]
         line += ["env", "-u", "HDF5_VOL_CONNECTOR", *ALONE, *self.program.variables]
+        line += self.slow_file_system()
         return [*line, *variables, *words]
+
+    def slow_file_system(self) -> list[str]:
+        """What makes writes below the folder as slow as asked for; all processes share the link."""
+        if not self.options.bandwidth:
+            return []
+        return [
+            f"LD_PRELOAD={self.build / 'bench/pfs/libpfs.so'}",
+            f"PFS_ROOT={self.folder}",
+            f"PFS_BANDWIDTH={self.options.bandwidth:.0f}",
+            f"PFS_BUCKET={self.folder.name}",
+        ]
 
     def run(self, writer: str) -> dict:
         """One run in an empty folder, which stays until the next run of the same writer."""
@@ -350,6 +363,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--openpmd", type=Path, help="build folder of openPMD-api")
     parser.add_argument("--petsc", type=Path, help="petsc_viewer, built")
     parser.add_argument("--fortran", type=Path, help="fortran_write, built")
+    parser.add_argument("--bandwidth", type=float, default=0, help="bytes/s, emulated; 0: the disk")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit-s", type=int, default=600, help="of one run; longer is a failure")
@@ -362,6 +376,11 @@ def arguments() -> argparse.Namespace:
     return options
 
 
+def key_of(name: str, options: argparse.Namespace) -> str:
+    """Of a program's results: one for each file system."""
+    return f"{name} at {options.bandwidth / 1e6:g} MB/s" if options.bandwidth else name
+
+
 def main() -> int:
     """Measure, say, save after each program."""
     options = arguments()
@@ -369,7 +388,8 @@ def main() -> int:
     results = json.loads(TARGET.read_text()) if TARGET.exists() else {}
     everything = programs(options)
     if options.table:
-        print(table({name: results[name] for name in everything if name in results}))
+        keys = [key_of(name, options) for name in everything]
+        print(table({key: results[key] for key in keys if key in results}))
         return 0
     bad = 0
     for name, program in everything.items():
@@ -385,7 +405,8 @@ def main() -> int:
         say(name, entry)
         bad += not is_good(entry)
         about = {"label": program.label, "note": program.note, "ranks": options.ranks}
-        results[name] = {"conditions": conditions(), "repeats": options.repeats, **about, **entry}
+        about |= {"conditions": conditions(), "bandwidth": options.bandwidth}
+        results[key_of(name, options)] = {"repeats": options.repeats, **about, **entry}
         TARGET.write_text(json.dumps(results, indent=1) + "\n")
     print(TARGET)
     return 1 if bad else 0
