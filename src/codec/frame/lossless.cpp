@@ -152,6 +152,7 @@ std::span<const std::byte> LosslessPacker::sample_of(std::span<const std::byte> 
 
 std::uint64_t LosslessPacker::estimate(std::span<const std::byte> bytes, std::size_t value_bytes) {
     constexpr std::size_t k_samples = 4;
+    constexpr std::size_t k_blocks_worth_packing_one = 16;
     const std::size_t block_bytes = block_values(value_bytes) * value_bytes;
     const std::size_t blocks = bytes.size() / block_bytes;  // whole ones
     Output out;
@@ -160,16 +161,26 @@ std::uint64_t LosslessPacker::estimate(std::span<const std::byte> bytes, std::si
         return out.size();
     }
     const std::size_t looked_at = std::min(blocks, k_samples);
-    std::size_t seen_bytes = 0;
+    double seen_bytes = 0, packed_bytes = 0, factor = 1;
     for (std::size_t i = 0; i < looked_at; ++i) {
         const std::size_t first = (2 * i + 1) * blocks / (2 * looked_at) * block_bytes;
-        const auto sample = sample_of(bytes.subspan(first, block_bytes), value_bytes);
+        const auto block = bytes.subspan(first, block_bytes);
+        const auto sample = sample_of(block, value_bytes);
+        const double share = static_cast<double>(sample.size()) / static_cast<double>(block_bytes);
+        out.clear();
         pack(sample, value_bytes, out);
-        seen_bytes += sample.size();
+        const auto sample_bytes = static_cast<double>(out.size());
+        seen_bytes += static_cast<double>(sample.size());
+        packed_bytes += sample_bytes;
+        // Repeats that reach farther than a run show in the whole block only.
+        if (i == looked_at / 2 && blocks >= k_blocks_worth_packing_one) {
+            out.clear();
+            pack(block, value_bytes, out);
+            factor = std::min(1.0, static_cast<double>(out.size()) * share / sample_bytes);
+        }
     }
-    return static_cast<std::uint64_t>(static_cast<double>(out.size()) *
-                                      static_cast<double>(bytes.size()) /
-                                      static_cast<double>(seen_bytes));
+    return static_cast<std::uint64_t>(packed_bytes / seen_bytes * factor *
+                                      static_cast<double>(bytes.size()));
 }
 
 Status LosslessUnpacker::unpack(std::span<const std::byte> section, std::size_t value_bytes,
