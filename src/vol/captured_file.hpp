@@ -40,6 +40,7 @@ namespace caesura::vol {
 /// The arguments of H5Fcreate or H5Fopen.
 struct FileCall {
     std::string name;
+    std::string key;  ///< CapturedFile::key_of(name)
     unsigned flags = 0;
     hid_t creation = H5I_INVALID_HID;  ///< invalid: open
     hid_t access = H5I_INVALID_HID;
@@ -62,8 +63,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
                                               std::unique_ptr<Communicator> communicator,
                                               Ranks members, std::shared_ptr<const Config> config,
                                               std::string& why);
-    /// The captured file that this process has open under a name; null if none.
-    static std::shared_ptr<CapturedFile> find(const std::string& name);
+    /// The captured file that this process has open under a key_of(name); null if none.
+    static std::shared_ptr<CapturedFile> find(const std::string& key);
     /// The same by HDF5's number of an open file.
     static std::shared_ptr<CapturedFile> find(unsigned long number);
     /// From now on paths may lead from one file into another: by an external link or a mount.

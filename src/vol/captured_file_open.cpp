@@ -16,6 +16,7 @@
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
 #include "vol/on_term.hpp"
+#include "vol/other_process.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -67,6 +68,12 @@ Status check_only_writer(base::File& file) {
     return file.lock(false);
 }
 
+/// By another process, which is writing it or was killed; what cannot be read is not.
+bool is_closed(base::File& file) {
+    const auto closed = store::is_closed(file);
+    return closed.ok() && *closed;
+}
+
 /// A file that a killed run left half-made, or closed and not complete, is first brought to its
 /// last commit, as every opener of ours does (docs/how/file_format.md). One process alone does not
 /// take from another what that one may be writing. What stands in its way the native connector
@@ -81,6 +88,10 @@ Status inspect(const std::string& name, bool alone, Inspection& seen,
         return Status{};
     };
     auto file = file_system().open(name, base::FileSystem::Mode::read_write);
+    if (file.ok() && is_closed(**file)) {
+        if (Status late = wait_for_other_process(name); !late.ok()) return late;
+        file = file_system().open(name, base::FileSystem::Mode::read_write);
+    }
     if (!file.ok()) {
         refuse(seen, file.status().message());  // the native connector says it in its own words
         return {};
@@ -153,8 +164,8 @@ std::string CapturedFile::key_of(const std::string& name) {
     return error ? name : path.string();
 }
 
-std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& name) {
-    const auto found = open_files().find(key_of(name));
+std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& key) {
+    const auto found = open_files().find(key);
     return found == open_files().end() ? nullptr : found->second.lock();
 }
 
@@ -254,7 +265,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     const std::shared_ptr<CapturedFile> file(
         new CapturedFile(std::move(communicator), std::move(config)));
     file->name_ = call.name;
-    file->key_ = key_of(call.name);
+    file->key_ = call.key;
     file->alone_ = is_alone(call.access);
     file->was_there_ = !call.creates();
     file->members_ = std::move(members);

@@ -175,7 +175,7 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
     if (!list.ok() || choose_flags(link, parent, group, access, list.get(), flags) < 0)
         return store::hdf5_error(StatusCode::internal, parent.name + ": following a link");
     for (const std::string& path : candidates) {
-        const auto open = CapturedFile::find(path);
+        const auto open = CapturedFile::find(CapturedFile::key_of(path));
         if (open != nullptr)
             if (Status status = may_enter(parent, *open); !status.ok()) return status;
         // What a file that is not captured leads to is held by HDF5 alone, which could not commit

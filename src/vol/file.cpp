@@ -65,21 +65,25 @@ void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open
     return adopt(std::move(again), under);
 }
 
-/// What is pending goes first, here and with other processes. An error of the caller is one on all
-/// ranks.
-/// @param goes_on  the file itself is not to be completed.
-Status before_open(const Opener& opener, const std::string& name, const std::string& key,
-                   Status mine = {}, bool goes_on = false) {
+/// Of a file that another process has closed. Rank 0 waits; its error is one on all ranks with
+/// before_open().
+Status wait_for_others(const Opener& opener, const std::string& name, const std::string& key) {
     const bool asks = opener.communicator == nullptr || opener.communicator->rank() == 0;
-    if (mine.ok() && asks && !pending_files::holds(key)) mine = wait_for_other_process(name);
+    return asks && !pending_files::holds(key) ? wait_for_other_process(name) : Status{};
+}
+
+/// What is pending here goes first. An error of the caller is one on all ranks.
+/// @param goes_on  the file itself is not to be completed.
+Status before_open(const Opener& opener, const std::string& key, Status mine,
+                   bool goes_on = false) {
     return pending_files::before_open({opener.communicator.get(), opener.ranks}, key,
                                       std::move(mine), goes_on);
 }
 
 /// A file that this process has closed and is still writing goes on where it was.
-bool may_go_on(const FileCall& call, const std::string& key, const Opener& opener) {
+bool may_go_on(const FileCall& call, const Opener& opener) {
     return !call.creates() && opener.captured() && is_alone(call.access) &&
-           pending_files::may_go_on(key, call.access);
+           pending_files::may_go_on(call.key, call.access);
 }
 
 /// Null without an error: its blocks have been written meanwhile.
@@ -99,19 +103,22 @@ void* open_file(const FileCall& call, void** request_slot) {
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
     const auto config = config_of(*info);
-    if (auto open = CapturedFile::find(call.name)) return open_again(call, open);
+    if (auto open = CapturedFile::find(call.key)) return open_again(call, open);
     const bool captures = !config.ok() || (*config)->capture;
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
                                    : opener_of_old_file(call.access, call.flags, captures);
-    const std::string key = CapturedFile::key_of(call.name);
-    const bool goes_on = may_go_on(call, key, opener);
-    Status status = before_open(opener, call.name, key, config.status(), goes_on);
+    const bool goes_on = may_go_on(call, opener);
+    Status status = config.status();
+    // What is there and is to be captured is inspected, which waits too: it is opened once.
+    if (status.ok() && (call.creates() || !opener.captured()))
+        status = wait_for_others(opener, call.name, call.key);
+    status = before_open(opener, call.key, status, goes_on);
     if (status.ok() && goes_on) {
-        if (void* const file = go_on(key, status)) {
+        if (void* const file = go_on(call.key, status)) {
             report_file(*config, call.name, true, {});
             return file;
         }
-        if (status.ok()) status = before_open(opener, call.name, key);
+        if (status.ok()) status = before_open(opener, call.key, {});
     }
     if (!status.ok()) return fail<void*>(status);
     if (opener.captured()) {
@@ -130,14 +137,17 @@ void* open_file(const FileCall& call, void** request_slot) {
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,
                   void** request_slot) {
     return guarded([&] {
-        return open_file({name, flags, creation, access, transfer}, request_slot);
+        return open_file({name, CapturedFile::key_of(name), flags, creation, access, transfer},
+                         request_slot);
     });
 }
 
 void* file_open(const char* name, unsigned flags, hid_t access, hid_t transfer,
                 void** request_slot) {
     return guarded([&] {
-        return open_file({name, flags, H5I_INVALID_HID, access, transfer}, request_slot);
+        return open_file(
+            {name, CapturedFile::key_of(name), flags, H5I_INVALID_HID, access, transfer},
+            request_slot);
     });
 }
 
@@ -169,8 +179,8 @@ herr_t reopen(void* object, H5VL_file_specific_args_t* args, hid_t transfer, voi
 /// A captured file that is open or pending may not have its metadata in the file system yet.
 herr_t is_accessible(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
     auto& args = below.args.is_accessible;
-    if (CapturedFile::find(args.filename) != nullptr ||
-        pending_files::holds(CapturedFile::key_of(args.filename))) {
+    const std::string key = CapturedFile::key_of(args.filename);
+    if (CapturedFile::find(key) != nullptr || pending_files::holds(key)) {
         *args.accessible = true;
         return 0;
     }
@@ -179,13 +189,13 @@ herr_t is_accessible(H5VL_file_specific_args_t below, hid_t transfer, void** req
 
 herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
     auto& args = below.args.del;
-    if (CapturedFile::find(args.filename) != nullptr)
+    const std::string key = CapturedFile::key_of(args.filename);
+    if (CapturedFile::find(key) != nullptr)
         return fail({StatusCode::invalid_argument,
                      std::string(args.filename) + ": is open; close it before it is deleted"});
-    if (const Status status = before_open(opener_of_no_file(args.fapl_id), args.filename,
-                                          CapturedFile::key_of(args.filename));
-        !status.ok())
-        return fail(status);
+    const Opener opener = opener_of_no_file(args.fapl_id);
+    const Status mine = wait_for_others(opener, args.filename, key);
+    if (const Status status = before_open(opener, key, mine); !status.ok()) return fail(status);
     return by_name(&below, args.fapl_id, transfer, request_slot);
 }
 
