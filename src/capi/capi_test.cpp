@@ -76,6 +76,8 @@ TEST(CApi, a_cooperative_writer_compresses_where_it_is_let) {
     EXPECT_GT(spent_s, 0.0);
     EXPECT_EQ(caesura_compress_for(writer, 60.0, &spent_s), CAESURA_OK);
     EXPECT_EQ(spent_s, 0.0) << "nothing is left";
+    EXPECT_EQ(caesura_finish_by(writer, -1.0), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_finish_by(writer, 1e9), CAESURA_OK) << caesura_last_error();
     int asked = 0, is_done = 0;
     const auto third_time = [](void* context) {
         return ++*static_cast<int*>(context) == 3 ? 1 : 0;

@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "codec/frame/verify.hpp"
@@ -73,7 +75,11 @@ class CaesuraCodec final : public BlockCodec {
             if (!bundled) return codec::compress_part(values, dtype_, parts[0], options);
             return codec::compress_bundle(values, dtype_, parts, options);
         });
-        if (!block.ok() || !verify_ || keeps_bounds(values, block->bytes)) return block;
+        if (!block.ok() || !verify_) return block;
+        if (const auto share = share_of_bounds(values, block->bytes)) {
+            block->max_error = *share;
+            return block;
+        }
         std::vector<codec::BundlePart> exactly(parts.begin(), parts.end());
         for (codec::BundlePart& part : exactly) part.bound = lossless();
         auto again = bundled ? codec::compress_bundle(values, dtype_, exactly)
@@ -81,6 +87,7 @@ class CaesuraCodec final : public BlockCodec {
         if (!again.ok()) return again.status();
         block->bytes = std::move(*again);
         block->fell_back = true;
+        block->max_error = 0.0;
         return block;
     } catch (const std::bad_alloc&) {
         return no_memory("encode");
@@ -164,30 +171,39 @@ class CaesuraCodec final : public BlockCodec {
         return block;
     }
 
-    /// Decode the arrays of encode_parts().
-    bool keeps_bounds(std::span<const std::byte> values, std::span<const std::byte> bytes) const {
+    /// Decode the arrays of encode_parts(): the largest share of its bound that a value is off;
+    /// nullopt if one does not come back, or not within it.
+    std::optional<double> share_of_bounds(std::span<const std::byte> values,
+                                          std::span<const std::byte> bytes) const {
+        double share = 0.0;
         const auto keeps = [&](std::span<const std::byte> frame,
                                std::span<const std::byte> original) {
             const auto found = codec::verify_frame(frame, original, &settings_.tables);
+            if (found.ok()) share = std::max(share, found->max_share);
             return found.ok() && found->violations == 0;
         };
-        if (!codec::is_bundle(bytes)) return keeps(bytes, values);
-        const auto bundle = codec::read_bundle_info(bytes);
-        std::size_t at = 0;
-        bool kept = bundle.ok();
-        for (std::size_t i = 0; kept && i < bundle->parts.size(); ++i) {
-            const codec::BundleLine& part = bundle->parts[i];
-            const auto raw = static_cast<std::size_t>(part.info.raw_bytes);
-            if (bundle->interleaved) {
-                std::vector<std::byte> own(raw);
-                codec::take_turns_of(values, size_of(dtype_), bundle->parts.size(), i, own);
-                kept = keeps(part.frame, own);
-            } else {
-                kept = keeps(part.frame, values.subspan(at, raw));
+        const auto all_kept = [&](const codec::BundleInfo& bundle) {
+            std::size_t at = 0;
+            for (std::size_t i = 0; i < bundle.parts.size(); ++i) {
+                const auto raw = static_cast<std::size_t>(bundle.parts[i].info.raw_bytes);
+                std::vector<std::byte> own(bundle.interleaved ? raw : 0);
+                if (bundle.interleaved)
+                    codec::take_turns_of(values, size_of(dtype_), bundle.parts.size(), i, own);
+                if (!keeps(bundle.parts[i].frame,
+                           bundle.interleaved ? own : values.subspan(at, raw)))
+                    return false;
+                at += raw;
             }
-            at += raw;
+            return true;
+        };
+        bool kept = false;
+        if (codec::is_bundle(bytes)) {
+            const auto bundle = codec::read_bundle_info(bytes);
+            kept = bundle.ok() && all_kept(*bundle);
+        } else {
+            kept = keeps(bytes, values);
         }
-        return kept;
+        return kept ? std::optional(share) : std::nullopt;
     }
 
     /// Decode what was encoded. What a sound machine never sees: the block goes lossless.

@@ -59,6 +59,34 @@ TEST(CaesuraCodec, keeps_the_bound_on_any_block_however_it_is_handed_over) {
     }
 }
 
+// Goal: what verification sees of arrays with bounds of their own is a share of each one's.
+TEST(CaesuraCodec, verified_arrays_say_how_much_of_their_bounds_was_used) {
+    constexpr std::size_t k_values = 4096;
+    std::vector<float> values(2 * k_values);
+    std::mt19937_64 random(20);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<float>(random() % 1000) * (i < k_values ? 1e-6f : 1e6f);
+    for (const bool interleaved : {false, true}) {
+        std::vector<codec::BundlePart> parts(2);
+        for (std::uint32_t i = 0; i < 2; ++i)
+            parts[i] = {Shape{k_values}, absolute(i == 0 ? 1e-3 : 1e5), i, false, interleaved};
+        if (interleaved) parts[0].bound = absolute(1e5);
+        for (const bool verify : {false, true}) {
+            const CodecSpec spec{.name = "caesura", .verify = verify};
+            const auto codec = make_block_codec(spec, float32, Shape{2 * k_values}, lossless());
+            ASSERT_TRUE(codec.ok()) << codec.status().message();
+            const auto block =
+                (*codec)->encode_parts(std::as_bytes(std::span(values)), parts, true);
+            ASSERT_TRUE(block.ok()) << block.status().message();
+            EXPECT_FALSE(block->fell_back);
+            EXPECT_EQ(std::isnan(block->max_error), !verify);
+            if (!verify) continue;
+            EXPECT_GT(block->max_error, 0.5);
+            EXPECT_LE(block->max_error, 1.0);
+        }
+    }
+}
+
 TEST(CaesuraCodec, what_is_encoded_exactly_comes_back_to_the_bit_through_the_same_pipeline) {
     const char* names[] = {"caesura", "caesura:fast", "caesura:strong", "caesura:planes"};
     for (unsigned seed = 0; seed < 200; ++seed) {

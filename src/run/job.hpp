@@ -81,7 +81,7 @@ struct Job {
     bool bundled = false;  ///< stored as a bundle, which says of each part what it is
     bool exactly =
         false;  ///< BlockCodec::encode_exactly, without parts: the bound has been spent before
-    double absolute_bound = 0.0;  ///< 0: lossless
+    double absolute_bound = 0.0;  ///< of EncodedBlock::max_error; 0: lossless
     /// For the sink: the place that was kept for this block. It goes elsewhere if it does not fit.
     std::uint32_t region = 0, slot = 0;
     /// Who is to write it; without helper (again) if the block could not be put where he sees it.

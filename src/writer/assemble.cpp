@@ -261,6 +261,7 @@ void Assembly::divide(const FieldDump& dumped, run::Job& job) const {
     if (composition == nullptr) return;
     job.parts = composition->parts({job.chunk_box.offset, job.valid});
     job.bundled = composition->bundles();
+    job.absolute_bound = 1.0;  // errors come as shares of each array's own
     for (codec::BundlePart& part : job.parts) {
         part.as_it_is = composition->components()[part.component].as_it_is;
         part.bound = job.exactly ? lossless() : dumped.bounds[part.component];

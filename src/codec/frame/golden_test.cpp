@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <map>
 #include <set>
 
+#include "codec/bundle/bundle.hpp"
 #include "codec/frame/golden_cases.hpp"
 #include "codec/frame/verify.hpp"
 #include "codec/test_targets.hpp"
@@ -85,7 +87,26 @@ void write_golden() {
     }
 }
 
+/// Boxes of three quantities one after the other, and two members that take turns.
+void write_bundles() {
+    std::vector<float> values(180);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = std::sin(0.1F * static_cast<float>(i));
+    const std::vector<BundlePart> boxes = {
+        {{6, 5, 4}, absolute(1e-3), 0}, {{40}, lossless(), 2, true}, {{4, 5}, relative(1e-2), 1}};
+    const std::vector<BundlePart> members = {{{9, 10}, absolute(1e-2), 0, false, true},
+                                             {{9, 10}, lossless(), 1, false, true}};
+    const auto write = [&](const char* name, std::span<const BundlePart> parts) {
+        const auto bundle = compress_bundle(std::as_bytes(std::span(values)), float32, parts);
+        ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+        write_missing(k_corpus / name, *bundle);
+    };
+    write("bundle", boxes);
+    write("bundle_interleaved", members);
+}
+
 void write_corpus() {
+    write_bundles();
     const TableSet tables = stored_tables();
     for (const GoldenCase& one : golden_cases(true)) {
         const auto frame = one.compressed(&tables);
