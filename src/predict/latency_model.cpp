@@ -1,0 +1,160 @@
+#include "predict/latency_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "predict/fit.hpp"
+
+namespace caesura::predict {
+namespace {
+
+// Of each power of two of bytes, so that a time without large data does not wipe out what is known
+// of them.
+constexpr std::ptrdiff_t k_remembered = 8;
+constexpr double k_first_spread = 0.3;
+constexpr double k_spread_gain = 0.1;
+constexpr double k_like_size = 2.0;  // a run of up to so many times more or fewer bytes
+// So many runs in a row beyond the spread, all to one side, are another level. A stall is one run,
+// and what the load does to it the fit has seen.
+constexpr std::size_t k_runs_of_a_new_level = 3;
+constexpr double k_new_level_spreads = 3.0;
+constexpr double k_least_new_level = 0.4;  // of ln(seen / predicted): half as much again
+
+// S4: above a utilisation of 0.7 a run takes twice as long.
+constexpr double k_usual_load = 3.0, k_most_load = 30.0;
+
+// Sizes as shares of 1 MiB: their squares stay near 1.
+constexpr double k_unit_bytes = 1024.0 * 1024.0;
+
+}  // namespace
+
+LatencyModel::LatencyModel() : load_(k_usual_load) {}
+
+LatencyModel::Terms LatencyModel::terms_of(double bytes) {
+    const double size = bytes / k_unit_bytes;
+    return {1.0, size, size * size};
+}
+
+double LatencyModel::idle_s(double bytes) const {
+    const Terms terms = terms_of(bytes);
+    double seconds = 0.0;
+    for (std::size_t i = 0; i < k_terms; ++i) seconds += coefficients_[i] * terms[i];
+    return seconds;
+}
+
+double LatencyModel::slowdown(double utilisation) const {
+    return 1.0 + load_ * utilisation * utilisation * utilisation;
+}
+
+double LatencyModel::level(double bytes, double utilisation) const {
+    return idle_s(bytes) * slowdown(utilisation);
+}
+
+void LatencyModel::learn(double bytes, double utilisation, double seconds) {
+    if (!(bytes >= 0.0 && std::isfinite(bytes) && seconds > 0.0 && std::isfinite(seconds))) return;
+    utilisation = utilisation >= 0.0 ? std::min(utilisation, 1.0) : 0.0;  // also NaN
+    if (seen_ > 0)
+        if (const double expected_s = level(bytes, utilisation); expected_s > 0.0)
+            follow(std::log(seconds / expected_s));
+    const int magnitude = std::ilogb(std::max(1.0, bytes));
+    const auto alike = [&](const Run& run) { return run.magnitude == magnitude; };
+    if (std::count_if(last_.begin(), last_.end(), alike) >= k_remembered)
+        last_.erase(std::find_if(last_.begin(), last_.end(), alike));
+    last_.push_back({bytes, utilisation, seconds, magnitude});
+    ++seen_;
+    // Each on what the other said of the runs before.
+    fit_sizes();
+    fit_load();
+}
+
+// A device that has become slower, or faster, keeps its curve: older runs are moved to the new
+// level, and so go on to say what size and load do.
+void LatencyModel::follow(double surprise) {
+    const double odd = std::max(k_least_new_level, k_new_level_spreads * spread_);
+    if (!run_of_surprises_.empty() && (run_of_surprises_.back() > 0.0) != (surprise > 0.0))
+        run_of_surprises_.clear();
+    if (std::fabs(surprise) > odd)
+        run_of_surprises_.push_back(surprise);
+    else
+        run_of_surprises_.clear();
+    if (run_of_surprises_.size() < k_runs_of_a_new_level) {
+        const double counted = std::min(std::fabs(surprise), odd);
+        const double before = seen_ > 1 ? spread_ : k_first_spread;
+        spread_ =
+            std::sqrt((1.0 - k_spread_gain) * before * before + k_spread_gain * counted * counted);
+        return;
+    }
+    // This run itself is not among the last ones yet.
+    std::vector<double> sorted(run_of_surprises_.begin(), run_of_surprises_.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double factor = std::exp(sorted[sorted.size() / 2]);
+    const std::size_t moved = last_.size() - std::min(last_.size(), sorted.size() - 1);
+    for (std::size_t i = 0; i < moved; ++i) last_[i].seconds *= factor;
+    run_of_surprises_.clear();
+}
+
+// A few noisy runs would be explained by any term, and a wrong one errs by magnitudes at other
+// sizes: each is let in when there are enough runs to tell it from those before it.
+void LatencyModel::fit_sizes() {
+    constexpr std::array<std::size_t, k_terms> k_runs_needed = {1, 2, 24};
+    std::size_t terms = 1;
+    while (terms < k_terms && last_.size() >= k_runs_needed[terms]) ++terms;
+    std::vector<std::vector<double>> rows;
+    rows.reserve(last_.size());
+    for (const Run& run : last_) {
+        const Terms all = terms_of(run.bytes);
+        std::vector<double>& row = rows.emplace_back(all.begin(), all.begin() + terms);
+        for (double& term : row) term *= slowdown(run.utilisation) / run.seconds;
+    }
+    const std::vector<double> found = fit_nonnegative(rows, terms);
+    coefficients_ = {};
+    std::copy(found.begin(), found.end(), coefficients_.begin());
+}
+
+// The load that the runs say, and what is usual where they have seen none.
+void LatencyModel::fit_load() {
+    constexpr double k_usual_counts_runs = 2.0;
+    const auto errors = [&](double load) {
+        double sum = k_usual_counts_runs * std::fabs(std::log((1.0 + load) / (1.0 + k_usual_load)));
+        for (const Run& run : last_) {
+            const double busy = run.utilisation * run.utilisation * run.utilisation;
+            sum += std::fabs(std::log(idle_s(run.bytes) * (1.0 + load * busy) / run.seconds));
+        }
+        return sum;
+    };
+    double best = load_, least = errors(load_);
+    for (double load = 0.0; load <= k_most_load; load = 1.25 * load + 0.1)
+        if (const double sum = errors(load); sum < least) {
+            least = sum;
+            best = load;
+        }
+    load_ = best;
+}
+
+std::optional<LatencyModel::Latency> LatencyModel::predict(double bytes, double utilisation) const {
+    if (last_.empty() || !(bytes >= 0.0)) return {};
+    utilisation = std::clamp(utilisation, 0.0, 1.0);
+    Latency latency{level(bytes, utilisation), seen_ > 1 ? spread_ : k_first_spread};
+    if (!(latency.seconds > 0.0 && std::isfinite(latency.seconds))) return {};
+    double largest = 0.0;
+    for (const Run& run : last_) {
+        latency.near_runs |= run.bytes * k_like_size >= bytes && run.bytes <= bytes * k_like_size;
+        largest = std::max(largest, run.bytes);
+    }
+    latency.least_s = std::min(latency.seconds, level(largest, utilisation));
+    return latency;
+}
+
+void RunningAverage::learn(double bytes, double seconds) {
+    if (!(bytes > 0.0 && seconds > 0.0 && std::isfinite(bytes) && std::isfinite(seconds))) return;
+    bytes_ += bytes;
+    seconds_ += seconds;
+}
+
+std::optional<double> RunningAverage::predict_s(double bytes) const {
+    if (bytes_ <= 0.0) return {};
+    return bytes * seconds_ / bytes_;
+}
+
+}  // namespace caesura::predict
