@@ -27,7 +27,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE.parent / "vol"), str(ROOT / "python"), str(ROOT / "lab" / "python")]
 
 from caesura_lab.demo.runner import children_cpu_s, find_build  # noqa: E402
-from plain import MPI, connector_variables, h5diff_of  # noqa: E402
+from plain import MPI, connector_variables, h5diff_of, program  # noqa: E402
 from results import OUT, conditions  # noqa: E402
 
 TARGET = OUT / "programs.json"
@@ -160,11 +160,21 @@ class Bench:
         if not self.options.bandwidth:
             return []
         return [
-            f"LD_PRELOAD={self.build / 'bench/pfs/libpfs.so'}",
+            f"LD_PRELOAD={program(self.build, 'bench/pfs/libpfs.so')}",
             f"PFS_ROOT={self.folder}",
             f"PFS_BANDWIDTH={self.options.bandwidth:.0f}",
             f"PFS_BUCKET={self.folder.name}",
         ]
+
+    def idle_link(self) -> None:
+        """The emulated link lives in shared memory: removed before and after each run."""
+        if self.options.bandwidth:
+            subprocess.run(
+                [str(program(self.build, "bench/pfs/pfs_stat")), "--remove"],
+                env={**os.environ, "PFS_BUCKET": self.folder.name},
+                capture_output=True,
+                check=False,
+            )
 
     def run(self, writer: str) -> dict:
         """One run in an empty folder, which stays until the next run of the same writer."""
@@ -173,11 +183,13 @@ class Bench:
         (place / "work").mkdir(parents=True)  # openPMD-api's examples write to ../samples
         report.unlink(missing_ok=True)
         command = self.command(writer, place)
+        self.idle_link()
         begin_s, cpu_s = time.perf_counter(), children_cpu_s()
         answer = subprocess.run(
             command, cwd=place / "work", capture_output=True, text=True, env={**MPI, **os.environ}
         )
         wall_s, cpu_s = time.perf_counter() - begin_s, children_cpu_s() - cpu_s
+        self.idle_link()
         # openPMD-api's benchmark prints an error and ends with 0.
         if answer.returncode != 0 or "Error:" in answer.stdout:
             how = "no end in time" if answer.returncode == 124 else f"code {answer.returncode}"
@@ -392,19 +404,19 @@ def main() -> int:
         print(table({key: results[key] for key in keys if key in results}))
         return 0
     bad = 0
-    for name, program in everything.items():
+    for name, wanted in everything.items():
         if options.names and not any(name.startswith(word) for word in options.names):
             continue
-        if not program.command:
-            print(f"{name}: skipped, {program.needs} does not name its place", flush=True)
+        if not wanted.command:
+            print(f"{name}: skipped, {wanted.needs} does not name its place", flush=True)
             continue
         try:
-            entry = measure(name, program, options)
+            entry = measure(name, wanted, options)
         except FailedError as failure:
             entry = {"failed": str(failure)}
         say(name, entry)
         bad += not is_good(entry)
-        about = {"label": program.label, "note": program.note, "ranks": options.ranks}
+        about = {"label": wanted.label, "note": wanted.note, "ranks": options.ranks}
         about |= {"conditions": conditions(), "bandwidth": options.bandwidth}
         results[key_of(name, options)] = {"repeats": options.repeats, **about, **entry}
         TARGET.write_text(json.dumps(results, indent=1) + "\n")

@@ -52,7 +52,8 @@ std::optional<Where> Chooser::trial(std::span<const Candidate> candidates,
         if (loss_s > 0.0 && lost_s_ + loss_s > allowed_loss_s()) continue;
         if (found && most_hope_s <= hoped_s) continue;
         most_hope_s = hoped_s;
-        found = Where{i, is_new ? 0.0 : feared_s, true, best.best_s, loss_s};
+        const bool again = candidate.known == Known::like_sizes;
+        found = Where{i, is_new ? 0.0 : feared_s, true, best.best_s, loss_s, again};
     }
     return found;
 }
@@ -66,7 +67,11 @@ std::optional<Where> Chooser::choose(std::span<const Candidate> candidates) {
     for (Device& device : devices_) ++device.passed_over;
     Device& device = devices_[chosen->device];
     device.passed_over = 0;
-    device.patience = chosen->is_trial ? 2 * device.patience : rules_.stale_requests;
+    constexpr std::uint64_t k_most_patience = std::uint64_t{1} << 20;
+    if (chosen->is_again)
+        device.patience = std::min(2 * device.patience, k_most_patience);
+    else if (!chosen->is_trial)
+        device.patience = rules_.stale_requests;
     lost_s_ += chosen->expected_loss_s;  // till it is known
     return chosen;
 }

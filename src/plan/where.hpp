@@ -2,8 +2,9 @@
 //
 // Invariants:
 //  - Plain numbers in, plain numbers out; no clock, no thread, no chance.
-//  - What trying devices has cost beyond the best prediction stays below a share of all that was
-//    served, and a first allowance.
+//  - A trial from which a loss is to be feared is made only while all losses by trials stay below a
+//    share of the time of all that was served, and a first allowance. Beyond it goes only what
+//    trials took longer than feared.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,7 @@ struct Where {
     bool is_trial = false;     ///< not the best as far as is known: to learn
     double best_s = 0.0;       ///< the least that was predicted; 0: nothing was known
     double expected_loss_s = 0.0;
+    bool is_again = false;  ///< a trial of what is known, because it was long ago
 };
 
 /// The choice for one function; devices are known by their place in the list, the same in all

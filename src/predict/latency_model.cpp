@@ -24,6 +24,8 @@ constexpr double k_least_new_level = 0.4;  // of ln(seen / predicted): half as m
 // S4: above a utilisation of 0.7 a run takes twice as long.
 constexpr double k_usual_load = 3.0, k_most_load = 30.0;
 
+constexpr double k_least_s = 1e-9;
+
 // Sizes as shares of 1 MiB: their squares stay near 1.
 constexpr double k_unit_bytes = 1024.0 * 1024.0;
 
@@ -48,16 +50,15 @@ double LatencyModel::slowdown(double utilisation) const {
 }
 
 double LatencyModel::level(double bytes, double utilisation) const {
-    return idle_s(bytes) * slowdown(utilisation);
+    return std::max(k_least_s, idle_s(bytes)) * slowdown(utilisation);
 }
 
 void LatencyModel::learn(double bytes, double utilisation, double seconds) {
     if (!(bytes >= 0.0 && std::isfinite(bytes) && seconds > 0.0 && std::isfinite(seconds))) return;
     utilisation = utilisation >= 0.0 ? std::min(utilisation, 1.0) : 0.0;  // also NaN
-    if (seen_ > 0)
-        if (const double expected_s = level(bytes, utilisation); expected_s > 0.0)
-            follow(std::log(seconds / expected_s));
     const int magnitude = std::ilogb(std::max(1.0, bytes));
+    if (const auto expected = predict(bytes, utilisation))
+        follow(std::log(seconds / expected->seconds), magnitude);
     const auto alike = [&](const Run& run) { return run.magnitude == magnitude; };
     if (std::count_if(last_.begin(), last_.end(), alike) >= k_remembered)
         last_.erase(std::find_if(last_.begin(), last_.end(), alike));
@@ -69,29 +70,32 @@ void LatencyModel::learn(double bytes, double utilisation, double seconds) {
 }
 
 // A device that has become slower, or faster, keeps its curve: older runs are moved to the new
-// level, and so go on to say what size and load do.
-void LatencyModel::follow(double surprise) {
+// level, and so go on to say what size and load do. Where all that surprises is of one size, only
+// runs of that size are moved: the curve may bend there.
+void LatencyModel::follow(double surprise, int magnitude) {
     const double odd = std::max(k_least_new_level, k_new_level_spreads * spread_);
-    if (!run_of_surprises_.empty() && (run_of_surprises_.back() > 0.0) != (surprise > 0.0))
-        run_of_surprises_.clear();
-    if (std::fabs(surprise) > odd)
-        run_of_surprises_.push_back(surprise);
-    else
-        run_of_surprises_.clear();
-    if (run_of_surprises_.size() < k_runs_of_a_new_level) {
+    const bool turned =
+        !surprises_.empty() && (surprises_.back().log_ratio > 0.0) != (surprise > 0.0);
+    if (turned || std::fabs(surprise) <= odd) surprises_.clear();
+    if (std::fabs(surprise) > odd) surprises_.push_back({surprise, magnitude});
+    if (surprises_.size() < k_runs_of_a_new_level) {
         const double counted = std::min(std::fabs(surprise), odd);
         const double before = seen_ > 1 ? spread_ : k_first_spread;
         spread_ =
             std::sqrt((1.0 - k_spread_gain) * before * before + k_spread_gain * counted * counted);
         return;
     }
-    // This run itself is not among the last ones yet.
-    std::vector<double> sorted(run_of_surprises_.begin(), run_of_surprises_.end());
-    std::sort(sorted.begin(), sorted.end());
-    const double factor = std::exp(sorted[sorted.size() / 2]);
-    const std::size_t moved = last_.size() - std::min(last_.size(), sorted.size() - 1);
-    for (std::size_t i = 0; i < moved; ++i) last_[i].seconds *= factor;
-    run_of_surprises_.clear();
+    std::sort(surprises_.begin(), surprises_.end(),
+              [](const Surprise& a, const Surprise& b) { return a.log_ratio < b.log_ratio; });
+    const double factor = std::exp(surprises_[surprises_.size() / 2].log_ratio);
+    const bool of_one_size =
+        std::all_of(surprises_.begin(), surprises_.end(),
+                    [&](const Surprise& one) { return one.magnitude == magnitude; });
+    // The surprises but this one are the last runs, and of the new level already.
+    const std::size_t old = last_.size() - std::min(last_.size(), surprises_.size() - 1);
+    for (std::size_t i = 0; i < old; ++i)
+        if (!of_one_size || last_[i].magnitude == magnitude) last_[i].seconds *= factor;
+    surprises_.clear();
 }
 
 // A few noisy runs would be explained by any term, and a wrong one errs by magnitudes at other
@@ -119,7 +123,8 @@ void LatencyModel::fit_load() {
         double sum = k_usual_counts_runs * std::fabs(std::log((1.0 + load) / (1.0 + k_usual_load)));
         for (const Run& run : last_) {
             const double busy = run.utilisation * run.utilisation * run.utilisation;
-            sum += std::fabs(std::log(idle_s(run.bytes) * (1.0 + load * busy) / run.seconds));
+            const double expected_s = std::max(k_least_s, idle_s(run.bytes)) * (1.0 + load * busy);
+            sum += std::fabs(std::log(expected_s / run.seconds));
         }
         return sum;
     };
@@ -136,7 +141,7 @@ std::optional<LatencyModel::Latency> LatencyModel::predict(double bytes, double 
     if (last_.empty() || !(bytes >= 0.0)) return {};
     utilisation = std::clamp(utilisation, 0.0, 1.0);
     Latency latency{level(bytes, utilisation), seen_ > 1 ? spread_ : k_first_spread};
-    if (!(latency.seconds > 0.0 && std::isfinite(latency.seconds))) return {};
+    if (!std::isfinite(latency.seconds)) return {};
     double largest = 0.0;
     for (const Run& run : last_) {
         latency.near_runs |= run.bytes * k_like_size >= bytes && run.bytes <= bytes * k_like_size;
@@ -144,17 +149,6 @@ std::optional<LatencyModel::Latency> LatencyModel::predict(double bytes, double 
     }
     latency.least_s = std::min(latency.seconds, level(largest, utilisation));
     return latency;
-}
-
-void RunningAverage::learn(double bytes, double seconds) {
-    if (!(bytes > 0.0 && seconds > 0.0 && std::isfinite(bytes) && std::isfinite(seconds))) return;
-    bytes_ += bytes;
-    seconds_ += seconds;
-}
-
-std::optional<double> RunningAverage::predict_s(double bytes) const {
-    if (bytes_ <= 0.0) return {};
-    return bytes * seconds_ / bytes_;
 }
 
 }  // namespace caesura::predict

@@ -49,7 +49,7 @@ class LatencyModel {
     double idle_s(double bytes) const;
     double slowdown(double utilisation) const;
     double level(double bytes, double utilisation) const;
-    void follow(double surprise);
+    void follow(double surprise, int magnitude);
     void fit_sizes();
     void fit_load();
 
@@ -58,18 +58,12 @@ class LatencyModel {
     Terms coefficients_{};
     double load_;  ///< so many times longer, in addition, on a device that is wholly busy
     double spread_ = 0.0;
-    /// ln(seen / predicted) of the last runs, all of them too long or all too short.
-    std::deque<double> run_of_surprises_;
-};
-
-/// What S4 takes where nothing else goes on: the mean time of a byte, whatever the load.
-class RunningAverage {
-  public:
-    void learn(double bytes, double seconds);
-    std::optional<double> predict_s(double bytes) const;
-
-  private:
-    double bytes_ = 0.0, seconds_ = 0.0;
+    struct Surprise {
+        double log_ratio;  ///< ln(seen / predicted)
+        int magnitude;
+    };
+    /// Of the last runs, all of them too long or all too short.
+    std::deque<Surprise> surprises_;
 };
 
 }  // namespace caesura::predict

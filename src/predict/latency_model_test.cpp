@@ -142,13 +142,12 @@ TEST(LatencyModel, stays_sane_whatever_it_is_told) {
     }
 }
 
-TEST(RunningAverage, is_the_time_of_all_bytes_over_all_bytes) {
-    RunningAverage average;
-    EXPECT_FALSE(average.predict_s(1.0));
-    average.learn(100.0, 1.0);
-    average.learn(300.0, 1.0);
-    average.learn(-5.0, 1.0);
-    EXPECT_DOUBLE_EQ(*average.predict_s(200.0), 1.0);
+// Goal: a cliff that only large data meet (a cache that is too small for them) is theirs alone.
+TEST(LatencyModel, a_new_level_of_one_size_leaves_the_others_alone) {
+    LatencyModel model;
+    for (int i = 0; i < 40; ++i) model.learn(std::exp2(16 + i % 5), 0.0, std::exp2(i % 5));
+    for (int i = 0; i < 3; ++i) model.learn(std::exp2(26), 0.0, 4.0 * std::exp2(10));
+    EXPECT_NEAR(model.predict(std::exp2(18), 0.0)->seconds, 4.0, 0.4);
 }
 
 }  // namespace

@@ -34,11 +34,11 @@ constexpr double k_shared_prior_weight = 4.0;  // dumps
 
 // What a sample leaves unsaid is so many bits per value, whatever their number: as a share of the
 // size it grows as these get fewer. Found over ratios from 2 to 200, with every codec. Without loss
-// it is a share, of some 2 %: how the low bytes of values compress differs from place to place.
+// it is at least 2 %: how the low bytes of values compress differs from place to place.
 // Source: S1-Eq3, which reserves four times the extra space above ratio 32. Differs: no step.
 double sample_scale(const Features& features, double bits_per_value) {
-    if (features.exact) return 0.5;
-    return std::clamp(1.0 / std::max(bits_per_value, 1e-9), 1.0 / 8.0, 8.0);
+    const double least = features.exact ? 0.5 : 1.0 / 8.0;
+    return std::clamp(1.0 / std::max(bits_per_value, 1e-9), least, 8.0);
 }
 
 // What a codec does that is not followed (its lossless stage) is a share of the size, which grows

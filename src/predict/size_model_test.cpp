@@ -121,8 +121,6 @@ TEST(SizeModel, what_a_sample_leaves_unsaid_is_bits_not_percent) {
     }
 }
 
-// Goal: a factor learned in one regime is not trusted in another: blocks whose sampled bits lie far
-// from those learned get a wide margin, which the first blocks of the new regime narrow again.
 // Goal: without loss a sample errs by a share of the size, however many bits there are. A field
 // that came out 3 % larger than its estimates overflowed in every dump while a value's many bits
 // were thought to make them sure.
@@ -143,6 +141,8 @@ TEST(SizeModel, without_loss_a_sample_errs_by_a_share) {
     EXPECT_LT(model.predict(features).sigma, 0.5 * other.sigma);
 }
 
+// Goal: a factor learned in one regime is not trusted in another: blocks whose sampled bits lie far
+// from those learned get a wide margin, which the first blocks of the new regime narrow again.
 TEST(SizeModel, spread_grows_outside_what_was_learned) {
     SizeModel model("filter:32015", float32);
     const auto spread = [&](double bits) {

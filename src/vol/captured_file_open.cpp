@@ -106,6 +106,12 @@ Status inspect(const std::string& name, bool alone, Inspection& seen,
     auto shared = store::SharedFile::take(std::move(*file), name, *run);
     if (!shared.ok()) return failed(shared.status());
     kept = std::move(*shared);
+    // What another process commits after it was read would be overwritten.
+    if (const Status other = alone ? check_only_writer(kept->file()) : Status{}; !other.ok()) {
+        kept.reset();
+        refuse(seen, other.message());
+        return {};
+    }
     auto made = store::LiveImage::make(*kept);
     const auto marked = store::is_marked_in_flight(kept->file());
     if (!marked.ok()) return marked.status();
@@ -216,7 +222,7 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
         if (!opened.ok()) return opened.status();
         shared_file_ = std::move(*opened);
     }
-    if (alone_ && was_there_)
+    if (alone_ && was_there_ && image_ == nullptr)  // else it has been looked at
         if (const Status status = check_only_writer(shared_file_->file()); !status.ok()) {
             why = status.message();
             return false;

@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t k_compare_below_ratio = 8;
 /// A lossy part of this ratio and more is smaller than a lossless one of nearly any field.
 constexpr std::uint64_t k_surely_lossy_ratio = 2;
-/// Samples miss the lossless size by less than this.
+/// Samples miss the lossless size by less than this, unless small parts repeat themselves from
+/// afar.
 constexpr double k_sample_error = 1.25;
 
 Coding coding_of(const EncodeRequest& request) {
