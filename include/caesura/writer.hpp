@@ -107,6 +107,9 @@ struct WriterOptions {
     /// thread only.
     std::function<void(std::string_view)> on_message = {};
     base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
+    /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that
+    /// service, which has the file; the application hands its values over. Empty: by this process.
+    std::string transport = {};
 };
 
 struct FieldOptions {

@@ -157,9 +157,16 @@ std::vector<Job*> Executor::jobs_to_begin(DumpTask& dump, std::vector<double>& e
 void Executor::compress_loop(Worker& worker) {
     if (options_.idle_priority) lower_priority_of_this_thread();
     std::uint64_t at_dump = 0;
+    std::uint32_t came_back = 0;
     base::TraceLane* const trace = options_.trace ? &worker.trace : nullptr;
     for (;;) {
         const std::uint32_t seen = compress_event_.count();
+        // Dumps that this worker has left behind have jobs again.
+        if (const std::uint32_t now = came_back_.load(std::memory_order_acquire);
+            now != came_back) {
+            came_back = now;
+            at_dump = hold_dumps(worker);
+        }
         DumpTask* dump = nullptr;
         Job* job = nullptr;
         double wait_s = base::Event::k_forever_s;
@@ -226,7 +233,7 @@ double Executor::help(const std::function<bool()>& done, double look_s) {
 std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     std::uint64_t safe = dumps_.written();
     for (const auto& worker : workers_)
-        safe = std::min(safe, worker->at_dump.load(std::memory_order_acquire));
+        safe = std::min(safe, worker->at_dump.load(std::memory_order_seq_cst));
     safe = std::min(safe, standby_.at_dump.load(std::memory_order_seq_cst));
     std::vector<std::unique_ptr<DumpTask>> done;
     if (dumps_.first() < safe) done.reserve(safe - dumps_.first());  // or nothing is given back

@@ -107,6 +107,12 @@ class Executor {
     void when_written(std::function<void()> call);
     /// Not any more. Application's thread. @return  has it been called?
     bool take_back_call();
+    /// A job's state was set by another thread than the lanes' (JobState::given), or a sink gives
+    /// back what it was given. Any thread.
+    void answer_came() {
+        write_event_.raise();
+        progress_event_.raise();
+    }
     /// For a clock that moves when told to: the standby thread looks at it.
     void clock_was_set() { standby_event_.raise(); }
     /// While alive, the write lane ignores obstacles.
@@ -165,6 +171,7 @@ class Executor {
 
     void compress_loop(Worker& worker);
     void write_loop();
+    void take_back(DumpTask& dump);
     bool write_some(DumpTask& dump, double& wait_s);
     bool finish_dump(DumpTask& dump);
     bool run_flush();
@@ -204,20 +211,11 @@ class Executor {
     static Job* job_to_rescue(DumpTask& dump);
     // standby.cpp
     void standby_loop();
-    std::uint64_t hold_dumps();
+    std::uint64_t hold_dumps(Worker& worker);
     void mark_due(DumpTask& dump);
     Job* job_to_take_over(DumpTask& dump);
     Job* due_job(std::uint64_t first, DumpTask*& dump, double& wait_s);
-    struct Encoded {
-        base::Buffer stored;
-        base::Buffer statistics;
-        std::uint32_t filter_mask = 0;
-        double max_error = 0.0;
-        bool fell_back = false;
-    };
-    bool compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
-    Result<Encoded> encode(const Job& job);
-    Result<base::Buffer> copy_out(std::span<const std::byte> bytes);
+    void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
     static void leave(Job& job);
     void fail(Status status);
 
@@ -249,6 +247,7 @@ class Executor {
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
     std::atomic<bool> hurry_{false};
+    std::atomic<std::uint32_t> came_back_{0};  ///< how many dumps
     std::atomic<std::uint64_t> taken_over_blocks_{0};
 };
 

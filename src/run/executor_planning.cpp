@@ -28,9 +28,9 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const Job& job = dump.jobs[i];
         const JobState state = job.state.load(std::memory_order_acquire);
-        left[i].written = state == JobState::written || state == JobState::overflowed;
+        left[i].written = state != JobState::waiting && state != JobState::compressed;
         const bool compressed = state == JobState::compressed;
-        left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.stored_bytes)
+        left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.carried_bytes())
                                                     : job.expected_write_s);
         const double whole_s = compress_scale * job.expected_compress_s;
         left[i].write_spread_s = std::hypot(write_off * left[i].write_s,
@@ -131,7 +131,7 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
     double expected_s = 0.0, planned_end_s = 0.0;
     const Plan& plan = dump.plans.current();
     for (const Job* job : jobs) {
-        expected_s += dump.write_cost.seconds(job->stored_bytes);
+        expected_s += dump.write_cost.seconds(job->carried_bytes());
         if (dump.plans.empty()) continue;
         const plan::TaskTimes& times = plan.times[static_cast<std::size_t>(job - dump.jobs.get())];
         if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);

@@ -45,10 +45,10 @@ void add_what_is_left(const DumpTask& dump, plan::StandbyView& view) {
 // Those from the number returned on are not removed while at_dump stands: reclaim() reads
 // written() first and at_dump second, here it is the other way round, and all four are in one
 // order.
-std::uint64_t Executor::hold_dumps() {
+std::uint64_t Executor::hold_dumps(Worker& worker) {
     for (;;) {
         const std::uint64_t first = dumps_.written();
-        standby_.at_dump.store(first, std::memory_order_seq_cst);
+        worker.at_dump.store(first, std::memory_order_seq_cst);
         if (dumps_.written() == first) return first;
     }
 }
@@ -107,9 +107,8 @@ void Executor::standby_loop() {
         double wait_s = base::Event::k_forever_s;
         if (!error_.happened()) {
             DumpTask* dump = nullptr;
-            Job* const job = due_job(hold_dumps(), dump, wait_s);
-            if (job != nullptr && compress(*job, *dump, trace, &standby_.compress_s))
-                taken_over_blocks_.fetch_add(1, std::memory_order_relaxed);
+            Job* const job = due_job(hold_dumps(standby_), dump, wait_s);
+            if (job != nullptr) compress(*job, *dump, trace, &standby_.compress_s);
             standby_.at_dump.store(k_nowhere, std::memory_order_release);
             if (job != nullptr) continue;
         }

@@ -45,7 +45,7 @@ class Flights {
           executor_(executor) {}
 
     /// A dump that the ledger has begun is handed over.
-    void submit(Flight flight, std::unique_ptr<run::DumpTask> task);
+    void submit(Flight flight, std::unique_ptr<run::DumpTask> task, SinkOrder order);
     /// Take in what the lanes have finished.
     void harvest();
     /// What finished writes say about the next ones, and how much of them fell into obstacles.
@@ -73,7 +73,7 @@ class Flights {
     void learn_job(const Flight& flight, std::size_t index, const run::Job& job);
     std::unique_ptr<run::DumpTask> overflow_task(Flight& flight);
     Flight* find(std::uint64_t dump);
-    void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task);
+    void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task, SinkOrder order);
 
     Session& session_;
     Fields& fields_;

@@ -36,6 +36,7 @@ struct Writer::Impl {
                                               WriterOptions options,
                                               std::shared_ptr<writer::Experience> experience,
                                               const writer::TargetFile* target);
+    Status connect();
     Status open_file();
     Status take_file(const writer::TargetFile& target);
     Status load_calibration();
