@@ -186,7 +186,7 @@ Status check_parts(const Block& block) {
         left -= *bytes;
         if (part.interleaved != first.interleaved ||
             (part.interleaved && part.shape != first.shape))
-            return wrong("arrays that take turns differ in shape");
+            return wrong("arrays that take turns are all of one shape");
     }
     return left == 0 ? Status{} : wrong(fmt::format("arrays that leave {} bytes over", left));
 }

@@ -112,7 +112,6 @@ std::string_view to_string(Kind kind) {
         case Kind::share:
             return "share";
         case Kind::heartbeat:
-        case Kind::service_heartbeat:
             return "heartbeat";
         case Kind::bye:
             return "bye";
@@ -152,6 +151,8 @@ std::string_view to_string(Kind kind) {
             return "welcome";
         case Kind::refusal:
             return "refusal";
+        case Kind::service_heartbeat:
+            return "service_heartbeat";
         case Kind::draining:
             return "draining";
         case Kind::answer:
