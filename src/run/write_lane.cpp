@@ -119,14 +119,19 @@ plan::WriteView Executor::view_of(std::span<const double> ready_bytes, const Wri
     return view;
 }
 
-// What was given away and has no answer is compressed here after all.
+// What was given away is compressed here after all: what the sink has not finished is not there.
 void Executor::take_back(DumpTask& dump) {
     std::uint32_t n = 0;
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         Job& job = dump.jobs[i];
         const JobState state = job.state.load(std::memory_order_acquire);
-        const bool open = state == JobState::given || state == JobState::compressed;
-        if (!job.elsewhere.load(std::memory_order_relaxed) || !open) continue;
+        if (!job.elsewhere.load(std::memory_order_relaxed)) {
+            // It has been compressed before, and still has its bytes.
+            if (state == JobState::given)
+                job.state.store(JobState::compressed, std::memory_order_release);
+            continue;
+        }
+        if (state == JobState::waiting || state == JobState::overflowed) continue;
         job.elsewhere = job.taken = job.begun = false;
         job.state.store(JobState::waiting, std::memory_order_release);
         ++n;
@@ -224,7 +229,10 @@ bool Executor::finish_dump(DumpTask& dump) {
     if (options_.trace)
         write_lane_.trace.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
     if (!status.ok()) {
-        fail(status);
+        if (dump.sink->gives_back())
+            take_back(dump);
+        else
+            fail(status);
         return true;
     }
     if (dump.sink->is_whole())

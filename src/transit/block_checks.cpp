@@ -99,7 +99,13 @@ Status check_slots(const BeginDump& message, std::uint64_t opening) {
     return {};
 }
 
+/// The number that the file knows the dump by.
+std::uint64_t dump_in_file(const BeginDump& message) {
+    return message.places.empty() ? 0 : message.places[0].dump;
+}
+
 Status check_places(const BeginDump& message) {
+    const std::uint64_t dump = dump_in_file(message);
     std::uint64_t opening = 0;
     for (std::size_t i = 0; i < message.places.size(); ++i) {
         const bool with_manifest = !message.manifest.empty() && i == message.manifest_region;
@@ -108,7 +114,7 @@ Status check_places(const BeginDump& message) {
             store::region_overhead_bytes(0, with_manifest ? message.manifest.size() : 0) +
             (is_last && !message.slots.empty() ? store::slot_table_bytes(message.slots.size() - 1)
                                                : 0);
-        if (Status s = check_place(message.places[i], message.dump, opening); !s.ok()) return s;
+        if (Status s = check_place(message.places[i], dump, opening); !s.ok()) return s;
     }
     if (!message.manifest.empty() && message.manifest_region >= message.places.size())
         return wrong(fmt::format("the manifest goes to place {} of {}", message.manifest_region,
@@ -116,7 +122,7 @@ Status check_places(const BeginDump& message) {
     std::vector<Place> all = message.places;
     if (message.spill) {
         const std::uint64_t least = store::region_overhead_bytes(0, 0);
-        if (Status s = check_place(*message.spill, message.dump, least); !s.ok())
+        if (Status s = check_place(*message.spill, dump, least); !s.ok())
             return s.with_context("spill");
         all.push_back(*message.spill);
     }
@@ -293,8 +299,9 @@ bool covers_all(const Block& block) {
 Status lies_in(const Finished& finished, const BeginDump& dump) {
     const std::vector<Place> places = sorted(dump.places);
     for (const store::ChunkRecord& record : finished.records)
-        if (record.dump != dump.dump || !holds(places, record.address - store::k_block_prefix_bytes,
-                                               record.address + record.bytes))
+        if (record.dump != dump_in_file(dump) ||
+            !holds(places, record.address - store::k_block_prefix_bytes,
+                   record.address + record.bytes))
             return wrong(fmt::format("dump {}: a block of dump {} lies in [{}, +{})", dump.dump,
                                      record.dump, record.address, record.bytes));
     for (const ledger::Extent& tail : finished.tails)

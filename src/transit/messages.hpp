@@ -246,10 +246,12 @@ struct DatasetCodec {
 /// a region; slots lie inside the last of them, as RegionWriter wants them. For the service to
 /// check: that `file` is open and of Caesura, that `dump` is not under way, that each place's rank
 /// is the client's, and which codecs a client may ask for (one may load a plugin).
+/// `dump` is the client's own number, of all its files, and names the dump in what follows; the
+/// file's number stands in the places, and is the same in all.
 struct BeginDump {
     static constexpr Kind k_kind = Kind::begin_dump;
     std::uint64_t request = 0;
-    std::uint64_t dump = 0;  ///< each place says the same
+    std::uint64_t dump = 0;
     std::uint32_t file = 0;
     std::uint64_t iteration = 0;
     std::uint32_t n_jobs = 0;  ///< numbers of jobs are below; <= k_blocks_limit

@@ -15,7 +15,8 @@ void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task, Sin
     run::DumpTask* const at_work = task.get();
     Status status;
     if (Transport* const transport = session_.experience->transport.get()) {
-        auto sink = transport->sink(std::move(order), *task, [this] { executor_.answer_came(); });
+        auto sink = transport->sink(std::move(order), *task,
+                                    {session_.budget, [this] { executor_.answer_came(); }});
         if (sink.ok()) task->sink = std::move(*sink);
         status = sink.status();
     } else {

@@ -25,6 +25,13 @@ class FileSystem;
 
 namespace caesura::writer {
 
+/// What the sinks of a Transport need of the lanes that they serve.
+struct Lanes {
+    base::MemoryBudget& budget;  ///< charged for stored bytes that come back
+    /// Any thread calls it when a job's state has changed, or jobs come back.
+    std::function<void()> answer_came;
+};
+
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -34,10 +41,9 @@ class Transport {
     virtual base::PageSource* pages() = 0;
     /// The sink of a dump whose jobs are compressed elsewhere, or (`task` as an overflow makes it)
     /// are compressed already.
-    /// @param answer_came  called by any thread when a job's state has changed, or jobs come back.
     /// Errors: no_space (memory). What the service refuses is an error of the sink's calls.
     virtual Result<std::unique_ptr<DumpSink>> sink(SinkOrder order, run::DumpTask& task,
-                                                   std::function<void()> answer_came) = 0;
+                                                   Lanes lanes) = 0;
     /// Is the service there?
     virtual bool is_lost() const = 0;
 };
