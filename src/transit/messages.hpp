@@ -37,7 +37,7 @@ namespace caesura::transit {
 /// Refusal never change.
 inline constexpr std::uint32_t k_protocol_version = 1;
 
-/// First bit: from the service. Free: 0, 5 to 15 sessions, 27 to 31 files, 38 to 47 dumps, 48 to 79
+/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 38 to 47 dumps, 48 to 79
 /// objects, 80 to 95 functions on data; with the first bit likewise.
 enum class Kind : std::uint8_t {
     hello = 1,
