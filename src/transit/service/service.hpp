@@ -7,6 +7,8 @@
 //  - What does not parse ends its client's session, and nobody else's.
 #pragma once
 
+#include <algorithm>
+
 #include "transit/service/session.hpp"
 
 namespace caesura::transit {
@@ -39,6 +41,10 @@ class Service {
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
     std::size_t clients() const { return sessions_.size(); }
+    /// A message and its payload, at most.
+    std::uint64_t largest_message_bytes() const {
+        return k_message_limit_bytes + std::max(options_.limits.block_bytes, k_io_limit_bytes);
+    }
 
   private:
     ServiceOptions options_;
