@@ -9,19 +9,11 @@
 #include <cstdlib>
 #include <utility>
 
+#include "transit/fabric_context.hpp"
 #include "transit/quiet.hpp"
 
 namespace caesura::transit {
 namespace {
-
-Status failure(std::string_view what, ucs_status_t status, const Quiet& quiet) {
-    const StatusCode code = status == UCS_ERR_NO_MEMORY     ? StatusCode::no_space
-                            : status == UCS_ERR_CANCELED    ? StatusCode::cancelled
-                            : status == UCS_ERR_UNSUPPORTED ? StatusCode::unsupported
-                            : status == UCS_ERR_NO_DEVICE   ? StatusCode::unsupported
-                                                            : StatusCode::io;
-    return {code, fmt::format("{}: {}{}", what, ucs_status_string(status), quiet.last())};
-}
 
 std::string place_text(const sockaddr_storage& address) {
     char text[INET6_ADDRSTRLEN] = "";
@@ -38,36 +30,8 @@ std::string place_text(const sockaddr_storage& address) {
     return "an unknown place";
 }
 
-// What the configuration says; the process's environment stays as it is.
-struct Config {
-    ucp_config_t* handle = nullptr;
-    ~Config() {
-        if (handle != nullptr) ucp_config_release(handle);
-    }
-    // A name that this UCX does not know is none that it would act on.
-    void set(const char* name, const std::string& value) {
-        (void)ucp_config_modify(handle, name, value.c_str());
-    }
-    void set(const Fabric::Options& options) {
-        set("KEEPALIVE_INTERVAL", "1s");
-        if (options.reach == Fabric::Reach::node) {
-            set("TLS", "posix,sysv,xpmem");
-            // Else shared memory is not for links whose death is told.
-            set("MM_ERROR_HANDLING", "y");
-            set("RNDV_SCHEME", "am");
-            return;
-        }
-        set("TLS",
-            options.transports.empty() ? "^posix,sysv,xpmem,knem,cma,self" : options.transports);
-        if (!options.devices.empty()) set("NET_DEVICES", options.devices);
-        if (!options.tcp_ports.empty()) set("TCP_PORT_RANGE", options.tcp_ports);
-        // A service that is started again gets its port, whatever connections linger.
-        set("TCP_CM_REUSEADDR", "y");
-        if (options.remote_memory) return;
-        set("RNDV_SCHEME", "am");
-        set("TCP_PUT_ENABLE", "n");
-    }
-};
+// Of one link: what UCX may do to end it by itself, before its worker is taken away.
+constexpr int k_end_rounds = 1000;
 
 }  // namespace
 
@@ -82,6 +46,7 @@ struct Fabric::Link {
 // What UCX works on. Lives until UCX has said that it is over.
 struct Fabric::Operation {
     enum class Kind { send, fetch, close };
+    Fabric* fabric;
     Link* link;
     Kind kind;
     std::uint64_t number = 0;
@@ -133,11 +98,11 @@ struct Fabric::Callbacks {
     static void done(void* request, ucs_status_t status, void* data) {
         auto* operation = static_cast<Operation*>(data);
         ucp_request_free(request);
-        operation->link->fabric->finish(operation, status);
+        if (!operation->fabric->abandoned_) operation->fabric->finish(operation, status);
     }
     static void on_failed(void* data, ucp_ep_h, ucs_status_t status) {
         auto* link = static_cast<Link*>(data);
-        if (link->closing) return;
+        if (link->closing || link->fabric->abandoned_) return;
         Event event;
         event.kind = Event::Kind::failed;
         event.peer = link->peer;
@@ -158,36 +123,25 @@ struct Fabric::Callbacks {
 
 // --------------------------------------------------------------------------- open and close
 
-Result<std::unique_ptr<Fabric>> Fabric::make(const Options& options) {
-    std::unique_ptr<Fabric> fabric(new Fabric());
-    const Quiet quiet;
-    if (Status status = fabric->open(options); !status.ok()) return status;
+Result<std::unique_ptr<Fabric>> Fabric::make(std::shared_ptr<Context> context) {
+    std::unique_ptr<Fabric> fabric(new Fabric(std::move(context)));
+    if (Status status = fabric->open(); !status.ok()) return status;
     return fabric;
 }
 
-Status Fabric::open(const Options& options) {
+Status Fabric::open() {
     const Quiet quiet;
-    Config config;
-    ucs_status_t status = ucp_config_read(nullptr, nullptr, &config.handle);
-    if (status != UCS_OK) return failure("UCX: configuration", status, quiet);
-    config.set(options);
-    ucp_params_t params{};
-    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME;
-    params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-    params.name = "caesura";
-    status = ucp_init(&params, config.handle, &context_);
-    if (status != UCS_OK) return failure("UCX: context", status, quiet);
-    ucp_worker_params_t worker{};
-    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    worker.thread_mode = UCS_THREAD_MODE_SINGLE;
-    status = ucp_worker_create(context_, &worker, &worker_);
-    if (status != UCS_OK) return failure("UCX: worker", status, quiet);
+    ucp_worker_params_t params{};
+    params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    params.thread_mode = UCS_THREAD_MODE_SINGLE;
+    ucs_status_t status = ucp_worker_create(context_->handle(), &params, &worker_);
+    if (status != UCS_OK) return ucx_failure("UCX: worker", status, quiet);
     status = ucp_worker_get_efd(worker_, &descriptor_);
-    if (status != UCS_OK) return failure("UCX: the worker's descriptor", status, quiet);
+    if (status != UCS_OK) return ucx_failure("UCX: the worker's descriptor", status, quiet);
     ucp_worker_attr_t attributes{};
     attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
     status = ucp_worker_query(worker_, &attributes);
-    if (status != UCS_OK) return failure("UCX: limits", status, quiet);
+    if (status != UCS_OK) return ucx_failure("UCX: limits", status, quiet);
     max_head_bytes_ = attributes.max_am_header;
     for (const Channel channel : {Channel::packet, Channel::greeting}) {
         ucp_am_handler_param_t handler{};
@@ -198,27 +152,27 @@ Status Fabric::open(const Options& options) {
         handler.cb = channel == Channel::packet ? Callbacks::on_packet : Callbacks::on_greeting;
         handler.arg = this;
         status = ucp_worker_set_am_recv_handler(worker_, &handler);
-        if (status != UCS_OK) return failure("UCX: active messages", status, quiet);
+        if (status != UCS_OK) return ucx_failure("UCX: active messages", status, quiet);
     }
     return {};
 }
 
 Fabric::~Fabric() {
     const Quiet quiet;
-    std::vector<Event> last;
     std::vector<Link*> all;
-    for (const auto& [link, owner] : links_) all.push_back(link);
-    for (Link* link : all)
-        if (!link->closing) close(link);
-    // UCX breaks links without the other side's help; the bound is for what we cannot foresee.
-    for (int i = 0; i < 100000 && !links_.empty(); ++i) (void)ucp_worker_progress(worker_);
+    for (const auto& [link, owner] : links_)
+        if (!link->closing) all.push_back(link);
+    for (Link* link : all) close(link);
+    for (int i = 0; i < k_end_rounds && !links_.empty() && !abandoned_; ++i)
+        (void)ucp_worker_progress(worker_);
+    abandoned_ = true;  // whatever UCX still says
     for (const Event& event : events_) {
         if (event.arrival.waiting.handle != nullptr) leave(event.arrival.waiting);
         if (event.kind == Event::Kind::asked) reject(event.request);
     }
     if (listener_ != nullptr) ucp_listener_destroy(listener_);
     if (worker_ != nullptr) ucp_worker_destroy(worker_);
-    if (context_ != nullptr) ucp_cleanup(context_);
+    for (Operation* operation : operations_) delete operation;
 }
 
 Result<std::vector<std::byte>> Fabric::worker_address() const {
@@ -226,7 +180,7 @@ Result<std::vector<std::byte>> Fabric::worker_address() const {
     ucp_address_t* address = nullptr;
     std::size_t bytes = 0;
     const ucs_status_t status = ucp_worker_get_address(worker_, &address, &bytes);
-    if (status != UCS_OK) return failure("UCX: the worker's address", status, quiet);
+    if (status != UCS_OK) return ucx_failure("UCX: the worker's address", status, quiet);
     const auto* first = reinterpret_cast<const std::byte*>(address);
     std::vector<std::byte> copy(first, first + bytes);
     ucp_worker_release_address(worker_, address);
@@ -242,11 +196,12 @@ Result<std::uint16_t> Fabric::listen(const sockaddr_storage& address, socklen_t 
     params.conn_handler.cb = Callbacks::on_asked;
     params.conn_handler.arg = this;
     ucs_status_t status = ucp_listener_create(worker_, &params, &listener_);
-    if (status != UCS_OK) return failure("UCX: listening at " + place_text(address), status, quiet);
+    if (status != UCS_OK)
+        return ucx_failure("UCX: listening at " + place_text(address), status, quiet);
     ucp_listener_attr_t attributes{};
     attributes.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
     status = ucp_listener_query(listener_, &attributes);
-    if (status != UCS_OK) return failure("UCX: the listener's port", status, quiet);
+    if (status != UCS_OK) return ucx_failure("UCX: the listener's port", status, quiet);
     const auto& place = attributes.sockaddr;
     return ntohs(place.ss_family == AF_INET6
                      ? reinterpret_cast<const sockaddr_in6&>(place).sin6_port
@@ -266,7 +221,7 @@ Result<Fabric::Link*> Fabric::make_link(const void* endpoint_params, std::uint64
     params.err_handler.cb = Callbacks::on_failed;
     params.err_handler.arg = link.get();
     const ucs_status_t status = ucp_ep_create(worker_, &params, &link->endpoint);
-    if (status != UCS_OK) return failure("UCX: no way to the peer", status, quiet);
+    if (status != UCS_OK) return ucx_failure("UCX: no way to the peer", status, quiet);
     Link* made = link.get();
     by_endpoint_[made->endpoint] = made;
     links_[made] = std::move(link);
@@ -307,9 +262,10 @@ void Fabric::reject(void* request) {
 
 void Fabric::close(Link* link) {
     const Quiet quiet;
+    awake_ = true;
     link->closing = true;
     by_endpoint_.erase(link->endpoint);
-    auto* operation = new Operation{link, Operation::Kind::close};
+    auto* operation = new Operation{this, link, Operation::Kind::close};
     ++link->operations;
     ucp_request_param_t param{};
     param.op_attr_mask =
@@ -318,6 +274,32 @@ void Fabric::close(Link* link) {
     param.cb.send = Callbacks::on_sent;
     param.user_data = operation;
     start(operation, ucp_ep_close_nbx(link->endpoint, &param));
+    if (!context_->is_node()) return;
+    for (int i = 0; i < k_end_rounds && links_.contains(link); ++i)
+        (void)ucp_worker_progress(worker_);
+    if (links_.contains(link)) abandon();
+}
+
+// UCX waits for one who does not answer any more. Nothing but this worker knows the memory that UCX
+// still has, and it does not run again: so the memory is free.
+void Fabric::abandon() {
+    abandoned_ = true;
+    for (Operation* operation : operations_) {
+        if (operation->kind == Operation::Kind::close) continue;
+        Event event;
+        event.kind =
+            operation->kind == Operation::Kind::send ? Event::Kind::sent : Event::Kind::fetched;
+        event.peer = operation->link->peer;
+        event.number = operation->number;
+        event.status = {StatusCode::cancelled, "the connection was broken"};
+        events_.push_back(std::move(event));
+    }
+    for (const auto& [link, owner] : links_) {
+        Event event;
+        event.kind = Event::Kind::closed;
+        event.peer = link->peer;
+        events_.push_back(std::move(event));
+    }
 }
 
 void Fabric::let_go(Link* link) {
@@ -346,8 +328,12 @@ std::string Fabric::describe(Link* link) const {
 
 void Fabric::send(Link* link, Channel channel, Outgoing&& outgoing) {
     const Quiet quiet;
-    auto* operation = new Operation{link, Operation::Kind::send, outgoing.number,
-                                    std::move(outgoing.head), std::move(outgoing.owned)};
+    auto* operation = new Operation{this,
+                                    link,
+                                    Operation::Kind::send,
+                                    outgoing.number,
+                                    std::move(outgoing.head),
+                                    std::move(outgoing.owned)};
     ++link->operations;
     ucp_request_param_t param{};
     param.op_attr_mask =
@@ -364,7 +350,7 @@ void Fabric::send(Link* link, Channel channel, Outgoing&& outgoing) {
 void Fabric::fetch(Link* link, std::uint64_t number, const Waiting& waiting,
                    std::span<std::byte> target) {
     const Quiet quiet;
-    auto* operation = new Operation{link, Operation::Kind::fetch, number};
+    auto* operation = new Operation{this, link, Operation::Kind::fetch, number};
     ++link->operations;
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -376,17 +362,20 @@ void Fabric::fetch(Link* link, std::uint64_t number, const Waiting& waiting,
 
 void Fabric::leave(const Waiting& waiting) {
     const Quiet quiet;
+    awake_ = true;
     ucp_am_data_release(worker_, waiting.handle);
 }
 
 // UCX may be done at once; then it calls nobody.
 void Fabric::start(Operation* operation, void* request) {
-    if (UCS_PTR_IS_PTR(request)) return;
-    finish(operation, UCS_PTR_STATUS(request));
+    awake_ = true;
+    operations_.insert(operation);
+    if (!UCS_PTR_IS_PTR(request)) finish(operation, UCS_PTR_STATUS(request));
 }
 
 void Fabric::finish(Operation* operation, int ucs_status) {
     const std::unique_ptr<Operation> owner(operation);
+    operations_.erase(operation);
     Link* link = operation->link;
     --link->operations;
     if (operation->kind == Operation::Kind::close) {
@@ -410,14 +399,17 @@ void Fabric::finish(Operation* operation, int ucs_status) {
 void Fabric::progress(std::vector<Event>& events) {
     const Quiet quiet;
     // As long as there is work, but events are due now and then.
-    for (int i = 0; i < 64 && ucp_worker_progress(worker_) != 0; ++i) {
+    for (int i = 0; i < 64 && !abandoned_ && ucp_worker_progress(worker_) != 0; ++i) {
     }
     events.swap(events_);
 }
 
-bool Fabric::arm() {
+bool Fabric::sleep() {
     const Quiet quiet;
-    return events_.empty() && ucp_worker_arm(worker_) == UCS_OK;
+    if (!events_.empty()) return false;
+    if (!abandoned_ && ucp_worker_arm(worker_) != UCS_OK) return false;
+    awake_ = false;
+    return true;
 }
 
 }  // namespace caesura::transit

@@ -1,5 +1,11 @@
-// UCX, as a port uses it: one context and one worker, endpoints, active messages. UCX's headers are
-// seen by fabric.cpp and quiet.cpp only.
+// UCX, as a port uses it: a worker, endpoints, active messages. UCX's headers are seen by
+// fabric*.cpp and quiet.cpp only.
+//
+// Inside a node every connection has a fabric of its own. In UCX's shared memory all who send to a
+// worker share one queue: one who is killed while he puts something in blocks it for everybody, and
+// what was meant for one who does not take it out any more is never given back. With a worker for
+// each, the damage ends with the connection: close() gives UCX a moment and then takes the worker
+// away. Between nodes connections do not share anything, and all have one fabric.
 //
 // Invariants:
 //  - Nothing of the caller's runs inside a call of UCX: what happens becomes an event, in the order
@@ -16,11 +22,11 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "transit/inbox.hpp"
 
-struct ucp_context;
 struct ucp_worker;
 struct ucp_listener;
 struct ucp_ep;
@@ -42,6 +48,7 @@ class Fabric {
             transports{};  ///< network: UCX's names, such as "tcp"; empty: all but shared memory
         std::string tcp_ports{};  ///< network: "5000-5099", for a firewall; empty: any
     };
+    class Context;
     struct Link;
     /// Two kinds of active messages.
     enum class Channel : unsigned { packet = 1, greeting = 2 };
@@ -65,8 +72,11 @@ class Fabric {
         std::string from{};
     };
 
+    /// UCX's context: what fabrics of the same options share.
     /// Errors: unsupported (UCX has no transport that would do), io, no_space.
-    static Result<std::unique_ptr<Fabric>> make(const Options& options);
+    static Result<std::shared_ptr<Context>> prepare(const Options& options);
+    /// Errors: as prepare().
+    static Result<std::unique_ptr<Fabric>> make(std::shared_ptr<Context> context);
     /// Breaks all links at once, without events.
     ~Fabric();
     Fabric(const Fabric&) = delete;
@@ -101,36 +111,42 @@ class Fabric {
     void fetch(Link* link, std::uint64_t number, const Waiting& waiting,
                std::span<std::byte> target);
     void leave(const Waiting& waiting);
-    /// Break the link, at once. The pointer is void from now on.
+    /// Break the link, at once. The pointer is void from now on; inside a node, so is the fabric.
     void close(Link* link);
 
     /// Let UCX work.
     /// @return  what has happened, swapped into `events`, which is empty before.
     void progress(std::vector<Event>& events);
-    /// Readable when there is something to do, if arm() has said so.
-    int descriptor() const { return descriptor_; }
+    /// May there be something to do? Since it was made, a call came, or wake().
+    bool awake() const { return awake_; }
+    void wake() { awake_ = true; }
+    /// Go to sleep: descriptor() is readable when there is something to do.
     /// @return  false: there is something to do now.
-    bool arm();
+    bool sleep();
+    int descriptor() const { return descriptor_; }
     /// UCX's own words about a link: transports, lanes, thresholds.
     std::string describe(Link* link) const;
     std::size_t links() const { return links_.size(); }
 
   private:
-    Fabric() = default;
+    explicit Fabric(std::shared_ptr<Context> context) : context_(std::move(context)) {}
     struct Operation;
     struct Callbacks;
-    Status open(const Options& options);
+    Status open();
+    void abandon();
     Result<Link*> make_link(const void* endpoint_params, std::uint64_t peer);
     void start(Operation* operation, void* request);
     void finish(Operation* operation, int ucs_status);
     void let_go(Link* link);
 
-    ucp_context* context_ = nullptr;
+    std::shared_ptr<Context> context_;
     ucp_worker* worker_ = nullptr;
     ucp_listener* listener_ = nullptr;
     int descriptor_ = -1;
     std::size_t max_head_bytes_ = 0;
+    bool awake_ = true, abandoned_ = false;
     std::vector<Event> events_;
+    std::unordered_set<Operation*> operations_;  ///< UCX works on them
     std::unordered_map<Link*, std::unique_ptr<Link>> links_;
     std::unordered_map<const ucp_ep*, Link*> by_endpoint_;
 };

@@ -15,8 +15,6 @@
 namespace caesura::transit {
 namespace {
 
-// What epoll says; peers have their own number.
-constexpr std::uint64_t k_wake = 0, k_node = ~0ull - 1, k_network = ~0ull - 2;
 // A listener without room is asked again so often.
 constexpr double k_reach_s = 0.01;
 constexpr double k_last_words_s = 1.0;
@@ -77,7 +75,7 @@ Status Port::Core::open() {
     }
     poll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!poll_.is_open() || !wake_.is_open() || !watch(wake_.get(), k_wake))
+    if (!poll_.is_open() || !wake_.is_open() || !watch(wake_.get(), k_wake_tag))
         return {StatusCode::io, fmt::format("port: {}", std::strerror(errno))};
     checked_s_ = allowance_s_ = now_s();
     allowance_ = std::max(1.0, options_.connects_per_s);
@@ -101,26 +99,41 @@ Port::Core::~Core() {
     }
 }
 
-Result<Fabric*> Port::Core::fabric(Address::Kind kind) {
+Result<std::shared_ptr<Fabric::Context>> Port::Core::context(Address::Kind kind) {
     const bool local = kind == Address::Kind::local;
-    auto& fabric = local ? node_ : network_;
-    if (fabric) return fabric.get();
+    if (local && node_) return node_;
     Fabric::Options options;
     options.reach = local ? Fabric::Reach::node : Fabric::Reach::network;
     options.remote_memory = options_.remote_memory;
     options.devices = options_.network_devices;
     options.transports = options_.transports;
     options.tcp_ports = options_.tcp_ports;
-    auto made = Fabric::make(options);
-    if (!made.ok()) return made.status();
+    auto made = Fabric::prepare(options);
+    if (made.ok() && local) node_ = *made;
+    return made;
+}
+
+Result<std::unique_ptr<Fabric>> Port::Core::make_fabric(Address::Kind kind, std::uint64_t tag) {
+    auto its_context = context(kind);
+    if (!its_context.ok()) return its_context.status();
+    auto made = Fabric::make(*its_context);
+    if (!made.ok()) return made;
     if (options_.header_bytes + k_around_header_bytes > (*made)->max_head_bytes())
         return base::invalid(fmt::format("port: header_bytes is {}; here at most {}",
                                          options_.header_bytes,
                                          (*made)->max_head_bytes() - k_around_header_bytes));
-    if (!watch((*made)->descriptor(), local ? k_node : k_network))
+    if (!watch((*made)->descriptor(), tag))
         return Status{StatusCode::io, fmt::format("port: {}", std::strerror(errno))};
-    fabric = std::move(*made);
-    return fabric.get();
+    fabrics_.push_back(made->get());
+    return made;
+}
+
+Result<Fabric*> Port::Core::network() {
+    if (network_) return network_.get();
+    auto made = make_fabric(Address::Kind::tcp, k_network_tag);
+    if (!made.ok()) return made.status();
+    network_ = std::move(*made);
+    return network_.get();
 }
 
 bool Port::Core::watch(int descriptor, std::uint64_t tag) {
@@ -128,6 +141,11 @@ bool Port::Core::watch(int descriptor, std::uint64_t tag) {
     event.events = EPOLLIN | EPOLLRDHUP;
     event.data.u64 = tag;
     return ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+// Explicitly: a child of fork() may hold the other end of what we close.
+void Port::Core::unwatch(int descriptor) {
+    (void)::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
 }
 
 Port::Core::Peer* Port::Core::find(PeerId id) const {
@@ -166,26 +184,29 @@ bool Port::Core::run_once(double timeout_s) {
 
 bool Port::Core::work() {
     bool any = false;
-    for (Fabric* fabric : {node_.get(), network_.get()}) {
-        if (fabric == nullptr) continue;
+    // By index: a handler may make new ones.
+    for (std::size_t i = 0; i < fabrics_.size(); ++i) {
+        Fabric& fabric = *fabrics_[i];
+        if (!fabric.awake()) continue;
         std::vector<Fabric::Event> events = std::move(events_);
         events.clear();
-        fabric->progress(events);
+        fabric.progress(events);
         any |= !events.empty();
-        for (Fabric::Event& event : events) handle(*fabric, event);
+        for (Fabric::Event& event : events) handle(fabric, event);
         events.clear();
         events_ = std::move(events);
     }
     return any;
 }
 
-bool Port::Core::arm() {
-    return (!node_ || node_->arm()) && (!network_ || network_->arm()) && calls_.empty() &&
-           finished_.empty() && finish_later_.empty();
+bool Port::Core::sleep() {
+    for (Fabric* fabric : fabrics_)
+        if (fabric->awake() && !fabric->sleep()) return false;
+    return calls_.empty() && finished_.empty() && finish_later_.empty();
 }
 
 bool Port::Core::wait(double timeout_s) {
-    if (!arm()) return work() || !calls_.empty();
+    if (!sleep()) return work() || !calls_.empty();
     const double wait_s = std::clamp(std::min(timeout_s, next_check_s()), 0.0, 3600.0);
     std::array<epoll_event, 64> events;
     const int n = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()),
@@ -197,18 +218,20 @@ bool Port::Core::wait(double timeout_s) {
 }
 
 bool Port::Core::woken(std::uint64_t tag) {
-    if (tag == k_wake) {
+    if (tag == k_wake_tag) {
         std::uint64_t count;
         while (::read(wake_.get(), &count, sizeof count) < 0 && errno == EINTR) {
         }
-        return true;
-    }
-    if (tag == k_node || tag == k_network) return true;
-    if (tag == k_local_tag) {
+    } else if (tag == k_network_tag) {
+        network_->wake();
+    } else if (tag == k_local_tag) {
         accept_local();
-        return true;
+    } else if (Peer* peer = find(tag / 2)) {
+        if (tag == socket_tag(peer->id))
+            on_socket(*peer);
+        else if (peer->own_fabric)
+            peer->own_fabric->wake();
     }
-    if (Peer* peer = find(tag)) on_socket(*peer);
     return true;
 }
 

@@ -47,8 +47,11 @@ class Port::Core {
   private:
     // Numbers that no packet has, for what is sent beside them.
     static constexpr std::uint64_t k_beat_number = ~0ull - 1, k_greeting_number = ~0ull;
-    static constexpr std::uint64_t k_local_tag = ~0ull;  ///< the UNIX listener, of epoll
-    static constexpr double k_refusal_s = 1.0;           ///< for a refusal to arrive
+    // What epoll says: a peer's socket and fabric have tags made of its number.
+    static constexpr std::uint64_t k_wake_tag = 0, k_network_tag = 1, k_local_tag = ~0ull;
+    static std::uint64_t socket_tag(PeerId id) { return 2 * id; }
+    static std::uint64_t fabric_tag(PeerId id) { return 2 * id + 1; }
+    static constexpr double k_refusal_s = 1.0;  ///< for a refusal to arrive
 
     enum class Stage { reaching, greeting, open, leaving, ending };
     struct Peer;
@@ -64,10 +67,13 @@ class Port::Core {
     Peer& add(Address::Kind kind, Stage stage);
 
     // port_core.cpp: the loop
-    Result<Fabric*> fabric(Address::Kind kind);
+    Result<std::shared_ptr<Fabric::Context>> context(Address::Kind kind);
+    Result<std::unique_ptr<Fabric>> make_fabric(Address::Kind kind, std::uint64_t tag);
+    Result<Fabric*> network();
     bool watch(int descriptor, std::uint64_t tag);
+    void unwatch(int descriptor);
     bool work();
-    bool arm();
+    bool sleep();
     bool wait(double timeout_s);
     bool woken(std::uint64_t tag);
     void handle(Fabric& fabric, Fabric::Event& event);
@@ -91,6 +97,7 @@ class Port::Core {
     Result<PeerId> connect_local_port(const Address& address);
     Result<PeerId> connect_tcp(const Address& address);
     void reach(Peer& peer);
+    Result<Greeting> own_greeting(Peer& peer);
     void accept_local();
     void turn_away(Descriptor& socket, const std::string& reason);
     void on_socket(Peer& peer);
@@ -107,7 +114,9 @@ class Port::Core {
     Descriptor poll_, wake_;
     std::optional<LocalListener> local_;
     bool local_watched_ = false;
-    std::unique_ptr<Fabric> node_, network_;
+    std::shared_ptr<Fabric::Context> node_;
+    std::unique_ptr<Fabric> network_;
+    std::vector<Fabric*> fabrics_;  ///< all there are
     bool network_listens_ = false;
     Calls calls_;
     PeerId last_id_ = 0;
@@ -131,6 +140,7 @@ struct Port::Core::Peer final : Inbox::Sink, Outbox::Sink {
     Who who;
     Address where;  ///< we asked: whom
     Token mine{}, theirs{};
+    std::unique_ptr<Fabric> own_fabric;  ///< local
     Fabric* fabric = nullptr;
     Fabric::Link* link = nullptr;
     Descriptor socket;  ///< local

@@ -45,7 +45,7 @@ Result<Place> look_up(const Address& address, bool to_listen) {
 
 Result<Address> Port::Core::listen_local(const Address& address) {
     if (local_) return base::invalid("port: it listens at unix:" + local_->path() + " already");
-    if (auto node = fabric(Address::Kind::local); !node.ok()) return node.status();
+    if (auto node = context(Address::Kind::local); !node.ok()) return node.status();
     auto listener = LocalListener::listen(address.path, options_.socket_mode);
     if (!listener.ok()) return listener.status();
     local_.emplace(std::move(*listener));
@@ -54,11 +54,10 @@ Result<Address> Port::Core::listen_local(const Address& address) {
 }
 
 Result<PeerId> Port::Core::connect_local_port(const Address& address) {
-    if (auto node = fabric(Address::Kind::local); !node.ok()) return node.status();
+    if (auto node = context(Address::Kind::local); !node.ok()) return node.status();
     auto socket = connect_local(address.path);
     if (!socket.ok()) return socket.status();
     Peer& peer = add(Address::Kind::local, Stage::reaching);
-    peer.fabric = node_.get();
     peer.known = true;
     peer.where = address;
     peer.who.address = address.text();
@@ -75,14 +74,23 @@ void Port::Core::reach(Peer& peer) {
         if (!socket->is_open()) return;
         peer.socket = std::move(*socket);
     }
-    auto worker = peer.fabric->worker_address();
-    if (!worker.ok()) return lose(peer, worker.status());
-    const Greeting greeting{peer.mine, options_.identity, std::move(*worker), {}};
-    if (Status status = send_packet(peer.socket, greeting.encode()); !status.ok())
+    const auto greeting = own_greeting(peer);
+    if (!greeting.ok()) return lose(peer, greeting.status());
+    if (Status status = send_packet(peer.socket, greeting->encode()); !status.ok())
         return lose(peer, std::move(status));
-    if (!watch(peer.socket.get(), peer.id))
+    if (!watch(peer.socket.get(), socket_tag(peer.id)))
         return lose(peer, {StatusCode::io, fmt::format("epoll: {}", std::strerror(errno))});
     peer.stage = Stage::greeting;
+}
+
+Result<Greeting> Port::Core::own_greeting(Peer& peer) {
+    auto fabric = make_fabric(Address::Kind::local, fabric_tag(peer.id));
+    if (!fabric.ok()) return fabric.status();
+    peer.own_fabric = std::move(*fabric);
+    peer.fabric = peer.own_fabric.get();
+    auto worker = peer.fabric->worker_address();
+    if (!worker.ok()) return worker.status();
+    return Greeting{peer.mine, options_.identity, std::move(*worker), {}};
 }
 
 void Port::Core::turn_away(Descriptor& socket, const std::string& reason) {
@@ -111,7 +119,6 @@ void Port::Core::accept_local() {
             continue;
         }
         Peer& peer = add(Address::Kind::local, Stage::greeting);
-        peer.fabric = node_.get();
         peer.who.asked = true;
         peer.who.user = user;
         peer.who.process = credentials->process;
@@ -119,11 +126,11 @@ void Port::Core::accept_local() {
         peer.socket = std::move(*socket);
         peer.counted_half_open = true;
         ++half_open_;
-        if (!watch(peer.socket.get(), peer.id))
+        if (!watch(peer.socket.get(), socket_tag(peer.id)))
             lose(peer, {StatusCode::io, fmt::format("epoll: {}", std::strerror(errno))});
     }
     // Enough for now: those who knock wait in the kernel.
-    ::epoll_ctl(poll_.get(), EPOLL_CTL_DEL, local_->descriptor(), nullptr);
+    unwatch(local_->descriptor());
     local_watched_ = false;
 }
 
@@ -149,21 +156,21 @@ void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
         return lose(peer, {StatusCode::io, "the service refuses: " + greeting.refused});
     peer.theirs = greeting.token;
     peer.who.identity = greeting.identity;
+    std::optional<Greeting> answer;
+    if (peer.who.asked) {
+        auto made = own_greeting(peer);
+        if (!made.ok()) return lose(peer, made.status());
+        answer = std::move(*made);
+    } else if (const auto service = credentials_of(peer.socket); service.ok()) {
+        peer.who.user = service->user;
+        peer.who.process = service->process;
+    }
     auto link = peer.fabric->connect(greeting.worker, peer.id);
     if (!link.ok()) return lose(peer, link.status());
     peer.link = *link;
-    if (!peer.who.asked) {
-        if (const auto credentials = credentials_of(peer.socket); credentials.ok()) {
-            peer.who.user = credentials->user;
-            peer.who.process = credentials->process;
-        }
-        return open_peer(peer);
-    }
-    auto worker = peer.fabric->worker_address();
-    if (!worker.ok()) return lose(peer, worker.status());
-    const Greeting answer{peer.mine, options_.identity, std::move(*worker), {}};
-    if (Status status = send_packet(peer.socket, answer.encode()); !status.ok())
-        return lose(peer, std::move(status));
+    if (answer)
+        if (Status status = send_packet(peer.socket, answer->encode()); !status.ok())
+            return lose(peer, std::move(status));
     open_peer(peer);
 }
 
@@ -175,9 +182,9 @@ Result<Address> Port::Core::listen_tcp(const Address& address) {
         return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
     const auto place = look_up(address, true);
     if (!place.ok()) return place.status();
-    auto network = fabric(Address::Kind::tcp);
-    if (!network.ok()) return network.status();
-    const auto port = (*network)->listen(place->address, place->bytes);
+    auto fabric = network();
+    if (!fabric.ok()) return fabric.status();
+    const auto port = (*fabric)->listen(place->address, place->bytes);
     if (!port.ok()) return port.status().with_context(address.text());
     network_listens_ = true;
     Address bound = address;
@@ -190,10 +197,10 @@ Result<PeerId> Port::Core::connect_tcp(const Address& address) {
         return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
     const auto place = look_up(address, false);
     if (!place.ok()) return place.status();
-    auto network = fabric(Address::Kind::tcp);
-    if (!network.ok()) return network.status();
+    auto fabric = network();
+    if (!fabric.ok()) return fabric.status();
     Peer& peer = add(Address::Kind::tcp, Stage::greeting);
-    peer.fabric = *network;
+    peer.fabric = *fabric;
     peer.where = address;
     peer.who.address = address.text();
     auto link = peer.fabric->connect(place->address, place->bytes, peer.id);

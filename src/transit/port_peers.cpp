@@ -58,6 +58,7 @@ void Port::Core::lose(Peer& peer, Status why) {
     if (peer.counted_half_open) --half_open_;
     peer.counted_half_open = false;
     by_token_.erase(peer.mine);
+    if (peer.socket.is_open()) unwatch(peer.socket.get());
     peer.socket.close();
     // UCX wants back what it holds while the link still stands.
     for (const Arrival& arrival : peer.early)
@@ -81,7 +82,13 @@ void Port::Core::finish(Peer& peer) {
 void Port::Core::sweep() {
     for (const PeerId id : std::exchange(finish_later_, {}))
         if (Peer* peer = find(id)) finish(*peer);
-    for (const PeerId id : std::exchange(finished_, {})) peers_.erase(id);
+    for (const PeerId id : std::exchange(finished_, {})) {
+        if (const Fabric* fabric = peers_.at(id)->own_fabric.get()) {
+            unwatch(fabric->descriptor());
+            std::erase(fabrics_, fabric);
+        }
+        peers_.erase(id);
+    }
 }
 
 // --------------------------------------------------------------------------- the port's calls

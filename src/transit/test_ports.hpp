@@ -1,8 +1,11 @@
 // Ports and those who listen to them, for tests.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -79,6 +82,76 @@ class Recorder : public PortHandler {
     }
 };
 
+/// `transit_peer` in a process of its own; killed in the end.
+class Child {
+  public:
+    explicit Child(const std::vector<std::string>& words, const std::string& output,
+                   const std::vector<std::string>& before = {}) {
+        std::vector<std::string> all = before;
+        all.push_back(CAESURA_TRANSIT_PEER);
+        all.insert(all.end(), words.begin(), words.end());
+        std::vector<char*> argv;
+        for (std::string& word : all) argv.push_back(word.data());
+        argv.push_back(nullptr);
+        output_ = output;
+        const int file = ::open(output.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+        process_ = ::fork();
+        if (process_ == 0) {
+            ::dup2(file, 1);
+            ::dup2(file, 2);
+            ::execvp(argv[0], argv.data());
+            ::_exit(127);
+        }
+        ::close(file);
+    }
+    ~Child() { kill(); }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    pid_t process() const { return process_; }
+    void signal(int number) const { ::kill(process_, number); }
+    void kill() {
+        if (process_ <= 0) return;
+        signal(SIGKILL);
+        wait();
+    }
+    int wait() {
+        int status = 0;
+        while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+        }
+        process_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    bool ended() {
+        int status = 0;
+        if (process_ > 0 && ::waitpid(process_, &status, WNOHANG) == process_) process_ = -1;
+        return process_ <= 0;
+    }
+    /// All that it has printed.
+    std::string output() const {
+        std::ifstream file(output_);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+  private:
+    pid_t process_ = -1;
+    std::string output_;
+};
+
+/// Of this process, in KiB.
+inline long resident_kib() {
+    std::ifstream file("/proc/self/statm");
+    long all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * (::sysconf(_SC_PAGESIZE) / 1024);
+}
+
+inline std::size_t open_descriptors() {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+        ++n;
+    return n;
+}
+
 /// A directory of one test, with a secret in it.
 class PortTest : public ::testing::Test {
   protected:
@@ -135,6 +208,17 @@ struct Pair {
     Recorder service_heard, client_heard;
     std::unique_ptr<Port> service, client;
     PeerId at_service = 0, at_client = 0;
+
+    // Both say good-bye, which takes both.
+    ~Pair() {
+        if (client) client->close(at_client);
+        if (service) service->close(at_service);
+        for (int i = 0; i < 1000 && client && service; ++i) {
+            if (client->peers() + service->peers() == 0) break;
+            client->run_once(0.0);
+            service->run_once(0.0);
+        }
+    }
 };
 
 class PairTest : public PortTest, public ::testing::WithParamInterface<Address::Kind> {
