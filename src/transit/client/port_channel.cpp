@@ -77,8 +77,7 @@ void PortChannel::send_now(std::vector<std::byte> message,
         if (done) done();
         return;
     }
-    auto envelope =
-        std::make_shared<Envelope>(wrap(std::move(message), port_->max_header_bytes()));
+    auto envelope = std::make_shared<Envelope>(wrap(std::move(message), port_->max_header_bytes()));
     if (!envelope->lead.empty()) payload.insert(payload.begin(), envelope->lead);
     (void)port_->send(*service_, envelope->head, payload, [envelope, done](const Status&) {
         if (done) done();
@@ -86,8 +85,7 @@ void PortChannel::send_now(std::vector<std::byte> message,
 }
 
 void PortChannel::on_connected(PeerId, const Who& who) {
-    if (who.process > 0)
-        process_ = static_cast<int>(::syscall(SYS_pidfd_open, who.process, 0));
+    if (who.process > 0) process_ = static_cast<int>(::syscall(SYS_pidfd_open, who.process, 0));
     connected_ = true;
     for (Waiting& one : std::exchange(waiting_, {}))
         send_now(std::move(one.message), std::move(one.payload), std::move(one.done));

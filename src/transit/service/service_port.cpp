@@ -13,7 +13,8 @@ Result<std::unique_ptr<ServicePort>> ServicePort::make(const ServiceOptions& ser
     auto port = Port::make(std::move(options), *made);
     if (!port.ok()) return port.status();
     made->port_ = std::move(*port);
-    made->service_ = std::make_unique<Service>(service, *made);
+    Replies& replies = *made;
+    made->service_ = std::make_unique<Service>(service, replies);
     return made;
 }
 
@@ -26,8 +27,8 @@ void ServicePort::drain() {
 }
 
 void ServicePort::on_connected(PeerId peer, const Who& who) {
-    auto permit = draining_ ? Status(StatusCode::cancelled, "the service is about to end")
-                            : admission_(who);
+    auto permit =
+        draining_ ? Status(StatusCode::cancelled, "the service is about to end") : admission_(who);
     if (!permit.ok()) {
         send_now(peer, Refusal{permit.status()}, {});
         port_->close(peer);

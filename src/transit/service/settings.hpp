@@ -1,0 +1,51 @@
+// What the operator of a service says, as TOML.
+//
+// | key             | default                 | meaning                                           |
+// |-----------------|-------------------------|---------------------------------------------------|
+// | listen          | a socket of this user's | a list of unix:PATH and tcp:HOST:PORT, one of each
+// | | secret          | none                    | tcp: a file that its owner alone may read | |
+// trusted_network | false                   | tcp: payloads carry no tag                         |
+// | threads         | the cores there are     | that compress | | idle_priority   | true | they run
+// below everything else                     | | lanes           | 4                       | threads
+// that write                                 | | lease_s         | 10                      | a
+// client that is not heard for so long is gone     | | credits_bytes   | 268435456               |
+// values of one client that may be under way         | | clients         | 1024 | at once | |
+// recover         | true                    | files of clients that are gone                     |
+// | other_users     | false                   | unix: let users in who are neither this one nor
+// root | | status          | none                    | a file that says every second how things
+// stand     | | [[write]]       |                         | who may write where: `directory`, and
+// `user` (a name, | |                 |                         | a number, a tcp client's name, or
+// "*", the default) | |                 |                         | and `weight` (1), the most that
+// its wish counts    |
+#pragma once
+
+#include "transit/port/address.hpp"
+#include "transit/service/service_port.hpp"
+
+namespace caesura::transit {
+
+struct Settings {
+    std::vector<Address> listen;
+    ServiceOptions service;
+    PortOptions port;
+    std::uint64_t credits_bytes = std::uint64_t{256} << 20;
+    std::string status_path;
+    struct Write {
+        std::string user = "*";
+        std::string directory;
+        double weight = 1.0;
+    };
+    std::vector<Write> writes;
+};
+
+/// Errors: invalid_argument, naming file, line, key and what there is; io.
+Result<Settings> read_settings(const std::string& path);
+Result<Settings> parse_settings(std::string_view toml, const std::string& name);
+
+/// Where a service listens that is not told where: a socket in the user's run-time directory.
+std::string default_socket();
+
+/// Who may come, and what for. Errors: invalid_argument (a directory that is not there).
+Result<Admission> admission_of(const Settings& settings);
+
+}  // namespace caesura::transit
