@@ -101,7 +101,8 @@ Status check_slots(const BeginDump& message, std::uint64_t opening) {
 
 /// The number that the file knows the dump by.
 std::uint64_t dump_in_file(const BeginDump& message) {
-    return message.places.empty() ? 0 : message.places[0].dump;
+    if (!message.places.empty()) return message.places[0].dump;
+    return message.spill ? message.spill->dump : 0;
 }
 
 Status check_places(const BeginDump& message) {

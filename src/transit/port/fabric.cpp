@@ -129,6 +129,8 @@ Result<std::unique_ptr<Fabric>> Fabric::make(std::shared_ptr<Context> context) {
     return fabric;
 }
 
+Fabric::Fabric(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
 Status Fabric::open() {
     const Quiet quiet;
     ucp_worker_params_t params{};

@@ -129,7 +129,7 @@ class Fabric {
     std::size_t links() const { return links_.size(); }
 
   private:
-    explicit Fabric(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+    explicit Fabric(std::shared_ptr<Context> context);
     struct Operation;
     struct Callbacks;
     Status open();

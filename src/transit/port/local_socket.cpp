@@ -149,9 +149,13 @@ Result<std::optional<std::vector<std::byte>>> receive_packet(const Descriptor& s
     using Packet = std::optional<std::vector<std::byte>>;
     std::vector<std::byte> bytes(most);
     ssize_t got = 0;
+    // Whoever closes before he has read what we said resets the connection; the kernel says so once,
+    // and then gives what he said before.
+    bool reset = false;
     do {
+        reset |= got < 0 && errno == ECONNRESET;
         got = ::recv(socket.get(), bytes.data(), bytes.size(), MSG_TRUNC);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset)));
     if (got < 0 && errno == EAGAIN) return Packet{};
     if (got < 0)
         return Status{StatusCode::io, fmt::format("the peer's socket: {}", std::strerror(errno))};

@@ -172,6 +172,8 @@ bool Port::Core::run_once(double timeout_s) {
     bool any = calls_.run();
     any |= work();
     check_times();
+    if (local_ && !local_watched_ && may_let_in())
+        local_watched_ = watch(local_->descriptor(), k_local_tag);
     if (!any && options_.spin_s > 0.0 && timeout_s > 0.0) {
         const base::Clock& real = base::Clock::steady();
         const double until = real.now_s() + std::min(options_.spin_s, timeout_s);
@@ -323,8 +325,6 @@ void Port::Core::check_times() {
     const double now = now_s(), passed = now - checked_s_;
     if (passed < std::min(next_check_s(), k_reach_s)) return;
     checked_s_ = now;
-    if (local_ && !local_watched_ && may_let_in())
-        local_watched_ = watch(local_->descriptor(), k_local_tag);
     std::vector<PeerId> all;
     all.reserve(peers_.size());
     for (const auto& [id, peer] : peers_) all.push_back(id);

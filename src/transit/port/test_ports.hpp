@@ -86,9 +86,10 @@ class Recorder : public PortHandler {
 class Child {
   public:
     explicit Child(const std::vector<std::string>& words, const std::string& output,
-                   const std::vector<std::string>& before = {}) {
+                   const std::vector<std::string>& before = {},
+                   const std::string& program = CAESURA_TRANSIT_PEER) {
         std::vector<std::string> all = before;
-        all.push_back(CAESURA_TRANSIT_PEER);
+        if (!program.empty()) all.push_back(program);
         all.insert(all.end(), words.begin(), words.end());
         std::vector<char*> argv;
         for (std::string& word : all) argv.push_back(word.data());
