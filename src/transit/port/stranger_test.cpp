@@ -3,10 +3,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "transit/fabric.hpp"
-#include "transit/hand_shake.hpp"
+#include "transit/port/fabric.hpp"
+#include "transit/port/hand_shake.hpp"
 #include "transit/local_socket.hpp"
-#include "transit/test_ports.hpp"
+#include "transit/port/test_ports.hpp"
 
 namespace caesura::transit {
 namespace {
