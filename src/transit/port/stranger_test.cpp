@@ -5,7 +5,7 @@
 
 #include "transit/port/fabric.hpp"
 #include "transit/port/hand_shake.hpp"
-#include "transit/local_socket.hpp"
+#include "transit/port/local_socket.hpp"
 #include "transit/port/test_ports.hpp"
 
 namespace caesura::transit {
