@@ -172,4 +172,53 @@ TEST(CReport, messages_reach_the_function_with_its_context) {
     EXPECT_EQ(found, 1u) << ::testing::PrintToString(heard);
 }
 
+// A cooperative writer has no compress threads, so what it compresses without being let was due.
+TEST(CMaxDelay, blocks_that_are_due_are_taken_over_and_the_report_says_so) {
+    OneField run("caesura_c_due_");
+    run.options.cooperative = 1;
+    run.options.max_delay_s = 1e-6;
+    ASSERT_EQ(run.create(), CAESURA_OK) << last_error();
+    run.dump(0);
+    while (run.report().taken_over_blocks < OneField::k_chunks) std::this_thread::yield();
+    const caesura_writer_report report = run.close();
+    EXPECT_EQ(report.taken_over_blocks, OneField::k_chunks);
+    EXPECT_GT(report.taken_over_s, 0.0);
+    EXPECT_EQ(report.blocks, OneField::k_chunks);
+}
+
+TEST(CMaxDelay, nothing_is_taken_over_where_there_is_no_delay_to_keep) {
+    for (const int cooperative : {0, 1}) {
+        OneField run("caesura_c_never_due_");
+        run.options.cooperative = cooperative;
+        run.options.max_delay_s = std::numeric_limits<double>::infinity();
+        ASSERT_EQ(run.create(), CAESURA_OK) << last_error();
+        for (std::uint64_t number = 0; number < 3; ++number) run.dump(number);
+        const caesura_writer_report report = run.close();
+        EXPECT_EQ(report.taken_over_blocks, 0u);
+        EXPECT_EQ(report.taken_over_s, 0.0);
+        EXPECT_EQ(report.blocks, 3 * OneField::k_chunks);
+    }
+}
+
+TEST(CMaxDelay, values_that_cannot_be_are_named) {
+    for (const auto& [value, said] :
+         {std::pair(-1.0, "max_delay_s is -1; it must be 0 or more"),
+          std::pair(std::nan(""), "max_delay_s is nan; it must be 0 or more")}) {
+        OneField run("caesura_c_no_delay_");
+        run.options.max_delay_s = value;
+        EXPECT_EQ(run.create(), CAESURA_INVALID_ARGUMENT);
+        EXPECT_EQ(run.writer, nullptr);
+        EXPECT_NE(last_error().find(said), std::string::npos) << last_error();
+    }
+}
+
+// A program that was compiled before there was a delay to ask for gets the default, also where
+// whatever lies behind its struct is no number.
+TEST(CMaxDelay, a_caller_that_does_not_know_it_gets_the_default) {
+    OneField run("caesura_c_older_");
+    run.options.struct_bytes = offsetof(caesura_options, max_delay_s);
+    run.options.max_delay_s = -1.0;
+    EXPECT_EQ(run.create(), CAESURA_OK) << last_error();
+}
+
 }  // namespace
