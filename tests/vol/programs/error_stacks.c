@@ -269,7 +269,13 @@ static void run_case(Case* it, char* text) {
     }
     memcpy(text, stack.text, k_text);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (it->lock >= 0) close(it->lock);
+    if (it->lock >= 0) {
+        struct stat status;
+        CHECK(fstat(it->lock, &status) == 0);
+        /* Natively it has been emptied before the lock was seen. */
+        CHECK(!captured() || (size_t)status.st_size == g_good_bytes);
+        close(it->lock);
+    }
     if (g_rank == 0 && it->state >= k_unreadable) { /* the file, or the directory it is not in */
         if (it->state == k_closed_directory)
             CHECK(rmdir(it->place) == 0);
