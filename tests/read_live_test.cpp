@@ -16,7 +16,7 @@ using store::Operation;
 using testing::read_box, testing::whole_box;
 
 constexpr std::uint64_t k_live_dumps = 4;
-const Shape k_live_shape{90, 700};
+const Shape k_live_shape{400, 700};
 
 std::vector<float> live_field(std::uint64_t dump) {
     return testing::make_field<float>(k_live_shape, 77 + static_cast<unsigned>(dump), 2);
@@ -36,7 +36,8 @@ class ReadLive : public testing::ReadTest {
         options.file_system = &files;
         options.chunk_bytes = 64u << 10;
         options.planning = false;
-        options.reserve_factor = 0.7;  // some blocks overflow
+        options.write_buffer_bytes = 1;  // every block a write of its own
+        options.reserve_factor = 0.7;    // some blocks overflow
         auto writer = Writer::create(path_, nullptr, options);
         ASSERT_TRUE(writer.ok()) << writer.status().message();
         auto field = (*writer)->define_field("rho", float32, k_live_shape);
@@ -131,10 +132,12 @@ TEST_F(ReadLive, a_commit_that_happens_while_the_file_is_opened_is_seen_whole_or
         const auto go_on = [&] {
             if (next == operations.size()) return;
             const Operation& operation = operations[next++];
+            Status status;
             if (operation.kind == Operation::Kind::write)
-                ASSERT_TRUE((*file)->write_at(operation.offset, operation.bytes).ok());
+                status = (*file)->write_at(operation.offset, operation.bytes);
             if (operation.kind == Operation::Kind::truncate)
-                ASSERT_TRUE((*file)->truncate(operation.offset).ok());
+                status = (*file)->truncate(operation.offset);
+            ASSERT_TRUE(status.ok()) << status.message();
         };
         testing::WatchedFileSystem files;
         const unsigned one_in = 1 + random() % 12;
