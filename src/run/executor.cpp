@@ -61,6 +61,8 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
     const double now_s = clock_.now_s();
     if (dump->handed_over_s < 0.0) dump->handed_over_s = now_s;
+    dump->computing_before_s = observer_.computing_s(now_s);
+    dump->workers_cpu_before_s = options_.standby ? workers_cpu_s() : 0.0;
     if (dumps_.all_written()) last_begun_s_.store(now_s, std::memory_order_relaxed);
     dumps_.add(std::move(dump));
     compress_event_.raise();
@@ -166,7 +168,8 @@ void Executor::compress_loop(Worker& worker) {
         if (!error_.happened()) {
             const bool waited_for = draining_.load(std::memory_order_acquire) != 0 ||
                                     stopping_.load(std::memory_order_acquire);
-            if (!waited_for && at_dump < dumps_.submitted()) improve(*dumps_.at(at_dump), trace);
+            if (!waited_for && at_dump < dumps_.submitted())
+                improve(*dumps_.at(at_dump), options_.algorithm, trace);
             const bool hold = gated() && !waited_for;
             job =
                 hold ? next_job_outside_obstacles(at_dump, dump, wait_s) : next_job(at_dump, dump);

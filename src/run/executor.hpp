@@ -189,10 +189,12 @@ class Executor {
     // executor_planning.cpp
     plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
     double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
-    void improve(DumpTask& dump, base::TraceLane* trace);
+    plan::Standby standby_for(const DumpTask& dump, const plan::PlanningView& view) const;
+    void improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLane* trace);
     void note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s);
     void note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s, double end_s);
     void note_rate(double begin_s, double end_s, double computing_s, double cpu_s);
+    void note_starved(const DumpTask& dump);
     double workers_cpu_s() const;
     bool gated() const { return options_.planning && !options_.idle_priority; }
 

@@ -56,7 +56,8 @@ std::uint64_t Executor::hold_dumps() {
 // The dump's blocks go before everything else from now on.
 void Executor::mark_due(DumpTask& dump) {
     if (dump.is_due.exchange(true, std::memory_order_acq_rel)) return;
-    dump.plans.want();  // with this thread's share of a core
+    note_starved(dump);
+    dump.plans.want();
     write_event_.raise();
 }
 
@@ -93,6 +94,9 @@ Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
             dump = dumps_.at(due);
             mark_due(*dump);
             if (dump->all_compressed()) continue;
+            // At this priority the quick plan: microseconds.
+            improve(*dump, plan::Algorithm::ext_johnson_backfill,
+                    options_.trace ? &standby_.trace : nullptr);
             if (Job* const job = job_to_take_over(*dump)) return job;
             wait_s = std::min(wait_s, k_look_again_s);
         }
