@@ -176,27 +176,26 @@ TEST(PlanningStandby, no_plan_ends_after_what_was_promised_and_none_changes_that
                 lane->push_back({begin_s, at_s += 6.0 * any(random)});
             }
         }
-        StandbyView promise{0.0, 0.0, view.compress_ahead_s, view.write_ahead_s};
-        for (const JobLeft& job : jobs) {
-            promise.compress_left_s += job.written ? 0.0 : job.compress_s;
-            promise.write_left_s += job.written ? 0.0 : job.write_s;
-        }
-        const double left_s = promise.compress_left_s + promise.write_left_s;
-        promise.max_delay_s = 2.5 * left_s + 10.0 * any(random);
-        promise.due_s = view.now_s + promise.max_delay_s;
+        DueWork work;
+        work.left_s = view.compress_ahead_s + view.write_ahead_s;
+        for (const JobLeft& job : jobs)
+            if (!job.written) work.left_s += job.compress_s + job.write_s;
+        const double max_delay_s = 2.5 * work.left_s + 10.0 * any(random);
+        const double due_s = view.now_s + max_delay_s;
+        work.by_s = done_by_s(due_s, max_delay_s);
         DumpPlan without, with;
         planned(without, view);
-        view.standby.begin_s = begin_by_s(promise);
+        view.standby.begin_s = turn_of(std::span(&work, 1), work).begin_s;
         ASSERT_GE(view.standby.begin_s, view.now_s - 1e-9);
         planned(with, view);
-        EXPECT_LE(with.end_s, promise.due_s) << round;
+        EXPECT_LE(with.end_s, due_s) << round;
         if (without.end_s <= view.standby.begin_s) {
             ++same;
             EXPECT_EQ(with.compress_order, without.compress_order);
             EXPECT_EQ(with.write_order, without.write_order);
             EXPECT_EQ(with.end_s, without.end_s);
         }
-        late += without.end_s > promise.due_s;
+        late += without.end_s > due_s;
         double compress_end_s = view.now_s, write_end_s = view.now_s, last_s = view.now_s;
         for (const std::uint32_t i : with.compress_order) {
             if (!with.times[i].planned) continue;

@@ -28,7 +28,9 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
       clock_(clock),
       own_observer_(options.observer ? nullptr : std::make_unique<Observer>()),
       observer_(options.observer ? *options.observer : *own_observer_),
-      write_event_(options.share ? options.share->event() : own_write_event_) {
+      place_(options.standby ? &DuePlace::take() : nullptr),
+      write_event_(options.share ? options.share->event() : own_write_event_),
+      standby_event_(place_ ? place_->event() : no_event_) {
     observer_.attach(write_event_);
     if (gated()) observer_.attach(compress_event_);
     for (int i = 0; i < options.compress_threads; ++i) {
@@ -256,6 +258,7 @@ void Executor::fail(Status status) {
     write_event_.raise();
     compress_event_.raise();
     progress_event_.raise();
+    standby_event_.raise();
 }
 
 ExecutorCounters Executor::counters() const {
@@ -285,6 +288,7 @@ void Executor::stop() {
     write_event_.raise();
     standby_event_.raise();
     if (standby_.thread.joinable()) standby_.thread.join();
+    if (place_) place_->leave();
     for (auto& worker : workers_) {
         (void)restore_priority(worker->thread.native_handle());
         worker->thread.join();

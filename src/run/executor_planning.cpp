@@ -53,23 +53,28 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     return view;
 }
 
-// When the standby thread takes over what is left in the view, of this dump and of those before it.
+// When the standby thread takes over what is left in the view, of this dump and of those before it,
+// in its turn among all executors of the process.
 plan::Standby Executor::standby_for(const DumpTask& dump, const plan::PlanningView& view) const {
     plan::Standby standby;
     if (!options_.standby) return standby;
-    if (dump.is_due.load(std::memory_order_acquire)) {
-        standby.begin_s = view.now_s;
+    const bool is_due = dump.is_due.load(std::memory_order_acquire);
+    if (!std::isfinite(dump.max_delay_s)) {
+        if (is_due) standby.begin_s = view.now_s;  // in a hurry
         return standby;
     }
-    plan::StandbyView left{0.0, dump.max_delay_s, view.compress_ahead_s, view.write_ahead_s};
-    left.due_s = dump.max_delay_s + (dump.handed_over_s < 0.0 ? view.now_s : dump.handed_over_s);
-    if (!std::isfinite(left.due_s)) return standby;
-    for (const plan::JobLeft& job : view.jobs) {
-        if (job.written) continue;
-        left.compress_left_s += job.compress_s;
-        left.write_left_s += job.write_s;
-    }
-    standby.begin_s = plan::begin_by_s(left);
+    const double begin_s = dump.handed_over_s < 0.0 ? view.now_s : dump.handed_over_s;
+    plan::DueWork mine;
+    mine.by_s = plan::done_by_s(begin_s + dump.max_delay_s, dump.max_delay_s);
+    mine.left_s = view.compress_ahead_s + view.write_ahead_s;
+    for (const plan::JobLeft& job : view.jobs)
+        if (!job.written) mine.left_s += job.compress_s + job.write_s;
+    mine.whose = place_->number();
+    std::vector<plan::DueWork> all{mine};
+    place_->add_others(all);
+    std::sort(all.begin(), all.end(), plan::is_before);
+    const plan::StandbyTurn turn = plan::turn_of(all, mine);
+    standby.begin_s = is_due && turn.is_first ? view.now_s : std::max(view.now_s, turn.alone_s);
     return standby;
 }
 
