@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/event.hpp"
 #include "base/trace.hpp"
+#include "run/due_board.hpp"
 #include "run/dump_ring.hpp"
 #include "run/first_error.hpp"
 #include "run/observer.hpp"
@@ -165,6 +166,10 @@ class Executor {
         /// Of the write lane alone: dumps of which a block has overflowed and is to come again.
         std::set<std::uint64_t> not_whole;
     };
+    /// The standby thread's own: kept for their memory.
+    struct StandbyWork {
+        std::vector<plan::DueWork> mine, all;
+    };
     struct Helped {
         std::atomic<std::uint64_t> blocks{0}, bytes{0}, taken_back_blocks{0};
     };
@@ -196,10 +201,12 @@ class Executor {
     // executor_planning.cpp
     plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
     double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
-    void improve(DumpTask& dump, base::TraceLane* trace);
+    plan::Standby standby_for(const DumpTask& dump, const plan::PlanningView& view) const;
+    void improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLane* trace);
     void note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s);
     void note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s, double end_s);
     void note_rate(double begin_s, double end_s, double computing_s, double cpu_s);
+    void note_starved(const DumpTask& dump);
     double workers_cpu_s() const;
     bool gated() const { return options_.planning && !options_.idle_priority; }
 
@@ -211,6 +218,7 @@ class Executor {
     static Job* job_to_rescue(DumpTask& dump);
     // standby.cpp
     void standby_loop();
+    void look_at_work(std::uint64_t first);
     std::uint64_t hold_dumps(Worker& worker);
     void mark_due(DumpTask& dump);
     Job* job_to_take_over(DumpTask& dump);
@@ -236,14 +244,17 @@ class Executor {
     std::vector<std::unique_ptr<Worker>> workers_;
     WriteLane write_lane_;
     Worker standby_;
+    StandbyWork standby_work_;
+    DuePlace* place_;  ///< null without standby thread
     base::TraceLane help_trace_{"application (helping)"};
     std::atomic<double> help_compress_s_{0.0};
 
     std::atomic<double> plan_s_{0.0};
     std::atomic<std::uint64_t> replans_{0};
     std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
-    base::Event compress_event_, progress_event_, standby_event_, own_write_event_;
-    base::Event& write_event_;  // others of the node raise it too, if there is a NodeShare
+    base::Event compress_event_, progress_event_, own_write_event_, no_event_;
+    base::Event& write_event_;    // others of the node raise it too, if there is a NodeShare
+    base::Event& standby_event_;  // and this one other executors of the process
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
     std::atomic<bool> hurry_{false};

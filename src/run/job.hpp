@@ -181,6 +181,8 @@ struct DumpTask {
     /// It is to be written so long after it was handed over.
     double max_delay_s = std::numeric_limits<double>::infinity();
     double handed_over_s = -1.0;  ///< by the clock; < 0: when it is submitted
+    // The application's compress obstacles and the workers' CPU time until it was submitted.
+    double computing_before_s = 0.0, workers_cpu_before_s = 0.0;
 
     // ---- progress
     std::atomic<std::uint32_t> next_compress{0};  // without planning

@@ -253,7 +253,9 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
         under = H5VLfile_open(name_.c_str(), call.flags & ~unsigned{H5F_ACC_SWMR_WRITE},
                               access.get(), call.transfer, nullptr);
     }
-    if (under == nullptr) return native_error(name_, "opening the image of the file");
+    if (under == nullptr)
+        return store::hdf5_error(call.creates() ? StatusCode::internal : StatusCode::corrupt,
+                                 fmt::format("{}: opening the image of the file", name_));
     may_hold_blocks_ = !call.creates();
     // Regions begin behind what lay in the file when it was opened.
     const std::uint64_t end = call.creates() ? store::first_region_address() : image_->end();
@@ -286,7 +288,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     }
     if (Status all = agree(*file->communicator_, mine); !all.ok()) {
         close_native(under);
-        return all;
+        if (call.creates() || all.code() != StatusCode::corrupt) return all;
+        why = all.message();  // HDF5 cannot read the file, and says so in its own words
+        return std::optional<Opened>{};
     }
     if (!call.creates())
         if (Status status = check_creation(under); !status.ok()) {  // the same on all ranks

@@ -184,7 +184,7 @@ bool Flights::has_dumped(std::uint64_t iteration) const {
 // What the dump was planned to be beside what it was. Its plan is the first that was made with the
 // time that takes; those that came after reality had departed from it do not flatter it.
 void Flights::harvest_plan(run::DumpTask& task) {
-    const run::Plan& plan = task.plans[task.plans.count() > 1 ? 1 : 0];
+    const run::Plan& plan = task.plans.first_whole();
     const double end_s = task.last_write_end_s.load();
     outcomes_.dump_ended(task.dump, plan.iteration_s, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
     if (!session_.traces()) return;

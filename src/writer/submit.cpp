@@ -167,6 +167,9 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
 void Assembly::plan_jobs() {
     const double begin_s = parts_.session.now_s();
     run::DumpTask& task = *task_;
+    task.handed_over_s = begin_s;
+    task.max_delay_s = parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s,
+                                                              begin_s);  // the plan keeps to it
     task.write_cost = cost_of(parts_.session.experience->write_model);
     if (parts_.session.elsewhere()) task.compress_elsewhere();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
@@ -267,10 +270,8 @@ void Assembly::submit(const ledger::Extent& fresh) {
                     std::move(reservation_.slots)};
     if (spill_.bytes > 0) order.spill = spill_;
     task_->snapshots = std::move(dump_.snapshots);
-    const double now_s = parts_.session.now_s();
-    task_->handed_over_s = flight.handed_over_s = now_s;
-    task_->max_delay_s = flight.max_delay_s =
-        parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s, now_s);
+    flight.handed_over_s = task_->handed_over_s;
+    flight.max_delay_s = task_->max_delay_s;
     ++parts_.session.totals.dumps;
     // What was prepared for the first dump and is not needed.
     if (!parts_.tree.serves_next_file() && dump == first) parts_.session.pool.trim();

@@ -13,6 +13,11 @@ Then every file is looked at:
      may have no values yet if `recover` says that blocks were dropped;
   4. a second recover changes nothing.
 
+With --large each step closes five files of 49 to 85 MB: all are due at about the same time and take
+much longer together than each would by itself. --codec and --bound say how they are compressed
+(values are then within the bound, not exact), --bandwidth how fast all processes together write:
+bench/pfs emulates that.
+
 With --append one rank makes each file and opens it once more for each field.
 
 With --term the ranks get SIGTERM instead, with `on_term = "commit"` and no deadline: they end by
@@ -71,11 +76,21 @@ class Plan:
     compute_ms: int
     edge: int
     kill_after_s: float  # after the first file was closed
+    burst: int = 1  # files a step
 
     @classmethod
-    def draw(cls, seed: int) -> Plan:
+    def draw(cls, seed: int, large: bool) -> Plan:
         """Kills before anything is due, and after many files."""
         draw = random.Random(seed)
+        if large:
+            max_delay_s = draw.choice([6.0, 8.0])
+            return cls(
+                max_delay_s,
+                draw.choice([4000, 8000]),
+                draw.choice([160, 176, 192]),
+                draw.uniform(max_delay_s, 3.0 * max_delay_s),
+                burst=5,
+            )
         max_delay_s = draw.choice([1.0, 2.0])
         return cls(
             max_delay_s,
@@ -96,6 +111,7 @@ class Run:
     killed_s: float = 0.0
     due: int = 0
     closed: int = 0
+    pending: int = 0  # not committed when the kill came
     brought_back: int = 0  # by recover
 
     def closed_at(self) -> dict[int, float]:
@@ -112,6 +128,8 @@ class Run:
         text = f"max_delay = {plan.max_delay_s}\n"
         if options.term:  # nothing but the signal makes it write
             text = f'max_delay = inf\non_term = "commit"\nterm_s = {TERM_S}\n'
+        text += f'codec = "{options.codec}"\n'
+        text += f"bound = {options.bound}\n" if options.bound > 0.0 else ""
         toml.write_text(text + "threshold_bytes = 65536\n")
         variables = {
             "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}:{hdf5plugin.PLUGINS_PATH}",
@@ -119,6 +137,7 @@ class Run:
             "VOL_TEST_CONNECTOR": "caesura",
             "VOL_TEST_COMPUTE_MS": str(plan.compute_ms),
             "VOL_TEST_EDGE": str(plan.edge),
+            "VOL_TEST_BURST": str(plan.burst),
             "VOL_TEST_APPEND": str(int(options.append)),
         }
         exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
@@ -129,8 +148,30 @@ class Run:
         env["OMPI_MCA_mpi_yield_when_idle"] = "0"
         ranks = str(options.ranks)
         mpirun = [options.mpirun, "--oversubscribe", "-n", ranks, *exports]
-        command = [*as_ordinary_user(self.place), *mpirun, options.program, self.place]
+        program = [*self.slow_file_system(), options.program, self.place]
+        command = [*as_ordinary_user(self.place), *mpirun, *program]
+        self.idle_link()
         run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
+        self.idle_link()
+
+    def slow_file_system(self) -> list[str]:
+        """In front of the program: its writes are as slow as asked for."""
+        if not self.options.bandwidth:
+            return []
+        return [
+            "env",
+            f"LD_PRELOAD={self.options.pfs / 'libpfs.so'}",
+            f"PFS_ROOT={self.place}",
+            f"PFS_BANDWIDTH={self.options.bandwidth:.0f}",
+            f"PFS_BUCKET={self.place.name}",
+        ]
+
+    def idle_link(self) -> None:
+        """The emulated link lives in shared memory: removed before and after each run."""
+        if self.options.bandwidth:
+            command = [str(self.options.pfs / "pfs_stat"), "--remove"]
+            env = {**os.environ, "PFS_BUCKET": self.place.name}
+            subprocess.run(command, env=env, capture_output=True, check=False)
 
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die."""
@@ -170,6 +211,7 @@ class Run:
             due = dump in closed and closed[dump] + delay_s <= self.killed_s
             self.due += due
             before = self.look(path, dump)
+            self.pending += dump in closed and before != ""
             dropped = self.recover(path)
             after = self.look(path, dump)
             if self.options.append and dropped and self.lacks_fields_only(path, dump):
@@ -209,8 +251,17 @@ class Run:
         except OSError:
             return False
         exact = [expected(dump, which, self.plan.edge) for which in range(len(FIELDS))]
-        wrong = [n for n, v in found.items() if not np.array_equal(v, exact[FIELDS.index(n)])]
+        wrong = [n for n, v in found.items() if not self.is_right(v, exact[FIELDS.index(n)])]
         return bool(wrong) and not any(found[name].any() for name in wrong)
+
+    def is_right(self, got: np.ndarray, want: np.ndarray) -> bool:
+        """Exact, or within the bound."""
+        if got.dtype != want.dtype or got.shape != want.shape:
+            return False
+        if self.options.bound == 0.0:
+            return np.array_equal(got, want)
+        off = np.subtract(got, want, dtype=np.float64)
+        return bool(np.max(np.abs(off, out=off)) <= self.options.bound)
 
     def look(self, path: Path, dump: int) -> str:
         """What stock h5py finds wrong; empty: the file is whole."""
@@ -219,7 +270,7 @@ class Run:
                 for which, name in enumerate(FIELDS):
                     want = expected(dump, which, self.plan.edge)
                     got = file[name][...]
-                    if got.dtype != want.dtype or not np.array_equal(got, want):
+                    if not self.is_right(got, want):
                         return f"wrong values in {name}"
                 return "" if file.attrs["dump"] == dump else "wrong attribute"
         except (OSError, KeyError, RuntimeError) as error:
@@ -242,7 +293,7 @@ def as_ordinary_user(place: Path) -> list[str]:
 def run_once(options: argparse.Namespace, seed: int) -> Run:
     """One kill."""
     place = Path(tempfile.mkdtemp(prefix="caesura-closed-"))
-    run = Run(options, Plan.draw(seed), place)
+    run = Run(options, Plan.draw(seed, options.large), place)
     run.write_and_kill()
     if not run.faults:
         run.examine()
@@ -268,8 +319,17 @@ def main() -> int:
     parser.add_argument("--slack-s", type=float, default=0.0, help="beyond max_delay")
     parser.add_argument("--append", action="store_true", help="by one rank, once for each field")
     parser.add_argument("--term", action="store_true", help='SIGTERM, and on_term = "commit"')
+    parser.add_argument("--large", action="store_true", help="five files of 49 to 85 MB a step")
+    parser.add_argument("--codec", default="caesura")
+    parser.add_argument("--bound", type=float, default=0.0, help="absolute; 0: without loss")
+    parser.add_argument(
+        "--bandwidth", type=float, default=0.0, help="bytes/s, emulated; 0: the disk"
+    )
+    parser.add_argument("--pfs", type=Path, help="directory of libpfs.so and pfs_stat")
     parser.add_argument("--json", type=Path, help="where the sums go")
     options = parser.parse_args()
+    if options.bandwidth and not options.pfs:
+        parser.error("--bandwidth needs --pfs")
     if shutil.which("prlimit") is None or (os.geteuid() == 0 and shutil.which("setpriv") is None):
         print("prlimit and setpriv (util-linux) are needed")
         return 77
@@ -277,12 +337,12 @@ def main() -> int:
     # Orphaned ranks become children of this process, so that it can see them gone.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     begin_s = time.monotonic()
-    sums = {"runs": 0, "failed": 0, "closed": 0, "due": 0, "brought_back": 0}
+    sums = {"runs": 0, "failed": 0, "closed": 0, "pending": 0, "due": 0, "brought_back": 0}
     for seed in range(options.seed, options.seed + options.runs):
         run = run_once(options, seed)
         sums["runs"] += 1
         sums["failed"] += bool(run.faults)
-        for name in ("closed", "due", "brought_back"):
+        for name in ("closed", "pending", "due", "brought_back"):
             sums[name] += getattr(run, name)
         for fault in run.faults:
             print(f"seed {seed}: {fault}", flush=True)
@@ -292,7 +352,8 @@ def main() -> int:
     print(
         f"{sums['runs']} kills on {options.ranks} ranks in {time.monotonic() - begin_s:.0f} s, "
         f"{sums['failed']} failed; {sums['closed']} files had been closed, {sums['due']} of them "
-        f"longer ago than max_delay; recover finished {sums['brought_back']}"
+        f"longer ago than max_delay; {sums['pending']} were not committed, recover finished "
+        f"{sums['brought_back']}"
     )
     if options.json:
         options.json.write_text(json.dumps(sums, indent=2) + "\n")

@@ -1,11 +1,11 @@
 /* Goal: a run that keeps every core busy and makes no call between its plotfiles, killed at any
- * moment. One file a step: created, written, closed; then each rank computes by itself.
+ * moment. One file a step, or several: created, written, closed; then each rank computes by itself.
  *
  * From the environment: VOL_TEST_DUMPS (1000000), VOL_TEST_EDGE (96: cells along an axis),
- * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time), VOL_TEST_WRITE (1; 0: only
- * compute), VOL_TEST_APPEND (0; 1: rank 0 alone makes the file, and opens it once more for each
- * field) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula of
- * the values, and bench/vol/delays.py reads the log. */
+ * VOL_TEST_COMPUTE_MS (500), VOL_TEST_BURST (1: files a step), VOL_TEST_IDLE_PERCENT (0: of that
+ * time), VOL_TEST_WRITE (1; 0: only compute), VOL_TEST_APPEND (0; 1: rank 0 alone makes the file,
+ * and opens it once more for each field) and VOL_TEST_LOG (1: lines of a file, with times).
+ * closed_killed.py knows the formula of the values, and bench/vol/delays.py reads the log. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
@@ -114,6 +114,7 @@ int main(int argc, char** argv) {
     const hsize_t edge = (hsize_t)number_from("VOL_TEST_EDGE", 96);
     const double compute_s = 1e-3 * number_from("VOL_TEST_COMPUTE_MS", 500);
     const int idle_percent = number_from("VOL_TEST_IDLE_PERCENT", 0);
+    const int burst = number_from("VOL_TEST_BURST", 1);
     const int appends = number_from("VOL_TEST_APPEND", 0);
     if (g_rank == 0 && number_from("VOL_TEST_LOG", 1)) {
         char log[1100];
@@ -124,7 +125,7 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin_s = now_s();
     for (int dump = 0; dump < dumps; ++dump) {
-        compute(compute_s, idle_percent);
+        if (dump % burst == 0) compute(compute_s, idle_percent);
         if (!number_from("VOL_TEST_WRITE", 1)) {
             MPI_Barrier(MPI_COMM_WORLD);
             continue;
