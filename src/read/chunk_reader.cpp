@@ -106,10 +106,9 @@ Status ChunkReader::load(const store::ChunkRecord& record, const Box& part, bool
         return damaged(record.chunk, fmt::format("{} bytes at {} lie beyond the file's end at {}",
                                                  record.bytes, record.address, file_bytes_));
     if (!decoder_.stores_values(record.filter_mask)) {
-        scratch.stored.resize(static_cast<std::size_t>(record.bytes));
-        if (Status s = read_stored(record, verify, scratch.stored); !s.ok()) return s;
-        return in_context(record.chunk,
-                          decoder_.decode(scratch.stored, record.filter_mask, values));
+        const auto stored = scratch.stored.bytes(static_cast<std::size_t>(record.bytes));
+        if (Status s = read_stored(record, verify, stored); !s.ok()) return s;
+        return in_context(record.chunk, decoder_.decode(stored, record.filter_mask, values));
     }
     if (record.bytes != values.size())
         return damaged(record.chunk, fmt::format("{} bytes are stored, its values have {}",
@@ -138,9 +137,8 @@ Status ChunkReader::read(std::uint64_t number, const Box& part, const Box& box, 
     const std::byte* const place =
         options.member ? nullptr : dense_part(part, box, target, value_bytes_);
     const bool direct = place != nullptr && part.extent.count() * value_bytes_ == bytes;
-    if (!direct) scratch.chunk.resize(bytes);
     const std::span<std::byte> values =
-        direct ? std::span(target + (place - target), bytes) : std::span(scratch.chunk);
+        direct ? std::span(target + (place - target), bytes) : scratch.chunk.bytes(bytes);
     Status status = load(*record, part, options.verify, values, scratch);
     if (!status.ok()) return status;
     if (dataset_.big_endian) swap_bytes(values, value_bytes_);
@@ -161,11 +159,12 @@ void ChunkReader::fill(const Box& part, const Box& box, std::byte* target,
     const std::size_t bytes = value_bytes(options);
     std::span<const std::byte> value(dataset_.fill);
     if (value.size() == value_bytes_) value = value.subspan(options.member.value_or(0) * bytes);
-    scratch.chunk.assign(part.extent.count() * bytes, std::byte{0});
+    const auto values = scratch.chunk.bytes(part.extent.count() * bytes);
+    std::memset(values.data(), 0, values.size());
     if (value.size() >= bytes)
-        for (std::size_t at = 0; at < scratch.chunk.size(); at += bytes)
-            std::memcpy(scratch.chunk.data() + at, value.data(), bytes);
-    copy_box(part, part, scratch.chunk.data(), box, target, bytes);
+        for (std::size_t at = 0; at < values.size(); at += bytes)
+            std::memcpy(values.data() + at, value.data(), bytes);
+    copy_box(part, part, values.data(), box, target, bytes);
 }
 
 Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& scratch) const {
@@ -180,8 +179,8 @@ Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& 
     if (!decoder_.stores_frame(record->filter_mask)) return block;
     if (record->bytes > file_bytes_)
         return damaged(number, fmt::format("{} bytes in a file of {}", record->bytes, file_bytes_));
-    scratch.stored.resize(static_cast<std::size_t>(record->bytes));
-    if (Status s = read_stored(*record, verify, scratch.stored); !s.ok()) return s;
+    const auto stored = scratch.stored.bytes(static_cast<std::size_t>(record->bytes));
+    if (Status s = read_stored(*record, verify, stored); !s.ok()) return s;
     const auto unreadable = [&](const Status& status) {
         if (status.code() == StatusCode::insufficient_data)
             return damaged(number, status.message());
@@ -190,12 +189,12 @@ Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& 
     const auto note = [&](std::uint32_t component, const FrameInfo& info) {
         block.frames.push_back({component, info});
     };
-    if (codec::is_bundle(scratch.stored)) {
-        const auto bundle = codec::read_bundle_info(scratch.stored);
+    if (codec::is_bundle(stored)) {
+        const auto bundle = codec::read_bundle_info(stored);
         if (!bundle.ok()) return unreadable(bundle.status());
         for (const codec::BundleLine& line : bundle->parts) note(line.component, line.info);
-    } else if (!codec::packed::is_packed_frame(scratch.stored)) {
-        const auto info = read_frame_info(scratch.stored);
+    } else if (!codec::packed::is_packed_frame(stored)) {
+        const auto info = read_frame_info(stored);
         if (!info.ok()) return unreadable(info.status());
         note(0, *info);
     }

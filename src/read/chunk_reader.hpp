@@ -1,7 +1,7 @@
 // Chunks of one dataset: from the file, through its filters, to where their values belong.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "caesura/store.hpp"
 #include "hdf5/pipeline_decoder.hpp"
@@ -10,9 +10,27 @@
 
 namespace caesura::read {
 
+/// Memory that is used again and not cleared.
+class Room {
+  public:
+    /// So many bytes of any content, valid until the next call. Throws std::bad_alloc.
+    std::span<std::byte> bytes(std::size_t n) {
+        if (n > room_bytes_) {
+            memory_.reset();
+            memory_ = std::make_unique_for_overwrite<std::byte[]>(n);
+            room_bytes_ = n;
+        }
+        return {memory_.get(), n};
+    }
+
+  private:
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t room_bytes_ = 0;
+};
+
 /// Working memory of one thread.
 struct Scratch {
-    std::vector<std::byte> stored, chunk, values;
+    Room stored, chunk, values;
 };
 
 class ChunkReader {

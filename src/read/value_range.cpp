@@ -97,8 +97,7 @@ Result<ValueRange> Source::value_range(std::size_t dataset, const Box& box,
             if (part == inside) all.widen(*range);
             if (part == inside || all.has(*range)) return {};
         }
-        scratch.values.resize(inside.extent.count() * bytes);
-        const std::span<std::byte> values(scratch.values);
+        const auto values = scratch.values.bytes(inside.extent.count() * bytes);
         if (Status s = reader.read(chunk, inside, inside, values.data(), options, scratch); !s.ok())
             return s;
         const ValueRange range = range_of(values, the.spec.dtype);
@@ -107,9 +106,9 @@ Result<ValueRange> Source::value_range(std::size_t dataset, const Box& box,
             all.widen(range);
             return {};
         }
-        scratch.chunk.resize(part.extent.count() * bytes);
-        copy_box(part, inside, values.data(), part, scratch.chunk.data(), bytes);
-        all.widen(range_of(scratch.chunk, the.spec.dtype));
+        const auto some = scratch.chunk.bytes(part.extent.count() * bytes);
+        copy_box(part, inside, values.data(), part, some.data(), bytes);
+        all.widen(range_of(some, the.spec.dtype));
         return {};
     };
     const TouchedChunks chunks(reader.layout(), box);
