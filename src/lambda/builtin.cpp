@@ -1,0 +1,12 @@
+#include "lambda/builtin.hpp"
+
+namespace caesura::lambda {
+
+std::vector<Function> builtin_functions() {
+    std::vector<Function> all;
+    add_moments(all);
+    add_histogram(all);
+    return all;
+}
+
+}  // namespace caesura::lambda
