@@ -6,6 +6,10 @@ std::vector<Function> builtin_functions() {
     std::vector<Function> all;
     add_moments(all);
     add_histogram(all);
+    add_entropy(all);
+    add_quantiles(all);
+    add_spectrum(all);
+    add_clusters(all);
     return all;
 }
 
