@@ -10,6 +10,9 @@ std::vector<Function> builtin_functions() {
     add_quantiles(all);
     add_spectrum(all);
     add_clusters(all);
+    add_codec_transforms(all);
+    add_byte_transforms(all);
+    add_aead(all);
     return all;
 }
 
