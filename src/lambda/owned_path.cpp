@@ -33,10 +33,10 @@ Status system_error(const std::string& path) {
 
 }  // namespace
 
-Status check_owned_directory(const std::string& path) {
+Result<std::string> owned_directory(const std::string& path) {
     std::error_code error;
     const auto real = std::filesystem::canonical(path, error);
-    if (error) return {StatusCode::io, fmt::format("{}: {}", path, error.message())};
+    if (error) return Status(StatusCode::io, fmt::format("{}: {}", path, error.message()));
     for (auto place = real;; place = place.parent_path()) {
         struct stat about {};
         if (::lstat(place.c_str(), &about) != 0) return system_error(place.string());
@@ -45,7 +45,7 @@ Status check_owned_directory(const std::string& path) {
         if (const std::string why = who_else(about, place != real); !why.empty())
             return base::invalid(
                 fmt::format("{} is not taken from: {} {}", path, place.string(), why));
-        if (place == place.root_path()) return {};
+        if (place == place.root_path()) return real.string();
     }
 }
 

@@ -32,8 +32,9 @@ class OwnedFile {
     int descriptor_;
 };
 
+/// @return  the directory without symbolic links: what was checked.
 /// Errors: io (not there), invalid_argument (no directory; or who may write it, and what to do).
-Status check_owned_directory(const std::string& path);
+Result<std::string> owned_directory(const std::string& path);
 /// A plain file in a directory that was checked; no symbolic link. Errors: as above.
 Result<OwnedFile> open_owned_file(const std::string& path);
 /// Names of the files with this ending in a directory that was checked, sorted; hidden ones are

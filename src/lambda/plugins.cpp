@@ -61,13 +61,14 @@ Result<std::vector<Function>> functions_of(const caesura_lambda_plugin& plugin,
 
 }  // namespace
 
-Result<LoadedPlugins> load_plugins(Registry& registry, const std::string& directory) {
-    if (Status status = check_owned_directory(directory); !status.ok()) return status;
-    const auto names = files_ending(directory, ".so");
+Result<LoadedPlugins> load_plugins(Registry& registry, const std::string& given) {
+    const auto directory = owned_directory(given);
+    if (!directory.ok()) return directory.status();
+    const auto names = files_ending(*directory, ".so");
     if (!names.ok()) return names.status();
     LoadedPlugins loaded;
     for (const std::string& name : *names) {
-        const std::string path = directory + "/" + name;
+        const std::string path = *directory + "/" + name;
         const auto plugin = open_plugin(path);
         if (!plugin.ok()) {
             loaded.refused.push_back(plugin.status());

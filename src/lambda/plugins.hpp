@@ -16,7 +16,7 @@ namespace caesura::lambda {
 /// Add the functions of every *.so of a directory.
 ///
 /// @return  for each shared object what was added, "file: name, name", or why it was not.
-/// Errors: those of check_owned_directory(); a single object that is refused is none.
+/// Errors: those of owned_directory(); a single object that is refused is none.
 struct LoadedPlugins {
     std::vector<std::string> added;
     std::vector<Status> refused;
