@@ -12,8 +12,9 @@
 //    sampling began are kept exactly, by themselves.
 //  - A pattern that is kept exactly here and was not in a part merged later is missing its
 //    occurrences there: less than 1/4096 of that part for each such pattern.
-// Limit: a cache miss per value of the sample while the table is larger than the cache; 5 to 50 ns.
-// Source: S4 Table II (entropy of data sets), S4 §III-B.
+// Limit: a cache miss for each value of the sample while the table is larger than the cache: 25 ns
+// a value where nine of ten are alike, 110 ns where all differ. Source: S4 Table II (entropy of
+// data sets), S4 §III-B.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -91,6 +92,7 @@ class Entropy : public Analysis {
 void Entropy::raise_level(int level) {
     if (level <= level_) return;
     PatternTable kept;
+    kept.reserve(table_.size() / 2);
     const bool is_first = level_ == 0;
     level_ = level;
     table_.for_each([&](std::uint64_t pattern, std::uint64_t times) {
@@ -119,7 +121,9 @@ void Entropy::count(std::span<const T> values) {
         return std::uint64_t{bits};
     };
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (i + k_ahead < values.size()) table_.prefetch(pattern_at(i + k_ahead));
+        if (i + k_ahead < values.size())
+            if (const std::uint64_t next = pattern_at(i + k_ahead); in_sample(next))
+                table_.prefetch(next);
         ++n_;
         count_pattern(pattern_at(i), 1);
     }

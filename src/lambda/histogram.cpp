@@ -5,11 +5,12 @@
 //    low) / bins + low: the counts of numpy.histogram on float64. Nothing is rounded away: every
 //    value is in a bin, below, above, NaN or infinite.
 //  - Without low or high a first pass over the regions finds it.
-// Limit: the counting of values one by one, about 1 ns each; memory is three times as fast.
+// Limit: the counting of values one by one, about 2.5 ns each; memory is eight times as fast.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/invalid.hpp"
 #include "codec/kernels/range_kernels.hpp"
@@ -36,7 +37,7 @@ class Histogram : public Analysis {
     Status set_range(double low, double high);
     template <class T>
     void count(std::span<const T> values);
-    void count_one(double value, std::size_t guess);
+    void count_outside(double value);
 
     std::size_t bins_ = 1;
     std::optional<double> given_low_, given_high_;
@@ -44,6 +45,7 @@ class Histogram : public Analysis {
     double seen_high_ = -std::numeric_limits<double>::infinity();
     std::vector<double> edges_;  // [bins_ + 1]; empty: the range is not known yet
     std::vector<std::uint64_t> counts_;
+    std::vector<std::uint64_t> more_counts_;  // zeros, but within count()
     std::uint64_t below_ = 0, above_ = 0, nan_ = 0, infinite_ = 0;
 };
 
@@ -65,28 +67,24 @@ Status Histogram::set_range(double low, double high) {
                              " are no range");
     edges_.resize(bins_ + 1);
     counts_.assign(bins_, 0);
+    more_counts_.assign(bins_, 0);
     const double step = (high - low) / static_cast<double>(bins_);
     for (std::size_t i = 0; i < bins_; ++i) edges_[i] = static_cast<double>(i) * step + low;
     edges_[bins_] = high;
     return {};
 }
 
-// The guess is off by a bin at most, where rounding moves a value over an edge.
-void Histogram::count_one(double value, std::size_t guess) {
-    std::size_t bin = std::min(guess, bins_ - 1);
-    if (value < edges_[bin])
-        --bin;
-    else if (bin + 1 < bins_ && value >= edges_[bin + 1])
-        ++bin;
-    ++counts_[bin];
-}
-
+// A guess is off by a bin at most, where rounding moves a value over an edge.
 template <class T>
 void Histogram::count(std::span<const T> values) {
     constexpr std::size_t k_block = 1024;
     std::array<std::int32_t, k_block> guesses;
     const double low = edges_.front(), high = edges_.back();
     const double scale = static_cast<double>(bins_) / (high - low);
+    const double* edges = edges_.data();
+    const auto last = static_cast<std::int32_t>(bins_ - 1);
+    // Two in turn: to add to one place twice in a row takes longer.
+    std::uint64_t* counts[] = {counts_.data(), more_counts_.data()};
     for (std::size_t begin = 0; begin < values.size(); begin += k_block) {
         const std::size_t n = std::min(k_block, values.size() - begin);
         const T* block = values.data() + begin;
@@ -96,15 +94,27 @@ void Histogram::count(std::span<const T> values) {
             guesses[i] = inside ? static_cast<std::int32_t>((x - low) * scale) : -1;
         }
         for (std::size_t i = 0; i < n; ++i) {
+            if (guesses[i] < 0) {
+                count_outside(double{block[i]});
+                continue;
+            }
             const double x = double{block[i]};
-            if (guesses[i] >= 0)
-                count_one(x, static_cast<std::size_t>(guesses[i]));
-            else if (std::isfinite(x))
-                ++(x < low ? below_ : above_);
-            else
-                ++(std::isnan(x) ? nan_ : infinite_);
+            std::int32_t bin = std::min(guesses[i], last);
+            if (x < edges[bin])
+                --bin;
+            else if (bin < last && x >= edges[bin + 1])
+                ++bin;
+            ++counts[i & 1][bin];
         }
     }
+    for (std::size_t i = 0; i < bins_; ++i) counts_[i] += std::exchange(more_counts_[i], 0);
+}
+
+void Histogram::count_outside(double value) {
+    if (std::isfinite(value))
+        ++(value < edges_.front() ? below_ : above_);
+    else
+        ++(std::isnan(value) ? nan_ : infinite_);
 }
 
 Status Histogram::add(const RegionView& region) {

@@ -1,5 +1,6 @@
 #include "lambda/pattern_table.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 
@@ -11,9 +12,14 @@ std::uint64_t PatternTable::new_order() {
     return hash_of(of_process << 32 | tables.fetch_add(1, std::memory_order_relaxed)) | 1;
 }
 
-void PatternTable::grow() {
+void PatternTable::reserve(std::size_t patterns) {
     constexpr std::size_t k_first_slots = 64;
-    std::vector<Slot> before(slots_.empty() ? k_first_slots : 2 * slots_.size());
+    const std::size_t slots = std::max(k_first_slots, std::bit_ceil(patterns / 3 * 4 + 4));
+    if (slots > slots_.size()) resize(slots);
+}
+
+void PatternTable::resize(std::size_t slots) {
+    std::vector<Slot> before(slots);
     before.swap(slots_);
     shift_ = 64 - std::countr_zero(slots_.size());
     for (const Slot& slot : before)

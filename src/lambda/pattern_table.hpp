@@ -32,7 +32,7 @@ class PatternTable {
     }
     std::size_t size() const { return size_; }
     void add(std::uint64_t pattern, std::uint64_t times) {
-        if (4 * (size_ + 1) > 3 * slots_.size()) grow();
+        if (4 * (size_ + 1) > 3 * slots_.size()) reserve(size_ + 1);
         Slot& slot = slots_[place_of(pattern)];
         if (slot.times == 0) {
             slot.pattern = pattern;
@@ -47,6 +47,8 @@ class PatternTable {
         slot.times += times;
         return true;
     }
+    /// Room for so many patterns, without growing in between.
+    void reserve(std::size_t patterns);
     /// Take a pattern out; 0 if it is not there.
     std::uint64_t take(std::uint64_t pattern);
     void prefetch(std::uint64_t pattern) const {
@@ -73,7 +75,7 @@ class PatternTable {
             at = (at + 1) & (slots_.size() - 1);
         return at;
     }
-    void grow();
+    void resize(std::size_t slots);
     std::vector<Slot> slots_;  // a power of two
     std::size_t size_ = 0;
     std::uint64_t order_ = new_order();  // odd

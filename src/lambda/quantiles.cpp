@@ -2,12 +2,12 @@
 //
 // Invariants:
 //  - A value at level h stands for 2^h values; the weights always add up to the count.
-//  - Exact until the sketch is full (`size` values at least). From then on a rank is off by at most
+//  - Exact until the sketch is full, at `size` values. From then on a rank is off by at most
 //    rank_error * count with 99 % probability, rank_error = 2.296 / size^0.9021: the bound that
 //    Apache DataSketches measured for this scheme. Minimum and maximum are exact.
 //  - Which half of a level survives is drawn from a generator whose state travels with the sketch:
 //    the same regions in the same order give the same bytes.
-// Limit: sorting what fills the lowest level, about 15 ns a value.
+// Limit: sorting, of pieces of 128 values and of what goes up: about 40 ns a value.
 // Source: Karnin, Lang, Liberty, Optimal quantile approximation in streams, 2016. Differs: low
 // levels hold k_least_capacity values, not 2: larger, more exact, and sorted in longer pieces.
 #include <algorithm>
@@ -31,6 +31,7 @@ class Quantiles : public Analysis {
         made->size_ = static_cast<std::size_t>(arguments.whole("size"));
         made->shares_ = arguments.numbers("at");
         made->levels_.resize(1);
+        made->set_capacities();
         return std::unique_ptr<Analysis>(std::move(made));
     }
     Status add(const RegionView& region) override {
@@ -45,42 +46,42 @@ class Quantiles : public Analysis {
   private:
     template <class T>
     void take(std::span<const T> values);
-    std::size_t capacity(std::size_t level) const;
-    std::size_t room() const;
-    std::size_t held() const;
+    void set_capacities();
+    void count_held();
     void compact();
     void compact_level(std::size_t level);
 
     std::size_t size_ = 0;
     std::vector<double> shares_;
     std::vector<std::vector<double>> levels_;
+    std::vector<std::size_t> capacities_;  // of levels_
+    std::size_t room_ = 0, held_ = 0;      // sums over levels
     std::uint64_t count_ = 0, nan_ = 0, infinite_ = 0, draws_ = 0;
     double low_ = std::numeric_limits<double>::infinity();
     double high_ = -std::numeric_limits<double>::infinity();
 };
 
 // The top level has `size_`, each one below two thirds of the one above.
-std::size_t Quantiles::capacity(std::size_t level) const {
-    const auto depth = static_cast<double>(levels_.size() - 1 - level);
-    const double wanted = static_cast<double>(size_) * std::pow(2.0 / 3.0, depth);
-    return std::max(k_least_capacity, static_cast<std::size_t>(std::ceil(wanted)));
+void Quantiles::set_capacities() {
+    capacities_.resize(levels_.size());
+    room_ = 0;
+    double wanted = static_cast<double>(size_);
+    for (std::size_t level = levels_.size(); level-- > 0; wanted *= 2.0 / 3.0) {
+        capacities_[level] = std::max(k_least_capacity, static_cast<std::size_t>(wanted) + 1);
+        room_ += capacities_[level];
+    }
+    capacities_.back() = size_;
+    if (levels_.size() == 1) room_ = size_;
 }
 
-std::size_t Quantiles::room() const {
-    std::size_t sum = 0;
-    for (std::size_t level = 0; level < levels_.size(); ++level) sum += capacity(level);
-    return sum;
-}
-
-std::size_t Quantiles::held() const {
-    std::size_t sum = 0;
-    for (const auto& level : levels_) sum += level.size();
-    return sum;
+void Quantiles::count_held() {
+    held_ = 0;
+    for (const auto& level : levels_) held_ += level.size();
 }
 
 template <class T>
 void Quantiles::take(std::span<const T> values) {
-    std::size_t left = room() - std::min(room(), held());
+    std::size_t left = room_ - std::min(room_, held_);
     for (const T value : values) {
         const double x = double{value};
         if (!std::isfinite(x)) {
@@ -90,25 +91,32 @@ void Quantiles::take(std::span<const T> values) {
         ++count_;
         low_ = std::min(low_, x);
         high_ = std::max(high_, x);
+        if (left == 0) {
+            count_held();
+            compact();
+            left = room_ - held_;
+        }
         levels_[0].push_back(x);
-        if (left-- > 1) continue;
-        compact();
-        left = room() - held();
+        --left;
     }
+    count_held();
 }
 
 // Every level that is full, from below, until there is room again.
 void Quantiles::compact() {
-    while (held() >= room()) {
+    while (held_ >= room_) {
         std::size_t level = 0;
-        while (levels_[level].size() < capacity(level)) ++level;
+        while (levels_[level].size() < capacities_[level]) ++level;
         compact_level(level);
     }
 }
 
 // Every other one of the sorted values goes up; of an odd number the largest stays.
 void Quantiles::compact_level(std::size_t level) {
-    if (level + 1 == levels_.size()) levels_.emplace_back();
+    if (level + 1 == levels_.size()) {
+        levels_.emplace_back();
+        set_capacities();
+    }
     std::vector<double>& from = levels_[level];
     std::vector<double>& to = levels_[level + 1];
     std::sort(from.begin(), from.end());
@@ -116,6 +124,7 @@ void Quantiles::compact_level(std::size_t level) {
     const std::size_t offset = hash_of(draws_++) & 1;
     for (std::size_t i = 0; i < pairs; ++i) to.push_back(from[2 * i + offset]);
     from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(2 * pairs));
+    held_ -= pairs;
 }
 
 Status Quantiles::merge(const Analysis& other) {
@@ -130,7 +139,9 @@ Status Quantiles::merge(const Analysis& other) {
     draws_ += that.draws_;
     low_ = std::min(low_, that.low_);
     high_ = std::max(high_, that.high_);
-    if (held() >= room()) compact();
+    set_capacities();
+    count_held();
+    if (held_ > room_) compact();
     return {};
 }
 
@@ -198,7 +209,9 @@ Status Quantiles::load(Reader& in) {
         if (weight > count_) return corrupt("quantiles: weights beyond the count");
     }
     if (weight != count_) return corrupt("quantiles: weights that miss the count");
-    if (held() >= room()) compact();
+    set_capacities();
+    count_held();
+    if (held_ > room_) compact();
     return {};
 }
 
