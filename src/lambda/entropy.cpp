@@ -13,8 +13,9 @@
 //  - A pattern that is kept exactly here and was not in a part merged later is missing its
 //    occurrences there: less than 1/4096 of that part for each such pattern.
 // Limit: a cache miss for each value of the sample while the table is larger than the cache: 25 ns
-// a value where nine of ten are alike, 110 ns where all differ. Source: S4 Table II (entropy of
-// data sets), S4 §III-B.
+// a value where nine of ten are alike, 110 ns where all differ.
+//
+// Source: S4 Table II (entropy of data sets), S4 §III-B.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
