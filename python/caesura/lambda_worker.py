@@ -15,6 +15,7 @@ nobody but the operator can write them. It sets the limits of this process, and 
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import mmap
@@ -168,9 +169,10 @@ def run(connection: Connection, functions: dict[str, Callable[..., Any]], call: 
         else:
             found = function(region_of(call["region"]), **given)
         answer = "R", results_bytes(found)
-    except MemoryError as error:
-        answer = "M", str(error).encode(errors="replace")
     except Exception as error:  # whatever it is, the caller hears of it
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            connection.send("M", str(error).encode(errors="replace"))
+            return
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f" ({Path(place.filename).name}:{place.lineno})"
         text = f"{type(error).__name__}: {error}{where}"

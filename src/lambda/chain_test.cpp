@@ -148,6 +148,7 @@ TEST(Chain, mistakes_are_named) {
     };
     EXPECT_NE(wrong("stats").find("is no transform"), std::string::npos);
     EXPECT_NE(wrong("zstd | aead").find("there is no key"), std::string::npos);
+    EXPECT_NE(wrong("caesura(kind=psnr)").find("no bound"), std::string::npos);
     EXPECT_NE(wrong("caesura(bound=-1)").find("-1"), std::string::npos);
     EXPECT_NE(wrong("zstd(level=20)").find("1 to 19"), std::string::npos);
     std::mt19937_64 random(104);

@@ -43,7 +43,12 @@ class Compress : public Transform {
         : bound_(bound), mode_(mode), last_(last) {}
     static Result<std::unique_ptr<Transform>> make(const Arguments& arguments, Last last) {
         ErrorBound bound;
-        if (arguments.has("bound"))
+        const bool has_kind = arguments.has("kind");
+        if (has_kind && !arguments.has("bound"))
+            return base::invalid("a kind of bound, and no bound");
+        if (arguments.has("bound") && !has_kind)
+            bound = absolute(arguments.number("bound"));
+        else if (has_kind)
             bound = {kind_named(arguments.text("kind")), arguments.number("bound")};
         if (Status status = validate(bound); !status.ok()) return status;
         if (last == Last::deflate && arguments.text("mode") != "auto")
@@ -141,8 +146,8 @@ void add_codec_transforms(std::vector<Function>& to) {
          "How far values may be off, in the unit of its kind; without it nothing is lost."},
         {"kind",
          Parameter::Type::text,
-         "What the bound is; relative and psnr take the range of the region.",
-         std::string("absolute"),
+         "What the bound is, absolute if not said; relative and psnr take the range of the region.",
+         std::nullopt,
          false,
          0,
          0,

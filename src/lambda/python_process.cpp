@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -71,8 +70,6 @@ Result<pid_t> spawn_python(const PythonSettings& settings, int connection, int v
     if (error != 0)
         return Status(StatusCode::io, fmt::format("{} cannot be started: {}", settings.python,
                                                   std::strerror(error)));
-    const rlimit no_core{0, 0};
-    (void)::prlimit(process, RLIMIT_CORE, &no_core, nullptr);
     return process;
 }
 

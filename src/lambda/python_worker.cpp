@@ -171,6 +171,12 @@ void PythonWorker::stop() {
     process_ = -1;
 }
 
+bool PythonWorker::has_ended() const {
+    siginfo_t info{};
+    const int how = WEXITED | WNOHANG | WNOWAIT;
+    return ::waitid(P_PID, static_cast<id_t>(process_), &info, how) != 0 || info.si_pid != 0;
+}
+
 // The connection ended. Why, as far as the kernel knows.
 Status PythonWorker::ended(const std::string& who) {
     // It is dying and keeps its own reason; if a function closed the descriptor alone, this is it.
@@ -190,25 +196,32 @@ Status PythonWorker::ended(const std::string& who) {
     return {StatusCode::internal, fmt::format("{}: its process ended (exit code {})", who, how)};
 }
 
-void PythonWorker::limit_memory() const {
+// Without its limits a function does not run.
+Status PythonWorker::limit(int resource, std::uint64_t soft) const {
+    const auto which = static_cast<__rlimit_resource>(resource);
+    rlimit limit{};
+    const bool known = ::prlimit(process_, which, nullptr, &limit) == 0;
+    limit.rlim_cur = std::min(static_cast<rlim_t>(soft), limit.rlim_max);
+    if (known && ::prlimit(process_, which, &limit, nullptr) == 0) return {};
+    return {StatusCode::io,
+            fmt::format("functions in Python: no limit can be set: {}", std::strerror(errno))};
+}
+
+Status PythonWorker::limit_memory() const {
     std::uint64_t pages = 0;
     std::ifstream(fmt::format("/proc/{}/statm", process_)) >> pages;
     const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const rlim_t most = pages * page_bytes + settings_.limits.memory_bytes;
-    const rlimit limit{most, most};
-    (void)::prlimit(process_, RLIMIT_AS, &limit, nullptr);
+    if (Status status = limit(RLIMIT_CORE, 0); !status.ok()) return status;
+    return limit(RLIMIT_AS, pages * page_bytes + settings_.limits.memory_bytes);
 }
 
-void PythonWorker::limit_cpu() const {
+Status PythonWorker::limit_cpu() const {
     clockid_t clock;
     timespec used{};
     if (::clock_getcpuclockid(process_, &clock) == 0) (void)::clock_gettime(clock, &used);
     const double until_s = static_cast<double>(used.tv_sec) +
                            static_cast<double>(used.tv_nsec) * 1e-9 + settings_.limits.cpu_s;
-    rlimit limit{};
-    if (::prlimit(process_, RLIMIT_CPU, nullptr, &limit) != 0) return;
-    limit.rlim_cur = std::min(static_cast<rlim_t>(std::ceil(until_s)), limit.rlim_max);
-    (void)::prlimit(process_, RLIMIT_CPU, &limit, nullptr);
+    return limit(RLIMIT_CPU, static_cast<std::uint64_t>(std::ceil(until_s)));
 }
 
 // --------------------------------------------------------------------------------- messages
@@ -298,7 +311,10 @@ Result<PythonWorker::Hello> PythonWorker::read_hello() {
         stop();
         return nonsense("functions in Python");
     }
-    limit_memory();
+    if (Status status = limit_memory(); !status.ok()) {
+        stop();
+        return status;
+    }
     return *hello;
 }
 
@@ -354,13 +370,14 @@ Result<Results> PythonWorker::converse(const std::string& function, RegionIterat
 Result<Results> PythonWorker::call(const std::string& function, const Arguments& arguments,
                                    const RegionView* region, RegionIterator* regions) {
     const std::lock_guard lock(mutex_);
+    if (process_ > 0 && has_ended()) stop();  // between two calls
     if (process_ <= 0) {
         if (Status status = spawn(); !status.ok()) return status.with_context(function);
         const auto hello = read_hello();
         if (!hello.ok()) return hello.status().with_context(function);
         hello_ = *hello;
     }
-    limit_cpu();
+    if (Status status = limit_cpu(); !status.ok()) return status.with_context(function);
     Json call{{"function", function}, {"arguments", json_of(arguments)}};
     if (region) {
         if (Status status = put_values(*region); !status.ok()) return status.with_context(function);

@@ -29,10 +29,11 @@
 namespace caesura::lambda {
 
 struct PythonLimits {
-    std::uint64_t memory_bytes = std::uint64_t{1} << 30;  ///< beside what it has after starting
-    double cpu_s = 60.0;    ///< of one call; whole seconds, rounded up
-    double wall_s = 120.0;  ///< of one call, without waiting for regions
-    double start_s = 60.0;  ///< until it has loaded its files
+    std::uint64_t memory_bytes =
+        std::uint64_t{1} << 30;  ///< beside what it has after starting; the region's values count
+    double cpu_s = 60.0;         ///< of one call; whole seconds, rounded up
+    double wall_s = 120.0;       ///< of one call, without waiting for regions
+    double start_s = 60.0;       ///< until it has loaded its files
 };
 
 struct PythonSettings {
@@ -83,13 +84,15 @@ class PythonWorker {
     };
     Status spawn();
     void stop();
+    bool has_ended() const;
     Status send(char letter, const std::string& body, const std::string& who);
     Result<Message> receive(Allowance& time, const std::string& who);
     Status read_all(char* to, std::size_t n, Allowance& time, const std::string& who);
     Status put_values(const RegionView& region);
     Status ended(const std::string& who);
-    void limit_memory() const;
-    void limit_cpu() const;
+    Status limit(int resource, std::uint64_t soft) const;
+    Status limit_memory() const;
+    Status limit_cpu() const;
     Result<Hello> read_hello();
     Result<Results> converse(const std::string& function, RegionIterator* regions);
     Status give_next(RegionIterator& regions, const std::string& who);

@@ -1,6 +1,7 @@
 #include "lambda/python_worker.hpp"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -117,6 +118,16 @@ def spoils(region):
     os.ftruncate(4, 1)
     os.pwrite(4, b"xxxxxxxx", 0)
     return {"n": 1}
+
+@direct
+def whole_process(region):
+    """Its number."""
+    return {"process": os.getpid()}
+
+@direct
+def maps(region):
+    """More memory than there may be, as the system says it."""
+    raise OSError(12, "Cannot allocate memory")
 
 @direct
 def forks(region):
@@ -255,7 +266,7 @@ TEST_F(Python, one_that_sleeps_is_stopped_by_the_clock) {
 
 TEST_F(Python, one_that_eats_memory_is_told_so) {
     (void)load();
-    for (const char* call : {"mine.eats", "mine.eats_at_once"}) {
+    for (const char* call : {"mine.eats", "mine.eats_at_once", "mine.maps"}) {
         const Status status = failure(call);
         EXPECT_EQ(status.code(), StatusCode::no_space) << status.message();
         EXPECT_NE(status.message().find(std::string(call) + " needs more than 256 MiB"),
@@ -323,6 +334,23 @@ TEST_F(Python, children_end_with_their_process) {
         if (state == "Z" || state == "X") break;
     }
     EXPECT_TRUE(::kill(child, 0) != 0 || state == "Z" || state == "X") << state;
+}
+
+TEST_F(Python, a_process_that_ends_between_calls_is_replaced) {
+    (void)load();
+    const auto process = [&] {
+        return static_cast<pid_t>(
+            number(take(registry_.run("mine.whole_process", object_.whole())), "process"));
+    };
+    const pid_t first = process();
+    EXPECT_EQ(process(), first);
+    ASSERT_EQ(::kill(first, SIGKILL), 0);
+    while (true) {  // the kernel takes its time
+        siginfo_t info{};
+        ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(first), &info, WEXITED | WNOWAIT), 0);
+        if (info.si_pid == first) break;
+    }
+    EXPECT_NE(process(), first);
 }
 
 TEST_F(Python, an_iterator_that_fails_is_the_functions_error) {

@@ -149,9 +149,16 @@ std::vector<std::byte> AnalysisState::bytes() const {
 
 // ---------------------------------------------------------------------------------- registry
 
-Registry::Registry() {
-    for (auto& function : builtin_functions())
+Registry::Registry(std::int64_t most_memory_mb) {
+    for (auto& function : builtin_functions()) {
+        for (Parameter& parameter : function.parameters) {
+            if (parameter.name != "memory_mb") continue;
+            parameter.most = std::min(parameter.most, static_cast<double>(most_memory_mb));
+            parameter.fallback =
+                std::min(std::get<std::int64_t>(*parameter.fallback), most_memory_mb);
+        }
         functions_.push_back(std::make_unique<Function>(std::move(function)));
+    }
 }
 
 Status Registry::add(Function function) {

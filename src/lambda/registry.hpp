@@ -32,9 +32,10 @@ class AnalysisState {
     AnalysisState(std::string call, std::unique_ptr<Analysis> analysis)
         : call_(std::move(call)), analysis_(std::move(analysis)) {}
     /// Errors: those of validate() and Analysis::add(); invalid_argument (type or shape of another
-    /// object than before).
+    /// object than before). After an error the state is of no further use.
     Status add(const RegionView& region);
     /// Errors: those of Analysis::merge(); invalid_argument (another call, or another object).
+    /// After an error the state is of no further use.
     Status merge(const AnalysisState& other);
     /// Errors: those of Analysis::finish(); invalid_argument (passes are left).
     Result<Results> finish() const;
@@ -57,7 +58,9 @@ class AnalysisState {
 class Registry {
   public:
     /// With the built-in functions.
-    Registry();
+    /// @param most_memory_mb  what a call may ask for at most where it has `memory_mb`, in MiB: the
+    /// operator's limit on what clients ask.
+    explicit Registry(std::int64_t most_memory_mb = 65536);
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 

@@ -30,6 +30,15 @@ TEST(Registry, what_is_not_there_is_named_with_what_is) {
               StatusCode::invalid_argument);
 }
 
+TEST(Registry, no_call_gets_more_memory_than_the_operator_allows) {
+    const Registry registry(32);
+    for (const std::string name : {"entropy", "spectrum"}) {
+        EXPECT_NE(registry.bind(name + "(memory_mb=33)").status().message().find("1 to 32"),
+                  std::string::npos);
+        EXPECT_EQ(registry.bind(name)->arguments.whole("memory_mb"), 32);
+    }
+}
+
 TEST(Registry, functions_and_variants_are_added_once) {
     Registry registry;
     const auto count = [](const Arguments&, const RegionView& region) -> Result<Results> {
