@@ -76,8 +76,14 @@ void Port::Core::reach(Peer& peer) {
     }
     const auto greeting = own_greeting(peer);
     if (!greeting.ok()) return lose(peer, greeting.status());
-    if (Status status = send_packet(peer.socket, greeting->encode()); !status.ok())
+    if (Status status = send_packet(peer.socket, greeting->encode()); !status.ok()) {
+        // Turned away already: it may have said why.
+        if (auto said = receive_packet(peer.socket, Greeting::k_max_bytes); said.ok() && *said)
+            if (const auto refusal = Greeting::decode(**said);
+                refusal.ok() && !refusal->refused.empty())
+                return hear_greeting(peer, *refusal);
         return lose(peer, std::move(status));
+    }
     if (!watch(peer.socket.get(), socket_tag(peer.id)))
         return lose(peer, {StatusCode::io, fmt::format("epoll: {}", std::strerror(errno))});
     peer.stage = Stage::greeting;

@@ -1,5 +1,5 @@
-// Goal: strangers and liars get nothing: who does not prove himself in time, who speaks before that,
-// who replays or changes what was said, who comes too often or in too great a number.
+// Goal: strangers and liars get nothing: who does not prove himself in time, who speaks before
+// that, who replays or changes what was said, who comes too often or in too great a number.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -396,7 +396,8 @@ TEST_F(LocalStrangers, of_other_users_are_turned_away) {
             EXPECT_EQ(heard.connected.begin()->second.user, 12345u);
         } else {
             EXPECT_EQ(port->counts().turned_away, 1u);
-            EXPECT_NE(child.output().find("serves user 0 only"), std::string::npos);
+            EXPECT_NE(child.output().find("serves user 0 only"), std::string::npos)
+                << child.output();
         }
     }
 }
@@ -409,8 +410,7 @@ TEST_F(LocalStrangers, options_that_cannot_be_are_named) {
         const auto port = Port::make(wrong, heard);
         ASSERT_FALSE(port.ok()) << name;
         EXPECT_EQ(port.status().code(), StatusCode::invalid_argument);
-        EXPECT_NE(port.status().message().find(name), std::string::npos)
-            << port.status().message();
+        EXPECT_NE(port.status().message().find(name), std::string::npos) << port.status().message();
     };
     expect_named("heartbeat_s", [](PortOptions& o) { o.heartbeat_s = 0.0; });
     expect_named("silence_s", [](PortOptions& o) { o.silence_s = o.heartbeat_s; });

@@ -188,7 +188,7 @@ class PortTest : public ::testing::Test {
     }
     /// Run the ports in turn until `done`, at most so many seconds.
     template <class Done>
-    static bool run(std::initializer_list<Port*> ports, Done done, double limit_s = 60.0) {
+    static bool run(std::initializer_list<Port*> ports, Done done, double limit_s = 300.0) {
         const auto begin = std::chrono::steady_clock::now();
         while (!done()) {
             for (Port* port : ports) port->run_once(ports.size() == 1 ? 0.01 : 0.0);
