@@ -25,9 +25,7 @@ class Liar {
         v4.sin_family = AF_INET;
         v4.sin_port = htons(place.port);
         v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        auto link = fabric_->connect(storage, sizeof v4, 1);
-        EXPECT_TRUE(link.ok());
-        link_ = *link;
+        EXPECT_TRUE(fabric_->connect(storage, sizeof v4).ok());
         shake_.emplace(HandShake::Role::asks,
                        HandShake::Self{*Secret::read(secret), "liar", false});
     }
@@ -41,9 +39,8 @@ class Liar {
         outgoing.head = std::move(head);
         outgoing.owned = std::move(data);
         outgoing.data = outgoing.owned;
-        outgoing.reply = channel == Fabric::Channel::greeting;
         outgoing.large = large;
-        fabric_->send(link_, channel, std::move(outgoing));
+        fabric_->send(channel, std::move(outgoing));
         run(5);
     }
     void run(int times) {
@@ -86,7 +83,6 @@ class Liar {
   private:
     Port& port_;
     std::unique_ptr<Fabric> fabric_;
-    Fabric::Link* link_ = nullptr;
     std::optional<HandShake> shake_;
     std::optional<Seal> seal_;
     std::deque<std::vector<std::byte>> answers_;
