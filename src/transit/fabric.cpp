@@ -241,7 +241,7 @@ void Fabric::close() {
     const Quiet quiet;
     if (endpoint_ == nullptr || closing_) return;
     closing_ = true;
-    auto* operation = new Operation{this, Operation::Kind::close};
+    Operation* operation = begin({this, Operation::Kind::close});
     ucp_request_param_t param{};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -280,8 +280,8 @@ std::string Fabric::describe() const {
 
 void Fabric::send(Channel channel, Outgoing&& outgoing) {
     const Quiet quiet;
-    auto* operation = new Operation{this, Operation::Kind::send, outgoing.number,
-                                    std::move(outgoing.head), std::move(outgoing.owned)};
+    Operation* operation = begin({this, Operation::Kind::send, outgoing.number,
+                                  std::move(outgoing.head), std::move(outgoing.owned)});
     ucp_request_param_t param{};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -295,7 +295,7 @@ void Fabric::send(Channel channel, Outgoing&& outgoing) {
 
 void Fabric::fetch(std::uint64_t number, const Waiting& waiting, std::span<std::byte> target) {
     const Quiet quiet;
-    auto* operation = new Operation{this, Operation::Kind::fetch, number};
+    Operation* operation = begin({this, Operation::Kind::fetch, number});
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv_am = Callbacks::on_fetched;
@@ -310,11 +310,15 @@ void Fabric::leave(const Waiting& waiting) {
     ucp_am_data_release(worker_, waiting.handle);
 }
 
-// UCX may be done at once; then it calls nobody.
-void Fabric::start(Operation* operation, void* request) {
+Fabric::Operation* Fabric::begin(Operation&& operation) {
     awake_ = true;
-    operations_.insert(operation);
-    if (!UCS_PTR_IS_PTR(request)) finish(operation, UCS_PTR_STATUS(request));
+    return *operations_.insert(new Operation(std::move(operation))).first;
+}
+
+// UCX may be done at once; then it calls nobody. Or it has called already, from inside the call.
+void Fabric::start(Operation* operation, void* request) {
+    if (!UCS_PTR_IS_PTR(request) && operations_.contains(operation))
+        finish(operation, UCS_PTR_STATUS(request));
 }
 
 void Fabric::finish(Operation* operation, int ucs_status) {

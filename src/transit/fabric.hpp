@@ -129,6 +129,7 @@ class Fabric {
     struct Callbacks;
     Status open();
     Status make_link(const void* endpoint_params);
+    Operation* begin(Operation&& operation);
     void start(Operation* operation, void* request);
     void finish(Operation* operation, int ucs_status);
     void note(const Operation& operation, int ucs_status);

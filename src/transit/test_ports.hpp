@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -138,8 +139,9 @@ class Child {
     std::string output_;
 };
 
-/// Of this process, in KiB.
+/// Of this process, in KiB; without what malloc keeps for later.
 inline long resident_kib() {
+    ::malloc_trim(0);
     std::ifstream file("/proc/self/statm");
     long all = 0, resident = 0;
     file >> all >> resident;
