@@ -30,24 +30,15 @@ std::string place_text(const sockaddr_storage& address) {
     return "an unknown place";
 }
 
-// Of one link: what UCX may do to end it by itself, before its worker is taken away.
+// What UCX may do to end a link by itself, before its worker is taken away.
 constexpr int k_end_rounds = 1000;
 
 }  // namespace
-
-struct Fabric::Link {
-    ucp_ep_h endpoint = nullptr;
-    std::uint64_t peer = 0;
-    Fabric* fabric = nullptr;
-    std::size_t operations = 0;  ///< UCX has not ended
-    bool closing = false, closed = false;
-};
 
 // What UCX works on. Lives until UCX has said that it is over.
 struct Fabric::Operation {
     enum class Kind { send, fetch, close };
     Fabric* fabric;
-    Link* link;
     Kind kind;
     std::uint64_t number = 0;
     std::vector<std::byte> head{};
@@ -70,10 +61,6 @@ struct Fabric::Callbacks {
         } else if (bytes > 0) {
             const auto* first = static_cast<const std::byte*>(data);
             event.arrival.bytes.insert(event.arrival.bytes.end(), first, first + bytes);
-        }
-        if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0) {
-            const auto found = fabric.by_endpoint_.find(param->reply_ep);
-            if (found != fabric.by_endpoint_.end()) event.peer = found->second->peer;
         }
         fabric.events_.push_back(std::move(event));
         return waits ? UCS_INPROGRESS : UCS_OK;
@@ -101,13 +88,12 @@ struct Fabric::Callbacks {
         if (!operation->fabric->abandoned_) operation->fabric->finish(operation, status);
     }
     static void on_failed(void* data, ucp_ep_h, ucs_status_t status) {
-        auto* link = static_cast<Link*>(data);
-        if (link->closing || link->fabric->abandoned_) return;
+        auto* fabric = static_cast<Fabric*>(data);
+        if (fabric->closing_) return;
         Event event;
         event.kind = Event::Kind::failed;
-        event.peer = link->peer;
         event.status = {StatusCode::io, ucs_status_string(status)};
-        link->fabric->events_.push_back(std::move(event));
+        fabric->events_.push_back(std::move(event));
     }
     static void on_asked(ucp_conn_request_h request, void* data) {
         Event event;
@@ -161,12 +147,7 @@ Status Fabric::open() {
 
 Fabric::~Fabric() {
     const Quiet quiet;
-    std::vector<Link*> all;
-    for (const auto& [link, owner] : links_)
-        if (!link->closing) all.push_back(link);
-    for (Link* link : all) close(link);
-    for (int i = 0; i < k_end_rounds && !links_.empty() && !abandoned_; ++i)
-        (void)ucp_worker_progress(worker_);
+    if (endpoint_ != nullptr) close();
     abandoned_ = true;  // whatever UCX still says
     for (const Event& event : events_) {
         if (event.arrival.waiting.handle != nullptr) leave(event.arrival.waiting);
@@ -212,47 +193,41 @@ Result<std::uint16_t> Fabric::listen(const sockaddr_storage& address, socklen_t 
 
 // --------------------------------------------------------------------------- links
 
-Result<Fabric::Link*> Fabric::make_link(const void* endpoint_params, std::uint64_t peer) {
+Status Fabric::make_link(const void* endpoint_params) {
     const Quiet quiet;
+    awake_ = true;
     auto params = *static_cast<const ucp_ep_params_t*>(endpoint_params);
-    auto link = std::make_unique<Link>();
-    link->peer = peer;
-    link->fabric = this;
     params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.cb = Callbacks::on_failed;
-    params.err_handler.arg = link.get();
-    const ucs_status_t status = ucp_ep_create(worker_, &params, &link->endpoint);
-    if (status != UCS_OK) return ucx_failure("UCX: no way to the peer", status, quiet);
-    Link* made = link.get();
-    by_endpoint_[made->endpoint] = made;
-    links_[made] = std::move(link);
-    return made;
+    params.err_handler.arg = this;
+    const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint_);
+    if (status == UCS_OK) return {};
+    endpoint_ = nullptr;
+    return ucx_failure("UCX: no way to the peer", status, quiet);
 }
 
-Result<Fabric::Link*> Fabric::connect(std::span<const std::byte> worker_address,
-                                      std::uint64_t peer) {
+Status Fabric::connect(std::span<const std::byte> worker_address) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
     params.address = reinterpret_cast<const ucp_address_t*>(worker_address.data());
-    return make_link(&params, peer);
+    return make_link(&params);
 }
 
-Result<Fabric::Link*> Fabric::connect(const sockaddr_storage& address, socklen_t bytes,
-                                      std::uint64_t peer) {
+Status Fabric::connect(const sockaddr_storage& address, socklen_t bytes) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_SOCK_ADDR | UCP_EP_PARAM_FIELD_FLAGS;
     params.flags = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
     params.sockaddr.addr = reinterpret_cast<const sockaddr*>(&address);
     params.sockaddr.addrlen = bytes;
-    return make_link(&params, peer);
+    return make_link(&params);
 }
 
-Result<Fabric::Link*> Fabric::accept(void* request, std::uint64_t peer) {
+Status Fabric::accept(void* request) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST;
     params.conn_request = static_cast<ucp_conn_request_h>(request);
-    return make_link(&params, peer);
+    return make_link(&params);
 }
 
 void Fabric::reject(void* request) {
@@ -262,64 +237,39 @@ void Fabric::reject(void* request) {
         (void)ucp_listener_reject(listener_, static_cast<ucp_conn_request_h>(request));
 }
 
-void Fabric::close(Link* link) {
+void Fabric::close() {
     const Quiet quiet;
-    awake_ = true;
-    link->closing = true;
-    by_endpoint_.erase(link->endpoint);
-    auto* operation = new Operation{this, link, Operation::Kind::close};
-    ++link->operations;
+    if (endpoint_ == nullptr || closing_) return;
+    closing_ = true;
+    Operation* operation = begin({this, Operation::Kind::close});
     ucp_request_param_t param{};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.flags = UCP_EP_CLOSE_FLAG_FORCE;
     param.cb.send = Callbacks::on_sent;
     param.user_data = operation;
-    start(operation, ucp_ep_close_nbx(link->endpoint, &param));
-    if (!context_->is_node()) return;
-    for (int i = 0; i < k_end_rounds && links_.contains(link); ++i)
+    start(operation, ucp_ep_close_nbx(endpoint_, &param));
+    endpoint_ = nullptr;
+    for (int i = 0; i < k_end_rounds && !operations_.empty(); ++i)
         (void)ucp_worker_progress(worker_);
-    if (links_.contains(link)) abandon();
-}
-
-// UCX waits for one who does not answer any more. Nothing but this worker knows the memory that UCX
-// still has, and it does not run again: so the memory is free.
-void Fabric::abandon() {
+    // UCX waits for one who does not answer any more. Nothing but this worker knows the memory that
+    // UCX still has, and it does not run again: so the memory is free.
     abandoned_ = true;
-    for (Operation* operation : operations_) {
-        if (operation->kind == Operation::Kind::close) continue;
-        Event event;
-        event.kind =
-            operation->kind == Operation::Kind::send ? Event::Kind::sent : Event::Kind::fetched;
-        event.peer = operation->link->peer;
-        event.number = operation->number;
-        event.status = {StatusCode::cancelled, "the connection was broken"};
-        events_.push_back(std::move(event));
-    }
-    for (const auto& [link, owner] : links_) {
-        Event event;
-        event.kind = Event::Kind::closed;
-        event.peer = link->peer;
-        events_.push_back(std::move(event));
-    }
-}
-
-void Fabric::let_go(Link* link) {
-    if (!link->closed || link->operations > 0) return;
+    for (const Operation* one : operations_)
+        if (one->kind != Operation::Kind::close) note(*one, UCS_ERR_CANCELED);
     Event event;
     event.kind = Event::Kind::closed;
-    event.peer = link->peer;
     events_.push_back(std::move(event));
-    links_.erase(link);
 }
 
-std::string Fabric::describe(Link* link) const {
+std::string Fabric::describe() const {
+    if (endpoint_ == nullptr) return {};
     const Quiet quiet;
     char* text = nullptr;
     std::size_t bytes = 0;
     std::FILE* stream = ::open_memstream(&text, &bytes);
     if (stream == nullptr) return {};
-    ucp_ep_print_info(link->endpoint, stream);
+    ucp_ep_print_info(endpoint_, stream);
     (void)std::fclose(stream);
     std::string copy(text, bytes);
     std::free(text);
@@ -328,32 +278,24 @@ std::string Fabric::describe(Link* link) const {
 
 // --------------------------------------------------------------------------- messages
 
-void Fabric::send(Link* link, Channel channel, Outgoing&& outgoing) {
+void Fabric::send(Channel channel, Outgoing&& outgoing) {
     const Quiet quiet;
-    auto* operation = new Operation{this,
-                                    link,
-                                    Operation::Kind::send,
-                                    outgoing.number,
-                                    std::move(outgoing.head),
-                                    std::move(outgoing.owned)};
-    ++link->operations;
+    Operation* operation = begin({this, Operation::Kind::send, outgoing.number,
+                                  std::move(outgoing.head), std::move(outgoing.owned)});
     ucp_request_param_t param{};
     param.op_attr_mask =
         UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.flags = outgoing.large ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-    if (outgoing.reply) param.flags |= UCP_AM_SEND_FLAG_REPLY;
     param.cb.send = Callbacks::on_sent;
     param.user_data = operation;
-    start(operation, ucp_am_send_nbx(link->endpoint, static_cast<unsigned>(channel),
+    start(operation, ucp_am_send_nbx(endpoint_, static_cast<unsigned>(channel),
                                      operation->head.data(), operation->head.size(),
                                      outgoing.data.data(), outgoing.data.size(), &param));
 }
 
-void Fabric::fetch(Link* link, std::uint64_t number, const Waiting& waiting,
-                   std::span<std::byte> target) {
+void Fabric::fetch(std::uint64_t number, const Waiting& waiting, std::span<std::byte> target) {
     const Quiet quiet;
-    auto* operation = new Operation{this, link, Operation::Kind::fetch, number};
-    ++link->operations;
+    Operation* operation = begin({this, Operation::Kind::fetch, number});
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     param.cb.recv_am = Callbacks::on_fetched;
@@ -368,34 +310,34 @@ void Fabric::leave(const Waiting& waiting) {
     ucp_am_data_release(worker_, waiting.handle);
 }
 
-// UCX may be done at once; then it calls nobody.
-void Fabric::start(Operation* operation, void* request) {
+Fabric::Operation* Fabric::begin(Operation&& operation) {
     awake_ = true;
-    operations_.insert(operation);
-    if (!UCS_PTR_IS_PTR(request)) finish(operation, UCS_PTR_STATUS(request));
+    return *operations_.insert(new Operation(std::move(operation))).first;
+}
+
+// UCX may be done at once; then it calls nobody. Or it has called already, from inside the call.
+void Fabric::start(Operation* operation, void* request) {
+    if (!UCS_PTR_IS_PTR(request) && operations_.contains(operation))
+        finish(operation, UCS_PTR_STATUS(request));
 }
 
 void Fabric::finish(Operation* operation, int ucs_status) {
     const std::unique_ptr<Operation> owner(operation);
     operations_.erase(operation);
-    Link* link = operation->link;
-    --link->operations;
-    if (operation->kind == Operation::Kind::close) {
-        link->closed = true;
-        return let_go(link);
-    }
+    if (operation->kind != Operation::Kind::close) note(*operation, ucs_status);
+}
+
+void Fabric::note(const Operation& operation, int ucs_status) {
     Event event;
-    const bool send = operation->kind == Operation::Kind::send;
+    const bool send = operation.kind == Operation::Kind::send;
     event.kind = send ? Event::Kind::sent : Event::Kind::fetched;
-    event.peer = link->peer;
-    event.number = operation->number;
+    event.number = operation.number;
     const auto status = static_cast<ucs_status_t>(ucs_status);
     if (status != UCS_OK)
         event.status = {
             status == UCS_ERR_CANCELED ? StatusCode::cancelled : StatusCode::io,
             fmt::format("{}: {}", send ? "sending" : "receiving", ucs_status_string(status))};
     events_.push_back(std::move(event));
-    let_go(link);
 }
 
 void Fabric::progress(std::vector<Event>& events) {

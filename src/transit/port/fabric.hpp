@@ -1,27 +1,26 @@
 // UCX, as a port uses it: a worker, endpoints, active messages. UCX's headers are seen by
 // fabric*.cpp and quiet.cpp only.
 //
-// Inside a node every connection has a fabric of its own. In UCX's shared memory all who send to a
-// worker share one queue: one who is killed while he puts something in blocks it for everybody, and
-// what was meant for one who does not take it out any more is never given back. With a worker for
-// each, the damage ends with the connection: close() gives UCX a moment and then takes the worker
-// away. Between nodes connections do not share anything, and all have one fabric.
+// Every connection has a fabric of its own. In UCX's shared memory all who send to a worker share
+// one queue: one who is killed while he puts something in blocks it for everybody. And whatever
+// carries it, UCX never gives back what was meant for one who is there and takes nothing any more.
+// With a worker for each, close() gives UCX a moment and then takes the worker away.
 //
 // Invariants:
 //  - Nothing of the caller's runs inside a call of UCX: what happens becomes an event, in the order
 //    in which it happened, and progress() gives the events away.
 //  - Memory that was given to send() or fetch() belongs to UCX until its event has come. After
-//    close() every such event comes before the event `closed`, the last one of that link.
+//    close() all of them are there, and `closed` is the last one.
 //  - Nothing is printed (Quiet).
 //
-// One thread. Two fabrics of a process do not know each other, nor whoever else uses UCX in it.
+// One thread. Fabrics of a process share a context and nothing else, and know nobody else who uses
+// UCX in it.
 #pragma once
 
 #include <sys/socket.h>
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -49,22 +48,20 @@ class Fabric {
         std::string tcp_ports{};  ///< network: "5000-5099", for a firewall; empty: any
     };
     class Context;
-    struct Link;
     /// Two kinds of active messages.
     enum class Channel : unsigned { packet = 1, greeting = 2 };
 
     struct Event {
         enum class Kind {
-            arrival,  ///< something came: `arrival`, on `channel`; `peer` if a reply was asked for
-            sent,     ///< send() `number` of `peer` is over: `status`
-            fetched,  ///< fetch() `number` of `peer` is over: `status`
-            failed,   ///< the link of `peer` is broken: `status`; close() it
-            closed,   ///< the link of `peer` is gone
+            arrival,  ///< something came: `arrival`, on `channel`
+            sent,     ///< send() `number` is over: `status`
+            fetched,  ///< fetch() `number` is over: `status`
+            failed,   ///< the link is broken: `status`; close() it
+            closed,   ///< nothing comes any more
             asked,    ///< somebody (`from`) wants a link: accept() or reject() `request`
         };
         Kind kind = Kind::arrival;
         Channel channel = Channel::packet;
-        std::uint64_t peer = 0;
         std::uint64_t number = 0;
         Status status{};
         Arrival arrival{};
@@ -87,32 +84,31 @@ class Fabric {
     /// The most bytes of a packet's head.
     std::size_t max_head_bytes() const { return max_head_bytes_; }
 
-    /// @param peer  names the link in events.
-    /// Errors: io. That nobody is there may turn up later, as `failed`.
-    Result<Link*> connect(std::span<const std::byte> worker_address, std::uint64_t peer);
-    Result<Link*> connect(const sockaddr_storage& address, socklen_t bytes, std::uint64_t peer);
-    /// @return  the port.
+    /// Make the link; once. Errors: io. That nobody is there may turn up later, as `failed`.
+    Status connect(std::span<const std::byte> worker_address);
+    Status connect(const sockaddr_storage& address, socklen_t bytes);
+    /// @param request  of a fabric of the same context.
+    Status accept(void* request);
+    /// Or hear who wants one.
+    /// @return  the port. Errors: io.
     Result<std::uint16_t> listen(const sockaddr_storage& address, socklen_t bytes);
-    Result<Link*> accept(void* request, std::uint64_t peer);
     void reject(void* request);
+    bool has_link() const { return endpoint_ != nullptr; }
 
     /// @param owned  kept until the event; `data` may lie in it or be the caller's.
     /// @param large  the data wait here until the other side fetches them.
-    /// @param reply  the other side gets to know the link that this comes by.
     struct Outgoing {
         std::uint64_t number = 0;
         std::vector<std::byte> head;
-        std::vector<std::byte> owned;
-        std::span<const std::byte> data;
+        std::vector<std::byte> owned{};
+        std::span<const std::byte> data{};
         bool large = false;
-        bool reply = false;
     };
-    void send(Link* link, Channel channel, Outgoing&& outgoing);
-    void fetch(Link* link, std::uint64_t number, const Waiting& waiting,
-               std::span<std::byte> target);
+    void send(Channel channel, Outgoing&& outgoing);
+    void fetch(std::uint64_t number, const Waiting& waiting, std::span<std::byte> target);
     void leave(const Waiting& waiting);
-    /// Break the link, at once. The pointer is void from now on; inside a node, so is the fabric.
-    void close(Link* link);
+    /// Break the link, at once and for good.
+    void close();
 
     /// Let UCX work.
     /// @return  what has happened, swapped into `events`, which is empty before.
@@ -125,30 +121,28 @@ class Fabric {
     bool sleep();
     int descriptor() const { return descriptor_; }
     /// UCX's own words about a link: transports, lanes, thresholds.
-    std::string describe(Link* link) const;
-    std::size_t links() const { return links_.size(); }
+    std::string describe() const;
 
   private:
     explicit Fabric(std::shared_ptr<Context> context);
     struct Operation;
     struct Callbacks;
     Status open();
-    void abandon();
-    Result<Link*> make_link(const void* endpoint_params, std::uint64_t peer);
+    Status make_link(const void* endpoint_params);
+    Operation* begin(Operation&& operation);
     void start(Operation* operation, void* request);
     void finish(Operation* operation, int ucs_status);
-    void let_go(Link* link);
+    void note(const Operation& operation, int ucs_status);
 
     std::shared_ptr<Context> context_;
     ucp_worker* worker_ = nullptr;
     ucp_listener* listener_ = nullptr;
+    ucp_ep* endpoint_ = nullptr;
     int descriptor_ = -1;
     std::size_t max_head_bytes_ = 0;
-    bool awake_ = true, abandoned_ = false;
+    bool awake_ = true, closing_ = false, abandoned_ = false;
     std::vector<Event> events_;
     std::unordered_set<Operation*> operations_;  ///< UCX works on them
-    std::unordered_map<Link*, std::unique_ptr<Link>> links_;
-    std::unordered_map<const ucp_ep*, Link*> by_endpoint_;
 };
 
 }  // namespace caesura::transit

@@ -82,7 +82,7 @@ Result<std::shared_ptr<Fabric::Context>> Fabric::prepare(const Options& options)
     auto context = make_context(options, "sysv");
     if (!context.ok() && options.reach == Reach::node) context = make_context(options, "posix");
     if (!context.ok()) return context.status();
-    return std::make_shared<Context>(*context, options.reach);
+    return std::make_shared<Context>(*context);
 }
 
 }  // namespace caesura::transit

@@ -18,16 +18,14 @@ Status ucx_failure(std::string_view what, ucs_status_t status, const Quiet& quie
 
 class Fabric::Context {
   public:
-    Context(ucp_context_h handle, Reach reach) : handle_(handle), reach_(reach) {}
+    explicit Context(ucp_context_h handle) : handle_(handle) {}
     ~Context() { ucp_cleanup(handle_); }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ucp_context_h handle() const { return handle_; }
-    bool is_node() const { return reach_ == Reach::node; }
 
   private:
     ucp_context_h handle_;
-    Reach reach_;
 };
 
 }  // namespace caesura::transit

@@ -83,8 +83,8 @@ TEST(HandShake, takes_no_message_twice_or_of_another_connection) {
     Both first, second;
     ASSERT_TRUE(first.run().ok());
     HandShake answers(HandShake::Role::answers, self_of('a'));
-    ASSERT_TRUE(answers.answer(first.said[0]).ok());       // a recorded hello gets a challenge,
-    EXPECT_FALSE(answers.answer(first.said[2]).ok());      // the recorded proof does not fit it
+    ASSERT_TRUE(answers.answer(first.said[0]).ok());   // a recorded hello gets a challenge,
+    EXPECT_FALSE(answers.answer(first.said[2]).ok());  // the recorded proof does not fit it
     HandShake again(HandShake::Role::answers, self_of('a'));
     ASSERT_TRUE(again.answer(first.said[0]).ok());
     EXPECT_FALSE(again.answer(first.said[0]).ok());

@@ -63,8 +63,7 @@ struct Reader : Inbox::Sink {
                     std::span<const std::byte> payload) override {
         messages.push_back({{header.begin(), header.end()}, {payload.begin(), payload.end()}});
     }
-    void fetch(std::uint64_t number, const Waiting& waiting,
-               std::span<std::byte> target) override {
+    void fetch(std::uint64_t number, const Waiting& waiting, std::span<std::byte> target) override {
         fetches.push_back({number, static_cast<const Wire::Packet*>(waiting.handle), target});
     }
     void leave(const Waiting&) override { ++left; }
@@ -138,8 +137,8 @@ TEST_P(Boxes, keep_order_and_bytes_whatever_comes_first) {
                 const Bytes& mine = kept.emplace_back(payload);
                 std::vector<std::span<const std::byte>> pieces;
                 for (std::size_t at = 0; at < mine.size();) {
-                    const std::size_t piece = std::min<std::size_t>(
-                        mine.size() - at, random() % (mine.size() / 3 + 2));
+                    const std::size_t piece =
+                        std::min<std::size_t>(mine.size() - at, random() % (mine.size() / 3 + 2));
                     pieces.push_back(std::span<const std::byte>(mine).subspan(at, piece));
                     at += piece;
                 }
@@ -244,8 +243,7 @@ TEST_P(Boxes, notice_every_changed_or_cut_byte) {
 }
 
 TEST_P(Boxes, refuse_what_is_beyond_the_limits_before_asking_for_memory) {
-    const auto expect_refused = [&](const Inbox::Limits& limits, bool refuse,
-                                    std::uint64_t asked) {
+    const auto expect_refused = [&](const Inbox::Limits& limits, bool refuse, std::uint64_t asked) {
         Reader reader;
         reader.refuse = refuse;
         Inbox inbox(limits, sealing(), reader);
@@ -291,18 +289,18 @@ TEST_P(Boxes, end_a_connection_that_lies_about_parts) {
     using K = PacketKind;
     const std::uint64_t most = Window::part_bytes;
     const std::vector<std::vector<Wire::Packet>> lies = {
-        {packet(K::part, 0, 0, 10, true)},                                  // nothing began
-        {packet(K::begin, 0, 100, 200, true)},                              // more than announced
-        {packet(K::begin, 0, 0, 10, true)},                                 // nothing announced
-        {packet(K::begin, 0, 20, 10, false)},                               // not by rendezvous
-        {packet(K::begin, 0, 20, 0, true)},                                 // no bytes
-        {packet(K::begin, 0, 2 * most, most + 1, true)},                    // too large a part
+        {packet(K::part, 0, 0, 10, true)},                // nothing began
+        {packet(K::begin, 0, 100, 200, true)},            // more than announced
+        {packet(K::begin, 0, 0, 10, true)},               // nothing announced
+        {packet(K::begin, 0, 20, 10, false)},             // not by rendezvous
+        {packet(K::begin, 0, 20, 0, true)},               // no bytes
+        {packet(K::begin, 0, 2 * most, most + 1, true)},  // too large a part
         {packet(K::begin, 0, 20, 10, true), packet(K::part, 1, 0, 11, true)},
         {packet(K::begin, 0, 20, 10, true), packet(K::whole, 1, 1, 1, false)},
         {packet(K::begin, 0, 20, 10, true), packet(K::begin, 1, 9, 9, true)},
-        {packet(K::whole, 0, 5, 4, false)},                                 // total and data differ
-        {packet(K::whole, 0, 5, 5, true)},                                  // by rendezvous
-        {packet(K::beat, 0, 0, 5, false)},                                  // a beat with data
+        {packet(K::whole, 0, 5, 4, false)},  // total and data differ
+        {packet(K::whole, 0, 5, 5, true)},   // by rendezvous
+        {packet(K::beat, 0, 0, 5, false)},   // a beat with data
         {packet(K::good_bye, 0, 0, 0, false), packet(K::whole, 1, 1, 1, false)},
         {packet(static_cast<PacketKind>(9), 0, 0, 0, false)},
     };

@@ -149,8 +149,8 @@ Result<std::optional<std::vector<std::byte>>> receive_packet(const Descriptor& s
     using Packet = std::optional<std::vector<std::byte>>;
     std::vector<std::byte> bytes(most);
     ssize_t got = 0;
-    // Whoever closes before he has read what we said resets the connection; the kernel says so once,
-    // and then gives what he said before.
+    // Whoever closes before he has read what we said resets the connection; the kernel says so
+    // once, and then gives what he said before.
     bool reset = false;
     do {
         reset |= got < 0 && errno == ECONNRESET;

@@ -50,12 +50,6 @@ PortHandler& nobody() {
 
 }  // namespace
 
-std::size_t Port::Core::TokenHash::operator()(const Token& token) const {
-    std::size_t hash;
-    std::memcpy(&hash, token.data(), sizeof hash);  // they are random, and we have made them
-    return hash;
-}
-
 Port::Core::Core(PortOptions options, PortHandler& handler)
     : options_(std::move(options)), handler_(&handler) {}
 
@@ -101,7 +95,8 @@ Port::Core::~Core() {
 
 Result<std::shared_ptr<Fabric::Context>> Port::Core::context(Address::Kind kind) {
     const bool local = kind == Address::Kind::local;
-    if (local && node_) return node_;
+    auto& known = local ? node_ : network_;
+    if (known) return known;
     Fabric::Options options;
     options.reach = local ? Fabric::Reach::node : Fabric::Reach::network;
     options.remote_memory = options_.remote_memory;
@@ -109,11 +104,11 @@ Result<std::shared_ptr<Fabric::Context>> Port::Core::context(Address::Kind kind)
     options.transports = options_.transports;
     options.tcp_ports = options_.tcp_ports;
     auto made = Fabric::prepare(options);
-    if (made.ok() && local) node_ = *made;
+    if (made.ok()) known = *made;
     return made;
 }
 
-Result<std::unique_ptr<Fabric>> Port::Core::make_fabric(Address::Kind kind, std::uint64_t tag) {
+Result<std::unique_ptr<Fabric>> Port::Core::make_fabric(Address::Kind kind, PeerId id) {
     auto its_context = context(kind);
     if (!its_context.ok()) return its_context.status();
     auto made = Fabric::make(*its_context);
@@ -122,18 +117,10 @@ Result<std::unique_ptr<Fabric>> Port::Core::make_fabric(Address::Kind kind, std:
         return base::invalid(fmt::format("port: header_bytes is {}; here at most {}",
                                          options_.header_bytes,
                                          (*made)->max_head_bytes() - k_around_header_bytes));
-    if (!watch((*made)->descriptor(), tag))
+    if (!watch((*made)->descriptor(), fabric_tag(id)))
         return Status{StatusCode::io, fmt::format("port: {}", std::strerror(errno))};
-    fabrics_.push_back(made->get());
+    fabrics_.push_back({id, made->get()});
     return made;
-}
-
-Result<Fabric*> Port::Core::network() {
-    if (network_) return network_.get();
-    auto made = make_fabric(Address::Kind::tcp, k_network_tag);
-    if (!made.ok()) return made.status();
-    network_ = std::move(*made);
-    return network_.get();
 }
 
 bool Port::Core::watch(int descriptor, std::uint64_t tag) {
@@ -151,11 +138,6 @@ void Port::Core::unwatch(int descriptor) {
 Port::Core::Peer* Port::Core::find(PeerId id) const {
     const auto found = peers_.find(id);
     return found == peers_.end() ? nullptr : found->second.get();
-}
-
-Port::Core::Peer* Port::Core::find(const Token& token) const {
-    const auto found = by_token_.find(token);
-    return found == by_token_.end() ? nullptr : find(found->second);
 }
 
 // --------------------------------------------------------------------------- the loop
@@ -188,13 +170,18 @@ bool Port::Core::work() {
     bool any = false;
     // By index: a handler may make new ones.
     for (std::size_t i = 0; i < fabrics_.size(); ++i) {
-        Fabric& fabric = *fabrics_[i];
-        if (!fabric.awake()) continue;
+        const auto [id, fabric] = fabrics_[i];
+        if (!fabric->awake()) continue;
         std::vector<Fabric::Event> events = std::move(events_);
         events.clear();
-        fabric.progress(events);
+        fabric->progress(events);
         any |= !events.empty();
-        for (Fabric::Event& event : events) handle(fabric, event);
+        for (Fabric::Event& event : events) {
+            if (event.kind == Fabric::Event::Kind::asked)
+                on_asked(event);
+            else if (Peer* peer = find(id))
+                handle(*peer, event);
+        }
         events.clear();
         events_ = std::move(events);
     }
@@ -202,7 +189,7 @@ bool Port::Core::work() {
 }
 
 bool Port::Core::sleep() {
-    for (Fabric* fabric : fabrics_)
+    for (const auto& [id, fabric] : fabrics_)
         if (fabric->awake() && !fabric->sleep()) return false;
     return calls_.empty() && finished_.empty() && finish_later_.empty();
 }
@@ -224,90 +211,86 @@ bool Port::Core::woken(std::uint64_t tag) {
         std::uint64_t count;
         while (::read(wake_.get(), &count, sizeof count) < 0 && errno == EINTR) {
         }
-    } else if (tag == k_network_tag) {
-        network_->wake();
+    } else if (tag == fabric_tag(0)) {
+        tcp_->wake();
     } else if (tag == k_local_tag) {
         accept_local();
     } else if (Peer* peer = find(tag / 2)) {
         if (tag == socket_tag(peer->id))
             on_socket(*peer);
-        else if (peer->own_fabric)
-            peer->own_fabric->wake();
+        else if (peer->fabric)
+            peer->fabric->wake();
     }
     return true;
 }
 
 // --------------------------------------------------------------------------- what has happened
 
-void Port::Core::handle(Fabric& fabric, Fabric::Event& event) {
+void Port::Core::handle(Peer& peer, Fabric::Event& event) {
     using Kind = Fabric::Event::Kind;
-    if (event.kind == Kind::asked) return on_asked(fabric, event);
-    if (event.kind == Kind::arrival) {
-        if (event.channel == Fabric::Channel::greeting) return on_greeting(fabric, event);
-        return on_packet(fabric, std::move(event.arrival));
-    }
-    Peer* peer = find(event.peer);
-    if (peer == nullptr) return;
     switch (event.kind) {
+        case Kind::arrival:
+            if (event.channel == Fabric::Channel::packet)
+                return on_packet(peer, std::move(event.arrival));
+            if (event.arrival.waiting.handle != nullptr) peer.leave(event.arrival.waiting);
+            return on_greeting(peer, event.arrival.head());
         case Kind::sent:
-            if (event.number == k_beat_number) peer->beat_on_its_way = false;
-            if (peer->outbox && event.number < k_beat_number)
-                peer->outbox->completed(event.number, event.status);
-            if (!event.status.ok()) lose(*peer, event.status);
+            if (event.number == k_beat_number) peer.beat_on_its_way = false;
+            if (peer.outbox && event.number < k_beat_number)
+                peer.outbox->completed(event.number, event.status);
+            if (!event.status.ok()) lose(peer, event.status);
             break;
         case Kind::fetched: {
             Status status = event.status;
-            if (status.ok()) status = peer->inbox->fetched(event.number);
-            peer->heard_s = now_s();
-            if (!status.ok()) lose(*peer, std::move(status));
+            if (status.ok()) status = peer.inbox->fetched(event.number);
+            peer.heard_s = now_s();
+            if (!status.ok()) lose(peer, std::move(status));
             break;
         }
         case Kind::failed:
             // Whoever has said good-bye goes.
-            if (peer->stage != Stage::leaving || !peer->outbox->idle())
-                lose(*peer, event.status);
+            if (peer.stage != Stage::leaving || !peer.outbox->idle())
+                lose(peer, event.status);
             else
-                lose(*peer, {});
+                lose(peer, {});
             break;
         case Kind::closed:
-            return finish(*peer);
-        case Kind::arrival:
+            return finish(peer);
         case Kind::asked:
             break;
     }
-    if (peer->stage == Stage::leaving && peer->heard_good_bye && peer->outbox->idle())
-        lose(*peer, {});
+    if (peer.stage == Stage::leaving && peer.heard_good_bye && peer.outbox->idle()) lose(peer, {});
 }
 
-void Port::Core::on_packet(Fabric& fabric, Arrival&& arrival) {
-    Peer* peer = find(token_of(arrival.head()));
+void Port::Core::on_packet(Peer& peer, Arrival&& arrival) {
+    const Waiting waiting = arrival.waiting;
     const auto leave = [&] {
-        if (arrival.waiting.handle != nullptr) fabric.leave(arrival.waiting);
+        if (waiting.handle != nullptr) peer.leave(waiting);
     };
-    if (peer == nullptr || peer->fabric != &fabric) {
+    if (token_of(arrival.head()) != peer.mine) {
         ++counts_.strays;
         return leave();
     }
-    if (peer->stage == Stage::leaving) {
-        const auto decoded = decode(
-            arrival.head(), arrival.waiting.handle ? arrival.waiting.bytes : arrival.data().size(),
-            peer->incoming());
-        peer->heard_good_bye |= decoded.ok() && decoded->head.kind == PacketKind::good_bye;
-        if (peer->heard_good_bye && peer->outbox->idle()) lose(*peer, {});
-        return leave();
-    }
-    if (peer->stage == Stage::greeting && !peer->who.asked &&
-        peer->early.size() < Window::packets && arrival.bytes.size() <= Window::eager_bytes / 8) {
-        peer->early.push_back(std::move(arrival));
+    if (peer.stage == Stage::leaving) {
+        const std::uint64_t bytes = waiting.handle ? waiting.bytes : arrival.data().size();
+        const auto decoded = decode(arrival.head(), bytes, peer.incoming());
+        leave();
+        peer.heard_good_bye |= decoded.ok() && decoded->head.kind == PacketKind::good_bye;
+        if (peer.heard_good_bye && peer.outbox->idle()) lose(peer, {});
         return;
     }
-    if (peer->stage != Stage::open) {
-        leave();
-        return lose(*peer, {StatusCode::corrupt, "a packet before the hand-shake is over"});
+    if (peer.stage == Stage::greeting && !peer.who.asked && peer.early.size() < Window::packets &&
+        arrival.bytes.size() <= Window::eager_bytes / 8) {
+        peer.early.push_back(std::move(arrival));
+        return;
     }
-    Status status = peer->inbox->arrived(std::move(arrival));
-    if (!status.ok()) return lose(*peer, std::move(status));
-    peer->heard_s = now_s();
+    if (peer.stage != Stage::open) {
+        leave();
+        return lose(peer, {StatusCode::corrupt, "a packet before the hand-shake is over"});
+    }
+    Status status = peer.inbox->arrived(std::move(arrival));
+    if (!status.ok()) return lose(peer, std::move(status));
+    peer.heard_s = now_s();
 }
 
 // --------------------------------------------------------------------------- time
@@ -364,10 +347,7 @@ void Port::Core::beat(Peer& peer, double now) {
     if (peer.beat_on_its_way || now - peer.said_s < options_.heartbeat_s) return;
     peer.said_s = now;
     peer.beat_on_its_way = true;
-    Fabric::Outgoing outgoing;
-    outgoing.number = k_beat_number;
-    outgoing.head = peer.outbox->make_beat();
-    peer.fabric->send(peer.link, Fabric::Channel::packet, std::move(outgoing));
+    peer.fabric->send(Fabric::Channel::packet, {k_beat_number, peer.outbox->make_beat()});
 }
 
 }  // namespace caesura::transit

@@ -47,37 +47,34 @@ class Port::Core {
   private:
     // Numbers that no packet has, for what is sent beside them.
     static constexpr std::uint64_t k_beat_number = ~0ull - 1, k_greeting_number = ~0ull;
-    // What epoll says: a peer's socket and fabric have tags made of its number.
-    static constexpr std::uint64_t k_wake_tag = 0, k_network_tag = 1, k_local_tag = ~0ull;
+    // What epoll says: a peer's socket and fabric have tags made of its number; the tcp listener's
+    // fabric has the number 0.
+    static constexpr std::uint64_t k_wake_tag = 0, k_local_tag = ~0ull;
     static std::uint64_t socket_tag(PeerId id) { return 2 * id; }
     static std::uint64_t fabric_tag(PeerId id) { return 2 * id + 1; }
     static constexpr double k_refusal_s = 1.0;  ///< for a refusal to arrive
 
     enum class Stage { reaching, greeting, open, leaving, ending };
     struct Peer;
-    struct TokenHash {
-        std::size_t operator()(const Token& token) const;
-    };
 
     Core(PortOptions options, PortHandler& handler);
     Status open();
     double now_s() const { return options_.clock->now_s(); }
     Peer* find(PeerId id) const;
-    Peer* find(const Token& token) const;
     Peer& add(Address::Kind kind, Stage stage);
 
     // port_core.cpp: the loop
     Result<std::shared_ptr<Fabric::Context>> context(Address::Kind kind);
-    Result<std::unique_ptr<Fabric>> make_fabric(Address::Kind kind, std::uint64_t tag);
-    Result<Fabric*> network();
+    /// @param id  of whom; 0: the listener.
+    Result<std::unique_ptr<Fabric>> make_fabric(Address::Kind kind, PeerId id);
     bool watch(int descriptor, std::uint64_t tag);
     void unwatch(int descriptor);
     bool work();
     bool sleep();
     bool wait(double timeout_s);
     bool woken(std::uint64_t tag);
-    void handle(Fabric& fabric, Fabric::Event& event);
-    void on_packet(Fabric& fabric, Arrival&& arrival);
+    void handle(Peer& peer, Fabric::Event& event);
+    void on_packet(Peer& peer, Arrival&& arrival);
     void check_times();
     void check(Peer& peer, double now);
     double next_check_s() const;
@@ -102,9 +99,10 @@ class Port::Core {
     void turn_away(Descriptor& socket, const std::string& reason);
     void on_socket(Peer& peer);
     void hear_greeting(Peer& peer, const Greeting& greeting);
-    void on_asked(Fabric& fabric, const Fabric::Event& event);
-    void on_greeting(Fabric& fabric, Fabric::Event& event);
-    void greet(Peer& peer, std::vector<std::byte>&& message, bool reply);
+    void on_asked(const Fabric::Event& event);
+    void on_greeting(Peer& peer, std::span<const std::byte> message);
+    void greet(Peer& peer, std::vector<std::byte>&& message);
+    Status start_hand_shake(Peer& peer, HandShake::Role role);
 
     PortOptions options_;
     PortHandler* handler_;
@@ -114,10 +112,13 @@ class Port::Core {
     Descriptor poll_, wake_;
     std::optional<LocalListener> local_;
     bool local_watched_ = false;
-    std::shared_ptr<Fabric::Context> node_;
-    std::unique_ptr<Fabric> network_;
-    std::vector<Fabric*> fabrics_;  ///< all there are
-    bool network_listens_ = false;
+    std::shared_ptr<Fabric::Context> node_, network_;
+    std::unique_ptr<Fabric> tcp_;  ///< listens
+    struct Served {
+        PeerId id;
+        Fabric* fabric;
+    };
+    std::vector<Served> fabrics_;  ///< all there are
     Calls calls_;
     PeerId last_id_ = 0;
     double checked_s_ = 0.0;
@@ -126,7 +127,6 @@ class Port::Core {
     std::vector<Fabric::Event> events_;
     std::vector<PeerId> finish_later_;     ///< lost without a link; for sweep()
     std::unordered_set<PeerId> finished_;  ///< for sweep()
-    std::unordered_map<Token, PeerId, TokenHash> by_token_;
     std::unordered_map<PeerId, std::unique_ptr<Peer>> peers_;
 };
 
@@ -140,9 +140,7 @@ struct Port::Core::Peer final : Inbox::Sink, Outbox::Sink {
     Who who;
     Address where;  ///< we asked: whom
     Token mine{}, theirs{};
-    std::unique_ptr<Fabric> own_fabric;  ///< local
-    Fabric* fabric = nullptr;
-    Fabric::Link* link = nullptr;
+    std::unique_ptr<Fabric> fabric;
     Descriptor socket;  ///< local
     std::optional<HandShake> hand_shake;
     std::optional<Seal> seal_out, seal_in;

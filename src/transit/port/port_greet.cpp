@@ -76,18 +76,23 @@ void Port::Core::reach(Peer& peer) {
     }
     const auto greeting = own_greeting(peer);
     if (!greeting.ok()) return lose(peer, greeting.status());
-    if (Status status = send_packet(peer.socket, greeting->encode()); !status.ok())
+    if (Status status = send_packet(peer.socket, greeting->encode()); !status.ok()) {
+        // Turned away already: it may have said why.
+        if (auto said = receive_packet(peer.socket, Greeting::k_max_bytes); said.ok() && *said)
+            if (const auto refusal = Greeting::decode(**said);
+                refusal.ok() && !refusal->refused.empty())
+                return hear_greeting(peer, *refusal);
         return lose(peer, std::move(status));
+    }
     if (!watch(peer.socket.get(), socket_tag(peer.id)))
         return lose(peer, {StatusCode::io, fmt::format("epoll: {}", std::strerror(errno))});
     peer.stage = Stage::greeting;
 }
 
 Result<Greeting> Port::Core::own_greeting(Peer& peer) {
-    auto fabric = make_fabric(Address::Kind::local, fabric_tag(peer.id));
+    auto fabric = make_fabric(Address::Kind::local, peer.id);
     if (!fabric.ok()) return fabric.status();
-    peer.own_fabric = std::move(*fabric);
-    peer.fabric = peer.own_fabric.get();
+    peer.fabric = std::move(*fabric);
     auto worker = peer.fabric->worker_address();
     if (!worker.ok()) return worker.status();
     return Greeting{peer.mine, options_.identity, std::move(*worker), {}};
@@ -165,9 +170,8 @@ void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
         peer.who.user = service->user;
         peer.who.process = service->process;
     }
-    auto link = peer.fabric->connect(greeting.worker, peer.id);
-    if (!link.ok()) return lose(peer, link.status());
-    peer.link = *link;
+    if (Status status = peer.fabric->connect(greeting.worker); !status.ok())
+        return lose(peer, std::move(status));
     if (answer)
         if (Status status = send_packet(peer.socket, answer->encode()); !status.ok())
             return lose(peer, std::move(status));
@@ -177,19 +181,33 @@ void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
 // --------------------------------------------------------------------------- between nodes
 
 Result<Address> Port::Core::listen_tcp(const Address& address) {
-    if (network_listens_) return base::invalid("port: it listens at a tcp address already");
+    if (tcp_) return base::invalid("port: it listens at a tcp address already");
     if (!secret_)
         return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
     const auto place = look_up(address, true);
     if (!place.ok()) return place.status();
-    auto fabric = network();
+    auto fabric = make_fabric(Address::Kind::tcp, 0);
     if (!fabric.ok()) return fabric.status();
     const auto port = (*fabric)->listen(place->address, place->bytes);
-    if (!port.ok()) return port.status().with_context(address.text());
-    network_listens_ = true;
+    if (!port.ok()) {
+        fabrics_.pop_back();
+        unwatch((*fabric)->descriptor());
+        return port.status().with_context(address.text());
+    }
+    tcp_ = std::move(*fabric);
     Address bound = address;
     bound.port = *port;
     return bound;
+}
+
+Status Port::Core::start_hand_shake(Peer& peer, HandShake::Role role) {
+    auto fabric = make_fabric(Address::Kind::tcp, peer.id);
+    if (!fabric.ok()) return fabric.status();
+    peer.fabric = std::move(*fabric);
+    peer.hand_shake.emplace(role,
+                            HandShake::Self{*secret_, options_.identity, options_.trusted_network});
+    peer.mine = peer.hand_shake->own_token();
+    return {};
 }
 
 Result<PeerId> Port::Core::connect_tcp(const Address& address) {
@@ -197,87 +215,68 @@ Result<PeerId> Port::Core::connect_tcp(const Address& address) {
         return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
     const auto place = look_up(address, false);
     if (!place.ok()) return place.status();
-    auto fabric = network();
-    if (!fabric.ok()) return fabric.status();
     Peer& peer = add(Address::Kind::tcp, Stage::greeting);
-    peer.fabric = *fabric;
     peer.where = address;
     peer.who.address = address.text();
-    auto link = peer.fabric->connect(place->address, place->bytes, peer.id);
-    if (!link.ok()) {
-        lose(peer, link.status());
-        return link.status().with_context(address.text());
+    Status status = start_hand_shake(peer, HandShake::Role::asks);
+    if (status.ok()) status = peer.fabric->connect(place->address, place->bytes);
+    if (!status.ok()) {
+        lose(peer, status);
+        return status.with_context(address.text());
     }
-    peer.link = *link;
     peer.known = true;
-    peer.hand_shake.emplace(HandShake::Role::asks,
-                            HandShake::Self{*secret_, options_.identity, options_.trusted_network});
-    by_token_.erase(peer.mine);
-    peer.mine = peer.hand_shake->own_token();
-    by_token_[peer.mine] = peer.id;
-    greet(peer, peer.hand_shake->hello(), true);
+    greet(peer, peer.hand_shake->hello());
     return peer.id;
 }
 
-void Port::Core::on_asked(Fabric& fabric, const Fabric::Event& event) {
+void Port::Core::on_asked(const Fabric::Event& event) {
     if (!may_let_in() || !no_room().empty()) {
         ++counts_.turned_away;
-        return fabric.reject(event.request);
+        return tcp_->reject(event.request);
     }
     allowance_ -= 1.0;
     Peer& peer = add(Address::Kind::tcp, Stage::greeting);
-    peer.fabric = &fabric;
     peer.who.asked = true;
     peer.who.address = event.from;
     peer.counted_half_open = true;
     ++half_open_;
-    peer.hand_shake.emplace(HandShake::Role::answers,
-                            HandShake::Self{*secret_, options_.identity, options_.trusted_network});
-    by_token_.erase(peer.mine);
-    peer.mine = peer.hand_shake->own_token();
-    by_token_[peer.mine] = peer.id;
-    auto link = fabric.accept(event.request, peer.id);
-    if (!link.ok()) return lose(peer, link.status());
-    peer.link = *link;
+    if (Status status = start_hand_shake(peer, HandShake::Role::answers); !status.ok()) {
+        tcp_->reject(event.request);
+        return lose(peer, std::move(status));
+    }
+    if (Status status = peer.fabric->accept(event.request); !status.ok())
+        lose(peer, std::move(status));
 }
 
-void Port::Core::greet(Peer& peer, std::vector<std::byte>&& message, bool reply) {
-    Fabric::Outgoing outgoing;
-    outgoing.number = k_greeting_number;
-    outgoing.head = std::move(message);
-    outgoing.reply = reply;
-    peer.fabric->send(peer.link, Fabric::Channel::greeting, std::move(outgoing));
+void Port::Core::greet(Peer& peer, std::vector<std::byte>&& message) {
+    peer.fabric->send(Fabric::Channel::greeting, {k_greeting_number, std::move(message)});
 }
 
-void Port::Core::on_greeting(Fabric& fabric, Fabric::Event& event) {
-    if (event.arrival.waiting.handle != nullptr) fabric.leave(event.arrival.waiting);
-    const auto message = event.arrival.head();
-    // A hello has come by the link that it asks for; what follows carries the token we gave.
-    Peer* peer =
-        HandShake::is_hello(message) ? find(event.peer) : find(HandShake::receiver_of(message));
-    if (peer == nullptr || peer->fabric != &fabric || peer->stage != Stage::greeting ||
-        !peer->hand_shake || peer->refused) {
+void Port::Core::on_greeting(Peer& peer, std::span<const std::byte> message) {
+    const bool for_us =
+        HandShake::is_hello(message) || HandShake::receiver_of(message) == peer.mine;
+    if (!for_us || peer.stage != Stage::greeting || !peer.hand_shake || peer.refused) {
         ++counts_.strays;
         return;
     }
-    if (const auto reason = HandShake::refusal_in(message); reason && !peer->who.asked)
-        return lose(*peer, {StatusCode::io, "the service refuses: " + *reason});
-    auto answer = peer->hand_shake->answer(message);
-    peer->theirs = peer->hand_shake->other_token();
+    if (const auto reason = HandShake::refusal_in(message); reason && !peer.who.asked)
+        return lose(peer, {StatusCode::io, "the service refuses: " + *reason});
+    auto answer = peer.hand_shake->answer(message);
+    peer.theirs = peer.hand_shake->other_token();
     if (!answer.ok()) {
-        if (!peer->who.asked) return lose(*peer, answer.status());
+        if (!peer.who.asked) return lose(peer, answer.status());
         // It hears why, and goes by itself or when its time is over.
-        peer->refused = true;
-        peer->deadline_s = std::min(peer->deadline_s, now_s() + k_refusal_s);
-        return greet(*peer, HandShake::refuse(peer->theirs, answer.status().message()), false);
+        peer.refused = true;
+        peer.deadline_s = std::min(peer.deadline_s, now_s() + k_refusal_s);
+        return greet(peer, HandShake::refuse(peer.theirs, answer.status().message()));
     }
-    if (!answer->empty()) greet(*peer, std::move(*answer), false);
-    if (!peer->hand_shake->done()) return;
-    peer->who.identity = peer->hand_shake->other_identity();
-    peer->seal_out = peer->hand_shake->outgoing();
-    peer->seal_in = peer->hand_shake->incoming();
-    peer->hand_shake.reset();
-    open_peer(*peer);
+    if (!answer->empty()) greet(peer, std::move(*answer));
+    if (!peer.hand_shake->done()) return;
+    peer.who.identity = peer.hand_shake->other_identity();
+    peer.seal_out = peer.hand_shake->outgoing();
+    peer.seal_in = peer.hand_shake->incoming();
+    peer.hand_shake.reset();
+    open_peer(peer);
 }
 
 }  // namespace caesura::transit

@@ -15,7 +15,6 @@ Port::Core::Peer& Port::Core::add(Address::Kind kind, Stage stage) {
     peer->who.kind = kind;
     peer->deadline_s = now_s() + options_.hand_shake_s;
     fill_with_random(peer->mine);
-    by_token_[peer->mine] = id;
     return *(peers_[id] = std::move(peer));
 }
 
@@ -44,8 +43,7 @@ void Port::Core::open_peer(Peer& peer) {
     peer.known = true;
     ++counts_.connected;
     handler_->on_connected(peer.id, peer.who);
-    Fabric& fabric = *peer.fabric;
-    for (Arrival& arrival : std::exchange(peer.early, {})) on_packet(fabric, std::move(arrival));
+    for (Arrival& arrival : std::exchange(peer.early, {})) on_packet(peer, std::move(arrival));
 }
 
 void Port::Core::lose(Peer& peer, Status why) {
@@ -57,7 +55,6 @@ void Port::Core::lose(Peer& peer, Status why) {
     peer.why = why.ok() ? why : why.with_context(peer.name());
     if (peer.counted_half_open) --half_open_;
     peer.counted_half_open = false;
-    by_token_.erase(peer.mine);
     if (peer.socket.is_open()) unwatch(peer.socket.get());
     peer.socket.close();
     // UCX wants back what it holds while the link still stands.
@@ -65,8 +62,8 @@ void Port::Core::lose(Peer& peer, Status why) {
         if (arrival.waiting.handle != nullptr) peer.fabric->leave(arrival.waiting);
     peer.early.clear();
     if (peer.inbox) peer.inbox->drop();
-    if (peer.link != nullptr)
-        peer.fabric->close(std::exchange(peer.link, nullptr));
+    if (peer.fabric && peer.fabric->has_link())
+        peer.fabric->close();
     else
         finish_later_.push_back(peer.id);
     if (peer.outbox)
@@ -83,9 +80,9 @@ void Port::Core::sweep() {
     for (const PeerId id : std::exchange(finish_later_, {}))
         if (Peer* peer = find(id)) finish(*peer);
     for (const PeerId id : std::exchange(finished_, {})) {
-        if (const Fabric* fabric = peers_.at(id)->own_fabric.get()) {
+        if (const Fabric* fabric = peers_.at(id)->fabric.get()) {
             unwatch(fabric->descriptor());
-            std::erase(fabrics_, fabric);
+            std::erase_if(fabrics_, [id](const Served& served) { return served.id == id; });
         }
         peers_.erase(id);
     }
@@ -149,7 +146,7 @@ std::uint64_t Port::Core::pending_bytes(PeerId id) const {
 
 std::string Port::Core::describe(PeerId id) const {
     const Peer* peer = find(id);
-    return peer != nullptr && peer->link != nullptr ? peer->fabric->describe(peer->link) : "";
+    return peer != nullptr && peer->fabric ? peer->fabric->describe() : "";
 }
 
 // --------------------------------------------------------------------------- a peer's own
@@ -181,8 +178,8 @@ void Port::Core::Peer::on_message(std::span<const std::byte> header,
 
 void Port::Core::Peer::fetch(std::uint64_t number, const Waiting& waiting,
                              std::span<std::byte> target) {
-    if (link != nullptr)
-        fabric->fetch(link, number, waiting, target);
+    if (fabric->has_link())
+        fabric->fetch(number, waiting, target);
     else
         fabric->leave(waiting);
 }
@@ -196,8 +193,7 @@ void Port::Core::Peer::on_good_bye() {
 void Port::Core::Peer::transmit(std::uint64_t number, std::vector<std::byte>&& head,
                                 std::vector<std::byte>&& owned, std::span<const std::byte> data,
                                 bool large) {
-    fabric->send(link, Fabric::Channel::packet,
-                 {number, std::move(head), std::move(owned), data, large, false});
+    fabric->send(Fabric::Channel::packet, {number, std::move(head), std::move(owned), data, large});
 }
 
 }  // namespace caesura::transit

@@ -70,7 +70,6 @@ TEST_P(Ports, carry_messages_of_any_size_back_and_forth) {
     EXPECT_TRUE(pair.service_heard.rooms[pair.at_service].empty());
 }
 
-
 // Both ways at once, sizes and pieces at random, large beside small.
 TEST_P(Ports, keep_the_order_of_messages_of_random_sizes) {
     const unsigned seed = std::random_device{}();
@@ -105,10 +104,12 @@ TEST_P(Ports, keep_the_order_of_messages_of_random_sizes) {
             pair.service->run_once(0.0);
         }
     }
-    ASSERT_TRUE(run({pair.service.get(), pair.client.get()}, [&] {
-        return done + bad == 2 * n && pair.service_heard.messages.size() == n &&
-               pair.client_heard.messages.size() == n;
-    })) << done << " " << pair.service_heard.messages.size();
+    ASSERT_TRUE(run({pair.service.get(), pair.client.get()},
+                    [&] {
+                        return done + bad == 2 * n && pair.service_heard.messages.size() == n &&
+                               pair.client_heard.messages.size() == n;
+                    }))
+        << done << " " << pair.service_heard.messages.size();
     EXPECT_EQ(bad, 0u);
     for (std::size_t i = 0; i < n; ++i) {
         EXPECT_EQ(pair.service_heard.messages[i].header, to_service[i].header);
@@ -150,9 +151,8 @@ TEST_P(Ports, deliver_all_that_was_sent_before_close) {
                         .ok());
     pair.client->close(pair.at_client);
     EXPECT_FALSE(pair.client->send(pair.at_client, {}).ok());
-    ASSERT_TRUE(run({pair.service.get(), pair.client.get()}, [&] {
-        return pair.service->peers() + pair.client->peers() == 0;
-    }));
+    ASSERT_TRUE(run({pair.service.get(), pair.client.get()},
+                    [&] { return pair.service->peers() + pair.client->peers() == 0; }));
     EXPECT_EQ(good, 5);
     ASSERT_EQ(pair.service_heard.messages.size(), 5u);
     EXPECT_TRUE(pair.service_heard.messages[4].payload == data);
@@ -168,9 +168,8 @@ TEST_P(Ports, may_both_close_at_once) {
     connect(pair, with_clock, with_clock);
     pair.client->close(pair.at_client);
     pair.service->close(pair.at_service);
-    ASSERT_TRUE(run({pair.service.get(), pair.client.get()}, [&] {
-        return pair.service->peers() + pair.client->peers() == 0;
-    }));
+    ASSERT_TRUE(run({pair.service.get(), pair.client.get()},
+                    [&] { return pair.service->peers() + pair.client->peers() == 0; }));
     EXPECT_TRUE(pair.client_heard.lost[pair.at_client].ok());
     EXPECT_TRUE(pair.service_heard.lost[pair.at_service].ok());
 }
@@ -206,10 +205,10 @@ TEST_P(Ports, lose_a_peer_whose_message_is_refused) {
     const auto data = bytes_of_seed(100000, 1);
     const std::span<const std::byte> piece = data;
     int done = 0;
-    ASSERT_TRUE(pair.client->send(pair.at_client, {}, {&piece, 1}, [&](const Status&) { ++done; }).ok());
-    ASSERT_TRUE(run({pair.service.get(), pair.client.get()}, [&] {
-        return pair.service->peers() + pair.client->peers() == 0;
-    }));
+    ASSERT_TRUE(
+        pair.client->send(pair.at_client, {}, {&piece, 1}, [&](const Status&) { ++done; }).ok());
+    ASSERT_TRUE(run({pair.service.get(), pair.client.get()},
+                    [&] { return pair.service->peers() + pair.client->peers() == 0; }));
     EXPECT_EQ(done, 1);
     const Status& why = pair.service_heard.lost[pair.at_service];
     EXPECT_EQ(why.code(), StatusCode::no_space);

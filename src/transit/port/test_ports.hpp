@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -138,8 +139,9 @@ class Child {
     std::string output_;
 };
 
-/// Of this process, in KiB.
+/// Of this process, in KiB; without what malloc keeps for later.
 inline long resident_kib() {
+    ::malloc_trim(0);
     std::ifstream file("/proc/self/statm");
     long all = 0, resident = 0;
     file >> all >> resident;
@@ -188,7 +190,7 @@ class PortTest : public ::testing::Test {
     }
     /// Run the ports in turn until `done`, at most so many seconds.
     template <class Done>
-    static bool run(std::initializer_list<Port*> ports, Done done, double limit_s = 60.0) {
+    static bool run(std::initializer_list<Port*> ports, Done done, double limit_s = 300.0) {
         const auto begin = std::chrono::steady_clock::now();
         while (!done()) {
             for (Port* port : ports) port->run_once(ports.size() == 1 ? 0.01 : 0.0);
