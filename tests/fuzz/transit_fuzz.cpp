@@ -53,7 +53,7 @@ void use_dump(const BeginDump& dump) {
     require(dump.manifest.empty() || dump.manifest_region < dump.places.size());
     Finished finished;
     for (const auto& place : dump.places)
-        finished.records.push_back({dump.dump, 0, 0, 0, place.address + 64, 1, 0});
+        finished.records.push_back({place.dump, 0, 0, 0, place.address + 64, 1, 0});
     require(lies_in(finished, dump).ok());
 }
 
