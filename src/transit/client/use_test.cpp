@@ -8,10 +8,10 @@ namespace {
 // Goal: every key is understood, and what is wrong is named.
 TEST(ServiceAddress, says_what_it_is_given_and_what_is_wrong) {
     const auto all = parse_service_address(
-        "tcp:node17:4711,secret=/home/me/s,on_loss=write,weight=2.5,trusted=yes,copies=yes");
+        "tcp:node17:4711,secret=/etc/caesura/s,on_loss=write,weight=2.5,trusted=yes,copies=yes");
     ASSERT_TRUE(all.ok()) << all.status().message();
     EXPECT_EQ(all->address, "tcp:node17:4711");
-    EXPECT_EQ(all->port.secret_path, "/home/me/s");
+    EXPECT_EQ(all->port.secret_path, "/etc/caesura/s");
     EXPECT_TRUE(all->port.trusted_network);
     EXPECT_EQ(all->client.on_loss, OnLoss::write_here);
     EXPECT_EQ(all->client.weight, 2.5);

@@ -111,6 +111,18 @@ class Boxes : public ::testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Transit, Boxes, ::testing::Values(0, 1, 2));
 
+// Neighbouring pieces of any lengths, also of none.
+std::vector<std::span<const std::byte>> pieces_of(std::mt19937& random, const Bytes& bytes) {
+    std::vector<std::span<const std::byte>> pieces;
+    for (std::size_t at = 0; at < bytes.size();) {
+        const std::size_t piece =
+            std::min<std::size_t>(bytes.size() - at, random() % (bytes.size() / 3 + 2));
+        pieces.push_back(std::span<const std::byte>(bytes).subspan(at, piece));
+        at += piece;
+    }
+    return pieces;
+}
+
 // Everything at random: sizes, pieces, when packets arrive, when data do, when sends are over.
 TEST_P(Boxes, keep_order_and_bytes_whatever_comes_first) {
     const unsigned seed = std::random_device{}();
@@ -134,14 +146,7 @@ TEST_P(Boxes, keep_order_and_bytes_whatever_comes_first) {
             if (what == 0 && sent.size() < n) {
                 const std::size_t sizes[] = {0, 1, 900, 1000, 1001, 70000, 5000000};
                 const Bytes payload = random_bytes(random, sizes[random() % 7]);
-                const Bytes& mine = kept.emplace_back(payload);
-                std::vector<std::span<const std::byte>> pieces;
-                for (std::size_t at = 0; at < mine.size();) {
-                    const std::size_t piece =
-                        std::min<std::size_t>(mine.size() - at, random() % (mine.size() / 3 + 2));
-                    pieces.push_back(std::span<const std::byte>(mine).subspan(at, piece));
-                    at += piece;
-                }
+                const auto pieces = pieces_of(random, kept.emplace_back(payload));
                 const Bytes header = random_bytes(random, random() % 50);
                 sent.push_back({header, payload});
                 outbox.push(header, pieces, [&](const Status& status) {

@@ -1,22 +1,23 @@
 // What the operator of a service says, as TOML.
 //
-// | key             | default                 | meaning                                           |
-// |-----------------|-------------------------|---------------------------------------------------|
-// | listen          | a socket of this user's | a list of unix:PATH and tcp:HOST:PORT, one of each
-// | | secret          | none                    | tcp: a file that its owner alone may read | |
-// trusted_network | false                   | tcp: payloads carry no tag                         |
-// | threads         | the cores there are     | that compress | | idle_priority   | true | they run
-// below everything else                     | | lanes           | 4                       | threads
-// that write                                 | | lease_s         | 10                      | a
-// client that is not heard for so long is gone     | | credits_bytes   | 268435456               |
-// values of one client that may be under way         | | clients         | 1024 | at once | |
-// recover         | true                    | files of clients that are gone                     |
-// | other_users     | false                   | unix: let users in who are neither this one nor
-// root | | status          | none                    | a file that says every second how things
-// stand     | | [[write]]       |                         | who may write where: `directory`, and
-// `user` (a name, | |                 |                         | a number, a tcp client's name, or
-// "*", the default) | |                 |                         | and `weight` (1), the most that
-// its wish counts    |
+// | key             | default           | meaning                                              |
+// |-----------------|-------------------|------------------------------------------------------|
+// | listen          | the user's socket | a list: one unix:PATH, one tcp:HOST:PORT             |
+// | secret          | none              | tcp: a file that its owner alone may read            |
+// | trusted_network | false             | tcp: payloads carry no tag                           |
+// | threads         | all cores         | that compress                                        |
+// | idle_priority   | true              | they run below everything else                       |
+// | lanes           | 4                 | threads that write                                   |
+// | lease_s         | 10                | a client that is not heard for so long is gone       |
+// | credits_bytes   | 268435456         | values of one client that may be under way           |
+// | clients         | 1024              | at once                                              |
+// | recover         | true              | files of clients that are gone                       |
+// | other_users     | false             | unix: users besides this one and root may come       |
+// | status          | none              | a file that says every second how things stand       |
+// | [[write]]       |                   | who may write where                                  |
+// |   directory     |                   | absolute                                             |
+// |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |
+// |   weight        | 1                 | the most that a client's wish counts                 |
 #pragma once
 
 #include "transit/port/address.hpp"

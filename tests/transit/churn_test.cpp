@@ -3,7 +3,7 @@
 // record).
 #include <cstdlib>
 
-#include "transit/port/test_ports.hpp"
+#include "transit/test_ports.hpp"
 
 namespace caesura::transit {
 namespace {

@@ -1,5 +1,5 @@
 // Goal: whoever dies is noticed, what was sent to it is given back, and nothing of it stays.
-#include "transit/port/test_ports.hpp"
+#include "transit/test_ports.hpp"
 
 namespace caesura::transit {
 namespace {

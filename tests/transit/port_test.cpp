@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "transit/port/test_ports.hpp"
+#include "transit/test_ports.hpp"
 
 namespace caesura::transit {
 namespace {

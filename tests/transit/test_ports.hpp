@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -6,7 +6,7 @@
 #include "transit/port/fabric.hpp"
 #include "transit/port/hand_shake.hpp"
 #include "transit/port/local_socket.hpp"
-#include "transit/port/test_ports.hpp"
+#include "transit/test_ports.hpp"
 
 namespace caesura::transit {
 namespace {
