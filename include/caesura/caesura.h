@@ -189,6 +189,8 @@ typedef struct caesura_writer_report {
     double planned_iteration_s; /* the same to the end of iteration and writes, the later one */
     double actual_iteration_s;
     double plan_deviation; /* ratio: median of |actual / planned - 1| of these */
+    uint64_t lost_dumps;   /* dumps that no commit will have; 0 while all goes well */
+    uint64_t lost_bytes;   /* what was put for them on this rank */
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;

@@ -60,6 +60,8 @@ caesura_writer_report c_report(const WriterReport& from) {
     to.planned_iteration_s = from.planned_iteration_s;
     to.actual_iteration_s = from.actual_iteration_s;
     to.plan_deviation = from.plan_deviation;
+    to.lost_dumps = from.lost_dumps;
+    to.lost_bytes = from.lost_bytes;
     return to;
 }
 

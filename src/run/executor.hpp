@@ -103,6 +103,8 @@ class Executor {
     void hurry();
     /// All that was handed over, unless a lane has failed. Any thread.
     bool has_written() const { return dumps_.all_written() || error_.happened(); }
+    /// The same, and no lane has failed. Any thread.
+    bool has_written_all() const { return dumps_.all_written() && !error_.happened(); }
     /// Once all that was handed over lies in the file, whole, the write lane calls it, one time.
     /// Application's thread; at most one is waiting.
     void when_written(std::function<void()> call);

@@ -57,6 +57,7 @@ class BlockIo {
         ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
+        bool alone = false;  ///< one process has the file, through no MPI-IO
     };
     static std::unique_ptr<BlockIo> make(const FileParts& place);
     ~BlockIo();

@@ -79,7 +79,7 @@ Status CapturedFile::write_raw() {
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = BlockIo::make(
-            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_)});
+            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_), alone_});
     return *blocks_;
 }
 

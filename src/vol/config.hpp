@@ -58,7 +58,7 @@ struct Config {
     Durability durability = Durability::close;
     /// A collective H5Dwrite returns when its values are committed, so that every rank reads them.
     bool commit_writes = false;
-    double max_delay_s = 0.0;     ///< as in WriterOptions
+    double max_delay_s = 0.0;     ///< as in WriterOptions; see max_delay_s()
     bool closing_line = true;     ///< on rank 0's stderr, when HDF5 closes
     bool commit_on_term = false;  ///< SIGTERM: write what is in flight, see on_term.hpp
     double term_s = 30.0;         ///< and then so long at most until the process ends
@@ -71,6 +71,14 @@ struct Config {
 Result<Config> parse_config(std::string_view text, const std::string& path);
 /// Read once for each path; the same object for the same path. Errors: also io.
 Result<std::shared_ptr<const Config>> load_config(const std::string& path);
+/// WriterOptions::max_delay_s for the blocks of a file.
+/// @param alone  one process has it for itself, with the ordinary driver. Then other processes may
+///               be waiting for it (other_process.hpp), and not for intervals that are the
+///               application's.
+inline double max_delay_s(const Config& config, bool alone) {
+    constexpr double k_alone_s = 10.0;
+    return alone && config.max_delay_s == 0.0 ? k_alone_s : config.max_delay_s;
+}
 /// "absolute", as `bound_kind` has it.
 std::string_view kind_name(const ErrorBound& bound);
 /// All of it, rules included, as TOML that parse_config reads back.

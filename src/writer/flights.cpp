@@ -32,7 +32,7 @@ void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task, Sin
 void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task, SinkOrder order) {
     iterations_[flight.dump] = flight.iteration;
     if (session_.options.planning) outcomes_.submitted(flight.dump);
-    uncommitted_.push_back({flight.dump, flight.handed_over_s});
+    uncommitted_.push_back({flight.dump, flight.handed_over_s, flight.put_bytes});
     flights_.push_back(std::move(flight));
     hand_over(flights_.back(), std::move(task), std::move(order));
 }
@@ -151,6 +151,15 @@ void Flights::committed(std::uint64_t until) {
     double& longest_s = session_.totals.longest_to_committed_s;
     for (; !uncommitted_.empty() && uncommitted_.front().dump < until; uncommitted_.pop_front())
         longest_s = std::max(longest_s, session_.now_s() - uncommitted_.front().at_s);
+}
+
+PutSums Flights::uncommitted() const {
+    PutSums sums;
+    for (const HandedOver& dump : uncommitted_) {
+        ++sums.dumps;
+        sums.bytes += dump.put_bytes;
+    }
+    return sums;
 }
 
 void Flights::end_spills() {

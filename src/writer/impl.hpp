@@ -49,6 +49,8 @@ struct Writer::Impl {
     void leave(Lane lane, double begin_s);
     void settle_observation(double now_s);
     WriterReport make_report();
+    /// What was handed over, or put, and is in no commit.
+    writer::PutSums uncommitted() const;
 
     // ---- out of memory
     /// Book-keeping: what is learned or traced is lost, and nothing else.
@@ -71,6 +73,7 @@ struct Writer::Impl {
     Status end_iteration();
     Status collective();
     Status assemble(std::span<const writer::Hello> all);
+    void note_refused();
     bool anything_to_do() const;
     writer::Hello hello(const Status& mine, bool fatal);
     Result<std::vector<writer::Hello>> exchange(const writer::Hello& mine);

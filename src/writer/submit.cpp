@@ -254,6 +254,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
     Flight flight;
     flight.dump = dump;
     flight.iteration = parts_.session.iteration;
+    flight.put_bytes = dump_.put_bytes;
     flight.features = std::move(features_);
     flight.job_fields = std::move(job_fields_);
     for (const FieldDump& dumped : dumped_) {
