@@ -246,7 +246,7 @@ def test_a_full_disk_is_an_error_and_the_report_says_what_was_lost(tmp_path):
     try:
         with writer.iteration(1) as iteration:
             iteration.begin_dump(time=1.0).put(rho, noise)
-        with pytest.raises(OSError, match="run.h5"):
+        with pytest.raises(OSError, match=r"run\.h5"):
             writer.close()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

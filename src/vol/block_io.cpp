@@ -322,12 +322,18 @@ bool BlockIo::anything_pending_here() const {
 }
 
 std::uint64_t BlockIo::held_bytes() const {
+    const std::uint64_t committed = started() ? writer_->committed_dumps() : 0;
     std::uint64_t bytes = 0;
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr)
             for (const PutBox& piece : dataset->pieces)
-                bytes += piece.box.extent.count() * size_of(dataset->dtype);
+                if (piece.dump >= committed)
+                    bytes += piece.box.extent.count() * size_of(dataset->dtype);
     return bytes;
+}
+
+losses::Uncommitted BlockIo::uncommitted() const {
+    return {started() ? writer_->uncommitted().dumps : 0, held_bytes()};
 }
 
 Result<bool> BlockIo::anything_pending(const Status& error) {

@@ -15,8 +15,10 @@
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
+#include "vol/losses.hpp"
 #include "vol/on_term.hpp"
 #include "vol/other_process.hpp"
+#include "vol/report.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -189,6 +191,8 @@ void CapturedFile::find_holder(Object& opened) {
 }
 
 CapturedFile::~CapturedFile() {
+    if (!uncommitted_.ok()) give_up(uncommitted_);
+    losses::forget(this);
     const auto found = open_files().find(key_);
     if (found != open_files().end() && found->second.expired()) open_files().erase(found);
 }
@@ -302,6 +306,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
     follow_external_links();
     watch_term(*file->config_);
+    const bool has_rank_0 = covers(file->members_, {0});
+    losses::watch(file.get(),
+                  {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});
     file->recall_name();
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});
