@@ -19,7 +19,8 @@
 //  - After on_lost() nothing of that peer comes, and every `done` of it has been called: memory
 //  that
 //    was given to send() or by room_for() is the caller's again.
-//  - Neither the environment nor the signals of the process are touched, nothing is printed.
+//  - The environment of the process is left alone, no signal is raised, nothing is printed. UCX
+//    takes SIGSEGV and its like when it is loaded.
 //
 // Nobody encrypts. And UCX itself trusts whoever speaks UCX to it: a stranger who can reach its TCP
 // ports, and knows its wire format, can crash the process or worse before we see a byte. Let a
