@@ -80,7 +80,7 @@ struct PlanningView {
 
 /// Fill `plan`, which has the size of as many jobs. Jobs that are written keep the last places.
 /// What the workers will have done before the standby thread begins is planned as if there was
-/// none. What they will not is done in the planned order, at the share of a core that it gets on
+/// none. The rest is done in the planned order, at the share of a core that it gets on
 /// top: so if it begins in time for half a core, the plan ends in time too.
 /// Calls: pure but for `plan`; takes memory and gives it back on the calling thread.
 /// Errors: as schedule(); the plan is then not to be used.

@@ -105,7 +105,7 @@ TEST(Messages, that_are_cut_or_longer_are_refused) {
     });
 }
 
-// Goal: one message has one byte form. What a changed one says is said by no other bytes.
+// Goal: one message has one byte form. A changed message says what no other bytes say.
 TEST(Messages, with_a_changed_bit_are_refused_or_say_just_that) {
     std::size_t refused = 0, taken = 0;
     for_many(2103, [&](const auto& message, const Bytes& good) {
