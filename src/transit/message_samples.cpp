@@ -49,7 +49,7 @@ Block sample_block() {
 }  // namespace
 
 std::vector<ClientMessage> client_samples() {
-    return {Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
+    std::vector<ClientMessage> all = {Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
             Share{{counted(16), 4711, 9, 0, 1 << 20}},
             Heartbeat{},
             Bye{},
@@ -69,10 +69,12 @@ std::vector<ClientMessage> client_samples() {
             FinishDump{16, 3},
             EndSpill{17, 3},
             DropDump{18, 3}};
+    add_object_samples(all);
+    return all;
 }
 
 std::vector<ServiceMessage> service_samples() {
-    return {
+    std::vector<ServiceMessage> all = {
         Welcome{k_protocol_version, 1 << 28, 5.0, {1 << 27, 1 << 26, 16, 4}, true},
         Refusal{Status{StatusCode::unsupported, "no"}},
         ServiceHeartbeat{},
@@ -87,6 +89,8 @@ std::vector<ServiceMessage> service_samples() {
                  {{69632, 4096}},
                  69632,
                  false}};
+    add_object_samples(all);
+    return all;
 }
 
 namespace {
@@ -338,6 +342,8 @@ ClientMessage RandomMessages::file_message(std::size_t kind) {
     }
 }
 
+constexpr std::size_t k_first_about_objects = 20;
+
 ClientMessage RandomMessages::client(std::size_t kind) {
     std::array<std::byte, 16> bytes;
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(below(256));
@@ -380,7 +386,8 @@ ClientMessage RandomMessages::client(std::size_t kind) {
         case 19:
             return DropDump{any(), any()};
         default:
-            return file_message(kind);
+            return kind < k_first_about_objects ? file_message(kind)
+                                                : object_message(kind - k_first_about_objects);
     }
 }
 
@@ -427,8 +434,10 @@ ServiceMessage RandomMessages::service(std::size_t kind) {
             return Credit{1 + offset()};
         case 7:
             return result();
-        default:
+        case 8:
             return finished(begin_dump());
+        default:
+            return object_answer(kind - 9);
     }
 }
 

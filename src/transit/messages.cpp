@@ -4,6 +4,7 @@
 
 #include "transit/message_checks.hpp"
 #include "transit/message_fields.hpp"
+#include "transit/object_fields.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -100,6 +101,12 @@ bool operator==(const Answer& a, const Answer& b) {
            a.payload_bytes == b.payload_bytes;
 }
 
+bool operator==(const FoundObjects& a, const FoundObjects& b) {
+    return a.request == b.request && same(a.status, b.status) &&
+           a.regions_skipped == b.regions_skipped && a.regions_kept == b.regions_kept &&
+           a.more == b.more && a.objects == b.objects;
+}
+
 bool operator==(const Finished& a, const Finished& b) {
     return a.request == b.request && same(a.status, b.status) && a.records == b.records &&
            a.tails == b.tails && a.used_end == b.used_end && a.is_whole == b.is_whole;
@@ -147,6 +154,26 @@ std::string_view to_string(Kind kind) {
             return "end_spill";
         case Kind::drop_dump:
             return "drop_dump";
+        case Kind::describe_dump:
+            return "describe_dump";
+        case Kind::create_object:
+            return "create_object";
+        case Kind::put_region:
+            return "put_region";
+        case Kind::get_region:
+            return "get_region";
+        case Kind::delete_object:
+            return "delete_object";
+        case Kind::find_objects:
+            return "find_objects";
+        case Kind::run_function:
+            return "run_function";
+        case Kind::list_functions:
+            return "list_functions";
+        case Kind::found_objects:
+            return "found_objects";
+        case Kind::found_in_dump:
+            return "found_in_dump";
         case Kind::welcome:
             return "welcome";
         case Kind::refusal:
