@@ -110,6 +110,9 @@ struct WriterOptions {
     /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that
     /// service, which has the file; the application hands its values over. Empty: by this process.
     std::string transport = {};
+    /// Analyses of every field of every dump, "stats" or "histogram(bins=64, low=0, high=1)": the
+    /// service runs them on the values as they pass. Needs `transport`.
+    std::vector<std::string> analyses = {};
 };
 
 struct FieldOptions {

@@ -12,7 +12,7 @@ void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(GetRegion{22, 5, {{1, 2}, {3, 4}}});
     to.emplace_back(DeleteObject{23, 5});
     to.emplace_back(FindObjects{
-        24, "run", "r*", {{"run", "a"}}, Range{0.0, 1.0}, Range{-1.0, 1.0}, true, 100, 4});
+        24, "run", "r*", {{"run", "a"}}, Range{0.5, 1.0}, Range{-1.0, 1.0}, true, 100, 4});
     to.emplace_back(RunFunction{25, 5, Box{{1}, {3}}, "stats"});
     to.emplace_back(ListFunctions{26});
 }
@@ -44,8 +44,8 @@ Box random_box(Random& random) {
 
 template <class Random>
 Range random_range(Random& random) {
-    const double low = static_cast<double>(random.below(1000)) - 500.0;
-    return {low, low + static_cast<double>(random.below(1000))};
+    const double low = static_cast<double>(random.below(1000)) - 500.25;
+    return {low, low + 0.5 + static_cast<double>(random.below(1000))};
 }
 
 }  // namespace

@@ -261,6 +261,12 @@ void Assembly::submit(const ledger::Extent& fresh) {
         flight.fields.push_back(dumped.field);
         if (auto& dataset = parts_.fields[dumped.field].dataset) dataset->dumps_end = dump + 1;
     }
+    if (parts_.session.elsewhere()) {
+        for (const store::DatasetSpec& spec : manifest_.datasets)
+            task_->datasets.push_back({spec.path, spec.dtype, spec.shape});
+        task_->time = dump_.time.time;
+        if (!parts_.ledger.builds()) manifest_ = {};
+    }
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
     SinkOrder order{parts_.ledger.file(),
@@ -283,7 +289,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
 Status Assembly::make_task() try {
     if (Status made = make_jobs(); !made.ok()) return made;
     predict_jobs();
-    if (parts_.ledger.builds()) describe();
+    if (parts_.ledger.builds() || parts_.session.elsewhere()) describe();
     reserve();
     return {};
 } catch (const std::bad_alloc&) {

@@ -52,6 +52,7 @@ struct TransportOptions {
     std::string name;  ///< of the application, for the service's status
     int rank = 0, size = 1;
     std::uint64_t budget_bytes = 0;
+    std::vector<std::string> analyses = {};  ///< of every dump: see WriterOptions
 };
 
 /// Makes a Transport of what follows the scheme in WriterOptions::transport. Local.

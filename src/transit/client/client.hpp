@@ -58,7 +58,16 @@ class Client final : public writer::Transport, public ChannelListener {
     struct Reply {
         Answer answer;
         base::Buffer payload;
+        std::optional<FoundObjects> found;  ///< to FindObjects
     };
+    /// What becomes of a request that nobody waits for. On the channel's thread, or on that which
+    /// asks; it must not wait, and may ask.
+    using Then = std::function<void(Result<Reply>)>;
+    /// Ask, and go on. @param payload  valid until `then`.
+    void ask_later(std::uint64_t request, const ClientMessage& message,
+                   std::vector<std::span<const std::byte>> payload, Then then);
+    /// What the service has said of itself.
+    Welcome welcome() const;
     std::uint64_t next_number() { return numbers_.fetch_add(1) + 1; }
     /// Ask, and wait for the answer. @param payload  valid during the call.
     /// Errors: the answer's; io (lost).
@@ -68,6 +77,7 @@ class Client final : public writer::Transport, public ChannelListener {
               std::function<void()> done = {});
     /// Wait until so many bytes may be under way. False: lost.
     bool spend(std::uint64_t bytes);
+    const std::vector<std::string>& analyses() const { return options_.writer.analyses; }
     bool writes_here() const { return options_.on_loss == OnLoss::write_here; }
     /// Lost: until the service does nothing any more.
     void wait_for_end();
@@ -93,6 +103,10 @@ class Client final : public writer::Transport, public ChannelListener {
     void take(const Credit& message, std::span<const std::byte> payload);
     void take(const BlockResult& message, std::span<const std::byte> payload);
     void take(const Finished& message, std::span<const std::byte> payload);
+    void take(const FoundObjects& message, std::span<const std::byte> payload);
+    void take(const FoundInDump& message, std::span<const std::byte> payload);
+    bool answer_later(std::uint64_t request, Result<Reply> reply);
+    void fail_later();
 
     ClientOptions options_;
     std::unique_ptr<Arena> arena_;  ///< null: memory cannot be shared
@@ -105,6 +119,12 @@ class Client final : public writer::Transport, public ChannelListener {
     std::condition_variable changed_;
     std::optional<Welcome> welcome_;
     std::map<std::uint64_t, std::optional<Reply>> asked_;  ///< by request
+    struct Later {
+        Then then;
+        bool sent = false;                     ///< the payload is the caller's again
+        std::optional<Result<Reply>> outcome;  ///< it has come before that
+    };
+    std::map<std::uint64_t, Later> later_;  ///< by request
     std::uint64_t credits_bytes_ = 0, most_credits_bytes_ = 0;
     Status why_lost_;
     double over_s_ = 0.0;  ///< by the clock: from then on the service does nothing

@@ -51,7 +51,22 @@ Status RemoteSink::begin() {
         message.codecs.push_back({recipe.spec, recipe.dtype, recipe.chunk, recipe.bound,
                                   recipe.tables.set, recipe.tables.gather});
     begun_ = true;
-    return client_.ask(message.request, message).status();
+    if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
+    return describe_dump();
+}
+
+// A service without room for more objects writes the dump all the same.
+Status RemoteSink::describe_dump() {
+    if (task_.datasets.empty()) return {};
+    DescribeDump message;
+    message.request = client_.next_number();
+    message.dump = number_;
+    message.time = task_.time;
+    message.calls = client_.analyses();
+    for (const run::DumpTask::Dataset& dataset : task_.datasets)
+        message.objects.push_back({dataset.path, dataset.dtype, dataset.shape});
+    const Status status = client_.ask(message.request, message).status();
+    return status.code() == StatusCode::no_space ? Status{} : status;
 }
 
 // The service has all it will get.
@@ -268,6 +283,11 @@ void RemoteSink::result(const BlockResult& result, std::span<const std::byte> st
     if (!client_.writes_here()) job.release_sources();
     job.state.store(state, std::memory_order_release);
     lanes_.answer_came();
+}
+
+void RemoteSink::found(const FoundInDump& found) {
+    const std::lock_guard lock(mutex_);
+    found_.push_back(found);
 }
 
 bool RemoteSink::finished(const Finished& finished) {

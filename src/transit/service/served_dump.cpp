@@ -14,6 +14,7 @@ void ServedBlock::compute() {
         const base::Clock& clock = base::Clock::steady();
         const double begin_s = clock.thread_cpu_s();
         try {
+            if (dump_.notes_) seen = dump_.notes_->look(job, pool_);
             encoded = run::encode(job, pool_);
         } catch (const std::bad_alloc&) {
             encoded = Status(StatusCode::no_space, "out of memory");
@@ -43,6 +44,7 @@ ServedDump::ServedDump(BeginDump order, std::vector<std::shared_ptr<const BlockC
 ServedBlock* ServedDump::add(std::uint32_t number, Lane& lane, base::BufferPool& pool) {
     if (dropped_ || finish_request_ || number >= came_.size() || came_[number]) return nullptr;
     came_[number] = true;
+    ++n_came_;
     ++open_;
     blocks_[number] = std::make_unique<ServedBlock>(*this, lane, pool);
     blocks_[number]->number = number;
@@ -97,6 +99,9 @@ void ServedDump::write(ServedBlock& block) {
     result.stored_bytes = job.stored.size();
     result.filter_mask = job.filter_mask;
     const bool overflowed = job.state.load() == run::JobState::overflowed;
+    if (notes_ && !block.compressed_before)
+        notes_->note(job, std::move(block.seen),
+                     overflowed ? std::nullopt : std::optional(sink_.records().back()));
     result.state = overflowed ? BlockState::overflowed : BlockState::written;
     result.payload_bytes = overflowed ? job.stored.size() : 0;
     listener_.result(*this, std::move(result), overflowed ? std::move(job.stored) : base::Buffer());
@@ -113,6 +118,9 @@ void ServedDump::end_if_over() {
     finished.request = *finish_request_;
     if (error_.ok()) error_ = sink_.finish();
     finished.status = error_;
+    if (error_.ok() && notes_)
+        for (const FoundInDump& found : notes_->finish(order_.dump))
+            listener_.found(*this, found);
     if (error_.ok()) {
         finished.records = sink_.records();
         finished.tails = sink_.tails();

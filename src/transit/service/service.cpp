@@ -2,8 +2,14 @@
 
 namespace caesura::transit {
 
-Service::Service(const ServiceOptions& options, Replies& replies)
-    : options_(options), replies_(replies), press_(options.press) {
+Service::Service(const ServiceOptions& options, Replies& replies, std::unique_ptr<Spool> spool)
+    : options_(options),
+      replies_(replies),
+      functions_(options.functions ? options.functions : std::make_shared<lambda::Registry>()),
+      store_(options.objects, std::move(spool)),
+      tools_{store_, *functions_, options_.on_dump,
+             static_cast<std::size_t>(std::max(1, options.press.threads))},
+      press_(options.press) {
     for (int i = 0; i < options.lanes; ++i) lanes_.push_back(std::make_unique<Lane>());
 }
 
@@ -15,8 +21,8 @@ Service::~Service() {
 
 void Service::connected(ClientId client, Permit permit) {
     Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-    const Workshop workshop{press_,           replies_,        paths_,          hdf5_,
-                            options_.lease_s, options_.limits, options_.recover};
+    const Workshop workshop{press_, replies_,         paths_,          hdf5_,
+                            tools_, options_.lease_s, options_.limits, options_.recover};
     sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
 }
 

@@ -19,6 +19,12 @@ struct ServiceOptions {
     double lease_s = 10.0;  ///< as the port's silence_s: a client that is not heard for so long
     Limits limits = {k_block_limit_bytes, k_io_limit_bytes, 64, 64};
     bool recover = true;  ///< files of clients that are gone; else that is left to others
+    StoreLimits objects;
+    std::string sink;  ///< directory for values of objects that memory has no room for; or none
+    std::uint64_t sink_bytes = std::uint64_t{16} << 30;
+    /// What clients may have run; null: what is built in.
+    std::shared_ptr<const lambda::Registry> functions;
+    std::vector<std::string> on_dump;  ///< analyses of every dump
 };
 
 struct ClientStatus {
@@ -30,7 +36,8 @@ struct ClientStatus {
 class Service {
   public:
     /// @param replies  outlives the service.
-    Service(const ServiceOptions& options, Replies& replies);
+    /// @param spool    for values of objects; null: none.
+    Service(const ServiceOptions& options, Replies& replies, std::unique_ptr<Spool> spool = {});
     /// Every client is given up as if it had died.
     ~Service();
 
@@ -40,6 +47,7 @@ class Service {
     /// It is gone: drop what it had, close its files, recover them.
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
+    const ObjectStore& objects() const { return store_; }
     std::size_t clients() const { return sessions_.size(); }
     /// A message and its payload, at most.
     std::uint64_t largest_message_bytes() const {
@@ -51,6 +59,9 @@ class Service {
     Replies& replies_;
     OpenPaths paths_;
     std::mutex hdf5_;
+    const std::shared_ptr<const lambda::Registry> functions_;
+    ObjectStore store_;
+    const ObjectTools tools_;
     std::map<ClientId, std::shared_ptr<Session>> sessions_;
     std::size_t next_lane_ = 0;
     Press press_;
