@@ -57,7 +57,13 @@ int fail(const Status& status) {
 int serve(const transit::Settings& settings, int signals) {
     auto admission = transit::admission_of(settings);
     if (!admission.ok()) return fail(admission.status());
-    auto port = transit::ServicePort::make(settings.service, settings.port, std::move(*admission));
+    auto functions = transit::functions_of(settings);
+    if (!functions.ok()) return fail(functions.status());
+    for (const std::string& message : functions->messages)
+        std::fprintf(stderr, "caesura-serve: %s\n", message.c_str());
+    transit::ServiceOptions options = settings.service;
+    options.functions = functions->registry;
+    auto port = transit::ServicePort::make(options, settings.port, std::move(*admission));
     if (!port.ok()) return fail(port.status());
     for (const transit::Address& address : settings.listen) {
         const auto listening = (*port)->listen(address);

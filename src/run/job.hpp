@@ -180,7 +180,7 @@ struct DumpTask {
         Shape shape;
     };
     std::vector<Dataset> datasets;
-    double time = 0.0;  ///< of the data
+    double time = 0.0;                                       ///< of the data
     std::vector<std::uint32_t> compress_order, write_order;  ///< without planning
     Plans plans;  ///< with planning; the first is made before submit()
     WriteCost write_cost;

@@ -49,26 +49,27 @@ Block sample_block() {
 }  // namespace
 
 std::vector<ClientMessage> client_samples() {
-    std::vector<ClientMessage> all = {Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
-            Share{{counted(16), 4711, 9, 0, 1 << 20}},
-            Heartbeat{},
-            Bye{},
-            OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create},
-            CloseFile{6, 2},
-            WriteFile{7, 2, 4096, true, 300},
-            ReadFile{8, 2, 8192, 512},
-            SyncFile{9, 2},
-            TruncateFile{10, 2, 65536},
-            SizeOfFile{11, 2},
-            LockFile{12, 2, true},
-            UnlockFile{13, 2},
-            SyncDirectory{14, "/data/run.h5"},
-            sample_dump(),
-            sample_block(),
-            StoredBlock{3, 0, "rho #4", 2, 4, 1, 1, 7, 1000},
-            FinishDump{16, 3},
-            EndSpill{17, 3},
-            DropDump{18, 3}};
+    std::vector<ClientMessage> all = {
+        Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
+        Share{{counted(16), 4711, 9, 0, 1 << 20}},
+        Heartbeat{},
+        Bye{},
+        OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create},
+        CloseFile{6, 2},
+        WriteFile{7, 2, 4096, true, 300},
+        ReadFile{8, 2, 8192, 512},
+        SyncFile{9, 2},
+        TruncateFile{10, 2, 65536},
+        SizeOfFile{11, 2},
+        LockFile{12, 2, true},
+        UnlockFile{13, 2},
+        SyncDirectory{14, "/data/run.h5"},
+        sample_dump(),
+        sample_block(),
+        StoredBlock{3, 0, "rho #4", 2, 4, 1, 1, 7, 1000},
+        FinishDump{16, 3},
+        EndSpill{17, 3},
+        DropDump{18, 3}};
     add_object_samples(all);
     return all;
 }

@@ -12,9 +12,8 @@ namespace {
 Status amiss(std::string what) { return {StatusCode::corrupt, std::move(what)}; }
 
 bool has_control(const std::string& text) {
-    return std::any_of(text.begin(), text.end(), [](char c) {
-        return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 Status check_name(const char* what, const std::string& name, bool may_be_empty) {
@@ -37,15 +36,16 @@ Status check_shape(const Shape& shape) {
 Status check_whole_box(const Box& box) {
     if (box.offset.rank() != box.extent.rank()) return amiss("a box of two minds about its axes");
     for (int axis = 0; axis < box.extent.rank(); ++axis)
-        if (box.offset[axis] > k_offset_limit || box.extent[axis] > k_offset_limit - box.offset[axis])
+        if (box.offset[axis] > k_offset_limit ||
+            box.extent[axis] > k_offset_limit - box.offset[axis])
             return amiss(fmt::format("box {}", to_string(box)));
     return check_shape(box.extent);
 }
 
 Status check_kept_bound(const ErrorBound& bound) {
     using K = ErrorBound::Kind;
-    const bool known =
-        bound.kind == K::lossless || bound.kind == K::absolute || bound.kind == K::pointwise_relative;
+    const bool known = bound.kind == K::lossless || bound.kind == K::absolute ||
+                       bound.kind == K::pointwise_relative;
     if (!known) return amiss("a bound of a kind that needs all values of the object");
     const Status status = validate(bound);
     return status.ok() ? status : amiss(status.message());

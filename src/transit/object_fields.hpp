@@ -84,7 +84,8 @@ void fields(Io& io, Of<Io, ObjectInfo>& object) {
     io.list(object.regions, k_regions_limit, k_least_region_bytes, "regions",
             [&](auto& region) { fields(io, region); });
 }
-inline constexpr std::size_t k_least_object_bytes = 8 + 1 + 4 + 5 + 1 + 9 + 8 + 1 + 4 * 4 + 2 * 8 + 1;
+inline constexpr std::size_t k_least_object_bytes =
+    8 + 1 + 4 + 5 + 1 + 9 + 8 + 1 + 4 * 4 + 2 * 8 + 1;
 
 // ------------------------------------------------------------------------------ from a client
 
@@ -176,6 +177,7 @@ template <class Io>
 void fields(Io& io, Of<Io, FoundInDump>& m) {
     io.u64(m.dump);
     io.u32(m.dataset);
+    io.u64(m.values);
     io.bytes(m.state, k_state_limit_bytes, "state");
 }
 

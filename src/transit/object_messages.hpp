@@ -1,5 +1,5 @@
-// Messages about objects and functions on data: see messages.hpp, of which they are a part, for what
-// holds of all. docs/reference/objects.md says what objects are.
+// Messages about objects and functions on data: a part of messages.hpp, which says what holds of
+// all. docs/reference/objects.md says what objects are.
 #pragma once
 
 #include <optional>
@@ -189,6 +189,7 @@ struct FoundInDump {
     static constexpr Kind k_kind = Kind::found_in_dump;
     std::uint64_t dump = 0;
     std::uint32_t dataset = 0;
+    std::uint64_t values = 0;      ///< that it has seen
     std::vector<std::byte> state;  ///< AnalysisState::bytes()
     friend bool operator==(const FoundInDump&, const FoundInDump&) = default;
 };

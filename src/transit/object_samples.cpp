@@ -4,10 +4,10 @@
 namespace caesura::transit {
 
 void add_object_samples(std::vector<ClientMessage>& to) {
-    to.emplace_back(DescribeDump{
-        19, 3, 0.5, {{"/data/1/meshes/rho", float64, {8, 6}}}, {"stats", "min"}});
-    to.emplace_back(CreateObject{20, "run", "rho", float32, {8, 6}, 0.25, absolute(0.5), true,
-                                 {{"run", "a"}}});
+    to.emplace_back(
+        DescribeDump{19, 3, 0.5, {{"/data/1/meshes/rho", float64, {8, 6}}}, {"stats", "min"}});
+    to.emplace_back(
+        CreateObject{20, "run", "rho", float32, {8, 6}, 0.25, absolute(0.5), true, {{"run", "a"}}});
     to.emplace_back(PutRegion{21, 5, float32, {{2, 0}, {3, 6}}, 72});
     to.emplace_back(GetRegion{22, 5, {{1, 2}, {3, 4}}});
     to.emplace_back(DeleteObject{23, 5});
@@ -18,11 +18,23 @@ void add_object_samples(std::vector<ClientMessage>& to) {
 }
 
 void add_object_samples(std::vector<ServiceMessage>& to) {
-    ObjectInfo object{5, Origin::dumped, "run.h5", "rho", float64, {8}, 0.5, absolute(0.25), "bob",
-                      {{"run", "a"}}, 4, 1, Range{-1.0, 2.0}, {{"min", {std::byte{7}}}},
+    ObjectInfo object{5,
+                      Origin::dumped,
+                      "run.h5",
+                      "rho",
+                      float64,
+                      {8},
+                      0.5,
+                      absolute(0.25),
+                      "bob",
+                      {{"run", "a"}},
+                      4,
+                      1,
+                      Range{-1.0, 2.0},
+                      {{"min", {std::byte{7}}}},
                       {{{{4}, {4}}, RegionPlace::file, Range{-1.0, 2.0}}}};
     to.emplace_back(FoundObjects{24, {}, 3, 2, true, {object}});
-    to.emplace_back(FoundInDump{3, 1, {std::byte{1}, std::byte{2}}});
+    to.emplace_back(FoundInDump{3, 1, 48, {std::byte{1}, std::byte{2}}});
 }
 
 namespace {
@@ -87,14 +99,21 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
         case 0: {
             DescribeDump dump{any(), any(), seconds(), {}, {}};
             for (std::uint64_t n = below(4); n > 0; --n)
-                dump.objects.push_back({"/" + line(100), coin() ? float32 : float64,
-                                        random_extents(*this)});
+                dump.objects.push_back(
+                    {"/" + line(100), coin() ? float32 : float64, random_extents(*this)});
             for (std::uint64_t n = below(3); n > 0; --n) dump.calls.push_back("c" + line(20));
             return dump;
         }
         case 1:
-            return CreateObject{any(), line(100), "n" + line(100), coin() ? float32 : float64,
-                                random_extents(*this), seconds(), bound(false), coin(), tags()};
+            return CreateObject{any(),
+                                line(100),
+                                "n" + line(100),
+                                coin() ? float32 : float64,
+                                random_extents(*this),
+                                seconds(),
+                                bound(false),
+                                coin(),
+                                tags()};
         case 2: {
             PutRegion put{any(), any(), coin() ? float32 : float64, random_box(*this), 0};
             put.payload_bytes = put.box.extent.count() * size_of(put.dtype);
@@ -105,8 +124,10 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
         case 4:
             return DeleteObject{any(), any()};
         case 5: {
-            FindObjects find{any(), line(100), line(100), tags(), {}, {}, coin(),
-                             static_cast<std::uint32_t>(1 + below(k_found_limit)), any()};
+            FindObjects find{
+                any(), line(100), line(100), tags(),
+                {},    {},        coin(),    static_cast<std::uint32_t>(1 + below(k_found_limit)),
+                any()};
             if (coin()) find.times = random_range(*this);
             if (coin()) find.values = random_range(*this);
             return find;
@@ -123,7 +144,7 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
 
 ServiceMessage RandomMessages::object_answer(std::size_t kind) {
     if (kind == 1)
-        return FoundInDump{any(), static_cast<std::uint32_t>(below(k_datasets_limit)),
+        return FoundInDump{any(), static_cast<std::uint32_t>(below(k_datasets_limit)), any(),
                            counted_statistics()};
     FoundObjects found{any(), status(), any(), any(), coin(), {}};
     if (found.status.ok())

@@ -72,8 +72,8 @@ class ObjectHub : public ::testing::Test {
         double most = 0.0;
         for (std::size_t i = 0; i < put.size(); ++i) {
             if (std::isfinite(put[i]))
-                most = std::max(most, std::abs(static_cast<double>(put[i]) -
-                                               static_cast<double>(got[i])));
+                most = std::max(
+                    most, std::abs(static_cast<double>(put[i]) - static_cast<double>(got[i])));
             else if (std::memcmp(&put[i], &got[i], sizeof(T)) != 0)
                 return std::numeric_limits<double>::infinity();
         }
@@ -88,10 +88,17 @@ class ObjectHub : public ::testing::Test {
 
 /// Every analysis that is built in, with parameters that fit random_object().
 inline const std::vector<std::string>& all_calls() {
-    static const std::vector<std::string> calls = {
-        "min", "max", "mean", "variance(ddof=1)", "stats",
-        "histogram(bins=16)", "histogram(bins=32, low=-1, high=1)", "entropy",
-        "quantiles(size=64)", "spectrum", "clusters(above=0.5)"};
+    static const std::vector<std::string> calls = {"min",
+                                                   "max",
+                                                   "mean",
+                                                   "variance(ddof=1)",
+                                                   "stats",
+                                                   "histogram(bins=16)",
+                                                   "histogram(bins=32, low=-1, high=1)",
+                                                   "entropy",
+                                                   "quantiles(size=262144)",
+                                                   "spectrum",
+                                                   "clusters(above=0.5)"};
     return calls;
 }
 

@@ -37,9 +37,9 @@ TEST_F(ObjectHub, names_what_is_wrong_and_goes_on) {
     EXPECT_EQ(code_of(objects->get(id, {{0, 0}, {11, 1}}, got.data()).wait()),
               StatusCode::invalid_argument);
     EXPECT_EQ(objects->run(id, "stats").wait().status().code(), StatusCode::insufficient_data);
-    EXPECT_EQ(code_of(objects->get(id, {{0, 0}, {1, 1}}, reinterpret_cast<double*>(got.data()))
-                          .wait()),
-              StatusCode::invalid_argument);
+    EXPECT_EQ(
+        code_of(objects->get(id, {{0, 0}, {1, 1}}, reinterpret_cast<double*>(got.data())).wait()),
+        StatusCode::invalid_argument);
     EXPECT_EQ(objects->create({"run", "rho", float64, {10, 10}}).status().code(),
               StatusCode::invalid_argument);
     EXPECT_EQ(take(objects->create({"run", "rho", float32, {10, 10}})), id);  // joined
@@ -202,7 +202,8 @@ TEST_F(ObjectHub, ends_all_tickets_when_the_service_dies) {
             std::vector<Ticket> tickets;
             std::vector<float> got(object.values.size());
             for (const auto& region : object.regions)
-                tickets.push_back(objects->put(id.ok() ? *id : 1, region.box, region.values.data()));
+                tickets.push_back(
+                    objects->put(id.ok() ? *id : 1, region.box, region.values.data()));
             for (int i = 0; i < 30; ++i)
                 tickets.push_back(objects->get(id.ok() ? *id : 1, whole(object.shape), got.data()));
             for (const Ticket& ticket : tickets) (void)ticket.wait();

@@ -51,6 +51,8 @@ class Client final : public writer::Transport, public ChannelListener {
     base::PageSource* pages() override { return arena_.get(); }
     Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
                                                    writer::Lanes lanes) override;
+    std::string conclude(std::span<const writer::Finding> findings,
+                         std::uint64_t values) const override;
     bool is_lost() const override { return lost_.load(std::memory_order_acquire); }
 
     // ---- for RemoteFiles and RemoteSink

@@ -65,14 +65,13 @@ void Objects::begin(std::uint64_t request, const ClientMessage& message,
         const std::lock_guard lock(mutex_);
         ++under_way_;
     }
-    client_->ask_later(request, message, std::move(payload),
-                       [this, state](Result<Client::Reply> reply) {
-                           state->end(reply.status(),
-                                      reply.ok() ? std::move(reply->payload) : base::Buffer());
-                           const std::lock_guard lock(mutex_);
-                           --under_way_;
-                           changed_.notify_all();
-                       });
+    client_->ask_later(
+        request, message, std::move(payload), [this, state](Result<Client::Reply> reply) {
+            state->end(reply.status(), reply.ok() ? std::move(reply->payload) : base::Buffer());
+            const std::lock_guard lock(mutex_);
+            --under_way_;
+            changed_.notify_all();
+        });
 }
 
 Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& message) {
@@ -121,8 +120,7 @@ Ticket Objects::put_bytes(ObjectNumber object, const Box& box, const void* value
     if (status.ok() && !client_->spend(message.payload_bytes)) status = client_->loss();
     if (!status.ok()) return ticket.state_->end(status), ticket;
     begin(message.request, message,
-          {std::span(static_cast<const std::byte*>(values), message.payload_bytes)},
-          ticket.state_);
+          {std::span(static_cast<const std::byte*>(values), message.payload_bytes)}, ticket.state_);
     return ticket;
 }
 
@@ -153,8 +151,7 @@ Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DTy
             target += bytes;
             return;
         }
-        const std::uint64_t step =
-            std::max<std::uint64_t>(1, most / (bytes / part.extent[axis]));
+        const std::uint64_t step = std::max<std::uint64_t>(1, most / (bytes / part.extent[axis]));
         for (std::uint64_t at = 0; at < part.extent[axis]; at += step) {
             Box slab = part;
             slab.offset[axis] += at;
@@ -195,10 +192,10 @@ void Objects::get_piece(const std::shared_ptr<Piece>& piece) {
         piece->message.request, piece->message, {}, [this, piece](Result<Client::Reply> reply) {
             Status status = reply.status();
             if (status.ok() && reply->payload.size() != piece->bytes)
-                status = base::invalid(fmt::format(
-                    "object {}: {} bytes at {}, not {}: it is of another type",
-                    piece->message.object, reply->payload.size(), to_string(piece->message.box),
-                    piece->bytes));
+                status = base::invalid(
+                    fmt::format("object {}: {} bytes at {}, not {}: it is of another type",
+                                piece->message.object, reply->payload.size(),
+                                to_string(piece->message.box), piece->bytes));
             if (status.ok()) std::memcpy(piece->target, reply->payload.data(), piece->bytes);
             {
                 const std::lock_guard lock(mutex_);
@@ -216,8 +213,15 @@ void Objects::get_piece(const std::shared_ptr<Piece>& piece) {
 
 Result<Objects::Found> Objects::find(const Query& query) {
     Found all;
-    FindObjects message{0,           query.container, query.name,    query.tags, query.times,
-                        query.values, query.regions,   k_found_limit, 0};
+    FindObjects message{0,
+                        query.container,
+                        query.name,
+                        query.tags,
+                        query.times,
+                        query.values,
+                        query.regions,
+                        k_found_limit,
+                        0};
     for (;;) {
         message.request = client_->next_number();
         auto reply = ask(message.request, message);

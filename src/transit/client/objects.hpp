@@ -1,7 +1,7 @@
 // Objects of a service: put values, get them, find them, have them analysed where they are.
 // docs/reference/objects.md says what objects are.
 //
-// intro      Connect to a service. A container is a file that Writers write through it, or any name.
+// intro      Connect to a service. A container is a file that Writers write, or any name.
 // simple     connect, create, put, get, find, run.
 // advanced   tickets, tags, value ranges, boxes.
 //

@@ -224,6 +224,15 @@ Status RemoteSink::finish() {
     return {};
 }
 
+std::vector<writer::Finding> RemoteSink::findings() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<writer::Finding> all;
+    if (!finished_ || !finished_->status.ok()) return all;
+    for (const FoundInDump& found : found_)
+        all.push_back({found.dataset, found.values, found.state});
+    return all;
+}
+
 bool RemoteSink::gives_back() const {
     if (!client_.is_lost() || !client_.writes_here()) return false;
     const std::lock_guard lock(mutex_);

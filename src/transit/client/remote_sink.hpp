@@ -33,6 +33,7 @@ class RemoteSink final : public writer::DumpSink {
     const std::vector<store::ChunkRecord>& records() const override { return records_; }
     std::vector<ledger::Extent> tails() const override { return tails_; }
     std::uint64_t used_end() const override { return used_end_; }
+    std::vector<writer::Finding> findings() const override;
 
     // ---- the channel's thread
     void taken(std::uint32_t job);

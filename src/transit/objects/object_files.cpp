@@ -9,7 +9,6 @@ namespace caesura::transit {
 
 namespace {
 
-
 /// Fields that the whole of a filed or dumped object is described by.
 template <class Object>
 void describe_as(Object& object, const store::DatasetSpec& spec) {

@@ -16,7 +16,7 @@ using base::invalid;
 
 namespace {
 
-constexpr std::size_t k_most_results = 64;  // of one object
+constexpr std::size_t k_most_results = 64;                       // of one object
 constexpr std::uint64_t k_pool_bytes = std::uint64_t{64} << 20;  // kept for later
 
 Status no_such(ObjectId id) {
@@ -159,7 +159,8 @@ void ObjectStore::forget_client(std::uint64_t client) {
 Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& order) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(order.object);
-    if (found == objects_.end() || found->second->owner != asker.owner) return no_such(order.object);
+    if (found == objects_.end() || found->second->owner != asker.owner)
+        return no_such(order.object);
     Object& object = *found->second;
     if (object.origin != Origin::put)
         return invalid(fmt::format("object {} is a dump's", object.name));
@@ -176,11 +177,11 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
             return invalid(fmt::format("object {}: a region at {} lies on one at {}", object.name,
                                        to_string(order.box), to_string(region.box)));
     if (!spool_ && memory_bytes_ + order.payload_bytes > limits_.memory_bytes)
-        return Status{StatusCode::no_space,
-                      fmt::format("object {}: {} bytes beside {} of {} that the service keeps in "
-                                  "memory, and it has no sink",
-                                  object.name, order.payload_bytes, memory_bytes_,
-                                  limits_.memory_bytes)};
+        return Status{
+            StatusCode::no_space,
+            fmt::format("object {}: {} bytes beside {} of {} that the service keeps in "
+                        "memory, and it has no sink",
+                        object.name, order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
     const RegionId number = object.next_region++;
     object.regions[number].box = order.box;
     memory_bytes_ += order.payload_bytes;  // from now on, so that nobody else takes it

@@ -1,5 +1,5 @@
-// Objects that a service knows: those that clients put, those of dumps on their way, and datasets of
-// files. docs/reference/objects.md says what they are.
+// Objects that a service knows: those that clients put, those of dumps on their way, and datasets
+// of files. docs/reference/objects.md says what they are.
 //
 // Invariants:
 //  - What a call gives to read stays readable, whatever happens to the object meanwhile.

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "caesura/codec.hpp"
+
 namespace caesura::transit {
 
 Status MemoryValues::read(const Box& part, const Box& box, std::byte* target) const {

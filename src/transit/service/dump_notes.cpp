@@ -11,7 +11,8 @@
 namespace caesura::transit {
 namespace {
 
-Result<std::vector<std::byte>> start_of(const lambda::Registry& functions, const std::string& call) {
+Result<std::vector<std::byte>> start_of(const lambda::Registry& functions,
+                                        const std::string& call) {
     const auto state = functions.start(call);
     if (!state.ok()) return state.status();
     if (state->passes_left() > 0)
@@ -34,9 +35,8 @@ Result<std::unique_ptr<DumpNotes>> DumpNotes::make(ObjectStore& store,
         for (const std::string& call : of_client ? wanted : ordered) {
             auto start = start_of(functions, call);
             if (!start.ok()) return start.status();
-            const bool known =
-                std::any_of(notes->calls_.begin(), notes->calls_.end(),
-                            [&](const Call& one) { return one.start == *start; });
+            const bool known = std::any_of(notes->calls_.begin(), notes->calls_.end(),
+                                           [&](const Call& one) { return one.start == *start; });
             if (!known) notes->calls_.push_back({std::move(*start), of_client});
         }
     notes->sums_.resize(datasets.size());
@@ -104,7 +104,7 @@ std::vector<FoundInDump> DumpNotes::finish(std::uint64_t dump) {
         Sum& sum = sums_[i];
         for (std::size_t k = 0; k < sum.states.size(); ++k) {
             if (calls_[k].of_client) {
-                FoundInDump found{dump, i, sum.states[k].bytes()};
+                FoundInDump found{dump, i, sum.values, sum.states[k].bytes()};
                 if (found.state.size() <= k_state_limit_bytes) all.push_back(std::move(found));
             }
             store_.merge(datasets_[i].object, std::move(sum.states[k]), sum.values);

@@ -40,7 +40,8 @@ class DumpNotes {
     std::vector<FoundInDump> finish(std::uint64_t dump);
 
   private:
-    DumpNotes(ObjectStore& store, const lambda::Registry& functions) : store_(store), functions_(functions) {}
+    DumpNotes(ObjectStore& store, const lambda::Registry& functions)
+        : store_(store), functions_(functions) {}
 
     struct Call {
         std::vector<std::byte> start;  ///< the state before its first region

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/invalid.hpp"
+#include "caesura/codec.hpp"
+#include "read/source.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -26,9 +28,9 @@ void ObjectDesk::answer(std::uint64_t request, Status status, std::uint64_t numb
 
 void ObjectDesk::answer_bytes(std::uint64_t request, std::span<const std::byte> bytes) {
     if (bytes.size() > k_io_limit_bytes)
-        return answer(request, {StatusCode::no_space,
-                                fmt::format("{} bytes; an answer has at most {}", bytes.size(),
-                                            k_io_limit_bytes)});
+        return answer(request,
+                      {StatusCode::no_space, fmt::format("{} bytes; an answer has at most {}",
+                                                         bytes.size(), k_io_limit_bytes)});
     auto buffer = ObjectStore::pool().take(bytes.size());
     if (!buffer.ok()) return answer(request, buffer.status());
     std::memcpy(buffer->data(), bytes.data(), bytes.size());
@@ -97,12 +99,13 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
 // Regions leave memory until there is room. Only then the client hears of his put, and may send
 // more.
 void ObjectDesk::make_room(const std::shared_ptr<Putting>& put) {
-    const auto victim = std::make_shared<std::optional<ObjectStore::Victim>>(
-        tools_.store.next_victim());
+    const auto victim =
+        std::make_shared<std::optional<ObjectStore::Victim>>(tools_.store.next_victim());
     if (!*victim) return end_put(*put, {});
     const auto frame = std::make_shared<std::vector<std::byte>>();
     send_errand(
-        host_.errands, static_cast<double>((*victim)->values->bytes().size()) * k_compress_s_per_byte,
+        host_.errands,
+        static_cast<double>((*victim)->values->bytes().size()) * k_compress_s_per_byte,
         [victim, frame]() -> Status {
             const ObjectStore::Victim& it = **victim;
             auto made = compress(it.values->bytes(), it.dtype, it.box.extent, it.bound);
@@ -169,7 +172,8 @@ void ObjectDesk::take(const GetRegion& message) {
                     reading_bytes_ -= bytes;
                     for (auto& [region, values] : got->decoded)
                         tools_.store.bring_back(what->object, region, std::move(values));
-                    answer(request, status, 0, status.ok() ? std::move(got->values) : base::Buffer());
+                    answer(request, status, 0,
+                           status.ok() ? std::move(got->values) : base::Buffer());
                 });
 }
 

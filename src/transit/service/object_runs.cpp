@@ -9,8 +9,8 @@ namespace caesura::transit {
 struct ObjectDesk::Analysing {
     std::uint64_t request = 0;
     std::shared_ptr<const Reading> reading;
-    bool all = false;  ///< the whole object
-    std::string call;  ///< complete
+    bool all = false;                           ///< the whole object
+    std::string call;                           ///< complete
     std::vector<lambda::AnalysisState> states;  ///< by strand
 };
 
@@ -66,8 +66,8 @@ void ObjectDesk::take(const RunFunction& message) {
 
 // One whose states do not merge has one worker until it is done.
 void ObjectDesk::run_by_itself(const std::shared_ptr<Analysing>& run) {
-    const auto results = std::make_shared<Result<lambda::Results>>(
-        Status(StatusCode::internal, "it did not run"));
+    const auto results =
+        std::make_shared<Result<lambda::Results>>(Status(StatusCode::internal, "it did not run"));
     const double values = static_cast<double>(run->reading->box.extent.count());
     send_errand(
         host_.errands, values * 1e-8,

@@ -1,5 +1,5 @@
-// An object's regions, one after another on the workers: several strands side by side, each of which
-// goes back into the fair queue after every region.
+// An object's regions, one after another on the workers: several strands side by side, each of
+// which goes back into the fair queue after every region.
 #pragma once
 
 #include "transit/objects/object_store.hpp"

@@ -119,8 +119,7 @@ void ServedDump::end_if_over() {
     if (error_.ok()) error_ = sink_.finish();
     finished.status = error_;
     if (error_.ok() && notes_)
-        for (const FoundInDump& found : notes_->finish(order_.dump))
-            listener_.found(*this, found);
+        for (const FoundInDump& found : notes_->finish(order_.dump)) listener_.found(*this, found);
     if (error_.ok()) {
         finished.records = sink_.records();
         finished.tails = sink_.tails();

@@ -21,10 +21,10 @@ namespace caesura::transit {
 /// What the operator allows a client.
 struct Permit {
     std::shared_ptr<base::FileSystem> files;
-    double weight = 1.0;         ///< of its wish counts no more than this
-    std::string owner = {};      ///< to whom its objects belong
+    double weight = 1.0;                  ///< of its wish counts no more than this
+    std::string owner = {};               ///< to whom its objects belong
     std::vector<std::string> reads = {};  ///< others whose objects it may read; "*": all
-    bool shares_memory = false;  ///< it is a process of this machine whose user is trusted
+    bool shares_memory = false;           ///< it is a process of this machine whose user is trusted
     std::uint64_t credits_bytes = std::uint64_t{256} << 20;
 };
 

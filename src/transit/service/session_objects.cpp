@@ -63,15 +63,13 @@ void Session::take(const DescribeDump& message, base::Buffer&) {
     answer(message.request, describe(message));
 }
 
-void Session::found(ServedDump&, const FoundInDump& found) {
-    workshop_.replies.send(id_, found);
-}
+void Session::found(ServedDump&, const FoundInDump& found) { workshop_.replies.send(id_, found); }
 
 void Session::take(const CreateObject& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const PutRegion& message, base::Buffer& payload) {
     if (message.payload_bytes > workshop_.limits.block_bytes)
-        return refuse({StatusCode::corrupt,
-                       fmt::format("a region of {} bytes", message.payload_bytes)});
+        return refuse(
+            {StatusCode::corrupt, fmt::format("a region of {} bytes", message.payload_bytes)});
     desk_.take(message, std::move(payload));
 }
 void Session::take(const GetRegion& message, base::Buffer&) { desk_.take(message); }

@@ -14,10 +14,22 @@
 // | recover         | true              | files of clients that are gone                       |
 // | other_users     | false             | unix: users besides this one and root may come       |
 // | status          | none              | a file that says every second how things stand       |
+// | objects_bytes   | 268435456         | values that clients put, in memory                   |
+// | objects         | 65536             | at most                                              |
+// | sink            | none              | a directory for values that memory has no room for   |
+// | sink_bytes      | 17179869184       | of it                                                |
+// | on_dump         | none              | a list: analyses of every field of every dump        |
+// | plugins         | none              | a directory of functions in C                        |
+// | python_functions| none              | a directory of functions in Python                   |
+// | python          | "python3"         | that runs them                                       |
+// | functions_mb    | 65536             | what a function may ask for of memory, in MiB        |
 // | [[write]]       |                   | who may write where                                  |
 // |   directory     |                   | absolute                                             |
 // |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |
 // |   weight        | 1                 | the most that a client's wish counts                 |
+// | [[read]]        |                   | who may read whose objects                           |
+// |   user          | "*"               | as above                                             |
+// |   owner         |                   | a user's name, "tcp:" and a client's name, or "*"    |
 #pragma once
 
 #include "transit/port/address.hpp"
@@ -37,7 +49,23 @@ struct Settings {
         double weight = 1.0;
     };
     std::vector<Write> writes;
+    struct Read {
+        std::string user = "*";
+        std::string owner;
+    };
+    std::vector<Read> reads;
+    std::string plugins, python_functions, python = "python3";
+    std::int64_t functions_mb = 65536;
 };
+
+/// The functions that clients may have run: those built in, and the operator's.
+struct OperatorFunctions {
+    std::shared_ptr<const lambda::Registry> registry;
+    std::vector<std::string> messages;  ///< what was added, and what was not and why
+};
+/// Errors: a directory that is not there, or that others may write; an analysis of on_dump that
+/// cannot run; names it.
+Result<OperatorFunctions> functions_of(const Settings& settings);
 
 /// Errors: invalid_argument, naming file, line, key and what there is; io.
 Result<Settings> read_settings(const std::string& path);
