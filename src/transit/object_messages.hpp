@@ -21,6 +21,7 @@ inline constexpr std::size_t k_tags_limit = 256;  ///< of one object
 inline constexpr std::size_t k_datasets_limit = 65536;
 inline constexpr std::size_t k_found_limit = 65536;                   ///< objects of one answer
 inline constexpr std::size_t k_regions_limit = std::size_t{1} << 20;  ///< of one object
+inline constexpr std::size_t k_requests_limit = 512;  ///< about objects, of one client at once
 inline constexpr std::size_t k_state_limit_bytes = std::size_t{16} << 20;
 
 /// Name, not empty, and text of the user's.

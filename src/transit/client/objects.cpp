@@ -9,6 +9,12 @@
 #include "transit/client/use.hpp"
 
 namespace caesura::transit {
+namespace {
+
+// Requests in the service at once: finds and the like come beside them.
+constexpr std::size_t k_most_sent = k_requests_limit / 2;
+
+}  // namespace
 
 // ------------------------------------------------------------------------------- tickets
 
@@ -58,20 +64,30 @@ Objects::~Objects() {
     changed_.wait(lock, [&] { return under_way_ == 0; });
 }
 
+// One more request, as soon as the service takes it. Gets wait in a list instead: see pump().
+void Objects::enter() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return sent_ < k_most_sent; });
+    ++under_way_;
+    ++sent_;
+}
+
 void Objects::begin(std::uint64_t request, const ClientMessage& message,
                     std::vector<std::span<const std::byte>> payload,
                     const std::shared_ptr<Ticket::State>& state) {
-    {
-        const std::lock_guard lock(mutex_);
-        ++under_way_;
-    }
-    client_->ask_later(
-        request, message, std::move(payload), [this, state](Result<Client::Reply> reply) {
-            state->end(reply.status(), reply.ok() ? std::move(reply->payload) : base::Buffer());
+    enter();
+    const auto then = [this, state](Result<Client::Reply> reply) {
+        state->end(reply.status(), reply.ok() ? std::move(reply->payload) : base::Buffer());
+        {
             const std::lock_guard lock(mutex_);
-            --under_way_;
-            changed_.notify_all();
-        });
+            --sent_;
+        }
+        pump();
+        const std::lock_guard lock(mutex_);
+        --under_way_;
+        changed_.notify_all();
+    };
+    client_->ask_later(request, message, std::move(payload), then);
 }
 
 Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& message) {
@@ -177,10 +193,11 @@ void Objects::pump() {
         std::shared_ptr<Piece> next;
         {
             const std::lock_guard lock(mutex_);
-            if (to_read_.empty()) return;
+            if (to_read_.empty() || sent_ >= k_most_sent) return;
             if (reading_bytes_ > 0 && reading_bytes_ + to_read_.front()->bytes > most) return;
             next = std::move(to_read_.front());
             to_read_.pop_front();
+            ++sent_;
             reading_bytes_ += next->bytes;
         }
         get_piece(next);
@@ -199,6 +216,7 @@ void Objects::get_piece(const std::shared_ptr<Piece>& piece) {
             if (status.ok()) std::memcpy(piece->target, reply->payload.data(), piece->bytes);
             {
                 const std::lock_guard lock(mutex_);
+                --sent_;
                 reading_bytes_ -= piece->bytes;
             }
             pump();

@@ -11,7 +11,7 @@
 //
 // Invariants:
 //  - Calls may come from any threads. None waits but wait(), create, remove, find and functions,
-//    and put where the service's credit is spent.
+//    and put and run where the service has as much of this client as it takes.
 //  - Memory that is given to put or get is the call's until its ticket is done. A ticket may be
 //    dropped; the call goes on.
 // Errors: io (the service is gone), besides what stands beside each call.
@@ -130,6 +130,7 @@ class Objects {
     void pump();
     void get_piece(const std::shared_ptr<Piece>& piece);
     Result<Client::Reply> ask(std::uint64_t request, const ClientMessage& message);
+    void enter();
     void begin(std::uint64_t request, const ClientMessage& message,
                std::vector<std::span<const std::byte>> payload,
                const std::shared_ptr<Ticket::State>& state);
@@ -138,6 +139,7 @@ class Objects {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::size_t under_way_ = 0;  ///< calls whose outcome is to come
+    std::size_t sent_ = 0;       ///< of these, what the service has been asked
     std::uint64_t reading_bytes_ = 0;
     std::deque<std::shared_ptr<Piece>> to_read_;
 };

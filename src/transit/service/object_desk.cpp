@@ -16,8 +16,18 @@ constexpr double k_range_s_per_byte = 1e-10, k_compress_s_per_byte = 1e-9;
 
 }  // namespace
 
+bool ObjectDesk::admit(std::uint64_t request) {
+    ++open_;  // answer() takes it back
+    if (open_ <= k_requests_limit) return true;
+    answer(request, {StatusCode::no_space,
+                     fmt::format("{} requests are under way, the most that a client may have",
+                                 k_requests_limit)});
+    return false;
+}
+
 void ObjectDesk::answer(std::uint64_t request, Status status, std::uint64_t number,
                         base::Buffer payload) {
+    --open_;
     Answer message;
     message.request = request;
     message.status = std::move(status);
@@ -46,11 +56,13 @@ Result<std::shared_ptr<const Reading>> ObjectDesk::read(ObjectId object,
 }
 
 void ObjectDesk::take(const CreateObject& message) {
+    if (!admit(message.request)) return;
     const auto id = tools_.store.create(host_.asker, message);
     answer(message.request, id.status(), id.ok() ? *id : 0);
 }
 
 void ObjectDesk::take(const DeleteObject& message) {
+    if (!admit(message.request)) return;
     answer(message.request, tools_.store.remove(host_.asker, message.object));
 }
 
@@ -65,6 +77,7 @@ struct ObjectDesk::Putting {
 };
 
 void ObjectDesk::end_put(const Putting& put, const Status& status) {
+    putting_bytes_ -= put.bytes;
     answer(put.request, status);
     host_.replies.send(host_.errands.client, Credit{put.bytes});
 }
@@ -74,6 +87,8 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
     put->request = message.request;
     put->bytes = message.payload_bytes;
     put->object = message.object;
+    putting_bytes_ += put->bytes;
+    ++open_;  // as many as the credit lets him, of a value at least
     const auto region = tools_.store.begin_put(host_.asker, message);
     if (!region.ok()) return end_put(*put, region.status());
     put->region = *region;
@@ -129,6 +144,7 @@ void ObjectDesk::make_room(const std::shared_ptr<Putting>& put) {
 // ---------------------------------------------------------------------------------- get
 
 void ObjectDesk::take(const GetRegion& message) {
+    if (!admit(message.request)) return;
     auto reading = read(message.object, message.box);
     if (!reading.ok()) return answer(message.request, reading.status());
     const std::shared_ptr<const Reading> what = std::move(*reading);
@@ -180,6 +196,13 @@ void ObjectDesk::take(const GetRegion& message) {
 // --------------------------------------------------------------------------------- find
 
 void ObjectDesk::take(const FindObjects& message) {
+    ++open_;  // found() takes it back
+    if (open_ > k_requests_limit) {
+        FoundObjects none;
+        none.request = message.request;
+        none.status = {StatusCode::no_space, "too many requests are under way"};
+        return send_found(none);
+    }
     if (message.container.starts_with('/')) {
         Status listed;
         {
@@ -193,7 +216,7 @@ void ObjectDesk::take(const FindObjects& message) {
             FoundObjects none;
             none.request = message.request;
             none.status = listed;
-            return host_.replies.send(host_.errands.client, none);
+            return send_found(none);
         }
     }
     if (!message.values) return found(message);
@@ -201,8 +224,13 @@ void ObjectDesk::take(const FindObjects& message) {
                 tools_.store.without_range(host_.asker, message));
 }
 
+void ObjectDesk::send_found(const FoundObjects& found) {
+    --open_;
+    host_.replies.send(host_.errands.client, found);
+}
+
 void ObjectDesk::found(const FindObjects& query) {
-    host_.replies.send(host_.errands.client, tools_.store.find(host_.asker, query));
+    send_found(tools_.store.find(host_.asker, query));
 }
 
 // Of datasets of which nobody has asked before: all their regions are decoded, and remembered.

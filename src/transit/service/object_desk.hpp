@@ -2,6 +2,8 @@
 //
 // Invariants:
 //  - All of it runs on the session's lane, but for what errands do on workers.
+//  - A client has at most k_requests_limit requests under way, and puts and gets of at most his
+//    credits each: what he asks for takes no more memory than that.
 //  - Every request is answered once; credit for a put comes back when there is room for the next.
 #pragma once
 
@@ -40,12 +42,16 @@ class ObjectDesk {
     /// The client is gone.
     void end() { tools_.store.forget_client(host_.asker.client); }
 
+    /// Of puts that have no credit back yet.
+    std::uint64_t putting_bytes() const { return putting_bytes_; }
     const ObjectTools& tools() const { return tools_; }
     const Asker& asker() const { return host_.asker; }
 
   private:
     struct Putting;
     struct Analysing;
+    /// Is there room for one more request? Else it is answered.
+    bool admit(std::uint64_t request);
     void answer(std::uint64_t request, Status status, std::uint64_t number = 0,
                 base::Buffer payload = {});
     void answer_bytes(std::uint64_t request, std::span<const std::byte> bytes);
@@ -54,6 +60,7 @@ class ObjectDesk {
     void end_put(const Putting& put, const Status& status);
     void find_ranges(const std::shared_ptr<FindObjects>& query, std::vector<ObjectId> objects);
     void found(const FindObjects& query);
+    void send_found(const FoundObjects& found);
     void run_by_itself(const std::shared_ptr<Analysing>& run);
     void begin_pass(const std::shared_ptr<Analysing>& run, const lambda::AnalysisState& from);
     void merge_strands(const std::shared_ptr<Analysing>& run, const Status& status);
@@ -61,6 +68,8 @@ class ObjectDesk {
 
     const ObjectTools tools_;
     const Host host_;
+    std::size_t open_ = 0;  ///< requests without an answer
+    std::uint64_t putting_bytes_ = 0;
     std::uint64_t reading_bytes_ = 0;  ///< of gets under way
     static constexpr std::size_t k_kept_results_bytes = std::size_t{64} << 10;
 };

@@ -41,11 +41,13 @@ class ReadRegions final : public lambda::RegionIterator {
 }  // namespace
 
 void ObjectDesk::take(const ListFunctions& message) {
+    if (!admit(message.request)) return;
     const std::string help = tools_.functions.help();
     answer_bytes(message.request, std::as_bytes(std::span(help)));
 }
 
 void ObjectDesk::take(const RunFunction& message) {
+    if (!admit(message.request)) return;
     const auto bound = tools_.functions.bind(message.call);
     if (!bound.ok()) return answer(message.request, bound.status());
     if (bound->function->kind != lambda::Kind::analysis)

@@ -70,6 +70,11 @@ void Session::take(const PutRegion& message, base::Buffer& payload) {
     if (message.payload_bytes > workshop_.limits.block_bytes)
         return refuse(
             {StatusCode::corrupt, fmt::format("a region of {} bytes", message.payload_bytes)});
+    const std::uint64_t under_way = outstanding_bytes_ + desk_.putting_bytes();
+    if (under_way > 0 && under_way + message.payload_bytes > permit_.credits_bytes)
+        return refuse({StatusCode::corrupt,
+                       fmt::format("a region of {} bytes beside {}, with credits of {}",
+                                   message.payload_bytes, under_way, permit_.credits_bytes)});
     desk_.take(message, std::move(payload));
 }
 void Session::take(const GetRegion& message, base::Buffer&) { desk_.take(message); }
