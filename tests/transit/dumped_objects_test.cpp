@@ -35,6 +35,7 @@ struct Dumping {
     ErrorBound bound = lossless();
     double reserve_factor = 1.0;
     std::vector<std::string> analyses;
+    OnLoss on_loss = OnLoss::fail;
     std::function<void(unsigned)> after_end = {};  ///< of a dump, on rank 0
 };
 
@@ -58,6 +59,7 @@ class DumpedObjects : public ObjectHub {
                                        -> Result<std::shared_ptr<writer::Transport>> {
                                        ClientOptions client;
                                        client.writer = asked;
+                                       client.on_loss = options.on_loss;
                                        auto made = Client::make(hub_->connect(), client);
                                        if (!made.ok()) return made.status();
                                        return std::shared_ptr<writer::Transport>(std::move(*made));
@@ -272,6 +274,34 @@ TEST_F(DumpedObjects, cannot_be_analysed_by_what_is_not_there) {
         ASSERT_FALSE(errors.empty()) << call;
         EXPECT_NE(errors[0].find(std::string(call).substr(0, 8)), std::string::npos) << errors[0];
     }
+}
+
+// Goal: whichever message the service dies after, a dataset says of itself what is right, or
+// nothing.
+TEST_F(DumpedObjects, say_nothing_wrong_of_themselves_wherever_the_service_dies) {
+    const lambda::Registry registry;
+    std::uint64_t said = 0, silent = 0;
+    for (std::int64_t after = 6; after < 120; after += 6) {
+        options_.die_after = after;
+        options_.service.recover = false;
+        hub_.reset();
+        start();
+        Dumping dumping;
+        dumping.analyses = {"stats"};
+        dumping.on_loss = OnLoss::write_here;
+        ASSERT_EQ(write(dumping), std::vector<std::string>{}) << after;
+        const auto source = take(read::Source::open(path()));
+        for (unsigned n = 0; n < dumping.dumps; ++n) {
+            const auto found = analyses_in(source->datasets()[take(source->find(name(n)))].spec);
+            ++(found.empty() ? silent : said);
+            if (found.empty()) continue;
+            const auto wanted = take(registry.run("stats", object(2, n).whole()));
+            EXPECT_EQ(found.begin()->at("count"), wanted.to_json().at("count")) << after;
+            EXPECT_EQ(found.begin()->at("max"), wanted.to_json().at("max")) << after;
+        }
+    }
+    EXPECT_GT(said, 0u);
+    EXPECT_GT(silent, 0u);
 }
 
 }  // namespace
