@@ -6,6 +6,7 @@
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "read/source.hpp"
+#include "stock_reader.hpp"
 #include "transit/object_hub.hpp"
 
 namespace caesura::transit {
@@ -36,6 +37,7 @@ struct Dumping {
     double reserve_factor = 1.0;
     std::vector<std::string> analyses;
     OnLoss on_loss = OnLoss::fail;
+    bool planning = true;                          ///< else blocks are handed over at once
     std::function<void(unsigned)> after_end = {};  ///< of a dump, on rank 0
 };
 
@@ -78,6 +80,7 @@ class DumpedObjects : public ObjectHub {
             writer_options.memory_bytes = 64u << 20;
             writer_options.reserve_factor = options.reserve_factor;
             writer_options.durable = false;
+            writer_options.planning = options.planning;
             writer_options.analyses = options.analyses;
             auto made = Writer::create(path(), std::move(comm), writer_options);
             note(made.status());
@@ -123,6 +126,7 @@ TEST_F(DumpedObjects, are_there_before_their_dump_is_committed) {
     const auto objects = connect();
     unsigned seen = 0;
     Dumping dumping;
+    dumping.planning = false;
     dumping.after_end = [&](unsigned n) {
         if (n != 1) return;
         Objects::Found found;
@@ -134,7 +138,7 @@ TEST_F(DumpedObjects, are_there_before_their_dump_is_committed) {
         EXPECT_EQ(info.time, 0.25);
         std::vector<float> got(info.shape.count());
         wait_for_values(*objects, info.id, whole(info.shape), got);
-        EXPECT_EQ(got, all_values(2, 1));
+        EXPECT_EQ(testing::broken(all_values(2, 1), got, 0.0), "");
         // No commit has it: nobody can have made one since this rank's end().
         const auto source = read::Source::open(path());
         EXPECT_FALSE(source.ok() && (*source)->find(name(1)).ok());
@@ -205,10 +209,11 @@ TEST_F(DumpedObjects, of_a_lossy_field_are_analysed_raw_and_read_within_the_boun
         for (const RegionInfo& region : info.regions) {
             std::vector<float> got(region.box.extent.count());
             ASSERT_TRUE(objects->get(info.id, region.box, got.data()).wait().ok());
-            const auto [low, high] = std::minmax_element(got.begin(), got.end());
             ASSERT_TRUE(region.range);
-            EXPECT_GE(*low, region.range->lowest);
-            EXPECT_LE(*high, region.range->highest);
+            EXPECT_TRUE(std::all_of(got.begin(), got.end(), [&](float x) {
+                return !std::isfinite(x) ||
+                       (x >= region.range->lowest && x <= region.range->highest);
+            })) << to_string(region.box);
         }
     }
 }

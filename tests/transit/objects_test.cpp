@@ -191,7 +191,7 @@ TEST_F(ObjectHub, runs_every_analysis_as_on_the_whole_array) {
         expect_same(take(objects->run(id, "stats", box).wait()),
                     take(registry.run("stats", object.view(box, values))), 1e-9, "stats of a box");
         const auto info = take(objects->find({.name = "rho"})).objects.at(0);
-        EXPECT_EQ(info.results.size(), all_calls().size());
+        EXPECT_EQ(info.results.size(), all_calls().size() - (rank == 1));  // a long spectrum
         EXPECT_TRUE(lambda::Results::parse(info.results.at(0).results).ok());
         ASSERT_TRUE(objects->remove(id).ok());
     }
