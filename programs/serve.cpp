@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "transit/members/members.hpp"
 #include "transit/service/settings.hpp"
 
 namespace {
@@ -54,6 +56,26 @@ int fail(const Status& status) {
     return 3;
 }
 
+/// This service as a client of the others. They tell services of a group apart by host and process.
+std::unique_ptr<transit::Members> members_of(const transit::Settings& settings) {
+    std::vector<transit::Members::Member> members;
+    for (const transit::Address& address : settings.members) {
+        std::string service = "service:" + address.text();
+        if (!settings.port.secret_path.empty()) service += ",secret=" + settings.port.secret_path;
+        if (settings.port.trusted_network) service += ",trusted=yes";
+        members.push_back({address.text(), [service] {
+                               return transit::Objects::connect(service, "a service of the group");
+                           }});
+    }
+    if (members.empty()) return nullptr;
+    char host[256] = {};
+    (void)::gethostname(host, sizeof host - 1);
+    return std::make_unique<transit::Members>(
+        std::string(host) + ":" + std::to_string(::getpid()) + ":" +
+            std::to_string(static_cast<long long>(std::time(nullptr))),
+        std::move(members));
+}
+
 int serve(const transit::Settings& settings, int signals) {
     auto admission = transit::admission_of(settings);
     if (!admission.ok()) return fail(admission.status());
@@ -63,6 +85,8 @@ int serve(const transit::Settings& settings, int signals) {
         std::fprintf(stderr, "caesura-serve: %s\n", message.c_str());
     transit::ServiceOptions options = settings.service;
     options.functions = functions->registry;
+    const auto members = members_of(settings);
+    options.far = members.get();
     auto port = transit::ServicePort::make(options, settings.port, std::move(*admission));
     if (!port.ok()) return fail(port.status());
     for (const transit::Address& address : settings.listen) {

@@ -314,7 +314,7 @@ using ClientMessage =
     std::variant<Hello, Share, Heartbeat, Bye, OpenFile, CloseFile, WriteFile, ReadFile, SyncFile,
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
                  StoredBlock, FinishDump, EndSpill, DropDump, DescribeDump, CreateObject, PutRegion,
-                 GetRegion, DeleteObject, FindObjects, RunFunction, ListFunctions>;
+                 GetRegion, DeleteObject, FindObjects, RunFunction, ListFunctions, RunPass>;
 
 // --------------------------------------------------------------------------- service
 

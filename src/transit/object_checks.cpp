@@ -106,6 +106,7 @@ Status check(const CreateObject& message) {
     if (Status status = check_name("name", message.name, false); !status.ok()) return status;
     if (Status status = check_shape(message.shape); !status.ok()) return status;
     if (Status status = check_kept_bound(message.bound); !status.ok()) return status;
+    if (message.guest && message.keep) return amiss("a guest that stays");
     return check_tags(message.tags);
 }
 
@@ -130,6 +131,13 @@ Status check(const FindObjects& message) {
 Status check(const RunFunction& message) {
     if (message.call.empty()) return amiss("an empty call");
     return message.box ? check_whole_box(*message.box) : Status{};
+}
+
+Status check(const RunPass& message) {
+    if (message.boxes.empty() || message.state.empty()) return amiss("a pass over nothing");
+    for (const Box& box : message.boxes)
+        if (Status status = check_whole_box(box); !status.ok()) return status;
+    return {};
 }
 
 Status check(const FoundObjects& message) {

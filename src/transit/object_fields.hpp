@@ -52,7 +52,7 @@ inline constexpr std::size_t k_least_dumped_bytes = 4 + 1 + 1 + 1 + 8;
 template <class Io>
 void fields(Io& io, Of<Io, RegionInfo>& region) {
     whole_box(io, region.box);
-    io.one_of(region.place, RegionPlace::memory, RegionPlace::passing, "place");
+    io.one_of(region.place, RegionPlace::memory, RegionPlace::member, "place");
     io.optional(region.range, "range", [&](auto& range) { fields(io, range); });
 }
 inline constexpr std::size_t k_least_region_bytes = 1 + 16 + 1 + 1;
@@ -109,6 +109,7 @@ void fields(Io& io, Of<Io, CreateObject>& m) {
     io.f64(m.time);
     fields(io, m.bound);
     io.flag(m.keep, "keep");
+    io.flag(m.guest, "guest");
     tags(io, m.tags);
 }
 
@@ -158,6 +159,14 @@ void fields(Io& io, Of<Io, RunFunction>& m) {
 template <class Io>
 void fields(Io& io, Of<Io, ListFunctions>& m) {
     io.u64(m.request);
+}
+
+template <class Io>
+void fields(Io& io, Of<Io, RunPass>& m) {
+    io.u64(m.request);
+    io.u64(m.object);
+    io.list(m.boxes, k_pass_boxes_limit, 1 + 16, "boxes", [&](auto& box) { whole_box(io, box); });
+    io.bytes(m.state, k_state_limit_bytes, "state");
 }
 
 // ----------------------------------------------------------------------------- from the service

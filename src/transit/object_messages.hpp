@@ -21,7 +21,8 @@ inline constexpr std::size_t k_tags_limit = 256;  ///< of one object
 inline constexpr std::size_t k_datasets_limit = 65536;
 inline constexpr std::size_t k_found_limit = 65536;                   ///< objects of one answer
 inline constexpr std::size_t k_regions_limit = std::size_t{1} << 20;  ///< of one object
-inline constexpr std::size_t k_requests_limit = 512;  ///< about objects, of one client at once
+inline constexpr std::size_t k_requests_limit = 512;      ///< about objects, of one client at once
+inline constexpr std::size_t k_pass_boxes_limit = 16384;  ///< of one pass
 inline constexpr std::size_t k_state_limit_bytes = std::size_t{16} << 20;
 
 /// Name, not empty, and text of the user's.
@@ -66,6 +67,9 @@ struct CreateObject {
     double time = 0.0;
     ErrorBound bound;   ///< lossless, absolute or pointwise_relative
     bool keep = false;  ///< it stays when the client goes
+    /// Of another service, whose regions have no room there: they stay in this one's memory, or are
+    /// refused. For the service to check: not kept.
+    bool guest = false;
     std::vector<Tag> tags;
     friend bool operator==(const CreateObject&, const CreateObject&) = default;
 };
@@ -130,13 +134,25 @@ struct ListFunctions {
     friend bool operator==(const ListFunctions&, const ListFunctions&) = default;
 };
 
+/// One pass of an analysis over regions of an object that is a guest. Gets an Answer, with the
+/// state behind the pass as payload. For the service to check: whether this client may read the
+/// object; boxes; the state.
+struct RunPass {
+    static constexpr Kind k_kind = Kind::run_pass;
+    std::uint64_t request = 0, object = 0;
+    std::vector<Box> boxes;        ///< each in one region
+    std::vector<std::byte> state;  ///< AnalysisState::bytes() before the pass
+    friend bool operator==(const RunPass&, const RunPass&) = default;
+};
+
 // ----------------------------------------------------------------------------- from the service
 
 enum class RegionPlace : std::uint8_t {
     memory = 0,
     sink = 1,
     file = 2,
-    passing = 3  ///< a block that has come and is not where it can be read
+    passing = 3,  ///< a block that has come and is not where it can be read
+    member = 4    ///< in the memory of another service
 };
 
 struct RegionInfo {

@@ -6,8 +6,8 @@ namespace caesura::transit {
 void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(
         DescribeDump{19, 3, 0.5, {{"/data/1/meshes/rho", float64, {8, 6}}}, {"stats", "min"}});
-    to.emplace_back(
-        CreateObject{20, "run", "rho", float32, {8, 6}, 0.25, absolute(0.5), true, {{"run", "a"}}});
+    to.emplace_back(CreateObject{
+        20, "run", "rho", float32, {8, 6}, 0.25, absolute(0.5), true, false, {{"run", "a"}}});
     to.emplace_back(PutRegion{21, 5, float32, {{2, 0}, {3, 6}}, 72});
     to.emplace_back(GetRegion{22, 5, {{1, 2}, {3, 4}}});
     to.emplace_back(DeleteObject{23, 5});
@@ -15,6 +15,7 @@ void add_object_samples(std::vector<ClientMessage>& to) {
         24, "run", "r*", {{"run", "a"}}, Range{0.5, 1.0}, Range{-1.0, 1.0}, true, 100, 4});
     to.emplace_back(RunFunction{25, 5, Box{{1}, {3}}, "stats"});
     to.emplace_back(ListFunctions{26});
+    to.emplace_back(RunPass{27, 5, {{{1}, {3}}, {{4}, {2}}}, {std::byte{7}, std::byte{8}}});
 }
 
 void add_object_samples(std::vector<ServiceMessage>& to) {
@@ -87,7 +88,7 @@ ObjectInfo RandomMessages::object() {
     for (std::uint64_t n = below(4); n > 0; --n) {
         RegionInfo region;
         region.box = {Shape::filled(object.shape.rank(), below(9)), object.shape};
-        region.place = static_cast<RegionPlace>(below(4));
+        region.place = static_cast<RegionPlace>(below(5));
         if (coin()) region.range = random_range(*this);
         object.regions.push_back(region);
     }
@@ -104,7 +105,8 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
             for (std::uint64_t n = below(3); n > 0; --n) dump.calls.push_back("c" + line(20));
             return dump;
         }
-        case 1:
+        case 1: {
+            const bool keep = coin();
             return CreateObject{any(),
                                 line(100),
                                 "n" + line(100),
@@ -112,8 +114,10 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
                                 random_extents(*this),
                                 seconds(),
                                 bound(false),
-                                coin(),
+                                keep,
+                                !keep && coin(),
                                 tags()};
+        }
         case 2: {
             PutRegion put{any(), any(), coin() ? float32 : float64, random_box(*this), 0};
             put.payload_bytes = put.box.extent.count() * size_of(put.dtype);
@@ -136,6 +140,11 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
             RunFunction run{any(), any(), {}, "c" + line(100)};
             if (coin()) run.box = random_box(*this);
             return run;
+        }
+        case 8: {
+            RunPass pass{any(), any(), {random_box(*this)}, counted_statistics()};
+            while (coin()) pass.boxes.push_back(random_box(*this));
+            return pass;
         }
         default:
             return ListFunctions{any()};

@@ -111,9 +111,9 @@ Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& m
 // -------------------------------------------------------------------------------- objects
 
 Result<ObjectNumber> Objects::create(const NewObject& object) {
-    CreateObject message{client_->next_number(), object.container, object.name,
-                         object.dtype,           object.shape,     object.time,
-                         object.bound,           object.keep,      object.tags};
+    CreateObject message{client_->next_number(), object.container, object.name,  object.dtype,
+                         object.shape,           object.time,      object.bound, object.keep,
+                         object.guest,           object.tags};
     const auto reply = ask(message.request, message);
     if (!reply.ok()) return reply.status();
     return reply->answer.number;
@@ -262,6 +262,41 @@ RunTicket Objects::run(ObjectNumber object, const std::string& call, std::option
         return ticket.state_->end(status), ticket;
     begin(message.request, message, {}, ticket.state_);
     return ticket;
+}
+
+void Objects::run_pass(ObjectNumber object, std::vector<Box> boxes, std::vector<std::byte> state,
+                       std::function<void(Result<std::vector<std::byte>>)> then) {
+    const RunPass message{client_->next_number(), object, std::move(boxes), std::move(state)};
+    if (Status status = encode(message).status(); !status.ok()) return then(status);
+    begin_unbounded();
+    client_->ask_later(message.request, message, {},
+                       [this, then = std::move(then)](Result<Client::Reply> reply) {
+                           if (!reply.ok()) {
+                               then(reply.status());
+                           } else {
+                               const auto bytes = std::as_const(reply->payload).bytes();
+                               then(std::vector<std::byte>(bytes.begin(), bytes.end()));
+                           }
+                           end_unbounded();
+                       });
+}
+
+void Objects::remove_later(ObjectNumber object) {
+    const std::uint64_t request = client_->next_number();
+    begin_unbounded();
+    client_->ask_later(request, DeleteObject{request, object}, {},
+                       [this](const Result<Client::Reply>&) { end_unbounded(); });
+}
+
+void Objects::begin_unbounded() {
+    const std::lock_guard lock(mutex_);
+    ++under_way_;
+}
+
+void Objects::end_unbounded() {
+    const std::lock_guard lock(mutex_);
+    --under_way_;
+    changed_.notify_all();
 }
 
 Result<std::string> Objects::functions() {

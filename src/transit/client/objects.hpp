@@ -81,6 +81,7 @@ class Objects {
         double time = 0.0;
         ErrorBound bound = {};
         bool keep = false;
+        bool guest = false;
         std::vector<Tag> tags = {};
     };
     /// Errors: invalid_argument (another one of this name; a field), no_space.
@@ -120,6 +121,12 @@ class Objects {
     /// @param call  "histogram(bins=64)". @param box  none: all of the object.
     /// Errors: as get; what the call says.
     RunTicket run(ObjectNumber object, const std::string& call, std::optional<Box> box = {});
+    /// One pass of an analysis over regions of a guest. Returns at once.
+    /// @param then  on the channel's thread, or on this one: the state behind it.
+    void run_pass(ObjectNumber object, std::vector<Box> boxes, std::vector<std::byte> state,
+                  std::function<void(Result<std::vector<std::byte>>)> then);
+    /// Nobody waits for it.
+    void remove_later(ObjectNumber object);
     /// What can be run, as text.
     Result<std::string> functions();
 
@@ -131,6 +138,8 @@ class Objects {
     void get_piece(const std::shared_ptr<Piece>& piece);
     Result<Client::Reply> ask(std::uint64_t request, const ClientMessage& message);
     void enter();
+    void begin_unbounded();
+    void end_unbounded();
     void begin(std::uint64_t request, const ClientMessage& message,
                std::vector<std::span<const std::byte>> payload,
                const std::shared_ptr<Ticket::State>& state);

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "transit/objects/far_memory.hpp"
 #include "transit/objects/object_store.hpp"
 
 namespace caesura::transit {
@@ -12,8 +13,9 @@ struct ObjectStore::Region {
     std::optional<Range> range;
     std::shared_ptr<const MemoryValues> memory;
     std::shared_ptr<const SunkValues> sunk;
-    std::optional<store::ChunkRecord> record;  ///< of a dumped object's
-    bool sinking = false;
+    std::shared_ptr<const FarValues> far;
+    std::optional<store::ChunkRecord> record;                   ///< of a dumped object's
+    bool leaving = false;                                       ///< memory
     std::list<std::pair<ObjectId, RegionId>>::iterator used{};  ///< if it is in memory
     std::uint64_t bytes(DType dtype) const { return box.extent.count() * size_of(dtype); }
 };
@@ -31,6 +33,7 @@ struct ObjectStore::Object {
     std::vector<ResultInfo> results;  ///< the latest last
     // put
     std::uint64_t client = 0;  ///< who made it; 0: it is kept
+    bool guest = false;
     RegionId next_region = 0;
     // dumped
     std::shared_ptr<base::FileSystem> files;
@@ -49,6 +52,7 @@ struct ObjectStore::Object {
     RegionPlace place_of(const Region& region) const {
         if (region.memory) return RegionPlace::memory;
         if (region.sunk) return RegionPlace::sink;
+        if (region.far) return RegionPlace::member;
         return region.record || origin == Origin::filed ? RegionPlace::file : RegionPlace::passing;
     }
     std::string key() const {

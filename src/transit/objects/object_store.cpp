@@ -36,6 +36,19 @@ Range widened(const Range& range, const ErrorBound& bound) {
             std::nextafter(range.highest + off(range.highest), k_infinity)};
 }
 
+Reading Reading::without_parts() const {
+    Reading other;
+    other.object = object;
+    other.name = name, other.owner = owner;
+    other.is_guest = is_guest;
+    other.tags = tags;
+    other.dtype = dtype;
+    other.shape = shape;
+    other.time = time;
+    other.box = box;
+    return other;
+}
+
 lambda::RegionView Reading::view(const Part& part, std::span<const std::byte> values) const {
     lambda::RegionView region;
     region.object = name;
@@ -50,8 +63,8 @@ lambda::RegionView Reading::view(const Part& part, std::span<const std::byte> va
     return region;
 }
 
-ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool)
-    : limits_(limits), spool_(std::move(spool)) {}
+ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far)
+    : limits_(limits), spool_(std::move(spool)), far_(far) {}
 
 ObjectStore::~ObjectStore() = default;
 
@@ -104,7 +117,7 @@ Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
 void ObjectStore::drop(ObjectId id) {
     const auto found = objects_.find(id);
     for (auto& [number, region] : found->second->regions)
-        if (region.memory) leave_memory(region);
+        if (region.memory) leave_memory(*found->second, region);
     const auto named = by_name_.find(found->second->key());
     if (named != by_name_.end() && named->second == id) by_name_.erase(named);
     objects_.erase(found);
@@ -130,6 +143,7 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
     object->bound = order.bound;
     object->tags = order.tags;
     object->client = order.keep ? 0 : asker.client;
+    object->guest = order.guest;
     const auto added = add(std::move(object));
     if (!added.ok()) return added.status();
     return (*added)->id;
@@ -176,58 +190,79 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
         if (intersect(region.box, order.box))
             return invalid(fmt::format("object {}: a region at {} lies on one at {}", object.name,
                                        to_string(order.box), to_string(region.box)));
-    if (!spool_ && memory_bytes_ + order.payload_bytes > limits_.memory_bytes)
+    const bool has_room = memory_bytes_ + order.payload_bytes <= limits_.memory_bytes;
+    if (object.guest &&
+        (!has_room || guest_bytes_ + order.payload_bytes > limits_.memory_bytes / 2))
+        return Status{StatusCode::no_space,
+                      fmt::format("no room for {} bytes of a guest: {} of {} are in use",
+                                  order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
+    if (!spool_ && far_ == nullptr && !has_room)
         return Status{
             StatusCode::no_space,
             fmt::format("object {}: {} bytes beside {} of {} that the service keeps in "
-                        "memory, and it has no sink",
+                        "memory, and it has neither sink nor members",
                         object.name, order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
     const RegionId number = object.next_region++;
     object.regions[number].box = order.box;
     memory_bytes_ += order.payload_bytes;  // from now on, so that nobody else takes it
+    if (object.guest) guest_bytes_ += order.payload_bytes;
     return number;
 }
 
+bool ObjectStore::is_guest(ObjectId id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    return found != objects_.end() && found->second->guest;
+}
+
+// Null: it was deleted meanwhile.
+ObjectStore::Region* ObjectStore::find_region(ObjectId id, RegionId number) {
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return nullptr;
+    const auto region = found->second->regions.find(number);
+    return region == found->second->regions.end() ? nullptr : &region->second;
+}
+
 void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer values,
-                             const Range& range) {
+                             const std::optional<Range>& range, bool guest) {
     const std::lock_guard lock(mutex_);
     memory_bytes_ -= values.size();
-    const auto found = objects_.find(id);
-    if (found == objects_.end()) return;  // deleted meanwhile
-    Object& object = *found->second;
-    const auto region = object.regions.find(number);
-    if (region == object.regions.end()) return;
-    region->second.range = widened(range, object.bound);
-    enter_memory(object, number, region->second, std::move(values));
+    if (guest) guest_bytes_ -= values.size();
+    Region* const region = find_region(id, number);
+    if (region == nullptr) return;
+    Object& object = *objects_.at(id);
+    if (range) region->range = widened(*range, object.bound);
+    enter_memory(object, number, *region, std::move(values));
 }
 
 void ObjectStore::abandon_put(ObjectId id, RegionId number, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     memory_bytes_ -= bytes;
-    const auto found = objects_.find(id);
-    if (found != objects_.end()) found->second->regions.erase(number);
+    if (find_region(id, number) != nullptr) objects_.at(id)->regions.erase(number);
 }
 
 void ObjectStore::withdraw(ObjectId id, RegionId number) {
     const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(id);
-    if (found == objects_.end()) return;
-    const auto region = found->second->regions.find(number);
-    if (region == found->second->regions.end()) return;
-    if (region->second.memory) leave_memory(region->second);
-    found->second->regions.erase(region);
+    Region* const region = find_region(id, number);
+    if (region == nullptr) return;
+    Object& object = *objects_.at(id);
+    if (region->memory) leave_memory(object, *region);
+    object.regions.erase(number);
 }
 
 // ------------------------------------------------------------------------------- memory
 
 void ObjectStore::enter_memory(Object& object, RegionId id, Region& region, base::Buffer values) {
     memory_bytes_ += values.size();
+    if (object.guest) guest_bytes_ += values.size();
     region.memory = std::make_shared<MemoryValues>(region.box, object.dtype, std::move(values));
     region.used = used_.insert(used_.end(), {object.id, id});
 }
 
-void ObjectStore::leave_memory(Region& region) {
-    memory_bytes_ -= region.memory->bytes().size();
+void ObjectStore::leave_memory(Object& object, Region& region) {
+    const std::uint64_t bytes = region.memory->bytes().size();
+    memory_bytes_ -= bytes;
+    if (object.guest) guest_bytes_ -= bytes;
     used_.erase(region.used);
     region.memory.reset();
 }
@@ -244,12 +279,16 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
         Object& object = *objects_.at(id);
         Region& region = object.regions.at(number);
         if (region.sunk) {
-            leave_memory(region);
+            leave_memory(object, region);
             continue;
         }
-        if (region.sinking || !spool_) continue;
-        region.sinking = true;
-        return Victim{id, number, region.memory, region.box, object.dtype, object.bound};
+        if (region.leaving || object.guest || (!spool_ && far_ == nullptr)) continue;
+        region.leaving = true;
+        Victim victim{id, number, region.memory, region.box, object.dtype, object.bound, {}};
+        victim.object_as_guest = {
+            0,           {},           object.name, object.dtype, object.shape,
+            object.time, object.bound, false,       true,         object.tags};
+        return victim;
     }
     return std::nullopt;
 }
@@ -257,25 +296,29 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
 Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame) {
     auto stretch = spool_->write(frame);
     const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(victim.object);
-    if (found == objects_.end()) return {};
-    const auto region = found->second->regions.find(victim.region);
-    if (region == found->second->regions.end()) return {};
-    region->second.sinking = false;
+    Region* const region = find_region(victim.object, victim.region);
+    if (region == nullptr) return {};
+    region->leaving = false;
     if (!stretch.ok()) return stretch.status();
-    region->second.sunk =
-        std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch));
-    leave_memory(region->second);
+    region->sunk = std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch));
+    leave_memory(*objects_.at(victim.object), *region);
     ++sunk_;
     return {};
 }
 
+void ObjectStore::move_away(const Victim& victim, std::shared_ptr<const FarValues> far) {
+    const std::lock_guard lock(mutex_);
+    Region* const region = find_region(victim.object, victim.region);
+    if (region == nullptr) return;  // deleted meanwhile, and there with it
+    region->leaving = false;
+    region->far = std::move(far);
+    leave_memory(*objects_.at(victim.object), *region);
+    ++moved_away_;
+}
+
 void ObjectStore::spare(const Victim& victim) {
     const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(victim.object);
-    if (found == objects_.end()) return;
-    const auto region = found->second->regions.find(victim.region);
-    if (region != found->second->regions.end()) region->second.sinking = false;
+    if (Region* const region = find_region(victim.object, victim.region)) region->leaving = false;
 }
 
 void ObjectStore::bring_back(ObjectId id, RegionId number, base::Buffer values) {
@@ -312,13 +355,14 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
     std::uint64_t values = 0;
     for (auto& [number, region] : object.regions) {
         const auto part = intersect(region.box, reading.box);
-        if (!part || (!region.memory && !region.sunk)) continue;
+        if (!part || (!region.memory && !region.sunk && !region.far)) continue;
         touch(region);
         values += part->extent.count();
         std::shared_ptr<const RegionValues> lies = region.memory;
         if (!lies) lies = region.sunk;
-        reading.parts.push_back(
-            {*part, number, std::move(lies), *part == region.box, !region.memory});
+        if (!lies) lies = region.far;
+        const bool is_sunk = !region.memory && region.sunk;
+        reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
     if (missing > 0)
@@ -336,6 +380,7 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
     reading.object = id;
     reading.name = object->name;
     reading.owner = object->owner;
+    reading.is_guest = object->guest;
     reading.tags = object->tags;
     reading.dtype = object->dtype;
     reading.shape = object->shape;
@@ -357,7 +402,8 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
 
 ObjectStore::Counts ObjectStore::counts() const {
     const std::lock_guard lock(mutex_);
-    return {objects_.size(), memory_bytes_, spool_ ? spool_->used_bytes() : 0, sunk_, came_back_};
+    return {objects_.size(), memory_bytes_, spool_ ? spool_->used_bytes() : 0, sunk_, came_back_,
+            moved_away_,     guest_bytes_};
 }
 
 }  // namespace caesura::transit

@@ -5,7 +5,8 @@
 //  - What a call gives to read stays readable, whatever happens to the object meanwhile.
 //  - Regions of an object that was put do not overlap.
 //  - Values in memory are at most limits.memory_bytes and what is being put; the least recently
-//    used go to the spool first.
+//    used go first: to another service's memory, or to the spool. Guests stay, and are refused
+//    beyond half of it.
 //  - An id is never used again.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "lambda/registry.hpp"
 #include "store/shared_file.hpp"
 #include "transit/messages.hpp"
+#include "transit/objects/far_memory.hpp"
 #include "transit/objects/region_values.hpp"
 
 namespace caesura::transit {
@@ -42,6 +44,7 @@ struct StoreLimits {
 struct Reading {
     ObjectId object = 0;
     std::string name, owner;
+    bool is_guest = false;
     std::vector<lambda::Tag> tags;
     DType dtype = float32;
     Shape shape;
@@ -55,6 +58,7 @@ struct Reading {
         bool is_sunk = false;
     };
     std::vector<Part> parts;
+    Reading without_parts() const;
     /// @param values  of the part.
     lambda::RegionView view(const Part& part, std::span<const std::byte> values) const;
 };
@@ -72,7 +76,8 @@ struct DumpedDataset {
 class ObjectStore {
   public:
     /// @param spool  null: what has no room in memory is refused.
-    ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool);
+    /// @param far    null: there are no other services. Outlives the store.
+    ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far = nullptr);
     ~ObjectStore();
 
     // ---- objects that are put
@@ -84,7 +89,10 @@ class ObjectStore {
     void forget_client(std::uint64_t client);
     /// Keeps the box free for it. Errors: invalid_argument (no such object, type, box), no_space.
     Result<RegionId> begin_put(const Asker& asker, const PutRegion& order);
-    void finish_put(ObjectId id, RegionId region, base::Buffer values, const Range& range);
+    bool is_guest(ObjectId id) const;
+    /// @param range  none: it is not known. @param guest  as is_guest() said.
+    void finish_put(ObjectId id, RegionId region, base::Buffer values,
+                    const std::optional<Range>& range, bool guest = false);
     /// Instead: nothing has come of it. @param bytes  of the order.
     void abandon_put(ObjectId id, RegionId region, std::uint64_t bytes);
     /// A region that was put, and for which there is no room after all.
@@ -98,18 +106,22 @@ class ObjectStore {
         Box box;
         DType dtype = float32;
         ErrorBound bound;
+        CreateObject object_as_guest;  ///< elsewhere; its container is to be filled in
     };
     /// What is to leave memory next; none: there is room, or others are at it. What lies in the
     /// spool too leaves at once.
     std::optional<Victim> next_victim();
     /// @param frame  its values, compressed. Errors: those of the spool; then it stays.
     Status sink(const Victim& victim, std::span<const std::byte> frame);
+    /// Its values are in another service now.
+    void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
     void spare(const Victim& victim);
     /// A region that was read from the spool, if there is room for it.
     void bring_back(ObjectId id, RegionId region, base::Buffer values);
     /// Of values and answers; it outlives all of them, wherever they still are.
     static base::BufferPool& pool();
     bool has_spool() const { return spool_ != nullptr; }
+    FarMemory* far() const { return far_; }
 
     // ---- objects in files
     /// Of a dump that begins: an object for each dataset, new or as it is known of other ranks.
@@ -140,19 +152,21 @@ class ObjectStore {
 
     struct Counts {
         std::uint64_t objects = 0, memory_bytes = 0, spool_bytes = 0, sunk = 0, came_back = 0;
+        std::uint64_t moved_away = 0, guest_bytes = 0;
     };
     Counts counts() const;
 
   private:
     struct Region;
     struct Object;
+    Region* find_region(ObjectId id, RegionId region);
     Object* find_readable(const Asker& asker, ObjectId id);
     Object* find_named(const std::string& owner, const std::string& container,
                        const std::string& name);
     Result<Object*> add(std::unique_ptr<Object> object);
     void drop(ObjectId id);
     Status make_room();
-    void leave_memory(Region& region);
+    void leave_memory(Object& object, Region& region);
     void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
     void touch(Region& region);
     Result<Reading> read_put(Object& object, Reading reading);
@@ -166,6 +180,7 @@ class ObjectStore {
 
     const StoreLimits limits_;
     const std::unique_ptr<Spool> spool_;
+    FarMemory* const far_;
     mutable std::mutex mutex_;
     std::map<ObjectId, std::unique_ptr<Object>> objects_;
     std::map<std::string, ObjectId> by_name_;
@@ -173,7 +188,8 @@ class ObjectStore {
     std::uint64_t memory_bytes_ = 0;
     /// Regions in memory, the least recently used first.
     std::list<std::pair<ObjectId, RegionId>> used_;
-    std::uint64_t sunk_ = 0, came_back_ = 0;
+    std::uint64_t sunk_ = 0, came_back_ = 0, moved_away_ = 0;
+    std::uint64_t guest_bytes_ = 0;
 };
 
 }  // namespace caesura::transit

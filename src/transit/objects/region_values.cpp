@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "transit/objects/far_memory.hpp"
 
 namespace caesura::transit {
 
@@ -19,6 +20,14 @@ Status SunkValues::read(const Box& part, const Box& box, std::byte* target) cons
     std::vector<std::byte> values(bytes);
     if (Status status = decompress(frame, values); !status.ok()) return status;
     copy_box(part, box_, values.data(), box, target, size_of(dtype_));
+    return {};
+}
+
+Status FarValues::read(const Box& part, const Box& box, std::byte* target) const {
+    if (part == box) return object_->get(part, dtype_, target);
+    std::vector<std::byte> values(part.extent.count() * size_of(dtype_));
+    if (Status status = object_->get(part, dtype_, values.data()); !status.ok()) return status;
+    copy_box(part, part, values.data(), box, target, size_of(dtype_));
     return {};
 }
 

@@ -9,6 +9,8 @@
 
 namespace caesura::transit {
 
+class FarObject;
+
 /// Does not change. read() from any thread; destroyed on threads of normal priority.
 class RegionValues {
   public:
@@ -18,6 +20,8 @@ class RegionValues {
     virtual Status read(const Box& part, const Box& box, std::byte* target) const = 0;
     /// All of them, dense, if they are in memory.
     virtual const std::byte* in_memory() const { return nullptr; }
+    /// Where they are, if that is another service's memory.
+    virtual FarObject* far() const { return nullptr; }
 };
 
 /// As they were put.

@@ -92,6 +92,10 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
     const auto region = tools_.store.begin_put(host_.asker, message);
     if (!region.ok()) return end_put(*put, region.status());
     put->region = *region;
+    if (tools_.store.is_guest(put->object)) {  // never waits for a worker: see FarMemory
+        tools_.store.finish_put(put->object, put->region, std::move(payload), {}, true);
+        return end_put(*put, {});
+    }
     put->values = std::move(payload);
     const DType dtype = message.dtype;
     send_errand(
@@ -106,7 +110,7 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
                 return end_put(*put, status);
             }
             tools_.store.finish_put(put->object, put->region, std::move(put->values),
-                                    {put->range.lowest, put->range.highest});
+                                    Range{put->range.lowest, put->range.highest});
             make_room(put);
         });
 }
@@ -114,16 +118,49 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
 // Regions leave memory until there is room. Only then the client hears of his put, and may send
 // more.
 void ObjectDesk::make_room(const std::shared_ptr<Putting>& put) {
-    const auto victim =
-        std::make_shared<std::optional<ObjectStore::Victim>>(tools_.store.next_victim());
-    if (!*victim) return end_put(*put, {});
+    auto victim = tools_.store.next_victim();
+    if (!victim) return end_put(*put, {});
+    const auto held = std::make_shared<const ObjectStore::Victim>(std::move(*victim));
+    if (tools_.store.far() != nullptr)
+        move_away(put, held);
+    else
+        sink(put, held);
+}
+
+// As it is, into the memory of another service; if none has room, into the sink.
+void ObjectDesk::move_away(const std::shared_ptr<Putting>& put,
+                           const std::shared_ptr<const ObjectStore::Victim>& victim) {
+    using Outcome = std::shared_ptr<const FarValues>;
+    const auto far = std::make_shared<Outcome>();
+    send_errand(
+        host_.errands, static_cast<double>(victim->values->bytes().size()) * k_range_s_per_byte,
+        [victim, far, &store = tools_.store]() -> Status {
+            auto made = store.far()->put(victim->object, victim->object_as_guest, victim->box,
+                                         victim->values->bytes());
+            if (!made.ok()) return made.status();
+            *far = std::move(*made);
+            return {};
+        },
+        [this, put, victim, far](const Status& status) {
+            if (status.ok()) {
+                tools_.store.move_away(*victim, std::move(*far));
+                return make_room(put);
+            }
+            if (tools_.store.has_spool()) return sink(put, victim);
+            tools_.store.spare(*victim);
+            tools_.store.withdraw(put->object, put->region);
+            end_put(*put, status);
+        });
+}
+
+void ObjectDesk::sink(const std::shared_ptr<Putting>& put,
+                      const std::shared_ptr<const ObjectStore::Victim>& victim) {
     const auto frame = std::make_shared<std::vector<std::byte>>();
     send_errand(
-        host_.errands,
-        static_cast<double>((*victim)->values->bytes().size()) * k_compress_s_per_byte,
+        host_.errands, static_cast<double>(victim->values->bytes().size()) * k_compress_s_per_byte,
         [victim, frame]() -> Status {
-            const ObjectStore::Victim& it = **victim;
-            auto made = compress(it.values->bytes(), it.dtype, it.box.extent, it.bound);
+            auto made =
+                compress(victim->values->bytes(), victim->dtype, victim->box.extent, victim->bound);
             if (!made.ok()) return made.status();
             *frame = std::move(*made);
             return {};
@@ -131,10 +168,9 @@ void ObjectDesk::make_room(const std::shared_ptr<Putting>& put) {
         [this, put, victim, frame](const Status& status) {
             Status sunk = status;
             if (sunk.ok())
-                sunk = tools_.store.sink(**victim, *frame);
+                sunk = tools_.store.sink(*victim, *frame);
             else
-                tools_.store.spare(**victim);
-            victim->reset();
+                tools_.store.spare(*victim);
             if (sunk.ok()) return make_room(put);
             tools_.store.withdraw(put->object, put->region);
             end_put(*put, sunk);
@@ -183,14 +219,14 @@ void ObjectDesk::take(const GetRegion& message) {
         got->values = std::move(*buffer);
         return {};
     };
-    send_errand(host_.errands, static_cast<double>(bytes) * k_compress_s_per_byte, bring_all,
-                [this, what, got, bytes, request = message.request](const Status& status) {
-                    reading_bytes_ -= bytes;
-                    for (auto& [region, values] : got->decoded)
-                        tools_.store.bring_back(what->object, region, std::move(values));
-                    answer(request, status, 0,
-                           status.ok() ? std::move(got->values) : base::Buffer());
-                });
+    const auto then = [this, what, got, bytes, request = message.request](const Status& status) {
+        reading_bytes_ -= bytes;
+        for (auto& [region, values] : got->decoded)
+            tools_.store.bring_back(what->object, region, std::move(values));
+        answer(request, status, 0, status.ok() ? std::move(got->values) : base::Buffer());
+    };
+    if (what->is_guest) return then(bring_all());  // never waits for a worker: see FarMemory
+    send_errand(host_.errands, static_cast<double>(bytes) * k_compress_s_per_byte, bring_all, then);
 }
 
 // --------------------------------------------------------------------------------- find

@@ -38,6 +38,7 @@ class ObjectDesk {
     void take(const DeleteObject& message);
     void take(const FindObjects& message);
     void take(const RunFunction& message);
+    void take(const RunPass& message);
     void take(const ListFunctions& message);
     /// The client is gone.
     void end() { tools_.store.forget_client(host_.asker.client); }
@@ -57,13 +58,20 @@ class ObjectDesk {
     void answer_bytes(std::uint64_t request, std::span<const std::byte> bytes);
     Result<std::shared_ptr<const Reading>> read(ObjectId object, const std::optional<Box>& box);
     void make_room(const std::shared_ptr<Putting>& put);
+    void move_away(const std::shared_ptr<Putting>& put,
+                   const std::shared_ptr<const ObjectStore::Victim>& victim);
+    void sink(const std::shared_ptr<Putting>& put,
+              const std::shared_ptr<const ObjectStore::Victim>& victim);
     void end_put(const Putting& put, const Status& status);
     void find_ranges(const std::shared_ptr<FindObjects>& query, std::vector<ObjectId> objects);
     void found(const FindObjects& query);
     void send_found(const FoundObjects& found);
     void run_by_itself(const std::shared_ptr<Analysing>& run);
-    void begin_pass(const std::shared_ptr<Analysing>& run, const lambda::AnalysisState& from);
-    void merge_strands(const std::shared_ptr<Analysing>& run, const Status& status);
+    void begin_pass(const std::shared_ptr<Analysing>& run, std::vector<std::byte> from);
+    void pass_here(const std::shared_ptr<Analysing>& run, std::shared_ptr<const Reading> reading);
+    void pass_there(const std::shared_ptr<Analysing>& run, const Reading& part);
+    void end_part(const std::shared_ptr<Analysing>& run, const Status& status);
+    void merge_states(const std::shared_ptr<Analysing>& run);
     void end_run(const Analysing& run, const Result<lambda::Results>& results);
 
     const ObjectTools tools_;

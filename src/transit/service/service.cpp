@@ -6,7 +6,7 @@ Service::Service(const ServiceOptions& options, Replies& replies, std::unique_pt
     : options_(options),
       replies_(replies),
       functions_(options.functions ? options.functions : std::make_shared<lambda::Registry>()),
-      store_(options.objects, std::move(spool)),
+      store_(options.objects, std::move(spool), options.far),
       tools_{store_, *functions_, options_.on_dump,
              static_cast<std::size_t>(std::max(1, options.press.threads))},
       press_(options.press) {
@@ -15,6 +15,7 @@ Service::Service(const ServiceOptions& options, Replies& replies, std::unique_pt
 
 Service::~Service() {
     while (!sessions_.empty()) lost(sessions_.begin()->first);
+    if (options_.far != nullptr) options_.far->end();
     press_.stop();   // workers hand what they have done to the lanes
     lanes_.clear();  // which do what is left
 }

@@ -22,6 +22,8 @@ struct ServiceOptions {
     StoreLimits objects;
     std::string sink;  ///< directory for values of objects that memory has no room for; or none
     std::uint64_t sink_bytes = std::uint64_t{16} << 30;
+    /// The memory of other services, for objects; or none. Outlives the service.
+    FarMemory* far = nullptr;
     /// What clients may have run; null: what is built in.
     std::shared_ptr<const lambda::Registry> functions;
     std::vector<std::string> on_dump;  ///< analyses of every dump

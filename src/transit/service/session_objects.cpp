@@ -81,6 +81,7 @@ void Session::take(const GetRegion& message, base::Buffer&) { desk_.take(message
 void Session::take(const DeleteObject& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const FindObjects& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const RunFunction& message, base::Buffer&) { desk_.take(message); }
+void Session::take(const RunPass& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const ListFunctions& message, base::Buffer&) { desk_.take(message); }
 
 }  // namespace caesura::transit

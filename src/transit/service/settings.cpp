@@ -84,24 +84,27 @@ class Reader {
     Status status_;
 };
 
-Status take_listen(Reader& reader, Settings& settings) {
-    const toml::array* const list = reader.list("listen");
-    if (list == nullptr) {
-        auto address = Address::parse("unix:" + default_socket());
-        if (!address.ok()) return address.status();
-        settings.listen.push_back(std::move(*address));
-        return {};
-    }
+Status take_addresses(Reader& reader, std::string_view key, std::vector<Address>& addresses) {
+    const toml::array* const list = reader.list(key);
+    if (list == nullptr) return {};
     for (const toml::node& one : *list) {
         const auto text = one.value_exact<std::string>();
         if (!text) {
-            reader.wrong(one, "listen", "must be a list of addresses");
+            reader.wrong(one, key, "must be a list of addresses");
             continue;
         }
         auto address = Address::parse(*text);
         if (!address.ok()) return address.status();
-        settings.listen.push_back(std::move(*address));
+        addresses.push_back(std::move(*address));
     }
+    return {};
+}
+
+Status take_listen(Reader& reader, Settings& settings) {
+    if (reader.list("listen") != nullptr) return take_addresses(reader, "listen", settings.listen);
+    auto address = Address::parse("unix:" + default_socket());
+    if (!address.ok()) return address.status();
+    settings.listen.push_back(std::move(*address));
     return {};
 }
 
@@ -220,6 +223,8 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     Reader reader(parsed.table(), name);
     if (Status status = take_listen(reader, settings); !status.ok())
+        return status.with_context(name);
+    if (Status status = take_addresses(reader, "members", settings.members); !status.ok())
         return status.with_context(name);
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
     if (Status status = take_reads(reader, name, settings); !status.ok()) return status;

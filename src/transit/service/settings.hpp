@@ -18,6 +18,8 @@
 // | objects         | 65536             | at most                                              |
 // | sink            | none              | a directory for values that memory has no room for   |
 // | sink_bytes      | 17179869184       | of it                                                |
+// | members         | none              | a list: addresses of other services of the group,    |
+// |                 |                   | whose memory is used when this one's is full         |
 // | on_dump         | none              | a list: analyses of every field of every dump        |
 // | plugins         | none              | a directory of functions in C                        |
 // | python_functions| none              | a directory of functions in Python                   |
@@ -54,6 +56,7 @@ struct Settings {
         std::string owner;
     };
     std::vector<Read> reads;
+    std::vector<Address> members;
     std::string plugins, python_functions, python = "python3";
     std::int64_t functions_mb = 65536;
 };
