@@ -205,6 +205,7 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
     const RegionId number = object.next_region++;
     object.regions[number].box = order.box;
     memory_bytes_ += order.payload_bytes;  // from now on, so that nobody else takes it
+    putting_bytes_ += order.payload_bytes;
     if (object.guest) guest_bytes_ += order.payload_bytes;
     return number;
 }
@@ -227,6 +228,7 @@ void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer values,
                              const std::optional<Range>& range, bool guest) {
     const std::lock_guard lock(mutex_);
     memory_bytes_ -= values.size();
+    putting_bytes_ -= values.size();
     if (guest) guest_bytes_ -= values.size();
     Region* const region = find_region(id, number);
     if (region == nullptr) return;
@@ -238,6 +240,7 @@ void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer values,
 void ObjectStore::abandon_put(ObjectId id, RegionId number, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     memory_bytes_ -= bytes;
+    putting_bytes_ -= bytes;
     if (find_region(id, number) != nullptr) objects_.at(id)->regions.erase(number);
 }
 
@@ -273,7 +276,10 @@ void ObjectStore::touch(Region& region) {
 
 std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
     const std::lock_guard lock(mutex_);
-    for (auto it = used_.begin(); it != used_.end() && memory_bytes_ > limits_.memory_bytes;) {
+    const auto is_full = [&] {
+        return memory_bytes_ > limits_.memory_bytes + putting_bytes_ + leaving_bytes_;
+    };
+    for (auto it = used_.begin(); it != used_.end() && is_full();) {
         const auto [id, number] = *it;
         ++it;
         Object& object = *objects_.at(id);
@@ -284,6 +290,7 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
         }
         if (region.leaving || object.guest || (!spool_ && far_ == nullptr)) continue;
         region.leaving = true;
+        leaving_bytes_ += region.memory->bytes().size();
         Victim victim{id, number, region.memory, region.box, object.dtype, object.bound, {}};
         victim.object_as_guest = {
             0,           {},           object.name, object.dtype, object.shape,
@@ -296,6 +303,7 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
 Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame) {
     auto stretch = spool_->write(frame);
     const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
     Region* const region = find_region(victim.object, victim.region);
     if (region == nullptr) return {};
     region->leaving = false;
@@ -308,6 +316,7 @@ Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame)
 
 void ObjectStore::move_away(const Victim& victim, std::shared_ptr<const FarValues> far) {
     const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
     Region* const region = find_region(victim.object, victim.region);
     if (region == nullptr) return;  // deleted meanwhile, and there with it
     region->leaving = false;
@@ -318,6 +327,7 @@ void ObjectStore::move_away(const Victim& victim, std::shared_ptr<const FarValue
 
 void ObjectStore::spare(const Victim& victim) {
     const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
     if (Region* const region = find_region(victim.object, victim.region)) region->leaving = false;
 }
 

@@ -4,9 +4,9 @@
 // Invariants:
 //  - What a call gives to read stays readable, whatever happens to the object meanwhile.
 //  - Regions of an object that was put do not overlap.
-//  - Values in memory are at most limits.memory_bytes and what is being put; the least recently
-//    used go first: to another service's memory, or to the spool. Guests stay, and are refused
-//    beyond half of it.
+//  - Values in memory are at most limits.memory_bytes, what is being put, and what is leaving.
+//    The least recently used go first: to another service's memory, or to the spool. Guests stay,
+//    and are refused beyond half of it.
 //  - An id is never used again.
 #pragma once
 
@@ -189,7 +189,7 @@ class ObjectStore {
     /// Regions in memory, the least recently used first.
     std::list<std::pair<ObjectId, RegionId>> used_;
     std::uint64_t sunk_ = 0, came_back_ = 0, moved_away_ = 0;
-    std::uint64_t guest_bytes_ = 0;
+    std::uint64_t putting_bytes_ = 0, leaving_bytes_ = 0, guest_bytes_ = 0;  ///< of memory_bytes_
 };
 
 }  // namespace caesura::transit
