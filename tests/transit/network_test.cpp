@@ -32,6 +32,13 @@ class TwoNodes : public PortTest {
             ASSERT_TRUE(ip(in + "link set " + cable_[i] + " up"));
             ASSERT_TRUE(ip(in + "link set lo up"));
         }
+        // A cable that has just been plugged in carries nothing at first.
+        for (const int i : {0, 1})
+            ASSERT_TRUE(wait_for([&] {
+                return std::system(("ip -n " + node_[i] + " link show dev " + cable_[i] +
+                                    " | grep -q 'state UP'")
+                                       .c_str()) == 0;
+            }));
     }
     void TearDown() override {
         service_.reset();
@@ -59,7 +66,7 @@ class TwoNodes : public PortTest {
         return bytes;
     }
     static bool wait_for(const std::function<bool()>& done) {
-        for (int i = 0; i < 30000; ++i) {
+        for (int i = 0; i < 3000; ++i) {
             if (done()) return true;
             ::usleep(10000);
         }

@@ -126,6 +126,7 @@ int come_and_go(Port& port, Peer& peer, const Address& address, std::uint64_t ti
 }
 
 int run(int argc, char** argv) {
+    (void)::setenv("UCX_TCP_CM_REUSEADDR", "y", 0);  // the next one may have the same port
     Options options;
     const std::string side = argv[1];
     options.port.identity = "peer";

@@ -25,8 +25,6 @@ class UcxConfig {
             options.transports.empty() ? "^posix,sysv,xpmem,knem,cma,self" : options.transports);
         if (!options.devices.empty()) set("NET_DEVICES", options.devices);
         if (!options.tcp_ports.empty()) set("TCP_PORT_RANGE", options.tcp_ports);
-        // A service that is started again gets its port, whatever connections linger.
-        set("TCP_CM_REUSEADDR", "y");
         if (options.remote_memory) return;
         set("RNDV_SCHEME", "am");
         set("TCP_PUT_ENABLE", "n");

@@ -17,9 +17,10 @@
 //    through the hand-shake is never heard of; Counts knows.
 //  - What a peer sends is looked at before anything is allocated for it, and is held within bounds.
 //  - After on_lost() nothing of that peer comes, and every `done` of it has been called: memory
-//  that
-//    was given to send() or by room_for() is the caller's again.
+//    that was given to send() or by room_for() is the caller's again.
 //  - The environment of the process is left alone, no signal is raised, nothing is printed.
+//    A program that must get a tcp port again soon after its end sets UCX_TCP_CM_REUSEADDR=y before
+//    it makes a port: UCX takes that from the environment alone.
 //    (UCX's own library takes SIGSEGV and its like when it is loaded, to print a backtrace;
 //    UCX_HANDLE_ERRORS=none forbids it.)
 //
