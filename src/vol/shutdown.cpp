@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "vol/captured_file.hpp"
 #include "vol/pending_files.hpp"
 
 namespace caesura::vol {
@@ -18,6 +19,7 @@ pid_t g_process = 0;
 
 int at_finalize(MPI_Comm, int, void*, void*) {
     g_mpi_ends = true;
+    CapturedFile::commit_all_open();
     pending_files::complete_all();
     pending_files::show_errors();
     return MPI_SUCCESS;
@@ -29,10 +31,12 @@ void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
     if (is_forked()) return;
-    if (g_process_ends && !g_mpi_ends)
+    if (g_process_ends && !g_mpi_ends) {
         pending_files::give_up("the program ended without MPI_Finalize and without H5close");
-    else
+    } else {
+        if (!g_mpi_ends) CapturedFile::commit_all_open();  // else it has been done
         pending_files::complete_all();
+    }
     pending_files::show_errors();
 }
 

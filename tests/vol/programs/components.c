@@ -4,9 +4,10 @@
  * component after component.
  *
  * components.py runs it, and compares what comes out component by component. Arguments: a
- * directory, the number of plotfiles, and "each" for a dataset of each component
- * (WriteMultiLevelPlotfileHDF5 has both). Where H5Dcreate2 fails it says why and ends with
- * status 3. */
+ * directory, the number of plotfiles, and any of "each" for a dataset of each component
+ * (WriteMultiLevelPlotfileHDF5 has both) and "again": the plotfiles are there, all data are written
+ * once more with other values of three times the range, and the first ones of "lone" a third time.
+ * Where H5Dcreate2 fails it says why and ends with status 3. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,6 +17,8 @@ enum { k_components = 6, k_axes = 3, k_most_boxes = 64 };
 
 static const char* const k_names[k_components] = {"density", "xmom", "ymom",
                                                   "zmom",    "Temp", "phi_grav"};
+
+static bool g_again;
 
 struct box {
     int32_t low[k_axes], high[k_axes];
@@ -69,7 +72,8 @@ static double shape_at(int component, int plot, double x, double y, double z) {
 static double value_at(int component, int plot, double x, double y, double z) {
     static const double scales[k_components] = {0.4, 5e11, 3e11, 7e11, 2e3, 3e-7};
     static const double bases[k_components] = {1.5, 0, 1e10, 0, 9e3, 4e-6};
-    return bases[component] + scales[component] * shape_at(component, plot, x, y, z);
+    const double scale = scales[component] * (g_again ? 3 : 1);
+    return bases[component] + scale * shape_at(component, plot + (g_again ? 5 : 0), x, y, z);
 }
 
 /* Components [first, end). */
@@ -104,6 +108,7 @@ static void describe(hid_t group, const struct level* level) {
 static hid_t data_of(hid_t group, int number, hsize_t all) {
     char name[32];
     snprintf(name, sizeof name, "data:datatype=%d", number);
+    if (g_again) return OK(H5Dopen2(group, name, H5P_DEFAULT));
     hid_t space = OK(H5Screate_simple(1, &all, NULL));
     hid_t dataset =
         H5Dcreate2(group, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -142,8 +147,9 @@ static void write_data(hid_t group, const struct level* level, int plot, int fir
 static void write_level(hid_t file, const struct level* level, int plot, bool each) {
     char name[32];
     snprintf(name, sizeof name, "level_%d", level->number);
-    hid_t group = OK(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    describe(group, level);
+    hid_t group = OK(g_again ? H5Gopen2(file, name, H5P_DEFAULT)
+                             : H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (!g_again) describe(group, level);
     const int step = each ? 1 : k_components;
     for (int c = 0; c < k_components; c += step) write_data(group, level, plot, c, c + step);
     OK(H5Gclose(group));
@@ -222,17 +228,33 @@ static void write_declared(hid_t file, int plot) {
         for (int axis = 1; axis < sets[s].rank; ++axis) inner *= extent[axis];
         double* values = malloc(sizeof(double) * (size_t)(count + 1));
         fill_declared(&sets[s], plot, offset[0], count, inner, values);
-        hid_t dataset = make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank, sets[s].dims,
-                                     H5P_DEFAULT);
+        hid_t dataset = g_again ? OK(H5Dopen2(file, sets[s].name, H5P_DEFAULT))
+                                : make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank,
+                                               sets[s].dims, H5P_DEFAULT);
         write_box(dataset, sets[s].rank, offset, extent, values);
         OK(H5Dclose(dataset));
         free(values);
     }
 }
 
+/* A part of a block after a flush: the rest of it stays as it is. */
+static void write_some_again(hid_t file) {
+    const hsize_t offset = 0, extent = g_rank == 0 ? 100 : 0;
+    double values[100];
+    for (int i = 0; i < 100; ++i) values[i] = value_at(0, 1, 0.01 * i, 0, 0);
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    hid_t dataset = OK(H5Dopen2(file, "lone", H5P_DEFAULT));
+    write_box(dataset, 1, &offset, &extent, values);
+    OK(H5Dclose(dataset));
+}
+
 int main(int argc, char** argv) {
     const int plots = argc > 2 ? atoi(argv[2]) : 2;
-    const bool each = argc > 3 && strcmp(argv[3], "each") == 0;
+    bool each = false;
+    for (int i = 3; i < argc; ++i) {
+        each = each || strcmp(argv[i], "each") == 0;
+        g_again = g_again || strcmp(argv[i], "again") == 0;
+    }
     start(&argc, &argv);
     static struct level coarse = {.number = 0}, fine = {.number = 1};
     lay_out_coarse(&coarse);
@@ -240,11 +262,12 @@ int main(int argc, char** argv) {
     for (int plot = 0; plot < plots; ++plot) {
         char name[32];
         snprintf(name, sizeof name, "plt%05d", plot);
-        make_alone(name);
+        if (!g_again) make_alone(name);
         hid_t file = open_file(name, H5F_ACC_RDWR);
         write_level(file, &coarse, plot, each);
         write_level(file, &fine, plot, each);
         write_declared(file, plot);
+        if (g_again) write_some_again(file);
         OK(H5Fclose(file));
     }
     return finish();
