@@ -159,7 +159,17 @@ TEST_F(WriterErrors, one_ranks_mistake_is_known_to_all_and_costs_one_dump) {
                 const std::lock_guard lock(mutex);
                 (n == 0 ? first : second).push_back(status.message());
             }
+            EXPECT_EQ((*writer)->report().lost_dumps, mistake == other_fields ? 2u : 1u);
             (void)(*writer)->close();
+            const WriterReport report = (*writer)->report();
+            EXPECT_EQ(report.lost_dumps, mistake == other_fields ? 2u : 1u);
+            // A put that was refused has handed nothing over.
+            const std::uint64_t taken = mistake == other_fields ? 200
+                                        : rank != 1             ? 100
+                                        : mistake == hole       ? 90
+                                        : mistake == bad_box    ? 0
+                                                                : 100;
+            EXPECT_EQ(report.lost_bytes, taken * sizeof(float)) << rank << " " << mistake;
         });
         ASSERT_EQ(first.size(), 3u);
         for (const std::string& message : first) {
@@ -250,18 +260,23 @@ TEST_F(WriterErrors, a_full_disk_is_no_space_everywhere_and_loses_nothing_commit
             auto writer = Writer::create(path_, std::move(comm), options);
             ASSERT_TRUE(writer.ok());
             auto field = (*writer)->define_field("rho", float32, shape);
+            std::uint64_t put = 0;
             for (unsigned n = 0; n < 6; ++n) {
                 const auto values =
                     testing::make_field<float>({20, 1000}, n * 2 + unsigned(rank), 2);
                 auto iteration = (*writer)->begin_iteration(n);
                 auto dump = iteration.begin_dump(0.0);
-                (void)dump.put(*field, {{rank * 20, 0}, {20, 1000}}, values.data());
+                put += dump.put(*field, {{rank * 20, 0}, {20, 1000}}, values.data()).ok();
                 if (!iteration.end().ok()) break;
             }
             const Status status = (*writer)->close();
             const std::lock_guard lock(mutex);
             closed.push_back(status);
             committed = (*writer)->committed();
+            const WriterReport report = (*writer)->report();
+            EXPECT_EQ(report.lost_dumps, put - (committed ? *committed + 1 : 0)) << room;
+            EXPECT_EQ(report.lost_bytes, report.lost_dumps * 20 * 1000 * sizeof(float)) << room;
+            EXPECT_GT(report.lost_dumps, 0u) << room;
         });
         ASSERT_EQ(closed.size(), 2u);
         for (const Status& status : closed)

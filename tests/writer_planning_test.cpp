@@ -62,6 +62,8 @@ class WriterPlanning : public ::testing::Test {
         const Status closed = (*writer)->close();
         EXPECT_TRUE(closed.ok()) << closed.message();
         expect_values();
+        EXPECT_EQ((*writer)->report().lost_dumps, 0u);
+        EXPECT_EQ((*writer)->report().lost_bytes, 0u);
         return (*writer)->report();
     }
 

@@ -11,6 +11,9 @@ The cosmology mini-app on the emulated file system, in four modes, interleaved:
 Overheads are over the median of computing alone. The files of `connector` and `native` are compared
 with h5diff within the bounds. Results go to out/bench/vol.json and out/bench/vol_overhead.svg.
 Emulated are the file system's bandwidth and the device's time. --quick is for trying out.
+
+--before DIR holds two connectors against each other instead: that of another checkout's build tree
+and this one's, in turns, with computing alone before and after. The program is this build's.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ from results import OUT, save  # noqa: E402
 from svg import document, mini_app, range_bar, tag, words  # noqa: E402
 
 MODES = ("caesura", "connector", "native")
+# Of --before: the connector of the other build, and this one's.
+BEFORE = ("before", "connector")
 NAMES = {
     "caesura": ("calls Caesura", "alt"),
     "connector": ("plain HDF5, connector", "ours"),
@@ -51,21 +56,24 @@ def dumped_steps(scenario: Scenario) -> list[int]:
 class PlainRunner(Runner):
     """Also starts the program of plain HDF5."""
 
-    def __init__(self, programs: Programs, scenario: Scenario, folder: Path) -> None:
+    def __init__(
+        self, programs: Programs, scenario: Scenario, folder: Path, before: Path | None
+    ) -> None:
         super().__init__(programs, scenario, folder)
+        self._connectors = {"connector": programs.build, "before": before}
         self._plain = program(programs.build, "miniapps/cosmology/cosmology_hdf5")
         self._config = folder.with_suffix(".toml")
         self._config.write_text(configuration(scenario.bounds, chunk_bytes=scenario.chunk_bytes))
 
     def command(self, mode: str, repeat: int, raw: Path | None) -> list[str]:
         """As Runner.command."""
-        if mode not in PLAIN:
+        if mode not in (*PLAIN, "before"):
             return super().command(mode, repeat, raw)
         stem = self.stem(mode, repeat)
         command = ["mpirun", "-n", str(self._scenario.ranks)]
         command += ["env", "-u", "HDF5_VOL_CONNECTOR", *self._shim()]
-        if mode == "connector":
-            command += connector_variables(self._programs.build, self._config)
+        if mode in self._connectors:
+            command += connector_variables(self._connectors[mode], self._config)
         command += [str(self._plain), *self._scenario.arguments("sync")]
         command += ["--mode", "sync", "--file-per-dump", "--quiet"]
         command += ["--timing-json", str(stem.with_suffix(".timing.json"))]
@@ -73,7 +81,7 @@ class PlainRunner(Runner):
 
     def outputs(self, mode: str, repeat: int) -> list[Path]:
         """As Runner.outputs: a file for each dump."""
-        if mode not in PLAIN:
+        if mode not in (*PLAIN, "before"):
             return super().outputs(mode, repeat)
         stem = self.stem(mode, repeat)
         return [stem.with_name(f"{stem.name}-{step}.h5") for step in dumped_steps(self._scenario)]
@@ -82,12 +90,12 @@ class PlainRunner(Runner):
 class Bench:
     """All runs, and what is left of them."""
 
-    def __init__(self, folder: Path, scenario: Scenario) -> None:
+    def __init__(self, folder: Path, scenario: Scenario, before: Path | None) -> None:
         self.scenario = scenario
         self._folder = folder
         self._programs = find_programs(find_build(), emulated_file_system=True)
-        self._runner = PlainRunner(self._programs, scenario, folder)
-        self.runs: dict[str, list[dict]] = {mode: [] for mode in ("compute", *MODES)}
+        self._runner = PlainRunner(self._programs, scenario, folder, before)
+        self.runs: dict[str, list[dict]] = {mode: [] for mode in ("compute", *MODES, *BEFORE)}
         self.differences: list[str] = []
 
     def run(self, mode: str) -> None:
@@ -161,12 +169,48 @@ def picture(section: dict) -> str:
     return document(760, y + 14, style, *parts)
 
 
+def compare(scenario: Scenario, repeats: int, before: Path) -> dict:
+    """What this build's connector costs more than the other's, in points of computing alone."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="vol-", dir=OUT) as place:
+        folder = Path(place, "runs")
+        folder.mkdir()
+        bench = Bench(folder, scenario, before)
+        for repeat in range(repeats):
+            bench.sweep(BEFORE if repeat % 2 == 0 else BEFORE[::-1], "compute", keep=False)
+    alone = bench.runs["compute"]
+    points = []
+    for repeat in range(repeats):
+        alone_s = statistics.mean(run["wall_s"] for run in alone[2 * repeat : 2 * repeat + 2])
+        old, new = (bench.runs[mode][repeat]["wall_s"] for mode in BEFORE)
+        points.append(100 * (new - old) / alone_s)
+    return {
+        "scenario": scenario.as_json(),
+        "emulated": ["file system", "device time"],
+        "repeats": repeats,
+        "compute_s": [run["wall_s"] for run in alone],
+        "rows": [bench.row(mode) for mode in BEFORE],
+        "points_more": points,
+    }
+
+
+def show_comparison(section: dict) -> None:
+    """Overheads of both, and the difference round by round."""
+    for row in section["rows"]:
+        calls_s = statistics.median(row["output_s"])
+        print(f"{row['mode']:10} {row['overhead']:+7.2%}  {calls_s:.3f} s in calls")
+    points = section["points_more"]
+    low, middle, high = statistics.quantiles(points, n=4) if len(points) > 1 else points * 3
+    print(f"points more: median {middle:+.2f}, quartiles {low:+.2f} to {high:+.2f}")
+    print(f"  by round: {', '.join(f'{one:+.1f}' for one in points)}")
+
+
 def measure(scenario: Scenario, repeats: int) -> dict:
     """All repeats; the order of the modes turns round from one to the next."""
     OUT.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="vol-", dir=OUT))
     try:
-        bench = Bench(folder, scenario)
+        bench = Bench(folder, scenario, None)
         for repeat in range(repeats):
             modes = MODES if repeat % 2 == 0 else MODES[::-1]
             bench.sweep(modes, "compute", keep=repeat == 0)
@@ -194,6 +238,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--bandwidth", type=float, default=150e6, help="bytes/s, emulated")
     parser.add_argument("--quick", action="store_true", help="128³, one repeat")
+    parser.add_argument("--before", type=Path, help="build tree whose connector to compare with")
     options = parser.parse_args()
     grid, repeats = (128, 1) if options.quick else (options.grid, options.repeats)
     scenario = Scenario(
@@ -203,6 +248,11 @@ def main() -> int:
         device_s=Scenario().device_s * (grid / 256) ** 3,
         bandwidth=options.bandwidth,
     )
+    if options.before:
+        section = compare(scenario, repeats, options.before.resolve())
+        show_comparison(section)
+        print(save("before", section))
+        return 0
     section = measure(scenario, repeats)
     for row in section["rows"]:
         ratio = row["raw_bytes"] / max(1, row["file_bytes"])

@@ -103,12 +103,95 @@ typedef struct caesura_options {
     int balance_writes;          /* 1: ranks of a node write blocks for each other; 0: they do not.
                                     Off with a communicator made of functions: it has no nodes */
     double max_delay_s;          /* 0: 10 s or two intervals between dumps; see WriterOptions */
+    /* Everything the library has to say to a person; called inside calls of this header, on their
+     * thread. The message is valid until it returns. NULL: quiet. */
+    void (*on_message)(void* context, const char* message);
+    void* message_context; /* what on_message is given */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1, 0.0                                                            \
+            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL                                                \
     }
+
+/* What a reader is told of a field, and its codec; see FieldOptions in caesura/writer.hpp. Begin
+ * with CAESURA_FIELD_OPTIONS_DEFAULT. Arrays have as many entries as the field has axes; they are
+ * copied. */
+typedef struct caesura_field_options {
+    size_t struct_bytes;            /* sizeof(caesura_field_options): lets the struct grow */
+    const char* codec;              /* NULL: the writer's */
+    double unit_si;                 /* 1; one unit of the values in SI units */
+    double unit_dimension[7];       /* powers of L M T I theta N J (openPMD) */
+    const char* const* axis_labels; /* NULL: z y x, as many as axes */
+    const double* grid_spacing;     /* NULL: 1 each; in grid_unit_si */
+    const double* grid_offset;      /* NULL: 0 each; in grid_unit_si */
+    double grid_unit_si;            /* 1; one unit of the grid in metres */
+} caesura_field_options;
+#define CAESURA_FIELD_OPTIONS_DEFAULT \
+    { sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0 }
+
+/* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
+ * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new
+ * members are added at the end. */
+typedef struct caesura_writer_report {
+    size_t struct_bytes;   /* sizeof(caesura_writer_report): lets the struct grow */
+    uint64_t raw_bytes;    /* of blocks that were written: as the application has them */
+    uint64_t stored_bytes; /* the same blocks in the file */
+    /* Over all regions, what was kept and used again once; on rank 0 also what stripes skip. */
+    uint64_t reserved_bytes;
+    uint64_t spare_bytes;     /* of these: in the file, unused, and kept for later dumps */
+    uint64_t overflow_bytes;  /* stored beyond the regions, as sizes were predicted too small */
+    uint64_t overflow_blocks; /* how many blocks that were */
+    /* In an application's own file (the VOL connector), on rank 0: of blocks that a later dump has
+     * written again. They stay in the file, unused. */
+    uint64_t superseded_bytes;
+    uint64_t fallback_blocks;    /* the plugin broke the bound: stored lossless */
+    uint64_t raw_blocks;         /* incompressible: stored raw */
+    uint64_t blocks;             /* written */
+    uint64_t writes;             /* calls that wrote them, several blocks each */
+    uint64_t dumps;              /* handed over */
+    uint64_t recalled_blocks;    /* sizes predicted from the dump before, without a sample */
+    uint64_t helped_blocks;      /* written here for other ranks of the node */
+    uint64_t helped_bytes;       /* stored bytes of these */
+    uint64_t taken_back_blocks;  /* another rank was to write them and did not: written here */
+    double compress_s;           /* compressing, of all threads */
+    double write_s;              /* writing */
+    double plan_s;               /* planning */
+    double predicted_compress_s; /* what compress_s was expected to be */
+    double put_s;                /* the application's time inside caesura_put */
+    double end_s;                /* the same inside caesura_end_iteration */
+    double close_s;              /* the same inside caesura_writer_close */
+    double put_wait_s;           /* of put_s, waiting for the memory budget */
+    uint64_t over_budget_bytes;  /* taken beyond the budget (no older dump to drain) */
+    uint64_t peak_memory_bytes;  /* most that snapshots and compressed blocks held at once */
+    double max_error_over_bound; /* ratio: largest that a codec's check saw; 0: it saw none */
+    double write_interference_s; /* write tasks inside write obstacles */
+    /* Seen without marks, by the MPI layer and by caesura/wait.hpp. */
+    double seen_computing_s;
+    double seen_communicating_s;
+    double seen_waiting_s;
+    double seen_spinning_s;  /* of seen_communicating_s, with the core kept busy */
+    uint64_t seen_intervals; /* what these add up */
+    double cores;            /* this rank's share of the cores it may run on, in cores */
+    /* CPU time of compress threads inside marked compress obstacles; on cores of their own it costs
+     * the application nothing. */
+    double compress_interference_s;
+    uint64_t replans; /* plans made again because reality departed from the first */
+    /* Blocks that were due (caesura_options.max_delay_s) and compressed at normal priority, and the
+     * CPU time of it. */
+    uint64_t taken_over_blocks;
+    double taken_over_s;
+    double longest_to_written_s;   /* of all dumps: handed over until this rank had written it */
+    double longest_to_committed_s; /* the same until this rank knew that it was committed */
+    uint64_t planned_dumps; /* whose plan can be held against what happened; sums over them: */
+    double planned_end_s;   /* begin of the next iteration to the end of the last write */
+    double actual_end_s;
+    double planned_iteration_s; /* the same to the end of iteration and writes, the later one */
+    double actual_iteration_s;
+    double plan_deviation; /* ratio: median of |actual / planned - 1| of these */
+    uint64_t lost_dumps;   /* dumps that no commit will have; 0 while all goes well */
+    uint64_t lost_bytes;   /* what was put for them on this rank */
+} caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;
 
@@ -127,6 +210,12 @@ CAESURA_API caesura_code caesura_writer_create(const char* path,
 CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype,
                                               int rank, const uint64_t* shape, int kind,
                                               double bound, uint32_t* field);
+/* The same with options; NULL: defaults. */
+CAESURA_API caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
+                                                   int dtype, int rank, const uint64_t* shape,
+                                                   int kind, double bound,
+                                                   const caesura_field_options* options,
+                                                   uint32_t* field);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
 /* label: what kind of iteration this is ("regrid"), if there are several; NULL: none. */
 CAESURA_API caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,
@@ -156,8 +245,15 @@ CAESURA_API int caesura_committed(caesura_writer* writer, uint64_t* iteration);
 /* Collective: commit what can be committed in about so many seconds, and go on. Not in a signal
  * handler. */
 CAESURA_API caesura_code caesura_finish_by(caesura_writer* writer, double seconds);
+/* This rank's counters so far; local. Members that this library does not know become 0.
+ * CAESURA_INVALID_ARGUMENT: struct_bytes was not set. */
+CAESURA_API caesura_code caesura_writer_get_report(caesura_writer* writer,
+                                                   caesura_writer_report* report);
 /* Collective. Finishes, commits, closes and frees the writer, whatever it returns. */
 CAESURA_API caesura_code caesura_writer_close(caesura_writer* writer);
+/* The same; *report (may be NULL) is that of the closed writer, whatever this returns. */
+CAESURA_API caesura_code caesura_writer_close_and_report(caesura_writer* writer,
+                                                         caesura_writer_report* report);
 /* Frees without finishing and without communicating; `caesura recover` completes the file. */
 CAESURA_API void caesura_writer_abandon(caesura_writer* writer);
 

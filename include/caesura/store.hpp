@@ -91,6 +91,11 @@ struct DatasetInfo {
     std::vector<ChunkRecord> chunks;  ///< row-major by chunk; dump and dataset as in the file
     /// Of a compound type, each of the spec's dtype; empty: a value is one number.
     std::vector<std::string> members;
+    bool big_endian =
+        false;  ///< so the file has the values; compounds are as this machine has them
+    /// What a chunk holds that was never written: one value (all members), as this machine has it;
+    /// zeros where the file names none.
+    std::vector<std::byte> fill;
 };
 
 struct FileInfo {
@@ -102,11 +107,17 @@ struct FileInfo {
     bool needs_recover = false;      ///< an unfinished journal or uncommitted blocks
     std::vector<Attribute> root;
     std::vector<DatasetInfo> datasets;  ///< in order of iteration, then path
+    /// Float datasets that HDF5 stores in one piece, unfiltered, in the same order. Each has its
+    /// own shape as chunk, and one chunk, or none where nothing was ever written.
+    std::vector<DatasetInfo> contiguous;
+    /// Paths of all other datasets: integers, strings, more than four axes, values inside the
+    /// object header.
+    std::vector<std::string> others;
 };
 
 /// Open read-only and list everything. Chunk lists come without a quadratic loop also on
-/// HDF5 1.10. Works for any HDF5 file with chunked float datasets; checksums only for ours (0
-/// elsewhere). Errors: io, corrupt.
+/// HDF5 1.10. Works for any HDF5 file with chunked or contiguous float datasets; checksums only
+/// for ours (0 elsewhere). Errors: io, corrupt.
 Result<FileInfo> read_info(const std::string& path);
 /// A file to call read_chunk with. Errors: io (path and reason).
 Result<std::shared_ptr<base::File>> open_for_reading(const std::string& path);

@@ -107,6 +107,9 @@ struct WriterOptions {
     /// thread only.
     std::function<void(std::string_view)> on_message = {};
     base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
+    /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that
+    /// service, which has the file; the application hands its values over. Empty: by this process.
+    std::string transport = {};
 };
 
 struct FieldOptions {
@@ -174,6 +177,11 @@ struct WriterReport {
     /// From the end() that handed a dump over, the longest time until this rank had written it, and
     /// until this rank knew that it was committed.
     double longest_to_written_s = 0, longest_to_committed_s = 0;
+    /// What no commit will have, and the bytes that were put for it on this rank: dumps whose end()
+    /// returned an error, and, once the Writer has failed, those that were handed over and are not
+    /// committed. close() commits what lies whole on every rank's disk: until then fewer may be
+    /// lost. 0 while all goes well, whatever is on its way.
+    std::uint64_t lost_dumps = 0, lost_bytes = 0;
     /// Dumps whose plan can be held against what happened, and sums over them: seconds from the
     /// begin of the next iteration to the end of the last write, and to the end of iteration and
     /// writes, whichever is later; median of |actual / planned - 1| of the latter.

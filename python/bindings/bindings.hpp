@@ -37,6 +37,7 @@ void bind_errors(nb::module_& module);
 /// For another module: exceptions are those of the module caesura._core.
 void share_errors();
 void bind_files(nb::module_& module);
+void bind_lambdas(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_times(nb::module_& module);

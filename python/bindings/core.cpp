@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
     caesura::python::bind_errors(module);
     caesura::python::bind_codec(module);
     caesura::python::bind_files(module);
+    caesura::python::bind_lambdas(module);
     caesura::python::bind_plan(module);
     caesura::python::bind_predict(module);
     caesura::python::bind_times(module);

@@ -49,6 +49,8 @@ void for_each_member(const WriterReport& report, Call call) {
     call("taken_over_s", report.taken_over_s);
     call("longest_to_written_s", report.longest_to_written_s);
     call("longest_to_committed_s", report.longest_to_committed_s);
+    call("lost_dumps", report.lost_dumps);
+    call("lost_bytes", report.lost_bytes);
     call("planned_dumps", report.planned_dumps);
     call("planned_end_s", report.planned_end_s);
     call("actual_end_s", report.actual_end_s);
@@ -58,7 +60,7 @@ void for_each_member(const WriterReport& report, Call call) {
 }
 
 /// Every member is a number of 8 bytes, so a new one that is not listed above does not compile.
-static_assert(sizeof(WriterReport) == 46 * sizeof(double),
+static_assert(sizeof(WriterReport) == 48 * sizeof(double),
               "list the new member above, and count it");
 
 }  // namespace caesura::python

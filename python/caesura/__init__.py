@@ -34,6 +34,7 @@ __all__ = [
     "absolute",
     "codec",
     "filter_options",
+    "lambdas",
     "lossless",
     "open",
     "plan",
@@ -47,7 +48,7 @@ __all__ = [
 register()
 
 if TYPE_CHECKING:
-    from caesura import codec, plan
+    from caesura import codec, lambdas, plan
     from caesura._core import CorruptError
     from caesura.checkpointing import (
         Checkpointer,
@@ -76,7 +77,7 @@ def __getattr__(name: str) -> Any:
     """Load parts on first use: reports need no extension module, writers no h5py."""
     import importlib
 
-    if name in ("codec", "plan"):
+    if name in ("codec", "lambdas", "plan"):
         return importlib.import_module(f"caesura.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -229,6 +230,28 @@ def test_wrong_definitions_are_value_errors(tmp_path):
             writer.define_field("tight", np.float32, SHAPE, absolute=-1.0)
         with pytest.raises(ValueError, match="unit_dimension"):
             writer.define_field("units", np.float32, SHAPE, unit_dimension=[1, 2])
+
+
+def test_a_full_disk_is_an_error_and_the_report_says_what_was_lost(tmp_path):
+    path = tmp_path / "run.h5"
+    writer = caesura.Writer(path, durable=False)
+    rho = writer.define_field("rho", np.float32, (128, 1024))
+    noise = np.random.default_rng(7).standard_normal((128, 1024)).astype(np.float32)
+    with writer.iteration(0) as iteration:
+        iteration.begin_dump(time=0.0).put(rho, noise)
+    writer.finish_by(1e6)
+    assert writer.report().lost_dumps == writer.report().lost_bytes == 0
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    try:
+        with writer.iteration(1) as iteration:
+            iteration.begin_dump(time=1.0).put(rho, noise)
+        with pytest.raises(OSError, match=r"run\.h5"):
+            writer.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert writer.committed == 0
+    assert (writer.report().lost_dumps, writer.report().lost_bytes) == (1, noise.nbytes)
 
 
 def test_an_impossible_path_is_an_os_error(tmp_path):

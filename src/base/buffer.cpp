@@ -94,6 +94,10 @@ BufferPool::~BufferPool() { trim(); }
 
 // Null where the kernel refuses.
 std::byte* BufferPool::map(std::size_t capacity) {
+    if (std::byte* const shared = source_ ? source_->map(capacity) : nullptr) {
+        mapped_bytes_.fetch_add(capacity, std::memory_order_relaxed);
+        return shared;
+    }
     void* const mapped =
         ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
@@ -102,7 +106,10 @@ std::byte* BufferPool::map(std::size_t capacity) {
 }
 
 void BufferPool::unmap(std::byte* data, std::size_t capacity) {
-    ::munmap(data, capacity);
+    if (source_ && source_->has(data))
+        source_->unmap(data, capacity);
+    else
+        ::munmap(data, capacity);
     mapped_bytes_.fetch_sub(capacity, std::memory_order_relaxed);
 }
 

@@ -44,6 +44,17 @@ class MemoryBudget {
 
 class BufferPool;
 
+/// Where a pool's pages come from, if not straight from the kernel: memory that others can see.
+class PageSource {
+  public:
+    virtual ~PageSource() = default;
+    /// Page-aligned, for `bytes` in whole pages; null where there is no room. Any thread, no lock.
+    virtual std::byte* map(std::size_t bytes) = 0;
+    /// What map() gave. Any thread, no lock.
+    virtual void unmap(std::byte* data, std::size_t bytes) = 0;
+    virtual bool has(const std::byte* data) const = 0;
+};
+
 /// Page-aligned bytes of one owner; returns to its pool (or the kernel) when destroyed.
 class Buffer {
   public:
@@ -88,6 +99,9 @@ class BufferPool {
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
     ~BufferPool();
+    /// From now on pages come from there as long as it has any, and then from the kernel. Before
+    /// any other thread uses the pool. @param source  outlives the pool.
+    void take_pages_from(PageSource& source) { source_ = &source; }
     /// Uninitialised bytes. Errors: no_space (the kernel refused).
     Result<Buffer> take(std::size_t bytes, Pages pages = Pages::when_written);
 
@@ -118,6 +132,7 @@ class BufferPool {
     std::atomic<bool> expecting_{false};
     const std::uint64_t most_bytes_ = std::numeric_limits<std::uint64_t>::max();
     std::atomic<std::uint64_t> mapped_bytes_{0};
+    PageSource* source_ = nullptr;
 };
 
 }  // namespace caesura::base

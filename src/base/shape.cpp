@@ -91,14 +91,18 @@ void copy_box(const Box& part, const Box& source_box, const std::byte* source,
         row *= part.extent[row_axis];
     }
     Shape position = part.offset;
+    std::uint64_t from = index_of(position, source_box, source_strides);
+    std::uint64_t to = index_of(position, target_box, target_strides);
     for (;;) {
-        std::memcpy(target + index_of(position, target_box, target_strides) * value_bytes,
-                    source + index_of(position, source_box, source_strides) * value_bytes,
-                    row * value_bytes);
+        std::memcpy(target + to * value_bytes, source + from * value_bytes, row * value_bytes);
         int axis = row_axis - 1;
         for (; axis >= 0; --axis) {
+            from += source_strides[axis];
+            to += target_strides[axis];
             if (++position[axis] < part.offset[axis] + part.extent[axis]) break;
             position[axis] = part.offset[axis];
+            from -= part.extent[axis] * source_strides[axis];
+            to -= part.extent[axis] * target_strides[axis];
         }
         if (axis < 0) return;
     }

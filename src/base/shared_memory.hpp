@@ -27,6 +27,7 @@ class SharedMemory {
         std::int32_t descriptor = -1;
         std::uint32_t unused = 0;
         std::uint64_t bytes = 0;
+        friend bool operator==(const Key&, const Key&) = default;
     };
     /// The first bytes are taken by the nonce.
     static constexpr std::size_t k_first_byte = 64;

@@ -6,6 +6,7 @@
 #include "caesura/writer.hpp"
 #include "capi/c_communicator.hpp"
 #include "capi/errors.hpp"
+#include "capi/report.hpp"
 
 struct caesura_writer {
     std::unique_ptr<caesura::Writer> writer;
@@ -59,6 +60,30 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.balance_writes = all.balance_writes != 0;
     options.max_delay_s = all.max_delay_s;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
+    if (all.on_message)
+        options.on_message = [call = all.on_message,
+                              context = all.message_context](std::string_view message) {
+            call(context, std::string(message).c_str());
+        };
+    return options;
+}
+
+// @param axes  how many entries the caller's arrays have.
+caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_options* given,
+                                                        std::size_t axes) {
+    caesura_field_options all = CAESURA_FIELD_OPTIONS_DEFAULT;
+    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
+    for (std::size_t axis = 0; all.axis_labels && axis < axes; ++axis)
+        if (!all.axis_labels[axis])
+            return invalid("axis_labels[" + std::to_string(axis) + "] is NULL");
+    caesura::FieldOptions options;
+    if (all.codec) options.codec.emplace().name = all.codec;
+    options.unit_si = all.unit_si;
+    std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
+    if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + axes);
+    if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + axes);
+    if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + axes);
+    options.grid_unit_si = all.grid_unit_si;
     return options;
 }
 
@@ -92,6 +117,12 @@ caesura_code caesura_writer_create(const char* path, const caesura_communicator*
 
 caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype, int rank,
                                   const uint64_t* shape, int kind, double bound, uint32_t* field) {
+    return caesura_define_field_with(writer, name, dtype, rank, shape, kind, bound, nullptr, field);
+}
+
+caesura_code caesura_define_field_with(caesura_writer* writer, const char* name, int dtype,
+                                       int rank, const uint64_t* shape, int kind, double bound,
+                                       const caesura_field_options* options, uint32_t* field) {
     return guarded([&]() -> Status {
         if (!writer || !name || !shape || !field) return invalid("an argument is NULL");
         if (rank < 1 || rank > caesura::k_max_rank)
@@ -105,9 +136,13 @@ caesura_code caesura_define_field(caesura_writer* writer, const char* name, int 
                            " is unknown");
         const caesura::ErrorBound limit{static_cast<caesura::ErrorBound::Kind>(kind),
                                         kind == CAESURA_LOSSLESS ? 0.0 : bound};
-        auto defined = writer->writer->define_field(
-            name, static_cast<caesura::DType>(dtype),
-            caesura::Shape(std::span(shape, static_cast<std::size_t>(rank))), limit);
+        const auto axes = static_cast<std::size_t>(rank);
+        const auto described = field_options_of(options, axes);
+        if (!described.ok())
+            return invalid("field '" + std::string(name) + "': " + described.status().message());
+        auto defined =
+            writer->writer->define_field(name, static_cast<caesura::DType>(dtype),
+                                         caesura::Shape(std::span(shape, axes)), limit, *described);
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(rank);
         *field = defined->index;
@@ -223,12 +258,29 @@ caesura_code caesura_finish_by(caesura_writer* writer, double seconds) {
     });
 }
 
-caesura_code caesura_writer_close(caesura_writer* writer) {
+caesura_code caesura_writer_get_report(caesura_writer* writer, caesura_writer_report* report) {
     return guarded([&]() -> Status {
         if (!writer) return invalid("writer is NULL");
+        const Status can = caesura::capi::check_report(report);
+        if (can.ok()) caesura::capi::fill(*report, writer->writer->report());
+        return can;
+    });
+}
+
+caesura_code caesura_writer_close(caesura_writer* writer) {
+    return caesura_writer_close_and_report(writer, nullptr);
+}
+
+caesura_code caesura_writer_close_and_report(caesura_writer* writer,
+                                             caesura_writer_report* report) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        const Status can = report ? caesura::capi::check_report(report) : Status{};
         const std::unique_ptr<caesura_writer> owned(writer);
         for (auto& marks : owned->busy) marks.clear();
-        return owned->writer->close();
+        const Status closed = owned->writer->close();
+        if (report && can.ok()) caesura::capi::fill(*report, owned->writer->report());
+        return closed.ok() ? can : closed;
     });
 }
 

@@ -1,17 +1,30 @@
 /* What a C program does; compiled as C, run by capi_test.cpp. */
 #include "caesura/caesura.h"
 
+static void count(void* context, const char* message) {
+    if (message[0] != '\0') ++*(int*)context;
+}
+
 int caesura_c_example(const char* path) {
     static float data[64 * 64];
     const uint64_t shape[2] = {64, 64}, offset[2] = {0, 0};
     caesura_writer* writer = NULL;
     caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    caesura_field_options described = CAESURA_FIELD_OPTIONS_DEFAULT;
+    caesura_writer_report report;
+    const char* labels[2] = {"r", "z"};
+    int messages = 0;
     uint32_t rho = 0;
     uint64_t n, committed = 0;
     options.codec = "none";
+    report.struct_bytes = sizeof report;
+    options.on_message = count;
+    options.message_context = &messages;
+    described.unit_si = 1e3;
+    described.axis_labels = labels;
     if (caesura_writer_create(path, NULL, &options, &writer) != CAESURA_OK) return 1;
-    if (caesura_define_field(writer, "rho", CAESURA_FLOAT32, 2, shape, CAESURA_LOSSLESS, 0.0,
-                             &rho) != CAESURA_OK)
+    if (caesura_define_field_with(writer, "rho", CAESURA_FLOAT32, 2, shape, CAESURA_LOSSLESS, 0.0,
+                                  &described, &rho) != CAESURA_OK)
         return 2;
     for (n = 0; n < 3; ++n) {
         int i;
@@ -25,5 +38,7 @@ int caesura_c_example(const char* path) {
         if (caesura_end_iteration(writer) != CAESURA_OK) return 8;
     }
     (void)caesura_committed(writer, &committed);
-    return caesura_writer_close(writer) == CAESURA_OK ? 0 : 9;
+    if (caesura_writer_get_report(writer, &report) != CAESURA_OK || report.dumps != 3) return 9;
+    if (caesura_writer_close_and_report(writer, &report) != CAESURA_OK) return 10;
+    return report.raw_bytes == 3 * sizeof data ? 0 : 11;
 }

@@ -92,6 +92,15 @@ class BlockCodec {
                           std::span<std::byte> chunk) const = 0;
 };
 
+/// What make_block_codec() is given: for another process to make the same codec.
+struct CodecRecipe {
+    CodecSpec spec;
+    DType dtype = float32;
+    Shape chunk;
+    ErrorBound bound;
+    SharedTables tables;
+};
+
 /// The filter of codec "caesura" for a dataset that is made before the range of its values is
 /// known, to which its bound is relative: it says what is asked for, and every frame the bound it
 /// keeps. Errors: invalid_argument (another codec, the bound), as make_block_codec().
@@ -111,5 +120,8 @@ Result<FilterSpec> filter_before_range(const CodecSpec& spec, DType dtype, const
 Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DType dtype,
                                                      const Shape& chunk, const ErrorBound& bound,
                                                      const SharedTables& tables = {});
+inline Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecRecipe& recipe) {
+    return make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound, recipe.tables);
+}
 
 }  // namespace caesura

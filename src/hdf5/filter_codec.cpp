@@ -12,15 +12,13 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "codec/bound/bound.hpp"
 #include "codec/bound/round_to_grid.hpp"
-#include "hdf5/hdf5_filter_plugin.hpp"
+#include "hdf5/filter_stage.hpp"
 #include "hdf5/known_filters.hpp"
 
 namespace caesura::hdf5 {
@@ -28,28 +26,16 @@ namespace {
 
 constexpr double k_retry_share = 0.9;  // of the bound, for a second try
 
-struct Stage {
-    const FilterPlugin* plugin = nullptr;
-    bool reentrant = true;
-    std::vector<unsigned> cd_values;
-    std::vector<unsigned> retry_cd_values;  // empty: no second try
-
-    bool apply(Direction direction, std::span<const unsigned> values, FilterBuffer& buffer) const {
-        if (reentrant) return plugin->apply(direction, values, buffer);
-        const std::lock_guard lock(plugin->serialise());
-        return plugin->apply(direction, values, buffer);
-    }
-};
-
 class FilterCodec final : public BlockCodec {
   public:
     struct Parts {
-        std::vector<Stage> stages;   // 1 or 2
-        bool verify = false;         // decode every block of stage 0 again
-        bool exact = false;          // stage 0 is lossless by its nature
-        FilterTraits traits;         // of stage 0
-        std::vector<unsigned> user;  // its cd_values before set_local
-        double round_step = 0.0;     // > 0: values are rounded to this grid before stage 0
+        std::vector<FilterStage> stages;        // 1 or 2
+        std::vector<unsigned> retry_cd_values;  // of stage 0; empty: no second try
+        bool verify = false;                    // decode every block of stage 0 again
+        bool exact = false;                     // stage 0 is lossless by its nature
+        FilterTraits traits;                    // of stage 0
+        std::vector<unsigned> user;             // its cd_values before set_local
+        double round_step = 0.0;  // > 0: values are rounded to this grid before stage 0
     };
 
     FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
@@ -58,7 +44,7 @@ class FilterCodec final : public BlockCodec {
           chunk_(chunk),
           bound_(bound),
           raw_bytes_(chunk.count() * size_of(dtype)) {
-        for (const Stage& stage : parts_.stages) {
+        for (const FilterStage& stage : parts_.stages) {
             pipeline_.push_back({.id = stage.plugin->id(),
                                  .optional = true,
                                  .cd_values = stage.cd_values,
@@ -75,7 +61,7 @@ class FilterCodec final : public BlockCodec {
     }
 
     bool reentrant() const override {
-        for (const Stage& stage : parts_.stages) {
+        for (const FilterStage& stage : parts_.stages) {
             if (!stage.reentrant) return false;
         }
         return true;
@@ -88,10 +74,10 @@ class FilterCodec final : public BlockCodec {
         bool broken = true;
         if (!parts_.traits.screened ||
             may_encode(parts_.traits, parts_.user, dtype_, codec::value_range(chunk, dtype_))) {
-            const Stage& main = parts_.stages[0];
+            const FilterStage& main = parts_.stages[0];
             Outcome outcome = try_main(chunk, valid, main.cd_values, block);
-            if (outcome == Outcome::broken && !main.retry_cd_values.empty()) {
-                outcome = try_main(chunk, valid, main.retry_cd_values, block);
+            if (outcome == Outcome::broken && !parts_.retry_cd_values.empty()) {
+                outcome = try_main(chunk, valid, parts_.retry_cd_values, block);
             }
             if (outcome == Outcome::good) return block;
             broken = outcome == Outcome::broken;
@@ -119,26 +105,7 @@ class FilterCodec final : public BlockCodec {
             return {StatusCode::invalid_argument,
                     fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size())};
         }
-        if ((filter_mask & ~all_masked()) != 0) {
-            return {StatusCode::corrupt,
-                    fmt::format("filter mask {:#x} names more than the {} filters of the pipeline",
-                                filter_mask, parts_.stages.size())};
-        }
-        if (filter_mask == all_masked()) return copy_out(stored, chunk);
-        FilterBuffer buffer(stored);
-        for (std::size_t stage = parts_.stages.size(); stage-- > 0;) {
-            if (filter_mask & mask_of(stage)) continue;
-            const Stage& filter = parts_.stages[stage];
-            if (!filter.apply(Direction::decode, filter.cd_values, buffer)) {
-                return {StatusCode::corrupt,
-                        fmt::format("HDF5 filter {} cannot decode a block of {} bytes",
-                                    filter.plugin->id(), stored.size())};
-            }
-            // An error code of the plugin's library comes back as a size; no stage grows a block
-            // beyond this, so do not let the next stage run over the end.
-            if (buffer.bytes().size() > raw_bytes_) break;
-        }
-        return copy_out(buffer.bytes(), chunk);
+        return decode_stages(parts_.stages, stored, filter_mask, chunk);
     } catch (const std::bad_alloc&) {
         return {StatusCode::no_space,
                 fmt::format("no memory to decode a block of {} bytes", raw_bytes_)};
@@ -148,7 +115,7 @@ class FilterCodec final : public BlockCodec {
     enum class Outcome : std::uint8_t { good, broken, not_smaller };
 
     static std::uint32_t mask_of(std::size_t stage) { return std::uint32_t{1} << stage; }
-    std::uint32_t all_masked() const { return mask_of(parts_.stages.size()) - 1; }
+    std::uint32_t all_masked() const { return mask_of_all(parts_.stages.size()); }
 
     Status no_memory() const {
         return {StatusCode::no_space,
@@ -167,19 +134,10 @@ class FilterCodec final : public BlockCodec {
                             chunk_bytes, to_string(valid), to_string(chunk_), raw_bytes_)};
     }
 
-    Status copy_out(std::span<const std::byte> bytes, std::span<std::byte> chunk) const {
-        if (bytes.size() != chunk.size()) {
-            return {StatusCode::corrupt, fmt::format("a block decodes to {} bytes instead of {}",
-                                                     bytes.size(), chunk.size())};
-        }
-        std::memcpy(chunk.data(), bytes.data(), bytes.size());
-        return {};
-    }
-
     /// Stage 0 alone, judged. `block` is complete if the outcome is good.
     Outcome try_main(std::span<const std::byte> chunk, const Shape& valid,
                      std::span<const unsigned> cd_values, EncodedBlock& block) const {
-        const Stage& main = parts_.stages[0];
+        const FilterStage& main = parts_.stages[0];
         FilterBuffer buffer(chunk);
         block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         if (parts_.round_step > 0) {
@@ -209,7 +167,7 @@ class FilterCodec final : public BlockCodec {
     bool encode_by(std::size_t number, std::span<const std::byte> chunk,
                    EncodedBlock& block) const {
         FilterBuffer buffer(chunk);
-        const Stage& stage = parts_.stages[number];
+        const FilterStage& stage = parts_.stages[number];
         if (!stage.apply(Direction::encode, stage.cd_values, buffer) ||
             buffer.bytes().size() >= raw_bytes_)
             return false;
@@ -246,14 +204,14 @@ Shape squeezed(const Shape& chunk) {
     return Shape(extents);
 }
 
-Result<Stage> make_stage(const FilterTraits& traits, std::span<const unsigned> user, DType dtype,
-                         const Shape& chunk) {
+Result<FilterStage> make_stage(const FilterTraits& traits, std::span<const unsigned> user,
+                               DType dtype, const Shape& chunk) {
     Result<const FilterPlugin*> plugin = FilterPlugin::find(traits.id, traits.name);
     if (!plugin.ok()) return plugin.status();
     const Shape& shape = traits.id == k_sz3_id ? squeezed(chunk) : chunk;
     Result<std::vector<unsigned>> values = (*plugin)->final_cd_values(user, dtype, shape);
     if (!values.ok()) return values.status();
-    Stage stage;
+    FilterStage stage;
     stage.plugin = *plugin;
     stage.reentrant = traits.reentrant;
     stage.cd_values = std::move(*values);
@@ -305,15 +263,15 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     if (cannot && spec.cd_values.empty()) traits = find_traits("zstd");
     Result<std::vector<unsigned>> user = user_cd_values(spec, *traits, bound);
     if (!user.ok()) return user.status();
-    Result<Stage> main = make_stage(*traits, *user, dtype, chunk);
+    Result<FilterStage> main = make_stage(*traits, *user, dtype, chunk);
     if (!main.ok()) return main.status();
+    FilterCodec::Parts parts;
     if (traits->stream_carries_bound && spec.cd_values.empty() && !lossless_bound) {
         const auto tighter = bound_to_cd_values(traits->id, absolute(k_retry_share * bound.value));
-        Result<Stage> retry = make_stage(*traits, *tighter, dtype, chunk);
+        Result<FilterStage> retry = make_stage(*traits, *tighter, dtype, chunk);
         if (!retry.ok()) return retry.status();
-        main->retry_cd_values = std::move(retry->cd_values);
+        parts.retry_cd_values = std::move(retry->cd_values);
     }
-    FilterCodec::Parts parts;
     parts.exact = traits->lossless && stays_lossless(*traits, spec.cd_values);
     if (choice->round && !parts.exact) {
         return Status(StatusCode::invalid_argument,
@@ -329,7 +287,7 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     if (!parts.exact) {
         Result<FilterTraits> zstd = find_traits("zstd");
         // No Zstd plugin is no error: what would have gone through it is stored raw.
-        Result<Stage> second =
+        Result<FilterStage> second =
             make_stage(*zstd, *bound_to_cd_values(k_zstd_id, lossless()), dtype, chunk);
         if (second.ok()) parts.stages.push_back(std::move(*second));
     }

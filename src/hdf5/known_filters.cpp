@@ -13,7 +13,6 @@
 namespace caesura::hdf5 {
 namespace {
 
-constexpr unsigned k_first_plugin_id = 256;  // HDF5 keeps 0..255 for filters built into it
 constexpr unsigned k_last_id = 65535;
 
 unsigned high_half(double value) {

@@ -19,6 +19,8 @@ inline constexpr unsigned k_sz3_id = 32024;
 inline constexpr unsigned k_zfp_id = 32013;
 inline constexpr unsigned k_zstd_id = 32015;
 inline constexpr unsigned k_blosc2_id = 32026;
+/// HDF5 keeps the numbers below for filters that are built into it.
+inline constexpr unsigned k_first_plugin_id = 256;
 
 /// The facts that decide how a filter is used. Each was found by reading or by test (see
 /// filter_codec_test.cpp); the defaults are the careful ones, for filters nobody looked at.

@@ -2,7 +2,10 @@
 // pure functions over plain numbers.
 #pragma once
 
+#include <limits>
+
 #include "plan/schedule.hpp"
+#include "plan/standby_policy.hpp"
 
 namespace caesura::plan {
 
@@ -55,17 +58,30 @@ struct CompressRates {
     double busy = 0.0;  ///< while it is; near 1: the workers have cores of their own
 };
 
+/// A thread at normal priority that takes a dump over, so that it is written by the time that was
+/// promised (standby_policy.hpp).
+struct Standby {
+    /// By the clock. From then on it compresses beside the workers, also while the application
+    /// computes, and no write waits for an obstacle.
+    double begin_s = std::numeric_limits<double>::infinity();
+    double share = k_standby_share;  ///< of a core that it gets
+};
+
 struct PlanningView {
     double now_s = 0.0;  ///< by the clock
     std::span<const JobLeft> jobs;
     Expectation expected;
     double compress_ahead_s = 0.0, write_ahead_s = 0.0;  ///< of dumps before this one
-    CompressRates rates;
+    CompressRates rates;                                 ///< of the workers alone
+    Standby standby;
     Algorithm algorithm = Algorithm::ext_johnson_backfill;
     Rules rules;
 };
 
 /// Fill `plan`, which has the size of as many jobs. Jobs that are written keep the last places.
+/// What the workers will have done before the standby thread begins is planned as if there was
+/// none. The rest is done in the planned order, at the share of a core that it gets on
+/// top: so if it begins in time for half a core, the plan ends in time too.
 /// Calls: pure but for `plan`; takes memory and gives it back on the calling thread.
 /// Errors: as schedule(); the plan is then not to be used.
 Status make_plan(const PlanningView& view, DumpPlan& plan);

@@ -90,6 +90,130 @@ TEST(Planning, workers_with_cores_of_their_own_know_no_compress_obstacles) {
     EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 7.5);
 }
 
+// The application computes without end, as far as anybody expects.
+PlanningView starved(std::span<const JobLeft> jobs) {
+    PlanningView view;
+    view.now_s = 100.0;
+    view.jobs = jobs;
+    view.rules.resumable = true;
+    view.expected.obstacles.compress = {{90.0, 1000.0}};
+    view.expected.obstacles.write = {{90.0, 1000.0}};
+    view.standby.begin_s = 106.0;
+    return view;
+}
+
+TEST(PlanningStandby, what_no_worker_gets_time_for_is_planned_for_the_standby_thread) {
+    const JobLeft jobs[] = {{0.5, 0.25}, {0.25, 0.5}, {0.0, 0.125}};
+    DumpPlan plan;
+    planned(plan, starved(jobs));
+    EXPECT_EQ(plan.compress_order, (JobOrder{2, 1, 0}));
+    EXPECT_DOUBLE_EQ(plan.times[2].write_begin_s, 106.0) << "compressed, and in no obstacle now";
+    EXPECT_DOUBLE_EQ(plan.times[1].compress_begin_s, 106.0);
+    EXPECT_DOUBLE_EQ(plan.times[1].compress_end_s, 106.5) << "at half a core";
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_end_s, 107.5);
+    EXPECT_DOUBLE_EQ(plan.times[1].write_begin_s, 106.5);
+    EXPECT_DOUBLE_EQ(plan.end_s, 107.75);
+    for (const TaskTimes& times : plan.times) EXPECT_TRUE(times.planned);
+}
+
+TEST(PlanningStandby, what_is_under_way_when_it_begins_goes_on_quicker) {
+    const JobLeft jobs[] = {{4.0, 1.0}};
+    PlanningView view = starved(jobs);
+    view.expected.obstacles.compress = {{102.0, 103.0}, {108.0, 1000.0}};
+    view.rates.free = 0.25;
+    DumpPlan plan;
+    planned(plan, view);
+    // 0.5 until 102, 0.75 until 106, 1.5 until 108, and the rest beside the application.
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_begin_s, 100.0);
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_end_s, 108.0 + (4.0 - 0.5 - 0.75 - 1.5) / 0.5);
+    view.rates = {1.0, 0.75};  // a core of its own
+    EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 100.0 + 4.0 / 0.75);
+    const JobLeft longer[] = {{6.0, 1.0}};
+    view.jobs = longer;
+    EXPECT_DOUBLE_EQ(planned(plan, view).times[0].compress_end_s, 106.0 + (6.0 - 4.5) / 1.25);
+}
+
+TEST(PlanningStandby, dumps_before_it_are_done_first) {
+    const JobLeft jobs[] = {{1.0, 0.5}};
+    PlanningView view = starved(jobs);
+    view.compress_ahead_s = 2.0;
+    view.write_ahead_s = 8.0;
+    DumpPlan plan;
+    planned(plan, view);
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_begin_s, 110.0);
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_end_s, 112.0);
+    EXPECT_DOUBLE_EQ(plan.times[0].write_begin_s, 114.0);
+    view.standby.begin_s = 99.0;  // it is there
+    planned(plan, view);
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_begin_s, 104.0);
+    EXPECT_DOUBLE_EQ(plan.times[0].compress_end_s, 106.0);
+    EXPECT_DOUBLE_EQ(plan.times[0].write_begin_s, 108.0);
+}
+
+// Goal: whatever is expected, a plan keeps the promise that the standby thread can keep, and is
+// another one only where the workers could not.
+TEST(PlanningStandby, no_plan_ends_after_what_was_promised_and_none_changes_that_ended_in_time) {
+    std::mt19937 random{17};
+    std::uniform_real_distribution<double> any(0.0, 1.0);
+    int late = 0, same = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::vector<JobLeft> jobs(1 + round % 9);
+        for (JobLeft& job : jobs)
+            job = {any(random) < 0.3 ? 0.0 : any(random), any(random), any(random) < 0.2};
+        PlanningView view;
+        view.now_s = 50.0;
+        view.jobs = jobs;
+        view.rules.resumable = round % 3 != 0;
+        view.rules.search_steps = 200;
+        if (round % 5 == 0) view.algorithm = Algorithm::search;
+        view.rates = {0.05 + 0.95 * any(random), round % 7 == 0 ? 0.9 : 0.0};
+        view.compress_ahead_s = round % 2 * any(random);
+        view.write_ahead_s = round % 2 * any(random);
+        for (auto* lane : {&view.expected.obstacles.compress, &view.expected.obstacles.write}) {
+            double at_s = 48.0;
+            for (int i = 0; i < 5; ++i) {
+                const double begin_s = at_s += 2.0 * any(random);
+                lane->push_back({begin_s, at_s += 6.0 * any(random)});
+            }
+        }
+        DueWork work;
+        work.left_s = view.compress_ahead_s + view.write_ahead_s;
+        for (const JobLeft& job : jobs)
+            if (!job.written) work.left_s += job.compress_s + job.write_s;
+        const double max_delay_s = 2.5 * work.left_s + 10.0 * any(random);
+        const double due_s = view.now_s + max_delay_s;
+        work.by_s = done_by_s(due_s, max_delay_s);
+        DumpPlan without, with;
+        planned(without, view);
+        view.standby.begin_s = turn_of(std::span(&work, 1), work).begin_s;
+        ASSERT_GE(view.standby.begin_s, view.now_s - 1e-9);
+        planned(with, view);
+        EXPECT_LE(with.end_s, due_s) << round;
+        if (without.end_s <= view.standby.begin_s) {
+            ++same;
+            EXPECT_EQ(with.compress_order, without.compress_order);
+            EXPECT_EQ(with.write_order, without.write_order);
+            EXPECT_EQ(with.end_s, without.end_s);
+        }
+        late += without.end_s > due_s;
+        double compress_end_s = view.now_s, write_end_s = view.now_s, last_s = view.now_s;
+        for (const std::uint32_t i : with.compress_order) {
+            if (!with.times[i].planned) continue;
+            EXPECT_GE(with.times[i].compress_begin_s, compress_end_s - 1e-9);
+            compress_end_s = with.times[i].compress_end_s;
+        }
+        for (const std::uint32_t i : with.write_order) {
+            if (!with.times[i].planned) continue;
+            EXPECT_GE(with.times[i].write_begin_s,
+                      std::max(write_end_s, with.times[i].compress_end_s) - 1e-9);
+            last_s = write_end_s = with.times[i].write_end_s;
+        }
+        EXPECT_LE(last_s, with.end_s + 1e-9);
+    }
+    EXPECT_GT(late, 200) << "of 2000 without the standby thread";
+    EXPECT_GT(same, 100);
+}
+
 // Goal: a search where it can matter, and only there. Two small jobs fill the first gap if the one
 // in between goes elsewhere, which no simple order does.
 TEST(Planning, searches_only_where_the_lanes_may_outlast_the_iteration) {

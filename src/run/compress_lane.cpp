@@ -1,119 +1,25 @@
-// The compress lane's work on one job: gather the chunk, encode, publish.
-#include <algorithm>
-#include <cstring>
+// The compress lane's work on one job: encode, publish.
 #include <new>
 
+#include "run/encode.hpp"
 #include "run/executor.hpp"
 
 namespace caesura::run {
-namespace {
-
-// Fill what lies beyond the array with copies of the last valid value along each axis, so that a
-// filter sees no artificial edge (decision D12). Axes from last to first: each pass fills slabs
-// whose inner axes are already whole.
-void replicate_padding(const Job& job, std::byte* chunk) {
-    const Shape& full = job.chunk_box.extent;
-    const std::size_t value_bytes = size_of(job.dtype);
-    std::size_t inner_bytes = value_bytes;  // bytes of one step along the axis
-    for (int axis = full.rank() - 1; axis >= 0; --axis) {
-        std::uint64_t outer = 1;  // how many such lines there are: valid ones only
-        for (int before = 0; before < axis; ++before) outer *= full[before];
-        const std::size_t line_bytes = full[axis] * inner_bytes;
-        for (std::uint64_t line = 0; line < outer; ++line) {
-            std::byte* begin = chunk + line * line_bytes;
-            const std::byte* last = begin + (job.valid[axis] - 1) * inner_bytes;
-            for (std::uint64_t i = job.valid[axis]; i < full[axis]; ++i)
-                std::memcpy(begin + i * inner_bytes, last, inner_bytes);
-        }
-        inner_bytes = line_bytes;
-    }
-}
-
-// What the codec wants of a chunk: all of it, or the part inside the array.
-Box wanted_box(const Job& job) {
-    return {job.chunk_box.offset, job.codec->wants_padding() ? job.chunk_box.extent : job.valid};
-}
-
-// The same value all over: each copy doubles what there is.
-void fill(std::byte* chunk, std::size_t bytes, const std::array<std::byte, 8>& value,
-          std::size_t value_bytes) {
-    std::memcpy(chunk, value.data(), value_bytes);
-    for (std::size_t done = value_bytes; done < bytes; done *= 2)
-        std::memcpy(chunk + done, chunk, std::min(done, bytes - done));
-}
-
-void gather(const Job& job, const Box& wanted, std::byte* chunk) {
-    const std::size_t value_bytes = size_of(job.dtype);
-    if (job.fill) fill(chunk, wanted.extent.count() * value_bytes, *job.fill, value_bytes);
-    for (const PutPart& piece : job.pieces)
-        copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, value_bytes);
-    if (wanted.extent != job.valid) replicate_padding(job, chunk);
-}
-
-// The wanted values where they are, if they lie there dense and whole.
-const std::byte* in_place(const Job& job, const Box& wanted) {
-    if (job.pieces.size() != 1 || job.fill || wanted.extent != job.valid) return nullptr;
-    const PutPart& piece = job.pieces[0];
-    return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
-}
-
-}  // namespace
-
-// Into a buffer of ours, as long as the block: other threads must not free memory of the worker's
-// malloc arena. The codec cannot write here itself. How long a block becomes is known afterwards
-// only, and a buffer for the longest would hold memory that the budget does not know of until the
-// block is written.
-Result<base::Buffer> Executor::copy_out(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return base::Buffer();
-    auto copy = pool_.take(bytes.size());
-    if (copy.ok()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-    return copy;
-}
-
-Result<Executor::Encoded> Executor::encode(const Job& job) {
-    const Box wanted = wanted_box(job);
-    const std::size_t bytes = wanted.extent.count() * size_of(job.dtype);
-    const bool stored_as_is = job.codec->pipeline().empty();  // codec none
-    const std::byte* chunk = in_place(job, wanted);
-    base::Buffer scratch;
-    if (!chunk || stored_as_is) {
-        auto taken = pool_.take(bytes);
-        if (!taken.ok()) return taken.status();
-        scratch = std::move(*taken);
-        gather(job, wanted, scratch.data());
-        chunk = scratch.data();
-    }
-    if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
-    const std::span values(chunk, bytes);
-    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts, job.bundled)
-                   : job.exactly      ? job.codec->encode_exactly(values, job.valid)
-                                      : job.codec->encode(values, job.valid);
-    if (!encoded.ok()) return encoded.status();
-    auto stored = copy_out(encoded->bytes);
-    if (!stored.ok()) return stored.status();
-    auto statistics = copy_out(encoded->statistics);
-    if (!statistics.ok()) return statistics.status();
-    return Encoded{std::move(*stored), std::move(*statistics), encoded->filter_mask,
-                   encoded->max_error, encoded->fell_back};
-}
 
 // Drop a claim. The sources may go when nobody computes the job any more and a result is there;
 // the last who leaves says so.
 void Executor::leave(Job& job) {
     if (job.claims.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (!job.taken.load(std::memory_order_acquire)) return;
-    if (job.source_done.exchange(true, std::memory_order_acq_rel)) return;
-    for (const PutPart& piece : job.pieces)
-        if (piece.snapshot) piece.snapshot->release_reader();
+    if (job.taken.load(std::memory_order_acquire)) job.release_sources();
 }
 
-bool Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
+void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
                         std::atomic<double>* seconds) {
     const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
     const double computing_begin_s = observer_.computing_s(begin_s);
     Result<Encoded> encoded = Status{StatusCode::internal, "not encoded"};
     try {
-        encoded = encode(job);
+        encoded = encode(job, pool_);
     } catch (const std::bad_alloc&) {
         encoded = Status{StatusCode::no_space, "out of memory"};
     }
@@ -129,10 +35,7 @@ bool Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
     const bool first = encoded.ok() && !job.taken.exchange(true, std::memory_order_acq_rel);
     if (first) {
         budget_.charge(encoded->stored.size());
-        const std::size_t n_stages = job.codec->pipeline().size();
-        const bool none_used = encoded->filter_mask == (1u << n_stages) - 1u;
-        const std::size_t raw_bytes = job.valid.count() * size_of(job.dtype);
-        job.stored_raw = n_stages > 0 && (none_used || encoded->stored.size() >= raw_bytes);
+        job.stored_raw = encoded->is_raw(job);
         job.stored_bytes = encoded->stored.size();
         job.stored = std::move(encoded->stored);
         if (job.share.helper >= 0) keep_for_helper(job);
@@ -142,6 +45,9 @@ bool Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         job.fell_back = encoded->fell_back;
         job.compress_s = took_s;
         note_compressed(dump, job, took_s, end_s);
+        // Before anybody can see that the block is done.
+        if (seconds == &standby_.compress_s)
+            taken_over_blocks_.fetch_add(1, std::memory_order_relaxed);
         job.state.store(JobState::compressed, std::memory_order_release);
     }
     leave(job);
@@ -150,7 +56,6 @@ bool Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         write_event_.raise();
     }
     progress_event_.raise();
-    return first;
 }
 
 }  // namespace caesura::run

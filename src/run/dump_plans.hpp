@@ -20,6 +20,7 @@ using plan::TaskTimes;
 /// A plan that is being followed.
 struct Plan : plan::DumpPlan {
     std::atomic<std::uint32_t> next_compress{0};  ///< how far down compress_order the workers are
+    bool again = false;  ///< made because reality had departed from the one before
 };
 
 class Plans {
@@ -34,6 +35,10 @@ class Plans {
     Plan& operator[](std::size_t i) { return plans_[i]; }
     Plan& current() { return plans_[current_.load(std::memory_order_acquire)]; }
     std::size_t count() const { return current_.load(std::memory_order_acquire) + 1; }
+    /// What was planned before anything could depart from it, with the time that took.
+    const Plan& first_whole() const {
+        return count() > 1 && !plans_[1].again ? plans_[1] : plans_[0];
+    }
 
     /// Another plan is wanted. Any thread.
     void want() { wanted_.store(true, std::memory_order_release); }

@@ -28,7 +28,9 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
       clock_(clock),
       own_observer_(options.observer ? nullptr : std::make_unique<Observer>()),
       observer_(options.observer ? *options.observer : *own_observer_),
-      write_event_(options.share ? options.share->event() : own_write_event_) {
+      place_(options.standby ? &DuePlace::take() : nullptr),
+      write_event_(options.share ? options.share->event() : own_write_event_),
+      standby_event_(place_ ? place_->event() : no_event_) {
     observer_.attach(write_event_);
     if (gated()) observer_.attach(compress_event_);
     for (int i = 0; i < options.compress_threads; ++i) {
@@ -61,6 +63,8 @@ Status Executor::submit(std::unique_ptr<DumpTask> dump) {
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
     const double now_s = clock_.now_s();
     if (dump->handed_over_s < 0.0) dump->handed_over_s = now_s;
+    dump->computing_before_s = observer_.computing_s(now_s);
+    dump->workers_cpu_before_s = options_.standby ? workers_cpu_s() : 0.0;
     if (dumps_.all_written()) last_begun_s_.store(now_s, std::memory_order_relaxed);
     dumps_.add(std::move(dump));
     compress_event_.raise();
@@ -157,16 +161,24 @@ std::vector<Job*> Executor::jobs_to_begin(DumpTask& dump, std::vector<double>& e
 void Executor::compress_loop(Worker& worker) {
     if (options_.idle_priority) lower_priority_of_this_thread();
     std::uint64_t at_dump = 0;
+    std::uint32_t came_back = 0;
     base::TraceLane* const trace = options_.trace ? &worker.trace : nullptr;
     for (;;) {
         const std::uint32_t seen = compress_event_.count();
+        // Dumps that this worker has left behind have jobs again.
+        if (const std::uint32_t now = came_back_.load(std::memory_order_acquire);
+            now != came_back) {
+            came_back = now;
+            at_dump = hold_dumps(worker);
+        }
         DumpTask* dump = nullptr;
         Job* job = nullptr;
         double wait_s = base::Event::k_forever_s;
         if (!error_.happened()) {
             const bool waited_for = draining_.load(std::memory_order_acquire) != 0 ||
                                     stopping_.load(std::memory_order_acquire);
-            if (!waited_for && at_dump < dumps_.submitted()) improve(*dumps_.at(at_dump), trace);
+            if (!waited_for && at_dump < dumps_.submitted())
+                improve(*dumps_.at(at_dump), options_.algorithm, trace);
             const bool hold = gated() && !waited_for;
             job =
                 hold ? next_job_outside_obstacles(at_dump, dump, wait_s) : next_job(at_dump, dump);
@@ -226,7 +238,7 @@ double Executor::help(const std::function<bool()>& done, double look_s) {
 std::vector<std::unique_ptr<DumpTask>> Executor::reclaim() {
     std::uint64_t safe = dumps_.written();
     for (const auto& worker : workers_)
-        safe = std::min(safe, worker->at_dump.load(std::memory_order_acquire));
+        safe = std::min(safe, worker->at_dump.load(std::memory_order_seq_cst));
     safe = std::min(safe, standby_.at_dump.load(std::memory_order_seq_cst));
     std::vector<std::unique_ptr<DumpTask>> done;
     if (dumps_.first() < safe) done.reserve(safe - dumps_.first());  // or nothing is given back
@@ -253,6 +265,7 @@ void Executor::fail(Status status) {
     write_event_.raise();
     compress_event_.raise();
     progress_event_.raise();
+    standby_event_.raise();
 }
 
 ExecutorCounters Executor::counters() const {
@@ -282,6 +295,7 @@ void Executor::stop() {
     write_event_.raise();
     standby_event_.raise();
     if (standby_.thread.joinable()) standby_.thread.join();
+    if (place_) place_->leave();
     for (auto& worker : workers_) {
         (void)restore_priority(worker->thread.native_handle());
         worker->thread.join();

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/event.hpp"
 #include "base/trace.hpp"
+#include "run/due_board.hpp"
 #include "run/dump_ring.hpp"
 #include "run/first_error.hpp"
 #include "run/observer.hpp"
@@ -102,11 +103,19 @@ class Executor {
     void hurry();
     /// All that was handed over, unless a lane has failed. Any thread.
     bool has_written() const { return dumps_.all_written() || error_.happened(); }
+    /// The same, and no lane has failed. Any thread.
+    bool has_written_all() const { return dumps_.all_written() && !error_.happened(); }
     /// Once all that was handed over lies in the file, whole, the write lane calls it, one time.
     /// Application's thread; at most one is waiting.
     void when_written(std::function<void()> call);
     /// Not any more. Application's thread. @return  has it been called?
     bool take_back_call();
+    /// A job's state was set by another thread than the lanes' (JobState::given), or a sink gives
+    /// back what it was given. Any thread.
+    void answer_came() {
+        write_event_.raise();
+        progress_event_.raise();
+    }
     /// For a clock that moves when told to: the standby thread looks at it.
     void clock_was_set() { standby_event_.raise(); }
     /// While alive, the write lane ignores obstacles.
@@ -159,12 +168,17 @@ class Executor {
         /// Of the write lane alone: dumps of which a block has overflowed and is to come again.
         std::set<std::uint64_t> not_whole;
     };
+    /// The standby thread's own: kept for their memory.
+    struct StandbyWork {
+        std::vector<plan::DueWork> mine, all;
+    };
     struct Helped {
         std::atomic<std::uint64_t> blocks{0}, bytes{0}, taken_back_blocks{0};
     };
 
     void compress_loop(Worker& worker);
     void write_loop();
+    void take_back(DumpTask& dump);
     bool write_some(DumpTask& dump, double& wait_s);
     bool finish_dump(DumpTask& dump);
     bool run_flush();
@@ -189,10 +203,12 @@ class Executor {
     // executor_planning.cpp
     plan::PlanningView view_of(DumpTask& dump, std::vector<plan::JobLeft>& left) const;
     double patience_s() const { return std::max(0.1, observer_.last_iteration_s()); }
-    void improve(DumpTask& dump, base::TraceLane* trace);
+    plan::Standby standby_for(const DumpTask& dump, const plan::PlanningView& view) const;
+    void improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLane* trace);
     void note_compressed(DumpTask& dump, const Job& job, double cpu_s, double end_s);
     void note_written(DumpTask& dump, std::span<Job* const> jobs, double begin_s, double end_s);
     void note_rate(double begin_s, double end_s, double computing_s, double cpu_s);
+    void note_starved(const DumpTask& dump);
     double workers_cpu_s() const;
     bool gated() const { return options_.planning && !options_.idle_priority; }
 
@@ -204,20 +220,12 @@ class Executor {
     static Job* job_to_rescue(DumpTask& dump);
     // standby.cpp
     void standby_loop();
-    std::uint64_t hold_dumps();
+    void look_at_work(std::uint64_t first);
+    std::uint64_t hold_dumps(Worker& worker);
     void mark_due(DumpTask& dump);
     Job* job_to_take_over(DumpTask& dump);
     Job* due_job(std::uint64_t first, DumpTask*& dump, double& wait_s);
-    struct Encoded {
-        base::Buffer stored;
-        base::Buffer statistics;
-        std::uint32_t filter_mask = 0;
-        double max_error = 0.0;
-        bool fell_back = false;
-    };
-    bool compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
-    Result<Encoded> encode(const Job& job);
-    Result<base::Buffer> copy_out(std::span<const std::byte> bytes);
+    void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
     static void leave(Job& job);
     void fail(Status status);
 
@@ -238,17 +246,21 @@ class Executor {
     std::vector<std::unique_ptr<Worker>> workers_;
     WriteLane write_lane_;
     Worker standby_;
+    StandbyWork standby_work_;
+    DuePlace* place_;  ///< null without standby thread
     base::TraceLane help_trace_{"application (helping)"};
     std::atomic<double> help_compress_s_{0.0};
 
     std::atomic<double> plan_s_{0.0};
     std::atomic<std::uint64_t> replans_{0};
     std::atomic<double> last_begun_s_{0.0};  // gated workers' patience
-    base::Event compress_event_, progress_event_, standby_event_, own_write_event_;
-    base::Event& write_event_;  // others of the node raise it too, if there is a NodeShare
+    base::Event compress_event_, progress_event_, own_write_event_, no_event_;
+    base::Event& write_event_;    // others of the node raise it too, if there is a NodeShare
+    base::Event& standby_event_;  // and this one other executors of the process
     std::atomic<bool> stopping_{false};
     std::atomic<int> draining_{0};
     std::atomic<bool> hurry_{false};
+    std::atomic<std::uint32_t> came_back_{0};  ///< how many dumps
     std::atomic<std::uint64_t> taken_over_blocks_{0};
 };
 

@@ -18,7 +18,7 @@ namespace caesura::run {
 class XorCodec final : public BlockCodec {
   public:
     std::span<const FilterSpec> pipeline() const override { return pipeline_; }
-    bool reentrant() const override { return true; }
+    bool reentrant() const override { return is_reentrant; }
     Result<EncodedBlock> encode(std::span<const std::byte> chunk, const Shape&) const override {
         if (on_encode) on_encode();
         if (calls_++ == fail_at) return Status{StatusCode::internal, "injected codec failure"};
@@ -35,6 +35,7 @@ class XorCodec final : public BlockCodec {
         return {StatusCode::unsupported, "not needed here"};
     }
     int fail_at = -1;
+    bool is_reentrant = true;
     std::function<void()> on_encode;  // called by whoever compresses
 
   private:

@@ -24,33 +24,58 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
         plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
     const double write_scale = plan::scale_of(load(dump.written_s), load(dump.written_expected_s));
     const double compress_off = pace_.compress_off(), write_off = pace_.write_off();
+    const bool is_due = dump.is_due.load(std::memory_order_acquire);
     left.resize(dump.n_jobs);
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const Job& job = dump.jobs[i];
         const JobState state = job.state.load(std::memory_order_acquire);
-        left[i].written = state == JobState::written || state == JobState::overflowed;
+        left[i].written = state != JobState::waiting && state != JobState::compressed;
         const bool compressed = state == JobState::compressed;
-        left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.stored_bytes)
+        left[i].write_s = write_scale * (compressed ? dump.write_cost.seconds(job.carried_bytes())
                                                     : job.expected_write_s);
         const double whole_s = compress_scale * job.expected_compress_s;
         left[i].write_spread_s = std::hypot(write_off * left[i].write_s,
                                             compressed ? 0.0 : write_scale * job.write_spread_s);
         left[i].compress_s = compressed ? 0.0 : whole_s;
         left[i].compress_spread_s = compressed ? 0.0 : compress_off * whole_s;
-        if (!compressed && job.begun.load(std::memory_order_acquire))
+        // The standby thread begins from the front what a worker is at.
+        if (!compressed && !is_due && job.begun.load(std::memory_order_acquire))
             left[i].compress_s =
                 std::max(0.1 * whole_s, whole_s - (view.now_s - load(job.begun_s)));
     }
     view.jobs = left;
     view.expected = observer_.expected();
     const auto threads = static_cast<double>(std::max<std::size_t>(1, workers_.size()));
-    // The standby thread shares a core with the application, whatever that does.
-    const double standby = dump.is_due.load(std::memory_order_acquire) ? 0.5 : 0.0;
-    view.rates = {threads * pace_.rate_free() + standby, threads * pace_.rate_busy() + standby};
+    view.rates = {threads * pace_.rate_free(), threads * pace_.rate_busy()};
     view.rules.resumable = options_.idle_priority && !workers_.empty();
     view.rules.search_steps = options_.search_steps;
     view.rules.robust = true;
     return view;
+}
+
+// When the standby thread takes over what is left in the view, of this dump and of those before it,
+// in its turn among all executors of the process.
+plan::Standby Executor::standby_for(const DumpTask& dump, const plan::PlanningView& view) const {
+    plan::Standby standby;
+    if (!options_.standby) return standby;
+    const bool is_due = dump.is_due.load(std::memory_order_acquire);
+    if (!std::isfinite(dump.max_delay_s)) {
+        if (is_due) standby.begin_s = view.now_s;  // in a hurry
+        return standby;
+    }
+    const double begin_s = dump.handed_over_s < 0.0 ? view.now_s : dump.handed_over_s;
+    plan::DueWork mine;
+    mine.by_s = plan::done_by_s(begin_s + dump.max_delay_s, dump.max_delay_s);
+    mine.left_s = view.compress_ahead_s + view.write_ahead_s;
+    for (const plan::JobLeft& job : view.jobs)
+        if (!job.written) mine.left_s += job.compress_s + job.write_s;
+    mine.whose = place_->number();
+    std::vector<plan::DueWork> all{mine};
+    place_->add_others(all);
+    std::sort(all.begin(), all.end(), plan::is_before);
+    const plan::StandbyTurn turn = plan::turn_of(all, mine);
+    standby.begin_s = is_due && turn.is_first ? view.now_s : std::max(view.now_s, turn.alone_s);
+    return standby;
 }
 
 Status Executor::plan(DumpTask& dump) {
@@ -66,6 +91,7 @@ Status Executor::plan(DumpTask& dump) {
             view.write_ahead_s += job.write_s;
         }
     }
+    view.standby = standby_for(dump, view);
     // Whatever algorithm is asked for: here the application waits.
     view.algorithm = plan::Algorithm::ext_johnson_backfill;
     Plan& seed = dump.plans[0];
@@ -79,22 +105,25 @@ Status Executor::plan(DumpTask& dump) {
     return {};
 }
 
-// By a worker, between two jobs. Dumps before this one have begun all their compressions; of this
-// one and those after it no memory can go as long as this worker has not moved on.
-void Executor::improve(DumpTask& dump, base::TraceLane* trace) {
+// By a worker, or the standby thread, between two jobs. Dumps before this one have begun all their
+// compressions; of this one and those after it no memory can go as long as this thread has not
+// moved on. A thread that finds another one planning goes on with the plan that there is.
+void Executor::improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLane* trace) {
     Plans& plans = dump.plans;
     if (plans.empty() || dump.all_begun()) return;
     if (departed(plans.current(), observer_.expected())) plans.want();
     Plan* next = plans.begin();
     if (!next) return;
-    const bool again =
-        plans.count() > 1 || options_.algorithm == plan::Algorithm::ext_johnson_backfill;
+    // Better than the caller's only if it is searched and nothing has gone otherwise yet.
+    const bool again = plans.count() > 1 || algorithm == plan::Algorithm::ext_johnson_backfill;
+    next->again = again;
     const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
     Status status;
     try {
         std::vector<plan::JobLeft> left;
         plan::PlanningView view = view_of(dump, left);
-        view.algorithm = options_.algorithm;
+        view.standby = standby_for(dump, view);
+        view.algorithm = algorithm;
         status = make_plan(view, *next);
     } catch (const std::bad_alloc&) {
         status = {StatusCode::no_space, "out of memory"};
@@ -131,7 +160,7 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
     double expected_s = 0.0, planned_end_s = 0.0;
     const Plan& plan = dump.plans.current();
     for (const Job* job : jobs) {
-        expected_s += dump.write_cost.seconds(job->stored_bytes);
+        expected_s += dump.write_cost.seconds(job->carried_bytes());
         if (dump.plans.empty()) continue;
         const plan::TaskTimes& times = plan.times[static_cast<std::size_t>(job - dump.jobs.get())];
         if (times.planned) planned_end_s = std::max(planned_end_s, times.write_end_s);
@@ -153,6 +182,22 @@ void Executor::note_written(DumpTask& dump, std::span<Job* const> jobs, double b
 void Executor::note_rate(double begin_s, double end_s, double computing_s, double cpu_s) {
     const double free_s = end_s - begin_s - std::clamp(computing_s, 0.0, end_s - begin_s);
     pace_.learn_rate(free_s, cpu_s);
+}
+
+// By the standby thread, when it takes a dump over: how much of the time that the application left
+// free the workers got, if that was enough to have compressed all of it. Workers that get nothing
+// finish no job from which it could be learnt.
+void Executor::note_starved(const DumpTask& dump) {
+    if (workers_.empty() || dump.all_begun()) return;
+    const double now_s = clock_.now_s();
+    const double waited_s = now_s - dump.handed_over_s;
+    const double computing_s = observer_.computing_s(now_s) - dump.computing_before_s;
+    const double free_s = waited_s - std::clamp(computing_s, 0.0, waited_s);
+    double expected_s = 0.0;
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) expected_s += dump.jobs[i].expected_compress_s;
+    const auto workers = static_cast<double>(workers_.size());
+    if (free_s > expected_s / (workers * pace_.rate_free()))
+        pace_.starved(free_s, (workers_cpu_s() - dump.workers_cpu_before_s) / workers);
 }
 
 double Executor::workers_cpu_s() const {

@@ -63,7 +63,13 @@ struct PutPart {
     Snapshot* snapshot = nullptr;
 };
 
-enum class JobState : int { waiting = 0, compressed = 1, written = 2, overflowed = 3 };
+enum class JobState : int {
+    waiting = 0,
+    compressed = 1,
+    written = 2,
+    overflowed = 3,
+    given = 4  ///< to somebody who compresses and writes it; his answer is to come
+};
 
 struct Job {
     std::string label;  ///< "temperature #12", for traces and errors
@@ -87,6 +93,8 @@ struct Job {
     /// Who is to write it; without helper (again) if the block could not be put where he sees it.
     /// Until it is compressed it belongs to whoever does that, then to the write lane.
     Share share;
+    /// It is not compressed here: the sink takes its values (DumpTask::compress_elsewhere).
+    std::atomic<bool> elsewhere{false};
     double expected_compress_s = 0.0, expected_write_s = 0.0;  ///< what the planner goes by
     double write_spread_s = 0.0;  ///< of expected_write_s, because the size is not known yet
 
@@ -109,6 +117,17 @@ struct Job {
     double compress_s = 0.0;  ///< of CPU time: waiting at idle priority is not its cost
 
     std::uint64_t chunk_bytes() const { return chunk_box.extent.count() * size_of(dtype); }
+    std::uint64_t valid_bytes() const { return valid.count() * size_of(dtype); }
+    /// What the write lane carries: once it is compressed, or if it never is here.
+    std::uint64_t carried_bytes() const {
+        return elsewhere.load(std::memory_order_relaxed) ? valid_bytes() : stored_bytes;
+    }
+    /// Nobody reads the values any more. Any thread, any number of times.
+    void release_sources() {
+        if (source_done.exchange(true, std::memory_order_acq_rel)) return;
+        for (const PutPart& piece : pieces)
+            if (piece.snapshot) piece.snapshot->release_reader();
+    }
 };
 
 /// A block's place in the file, and what is written around it: its prefix record, its padding.
@@ -121,7 +140,8 @@ struct Placement {
 class Sink {
   public:
     virtual ~Sink() = default;
-    /// Write these blocks as few, large writes. Sets each job's state to written or overflowed.
+    /// Write these blocks as few, large writes. Sets each job's state to written or overflowed; of
+    /// one that is compressed elsewhere to given, and later, on any thread, to one of these.
     virtual Status write(std::span<Job* const> jobs) = 0;
     /// Take the block's place and write nothing: another rank will, or this one later.
     /// @param front  the placement's front_bytes go to its end; k_share_front_bytes
@@ -133,6 +153,9 @@ class Sink {
     virtual Status finish() = 0;
     /// After finish(): do all blocks lie in the file, also those that have overflowed?
     virtual bool is_whole() const { return true; }
+    /// Is whoever the blocks were given to gone, so that they are to be compressed here? From then
+    /// on no job's state is changed but by write().
+    virtual bool gives_back() const { return false; }
 };
 
 using plan::WriteCost;
@@ -148,7 +171,8 @@ struct DumpTask {
     std::unique_ptr<Job[]> jobs;
     std::size_t n_jobs = 0;
     std::list<Snapshot> snapshots;
-    std::vector<std::shared_ptr<const BlockCodec>> codecs;   ///< kept alive for the jobs
+    std::vector<std::shared_ptr<const BlockCodec>> codecs;  ///< kept alive for the jobs
+    std::vector<CodecRecipe> recipes;  ///< of the codecs, for whoever makes them elsewhere
     std::vector<std::uint32_t> compress_order, write_order;  ///< without planning
     Plans plans;  ///< with planning; the first is made before submit()
     WriteCost write_cost;
@@ -157,6 +181,8 @@ struct DumpTask {
     /// It is to be written so long after it was handed over.
     double max_delay_s = std::numeric_limits<double>::infinity();
     double handed_over_s = -1.0;  ///< by the clock; < 0: when it is submitted
+    // The application's compress obstacles and the workers' CPU time until it was submitted.
+    double computing_before_s = 0.0, workers_cpu_before_s = 0.0;
 
     // ---- progress
     std::atomic<std::uint32_t> next_compress{0};  // without planning
@@ -169,6 +195,14 @@ struct DumpTask {
     std::atomic<double> finished_s{0.0};        // by the clock
     std::atomic<DumpPhase> phase{DumpPhase::running};
 
+    /// Before submit(): the sink takes the blocks as they are.
+    void compress_elsewhere() {
+        for (std::size_t i = 0; i < n_jobs; ++i) {
+            jobs[i].elsewhere = jobs[i].begun = jobs[i].taken = true;
+            jobs[i].state = JobState::compressed;
+        }
+        n_begun = n_compressed = static_cast<std::uint32_t>(n_jobs);
+    }
     bool all_begun() const { return n_begun.load(std::memory_order_acquire) == n_jobs; }
     bool all_compressed() const { return n_compressed.load(std::memory_order_acquire) == n_jobs; }
 };

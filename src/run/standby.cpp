@@ -6,11 +6,15 @@
 //  - Made by the application's thread, at whose priority it stays: without privileges a thread that
 //    was lowered can never come back (priority.hpp).
 //  - It sleeps on an event with a timeout: half of the time that is left, so that expectations that
-//    change meanwhile are noticed, and a dump that is on time costs a few wake-ups.
+//    change meanwhile are noticed, and a dump that is on time costs a few wake-ups. Whoever's work
+//    makes another begin earlier wakes up by then, too: what it has said is as new.
+//  - What is due is due together with what other executors of the process have (due_board.hpp).
+//  They
+//    take turns, what is due first first, but nobody waits for his turn until it is too late.
 //  - While it looks at dumps its Worker::at_dump is the first of them; asleep it is k_nowhere.
 #include <algorithm>
 #include <cmath>
-#include <new>
+#include <limits>
 
 #include "plan/standby_policy.hpp"
 #include "run/executor.hpp"
@@ -23,21 +27,28 @@ constexpr double k_shortest_sleep_s = 1e-3;
 constexpr double k_look_again_s = 0.05;
 
 /// What a dump still needs, as its finished blocks have corrected the expectations.
-void add_what_is_left(const DumpTask& dump, plan::StandbyView& view) {
+plan::DueWork what_is_left(const DumpTask& dump) {
     const auto load = [](const std::atomic<double>& v) {
         return v.load(std::memory_order_relaxed);
     };
+    plan::DueWork work;
+    work.by_s = plan::done_by_s(dump.handed_over_s + dump.max_delay_s, dump.max_delay_s);
+    if (!std::isfinite(dump.max_delay_s)) work.by_s = std::numeric_limits<double>::infinity();
     const double compress_scale =
         plan::scale_of(load(dump.compressed_s), load(dump.compressed_expected_s));
     const double write_scale = plan::scale_of(load(dump.written_s), load(dump.written_expected_s));
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         const Job& job = dump.jobs[i];
         const JobState state = job.state.load(std::memory_order_acquire);
-        if (state == JobState::waiting)
-            view.compress_left_s += compress_scale * job.expected_compress_s;
+        if (state == JobState::waiting) {
+            work.left_s += compress_scale * job.expected_compress_s;
+            work.open |= !job.begun.load(std::memory_order_acquire) ||
+                         (job.codec->reentrant() && !job.taken.load(std::memory_order_acquire));
+        }
         if (state == JobState::waiting || state == JobState::compressed)
-            view.write_left_s += write_scale * job.expected_write_s;
+            work.left_s += write_scale * job.expected_write_s;
     }
+    return work;
 }
 
 }  // namespace
@@ -45,10 +56,10 @@ void add_what_is_left(const DumpTask& dump, plan::StandbyView& view) {
 // Those from the number returned on are not removed while at_dump stands: reclaim() reads
 // written() first and at_dump second, here it is the other way round, and all four are in one
 // order.
-std::uint64_t Executor::hold_dumps() {
+std::uint64_t Executor::hold_dumps(Worker& worker) {
     for (;;) {
         const std::uint64_t first = dumps_.written();
-        standby_.at_dump.store(first, std::memory_order_seq_cst);
+        worker.at_dump.store(first, std::memory_order_seq_cst);
         if (dumps_.written() == first) return first;
     }
 }
@@ -56,7 +67,8 @@ std::uint64_t Executor::hold_dumps() {
 // The dump's blocks go before everything else from now on.
 void Executor::mark_due(DumpTask& dump) {
     if (dump.is_due.exchange(true, std::memory_order_acq_rel)) return;
-    dump.plans.want();  // with this thread's share of a core
+    note_starved(dump);
+    dump.plans.want();
     write_event_.raise();
 }
 
@@ -72,27 +84,52 @@ Job* Executor::job_to_take_over(DumpTask& dump) {
     return job_to_rescue(dump);
 }
 
+// The work of the dumps from `first` on, one by one. Dumps are written in their order: each is due
+// with any that comes after it. Told to the other executors, and sorted together with theirs.
+void Executor::look_at_work(std::uint64_t first) {
+    auto& mine = standby_work_.mine;
+    auto& all = standby_work_.all;
+    mine.clear();
+    for (std::uint64_t number = first; number < dumps_.submitted(); ++number)
+        mine.push_back(what_is_left(*dumps_.at(number)));
+    for (std::size_t i = mine.size(); i-- > 0;) {
+        mine[i].whose = place_->number();
+        if (i + 1 < mine.size()) mine[i].by_s = std::min(mine[i].by_s, mine[i + 1].by_s);
+    }
+    const auto promised = std::find_if(mine.begin(), mine.end(),
+                                       [](const auto& work) { return !std::isfinite(work.by_s); });
+    all.assign(mine.begin(), promised);
+    if (place_->publish(all)) place_->wake_others();
+    place_->add_others(all);
+    std::sort(all.begin(), all.end(), plan::is_before);
+}
+
 // @param wait_s  if there is nothing to take over: until it is to look again.
 Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
     const double now_s = clock_.now_s();
     const bool hurry = hurry_.load(std::memory_order_acquire);
-    plan::StandbyView view;
-    for (std::uint64_t number = first; number < dumps_.submitted(); ++number) {
-        dump = dumps_.at(number);
-        add_what_is_left(*dump, view);
-        view.max_delay_s = dump->max_delay_s;
-        view.due_s = dump->handed_over_s + dump->max_delay_s;
-        if (!hurry && !std::isfinite(view.due_s)) continue;
-        const double left_s = hurry ? 0.0 : plan::begin_by_s(view) - now_s;
-        if (left_s > 0.0) {
-            wait_s = std::min(wait_s, std::max(k_shortest_sleep_s, 0.5 * left_s));
+    look_at_work(first);
+    for (std::size_t i = 0; i < standby_work_.mine.size(); ++i) {
+        const plan::DueWork& work = standby_work_.mine[i];
+        if (!hurry && !std::isfinite(work.by_s)) break;  // and so are those after it
+        const plan::StandbyTurn turn = plan::turn_of(standby_work_.all, work);
+        if (!hurry && turn.begin_s > now_s) {
+            wait_s = std::min(wait_s, std::max(k_shortest_sleep_s, 0.5 * (turn.begin_s - now_s)));
             continue;
         }
         // What is before it is written first.
-        for (std::uint64_t due = first; due <= number; ++due) {
+        for (std::uint64_t due = first; due <= first + i; ++due) mark_due(*dumps_.at(due));
+        if (!hurry && !turn.is_first && turn.alone_s > now_s) {
+            wait_s = std::min(
+                {wait_s, k_look_again_s, std::max(k_shortest_sleep_s, turn.alone_s - now_s)});
+            continue;
+        }
+        for (std::uint64_t due = first; due <= first + i; ++due) {
             dump = dumps_.at(due);
-            mark_due(*dump);
             if (dump->all_compressed()) continue;
+            // At this priority the quick plan: microseconds.
+            improve(*dump, plan::Algorithm::ext_johnson_backfill,
+                    options_.trace ? &standby_.trace : nullptr);
             if (Job* const job = job_to_take_over(*dump)) return job;
             wait_s = std::min(wait_s, k_look_again_s);
         }
@@ -107,11 +144,12 @@ void Executor::standby_loop() {
         double wait_s = base::Event::k_forever_s;
         if (!error_.happened()) {
             DumpTask* dump = nullptr;
-            Job* const job = due_job(hold_dumps(), dump, wait_s);
-            if (job != nullptr && compress(*job, *dump, trace, &standby_.compress_s))
-                taken_over_blocks_.fetch_add(1, std::memory_order_relaxed);
+            Job* const job = due_job(hold_dumps(standby_), dump, wait_s);
+            if (job != nullptr) compress(*job, *dump, trace, &standby_.compress_s);
             standby_.at_dump.store(k_nowhere, std::memory_order_release);
             if (job != nullptr) continue;
+        } else if (place_->publish({})) {
+            place_->wake_others();  // nothing more will be done here
         }
         standby_event_.wait(seen, wait_s);
     }

@@ -5,6 +5,12 @@
 namespace caesura::run {
 namespace {
 
+// A block is counted after others may have seen it written.
+void counted(Fixture& fixture, std::uint64_t blocks) {
+    wait_until([&] { return fixture.executor.counters().taken_over_blocks >= blocks; });
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, blocks);
+}
+
 TEST(Standby, writes_in_time_what_no_worker_ever_begins) {
     base::VirtualClock clock;
     Fixture fixture({.compress_threads = 0, .standby = true}, clock);
@@ -22,7 +28,7 @@ TEST(Standby, writes_in_time_what_no_worker_ever_begins) {
         EXPECT_GE(fixture.last->jobs[i].begun_s.load(), begin_s) << "block " << i;
     wait_until([&] { return fixture.last->phase.load() == DumpPhase::finished; });
     EXPECT_LE(fixture.last->finished_s.load(), 10.0);
-    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 10u);
+    counted(fixture, 10);
     EXPECT_GT(fixture.executor.counters().taken_over_s, 1.0);
     fixture.executor.stop();
     fixture.expect_exact(*sink, 0, 10);
@@ -42,7 +48,7 @@ TEST(Standby, computes_what_a_worker_without_cpu_time_is_at) {
     clock.set(9.0);
     fixture.executor.clock_was_set();
     wait_until([&] { return sink->finished.load(); });
-    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 4u);
+    counted(fixture, 4);
     EXPECT_TRUE(fixture.executor.reads(0)) << "the worker still is at it";
     let_go = true;
     let_go.notify_all();
@@ -77,8 +83,71 @@ TEST(Standby, in_a_hurry_everything_is_due_whatever_was_promised) {
     MemorySink* second = fixture.submit(1, 5);
     fixture.executor.hurry();
     wait_until([&] { return second->finished.load(); });
-    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 10u);
+    counted(fixture, 10);
     fixture.executor.stop();
+}
+
+// Goal: what a starved worker does not do is planned for the standby thread, in time.
+TEST(StandbyPlan, plans_what_a_starved_worker_leaves_in_time_and_says_when) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 1, .standby = true}, clock);
+    std::atomic<bool> let_go{false};
+    std::atomic<int> entered{0};
+    fixture.codec.on_encode = [&] {
+        if (entered++ == 0)
+            let_go.wait(false);  // the worker, from here on without a core
+        else
+            clock.set(clock.now_s() + 0.2);  // the standby thread at half a core
+    };
+    fixture.max_delay_s = 10.0;
+    MemorySink* sink = fixture.submit(0, 10, 0.1);
+    wait_until([&] { return entered.load() == 1; });
+    DumpTask* const first = fixture.last;
+    EXPECT_LT(first->plans[0].end_s, 1.1) << "nothing says that the worker gets no time";
+    clock.set(5.99);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    EXPECT_GT(first->plans.count(), 1u) << "nobody planned again";
+    for (std::size_t i = 1; i < first->plans.count(); ++i) {
+        EXPECT_TRUE(first->plans[i].again);
+        EXPECT_LE(first->plans[i].end_s, 10.0) << "plan " << i;
+        EXPECT_GT(first->plans[i].end_s, 6.0) << "plan " << i;
+    }
+    EXPECT_EQ(&first->plans.first_whole(), &first->plans[0]) << "what reality is compared with";
+    EXPECT_GE(fixture.executor.counters().replans, 1u);
+
+    // The next dump's first plan knows.
+    const double begin_s = clock.now_s();
+    sink = fixture.submit(1, 10, 0.1);
+    const double planned_end_s = fixture.last->plans[0].end_s;
+    EXPECT_LE(planned_end_s, begin_s + 10.0);
+    const double standby_s = begin_s + 10.0 - 2.0 - 2.0 * (10 * 0.1 + 10 * 0.001);
+    EXPECT_GT(planned_end_s, standby_s);
+    DumpTask* const second = fixture.last;
+    clock.set(standby_s + 0.01);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return second->phase.load() == DumpPhase::finished; });
+    EXPECT_NEAR(second->finished_s.load(), planned_end_s, 0.2) << "as planned, to a block";
+    let_go = true;
+    let_go.notify_all();
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 1, 10);
+}
+
+// Goal: a worker that lost its core while it was planning holds nobody up.
+TEST(StandbyPlan, a_worker_stuck_in_a_plan_is_not_waited_for) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 0, .standby = true}, clock);
+    fixture.max_delay_s = 10.0;
+    MemorySink* sink = fixture.submit(0, 5, 0.1);
+    fixture.last->plans.want();
+    ASSERT_NE(fixture.last->plans.begin(), nullptr);  // neither published nor abandoned
+    clock.set(9.0);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    EXPECT_EQ(fixture.last->plans.count(), 1u);
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 5);
 }
 
 // Goal: dumps come and go while the standby thread looks at them.

@@ -35,6 +35,11 @@ class WorkerPace {
         const double rate = std::clamp(cpu_s / free_s, 0.05, 1.0);
         rate_free_.store((1.0 - k_new) * rate_free() + k_new * rate, std::memory_order_relaxed);
     }
+    /// One worker had work for all of so much free time, and got this: what single jobs have said
+    /// before counts no more.
+    void starved(double free_s, double cpu_s) {
+        rate_free_.store(std::clamp(cpu_s / free_s, 1e-3, 1.0), std::memory_order_relaxed);
+    }
 
     /// A compress obstacle begins in which workers could disturb.
     void begin_busy(double now_s, double workers_cpu_s) {

@@ -119,8 +119,35 @@ plan::WriteView Executor::view_of(std::span<const double> ready_bytes, const Wri
     return view;
 }
 
+// What was given away is compressed here after all: what the sink has not finished is not there.
+void Executor::take_back(DumpTask& dump) {
+    std::uint32_t n = 0;
+    for (std::size_t i = 0; i < dump.n_jobs; ++i) {
+        Job& job = dump.jobs[i];
+        const JobState state = job.state.load(std::memory_order_acquire);
+        if (!job.elsewhere.load(std::memory_order_relaxed)) {
+            // It has been compressed before, and still has its bytes.
+            if (state == JobState::given)
+                job.state.store(JobState::compressed, std::memory_order_release);
+            continue;
+        }
+        if (state == JobState::waiting || state == JobState::overflowed) continue;
+        job.elsewhere = job.taken = job.begun = false;
+        job.state.store(JobState::waiting, std::memory_order_release);
+        ++n;
+    }
+    if (n == 0) return;
+    dump.n_compressed.fetch_sub(n, std::memory_order_acq_rel);
+    dump.n_begun.fetch_sub(n, std::memory_order_acq_rel);
+    came_back_.fetch_add(1, std::memory_order_acq_rel);
+    compress_event_.raise();
+    progress_event_.raise();
+    standby_event_.raise();
+}
+
 bool Executor::write_some(DumpTask& dump, double& wait_s) {
     write_lane_.last_cost = dump.write_cost;
+    if (dump.sink->gives_back()) take_back(dump);
     if (options_.share) {
         offer(dump);
         settle(dump, wait_s);
@@ -133,7 +160,7 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
     }
     std::vector<double> ready_bytes(ready.size());
     std::transform(ready.begin(), ready.end(), ready_bytes.begin(),
-                   [](const Job* job) { return static_cast<double>(job->stored.size()); });
+                   [](const Job* job) { return static_cast<double>(job->carried_bytes()); });
     // A disk that is slower than expected today holds fewer bytes before the next obstacle.
     const double scale = plan::scale_of(dump.written_s.load(std::memory_order_relaxed),
                                         dump.written_expected_s.load(std::memory_order_relaxed));
@@ -160,7 +187,7 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
 
 void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
     std::uint64_t bytes = 0;
-    for (const Job* job : jobs) bytes += job->stored.size();
+    for (const Job* job : jobs) bytes += job->carried_bytes();
     const double begin_s = clock_.now_s();
     const Status status = dump.sink->write(jobs);
     if (!status.ok()) {
@@ -202,7 +229,10 @@ bool Executor::finish_dump(DumpTask& dump) {
     if (options_.trace)
         write_lane_.trace.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
     if (!status.ok()) {
-        fail(status);
+        if (dump.sink->gives_back())
+            take_back(dump);
+        else
+            fail(status);
         return true;
     }
     if (dump.sink->is_whole())

@@ -60,24 +60,44 @@ std::vector<FilterSpec> read_pipeline(hid_t creation) {
     return out;
 }
 
+/// Is it float32 or float64 as IEEE has them, in either byte order?
+bool is_ieee(hid_t type) {
+    return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F64LE) > 0 ||
+           H5Tequal(type, H5T_IEEE_F32BE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0;
+}
+
+/// One value of what was never written, of a listed type, as this machine has it.
+std::vector<std::byte> read_fill(hid_t creation, hid_t type, const FoundDataset& found) {
+    std::vector<std::byte> fill(H5Tget_size(type));
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    H5Pfill_value_defined(creation, &defined);
+    if (defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
+    const hid_t one = found.spec.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    // Members are this machine's already, and lie one after the other.
+    H5Pget_fill_value(creation, found.members.empty() ? one : type, fill.data());
+    return fill;
+}
+
 /// Shape, chunk, type and pipeline; nullopt for a dataset that is not ours to list.
 std::optional<FoundDataset> read_spec(hid_t dataset, const std::string& path) {
     const Handle type(H5Dget_type(dataset), H5Tclose);
     const Handle space(H5Dget_space(dataset), H5Sclose);
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
     const int rank = H5Sget_simple_extent_ndims(space.get());
+    const H5D_layout_t layout = H5Pget_layout(creation.get());
     FoundDataset found;
     found.members = members_of(type.get());
-    const std::size_t bytes =
-        H5Tget_size(type.get()) / std::max<std::size_t>(1, found.members.size());
-    const bool of_floats = H5Tget_class(type.get()) == H5T_FLOAT || !found.members.empty();
-    const bool listed = of_floats && (bytes == 4 || bytes == 8) && rank >= 1 &&
-                        rank <= k_max_rank && H5Pget_layout(creation.get()) == H5D_CHUNKED;
+    found.contiguous = layout == H5D_CONTIGUOUS && H5Pget_external_count(creation.get()) == 0;
+    const bool listed = (is_ieee(type.get()) || !found.members.empty()) && rank >= 1 &&
+                        rank <= k_max_rank && (layout == H5D_CHUNKED || found.contiguous);
     if (!listed) return std::nullopt;
     std::array<hsize_t, k_max_rank> extent{}, chunk{};
     H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
-    H5Pget_chunk(creation.get(), rank, chunk.data());
+    chunk = extent;
+    if (!found.contiguous) H5Pget_chunk(creation.get(), rank, chunk.data());
     DatasetSpec& spec = found.spec;
+    const std::size_t bytes =
+        H5Tget_size(type.get()) / std::max<std::size_t>(1, found.members.size());
     spec.path = path;
     spec.dtype = bytes == 4 ? float32 : float64;
     spec.shape = spec.chunk = Shape::filled(rank, 0);
@@ -86,7 +106,20 @@ std::optional<FoundDataset> read_spec(hid_t dataset, const std::string& path) {
         spec.chunk[a] = chunk[static_cast<std::size_t>(a)];
     }
     spec.pipeline = read_pipeline(creation.get());
+    found.big_endian = found.members.empty() && H5Tget_order(type.get()) == H5T_ORDER_BE;
+    found.fill = read_fill(creation.get(), type.get(), found);
     return found;
+}
+
+/// A contiguous dataset's values as its one chunk; none if it has no place yet.
+void read_place(hid_t dataset, FoundDataset& found) {
+    const haddr_t address = H5Dget_offset(dataset);
+    const std::uint64_t bytes = found.spec.shape.count() * found.fill.size();
+    if (address == HADDR_UNDEF || bytes == 0) return;
+    ChunkRecord record;
+    record.address = address;
+    record.bytes = bytes;
+    found.chunks.push_back(record);
 }
 
 class Walk {
@@ -127,15 +160,19 @@ class Walk {
 
     Status dataset(hid_t id, const std::string& path) {
         auto found = read_spec(id, path);
+        if (!found || found->contiguous) out_.other_bytes += H5Dget_storage_size(id);
         if (!found) {
-            out_.other_bytes += H5Dget_storage_size(id);
+            out_.others.push_back(path);
             return {};
         }
         auto attributes = read_attributes(id);
         if (!attributes.ok()) return attributes.status().with_context("dataset " + path);
         found->spec.attributes = std::move(*attributes);
         out_.datasets.push_back(std::move(*found));
-        return chunks(id, out_.datasets.back());
+        FoundDataset& kept = out_.datasets.back();
+        if (!kept.contiguous) return chunks(id, kept);
+        read_place(id, kept);
+        return {};
     }
 
     Status chunks(hid_t id, FoundDataset& found) {

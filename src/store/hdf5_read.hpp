@@ -14,12 +14,16 @@ struct FoundDataset {
     DatasetSpec spec;
     std::vector<ChunkRecord> chunks;   ///< row-major; dump, dataset and checksum are 0
     std::vector<std::string> members;  ///< of a compound type (compound_type.hpp)
+    bool big_endian = false;
+    std::vector<std::byte> fill;  ///< one value
+    bool contiguous = false;      ///< in one piece: one chunk, of the dataset's shape
 };
 
 struct Hdf5Content {
     std::vector<Attribute> root;
-    std::vector<FoundDataset> datasets;  ///< chunked, of floats or compounds of them, 1 to 4 axes
-    std::uint64_t other_bytes = 0;       ///< raw data of all other datasets
+    std::vector<FoundDataset> datasets;  ///< of floats or compounds of them, 1 to 4 axes
+    std::vector<std::string> others;     ///< paths of the rest
+    std::uint64_t other_bytes = 0;       ///< raw data of the rest, and of contiguous datasets
 };
 
 /// Open read-only on `state` and list everything. Errors: corrupt (not HDF5, or damaged), io.

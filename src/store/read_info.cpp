@@ -93,6 +93,8 @@ DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecord
     DatasetInfo info;
     info.spec = std::move(found.spec);
     info.members = std::move(found.members);
+    info.big_endian = found.big_endian;
+    info.fill = std::move(found.fill);
     info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype) *
                      std::max<std::size_t>(1, info.members.size());
     info.chunks = std::move(found.chunks);
@@ -156,13 +158,18 @@ Result<FileInfo> read_info(base::File& file, const std::string& path) try {
     auto content = read_hdf5(state, path);
     if (!content.ok()) return content.status();
     info.root = std::move(content->root);
-    std::uint32_t number = 0;
-    for (FoundDataset& dataset : content->datasets)
-        info.datasets.push_back(describe(std::move(dataset), number++, *own));
-    std::sort(info.datasets.begin(), info.datasets.end(),
-              [](const DatasetInfo& a, const DatasetInfo& b) {
-                  return std::tie(a.iteration, a.spec.path) < std::tie(b.iteration, b.spec.path);
-              });
+    info.others = std::move(content->others);
+    std::uint32_t number = 0, number_contiguous = 0;
+    for (FoundDataset& dataset : content->datasets) {
+        if (dataset.contiguous)
+            info.contiguous.push_back(describe(std::move(dataset), number_contiguous++, *own));
+        else
+            info.datasets.push_back(describe(std::move(dataset), number++, *own));
+    }
+    for (auto* const list : {&info.datasets, &info.contiguous})
+        std::sort(list->begin(), list->end(), [](const DatasetInfo& a, const DatasetInfo& b) {
+            return std::tie(a.iteration, a.spec.path) < std::tie(b.iteration, b.spec.path);
+        });
     fill_sizes(info, *own, content->other_bytes);
     return info;
 } catch (const std::bad_alloc&) {

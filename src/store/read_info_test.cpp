@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 
 #include "store/hdf5_handle.hpp"
@@ -235,6 +236,54 @@ TEST(ReadInfo, refuses_what_is_not_hdf5) {
     EXPECT_NE(info.status().message().find(path.str()), std::string::npos);
     EXPECT_EQ(read_info(base::FileSystem::posix(), "/no/such/file").status().code(),
               StatusCode::io);
+}
+
+// Goal: what a reader needs beside the chunks of what HDF5 itself has made: fill values, byte
+// order, where contiguous values lie, and what is there and not listed.
+TEST(ReadInfo, says_fill_values_byte_order_contiguous_datasets_and_what_else_there_is) {
+    const TemporaryPath path("foreign");
+    const hsize_t dims = 6, chunk = 4;
+    const std::array<float, 6> values{1, 2, 3, 4, 5, 6};
+    const float fill = 2.5f;
+    {
+        const Handle file(H5Fcreate(path.str().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                          H5Fclose);
+        const Handle space(H5Screate_simple(1, &dims, nullptr), H5Sclose);
+        const Handle chunked(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+        H5Pset_chunk(chunked.get(), 1, &chunk);
+        H5Pset_fill_value(chunked.get(), H5T_NATIVE_FLOAT, &fill);
+        const auto make = [&](const char* name, hid_t type, hid_t creation) {
+            return Handle(
+                H5Dcreate2(file.get(), name, type, space.get(), H5P_DEFAULT, creation, H5P_DEFAULT),
+                H5Dclose);
+        };
+        (void)make("chunked", H5T_IEEE_F64BE, chunked.get());
+        (void)make("empty", H5T_IEEE_F32LE, H5P_DEFAULT);
+        (void)make("integers", H5T_STD_I32LE, chunked.get());
+        const auto flat = make("flat", H5T_IEEE_F32LE, H5P_DEFAULT);
+        ASSERT_GE(
+            H5Dwrite(flat.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+            0);
+    }
+    const auto info = read_info(path.str());
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_EQ(info->others, std::vector<std::string>{"/integers"});
+    ASSERT_EQ(info->datasets.size(), 1u);
+    const DatasetInfo& chunks = info->datasets[0];
+    EXPECT_TRUE(chunks.big_endian && chunks.chunks.empty());
+    const double wide = fill;
+    ASSERT_EQ(chunks.fill.size(), sizeof wide);
+    EXPECT_EQ(std::memcmp(chunks.fill.data(), &wide, sizeof wide), 0) << "as this machine has it";
+    ASSERT_EQ(info->contiguous.size(), 2u);
+    EXPECT_TRUE(info->contiguous[0].chunks.empty());
+    const DatasetInfo& flat = info->contiguous[1];
+    EXPECT_EQ(flat.spec.chunk, flat.spec.shape);
+    EXPECT_EQ(flat.fill, std::vector<std::byte>(4));
+    ASSERT_EQ(flat.chunks.size(), 1u);
+    auto file = open_for_reading(path.str());
+    const auto bytes = read_chunk(**file, flat, flat.chunks[0]);
+    ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+    EXPECT_EQ(std::memcmp(bytes->data(), values.data(), sizeof values), 0);
 }
 
 }  // namespace

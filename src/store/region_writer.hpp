@@ -39,6 +39,7 @@ class RegionWriter {
         std::uint64_t address = 0;   ///< 4 KiB-aligned
         std::uint64_t bytes = 0;     ///< reserved; 4 KiB-aligned
         std::uint64_t previous = 0;  ///< address of this rank's region before, 0 if none
+        friend bool operator==(const Place&, const Place&) = default;
     };
     /// @param manifest  encode_manifest(...) on rank 0's region of the dump, else empty.
     /// @param slots     slot_offsets(...) for a region with slots, else empty.

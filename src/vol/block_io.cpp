@@ -29,11 +29,7 @@ Status BlockIo::start() {
     WriterOptions options;
     options.memory_bytes = place_.config->memory_bytes;
     options.durable = place_.config->durability == Durability::durable;
-    options.max_delay_s = place_.config->max_delay_s;
-    // Others may be waiting for a file that one process has: see other_process.cpp.
-    constexpr double k_alone_s = 10.0;
-    if (place_.communicator->size() == 1 && options.max_delay_s == 0.0)
-        options.max_delay_s = k_alone_s;
+    options.max_delay_s = max_delay_s(*place_.config, place_.alone);
     auto writer = writer::OpenWriter::make(
         {place_.ledger, place_.tree}, place_.communicator, std::move(options), place_.experience,
         [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {
@@ -326,12 +322,18 @@ bool BlockIo::anything_pending_here() const {
 }
 
 std::uint64_t BlockIo::held_bytes() const {
+    const std::uint64_t committed = started() ? writer_->committed_dumps() : 0;
     std::uint64_t bytes = 0;
     for (const DatasetPtr& dataset : by_field_)
         if (dataset != nullptr)
             for (const PutBox& piece : dataset->pieces)
-                bytes += piece.box.extent.count() * size_of(dataset->dtype);
+                if (piece.dump >= committed)
+                    bytes += piece.box.extent.count() * size_of(dataset->dtype);
     return bytes;
+}
+
+losses::Uncommitted BlockIo::uncommitted() const {
+    return {started() ? writer_->uncommitted().dumps : 0, held_bytes()};
 }
 
 Result<bool> BlockIo::anything_pending(const Status& error) {

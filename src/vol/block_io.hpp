@@ -27,6 +27,7 @@
 #include "base/buffer.hpp"
 #include "vol/config.hpp"
 #include "vol/image_tree.hpp"
+#include "vol/losses.hpp"
 #include "vol/members.hpp"
 #include "vol/selection.hpp"
 
@@ -57,6 +58,7 @@ class BlockIo {
         ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
+        bool alone = false;  ///< one process has the file, through no MPI-IO
     };
     static std::unique_ptr<BlockIo> make(const FileParts& place);
     ~BlockIo();
@@ -104,6 +106,10 @@ class BlockIo {
     bool anything_pending_here() const;
     /// Raw bytes of this rank that are not committed.
     std::uint64_t held_bytes() const;
+    /// The same, and in how many hand-overs, the one that is to come included.
+    losses::Uncommitted uncommitted() const;
+    /// Does all that was handed over lie in the file? Any thread.
+    bool has_written_all() const { return !started() || writer_->has_written_all(); }
 
     Status hand_over(const NativeObject& through, const Status& mine);
     Status flush(const NativeObject& through, const Status& mine);
@@ -117,7 +123,7 @@ class BlockIo {
     Status go_on();
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
-    WriterReport report() const { return writer_->report(); }
+    WriterReport report() const { return started() ? writer_->report() : WriterReport{}; }
     std::uint64_t spill_end() const { return writer_->spill_end(); }
     /// Close our own handles of datasets, so that the file can be closed.
     void release();

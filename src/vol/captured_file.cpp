@@ -79,7 +79,7 @@ Status CapturedFile::write_raw() {
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = BlockIo::make(
-            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_)});
+            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_), alone_});
     return *blocks_;
 }
 
@@ -162,8 +162,10 @@ Status CapturedFile::commit(const NativeObject& through, bool last, Status mine)
     if (Status status = can_communicate(); !status.ok()) return status;
     if (!failed_.ok()) return failed_;
     const auto have = have_blocks(through, mine);
-    if (!have.ok()) return failed_ = have.status();
-    return commit_with(*have, through, last, mine);
+    if (!have.ok()) return fail_for_good(have.status());
+    uncommitted_ = commit_with(*have, through, last, mine);
+    if (uncommitted_.ok()) given_up_ = false;
+    return uncommitted_;
 }
 
 /// @param blocks  as have_blocks() has just said: asking is collective.
@@ -184,17 +186,16 @@ Status CapturedFile::commit_with(bool blocks, const NativeObject& through, bool 
     Status all = agree(*communicator_, mine.with_context(name_));
     if (all.ok()) all = agree(*communicator_, ledger_->settle());
     if (all.ok() && shared()) all = ledger_->agree_on_end();
-    if (!all.ok()) failed_ = all;
-    return all;
+    return all.ok() ? all : fail_for_good(all);
 }
 
 Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const Status& mine) {
     waiting_together_ = 0;
-    Status all = last ? blocks_->close(through, mine) : blocks_->flush(through, mine);
-    if (!all.ok()) failed_ = all.with_context(name_);
+    const Status all = last ? blocks_->close(through, mine) : blocks_->flush(through, mine);
     blocks_->release();
-    if (last) end_blocks(all, Completed::by_close);
-    return failed_;
+    if (!all.ok()) return fail_for_good(all.with_context(name_));
+    if (last) end_blocks(Completed::by_close);
+    return {};
 }
 
 void* CapturedFile::reopen() {

@@ -19,7 +19,8 @@
 // Invariants:
 //  - Application's thread only; MPI_THREAD_FUNNELED is enough.
 //  - Ranks whose images have grown apart are an error of the next commit, not a broken file.
-//  - A commit that failed is not tried again: the file stays as of the last one.
+//  - A commit that failed is not tried again: the file stays as of the last one, and what was
+//    handed over since is lost, which closing line and report are told at once (losses.hpp).
 #pragma once
 
 #include <map>
@@ -31,6 +32,7 @@
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
 #include "store/shared_file.hpp"
+#include "vol/closing_line.hpp"
 #include "vol/config.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"
@@ -191,6 +193,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// Commit a pending file and close it natively. Errors: those of lanes and commit; the file
     /// stays as of the commit before, with the mark of a file that is being written.
     Status complete();
+    /// Nobody will complete the pending file: it is told to closing line and report. Local.
+    void abandon(const Status& why);
     /// Lists for datasets that are made with the library's defaults, which is most of them: made
     /// once, as copying a list costs about as much as making a small dataset.
     struct DefaultLists {
@@ -220,7 +224,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status write_closed_tree();
     Status can_communicate() const;
     enum class Completed : std::uint8_t { by_close, by_later_call, by_another_process };
-    void end_blocks(const Status& status, Completed completed);
+    void end_blocks(Completed completed);
+    Status fail_for_good(const Status& why);
+    void give_up(const Status& why, GivenUp how = GivenUp::lost, bool alone = false);
     Result<bool> is_still_ours();
     Status cut_closed_tree();
 
@@ -251,7 +257,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::set<std::string> written_together_;
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first
     Status failed_;                                            ///< of a commit
-    bool given_up_ = false;                                    ///< and a close has said so
+    Status uncommitted_;     ///< why the last try to commit failed, though the next may not
+    bool given_up_ = false;  ///< a close has failed, and nothing was committed since
 };
 
 }  // namespace caesura::vol

@@ -18,18 +18,31 @@
 #include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/library_state.hpp"
+#include "vol/losses.hpp"
 #include "vol/other_process.hpp"
 #include "vol/report.hpp"
 #include "vol/shutdown.hpp"
 
 namespace caesura::vol {
 
-/// After the Writer's last collective call. What failed stays: the application may still read what
-/// it has written.
-void CapturedFile::end_blocks(const Status& status, Completed completed) {
+/// Nothing is committed any more, of what came since the last commit and of what comes.
+Status CapturedFile::fail_for_good(const Status& why) {
+    failed_ = why;
+    give_up(why);
+    return failed_;
+}
+
+/// Blocks stay: the application may still read what it has written.
+void CapturedFile::give_up(const Status& why, GivenUp how, bool alone) {
+    if (blocks_ == nullptr) return losses::give_up(this, how, why, {}, {}, alone);
+    losses::give_up(this, how, why, blocks_->uncommitted(), blocks_->report(), alone);
+}
+
+/// After the Writer's last collective call, which has committed everything.
+void CapturedFile::end_blocks(Completed completed) {
     report_blocks({config_, name_, *communicator_}, blocks_->report(),
-                  completed != Completed::by_close, status);
-    if (!status.ok()) return;
+                  completed != Completed::by_close);
+    losses::forget(this);
     // Nothing is in flight any more. If it stays, the next opening looks once too often. The mark
     // is gone with the commit, if there was one left to make.
     if (communicator_->rank() == 0 && completed != Completed::by_another_process) {
@@ -87,7 +100,7 @@ Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine)
     pending_bytes_ = blocks_->held_bytes();
     const Status begun = blocks_->pause(through, mine);
     blocks_->release();
-    if (!begun.ok()) return failed_ = begun.with_context(name_);
+    if (!begun.ok()) return fail_for_good(begun.with_context(name_));
     // A commit on the way may have left something in the library.
     mine = flush_native(through) < 0
                ? store::hdf5_error(StatusCode::internal, name_ + ": flushing the image")
@@ -103,6 +116,7 @@ Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine)
 Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long references) {
     const NativeObject through{file.under, file.kind};
     if (given_up_) {
+        give_up(uncommitted_);
         if (blocks_ != nullptr) blocks_->release();  // what reads have opened since
         return Ended::complete;
     }
@@ -129,6 +143,7 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
         }
     }
     if (all.ok() && !off) all = commit_with(have, through, last, mine);
+    uncommitted_ = all;
     given_up_ = !all.ok();
     if (!all.ok()) return all;
     if (!off) return Ended::complete;
@@ -151,6 +166,8 @@ bool CapturedFile::take_back() {
 
 void CapturedFile::stay_pending() {
     blocks_->forget_types();
+    losses::set_pending(this, blocks_->uncommitted(),
+                        [blocks = blocks_.get()] { return blocks->has_written_all(); });
     if (alone_ && closed_after_) blocks_->when_written([this] { shared_file_->file().unlock(); });
 }
 
@@ -172,6 +189,7 @@ Result<void*> CapturedFile::go_on() {
     if (!status.ok()) return status.with_context(name_);
     void* const under = std::exchange(kept_, nullptr);
     goes_on_ = true;
+    losses::set_open(this);
     recall_name();
     begin_use(under);
     return under;
@@ -209,6 +227,11 @@ Result<bool> CapturedFile::is_still_ours() {
                   name_ + ": another process has dropped what was being written to it"};
 }
 
+void CapturedFile::abandon(const Status& why) {
+    const bool written = blocks_->has_written_all();
+    give_up(why, written ? GivenUp::for_recover : GivenUp::lost, !written);
+}
+
 Status CapturedFile::complete() {
     const KeepErrors keep;
     const LibraryState state;
@@ -223,7 +246,10 @@ Status CapturedFile::complete() {
     }
     if (all.ok() && ours) all = blocks_->close(through, {}).with_context(name_);
     blocks_->release();
-    end_blocks(all, ours ? Completed::by_later_call : Completed::by_another_process);
+    if (all.ok())
+        end_blocks(ours ? Completed::by_later_call : Completed::by_another_process);
+    else
+        (void)fail_for_good(all);
     const herr_t closed =
         H5VLfile_close(kept_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
     forget_wrapper_of(std::exchange(kept_, nullptr));

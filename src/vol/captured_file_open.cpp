@@ -16,8 +16,10 @@
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
 #include "vol/library_state.hpp"
+#include "vol/losses.hpp"
 #include "vol/on_term.hpp"
 #include "vol/other_process.hpp"
+#include "vol/report.hpp"
 #include "vol/shutdown.hpp"
 
 namespace caesura::vol {
@@ -207,6 +209,8 @@ void CapturedFile::find_holder(Object& opened) {
 }
 
 CapturedFile::~CapturedFile() {
+    if (!uncommitted_.ok()) give_up(uncommitted_);
+    losses::forget(this);
     const auto found = open_files().find(key_);
     if (found != open_files().end() && found->second.expired()) open_files().erase(found);
 }
@@ -271,7 +275,9 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
         under = H5VLfile_open(name_.c_str(), call.flags & ~unsigned{H5F_ACC_SWMR_WRITE},
                               access.get(), call.transfer, nullptr);
     }
-    if (under == nullptr) return native_error(name_, "opening the image of the file");
+    if (under == nullptr)
+        return store::hdf5_error(call.creates() ? StatusCode::internal : StatusCode::corrupt,
+                                 fmt::format("{}: opening the image of the file", name_));
     may_hold_blocks_ = !call.creates();
     // Regions begin behind what lay in the file when it was opened.
     const std::uint64_t end = call.creates() ? store::first_region_address() : image_->end();
@@ -304,7 +310,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     }
     if (Status all = agree(*file->communicator_, mine); !all.ok()) {
         close_native(under);
-        return all;
+        if (call.creates() || all.code() != StatusCode::corrupt) return all;
+        why = all.message();  // HDF5 cannot read the file, and says so in its own words
+        return std::optional<Opened>{};
     }
     if (!call.creates())
         if (Status status = check_creation(under); !status.ok()) {  // the same on all ranks
@@ -317,6 +325,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     follow_external_links();
     watch_term(*file->config_);
     (void)may_put_off();  // whether or not: the end of the library is heard of from now on
+    const bool has_rank_0 = covers(file->members_, {0});
+    losses::watch(file.get(),
+                  {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});
     file->recall_name();
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include "vol/settings.hpp"
@@ -14,15 +15,21 @@ namespace {
 struct Sums {
     std::uint64_t files = 0;
     ClosedFile all;
-    std::uint64_t lost = 0;
-    std::string first_lost;
+    struct {
+        std::uint64_t files = 0;
+        std::string first;
+    } given_up[3];  ///< by GivenUp
     std::set<std::shared_ptr<const Config>> configs;
 };
 
 /// Never destroyed: HDF5 may end after our statics.
-Sums& sums() {
-    static Sums& live = *new Sums;
-    return live;
+struct Guarded {
+    std::mutex mutex;
+    Sums sums;
+};
+Guarded& live() {
+    static Guarded& made = *new Guarded;
+    return made;
 }
 
 std::string counted(std::uint64_t n, std::string_view what) {
@@ -38,15 +45,54 @@ std::string size_of_bytes(std::uint64_t bytes) {
     return fmt::format("{:.{}f} {}", size, unit == 0 || size >= 99.95 ? 0 : 1, k_units[unit]);
 }
 
+/// Nothing is lost unless it is said here.
+std::string given_up_of(const Sums& sums) {
+    static constexpr std::string_view k_words[] = {
+        "LOST in {}, the first: {}",
+        "{} not complete, for caesura recover to finish, the first: {}",
+        "{} left open, as flushed last, the first: {}"};
+    std::string line;
+    for (std::size_t how = 0; how < std::size(k_words); ++how) {
+        const auto& [files, first] = sums.given_up[how];
+        if (files == 0) continue;
+        const std::string n = counted(files, "file");
+        line += (line.empty() ? "" : "; ") +
+                fmt::vformat(k_words[how], fmt::make_format_args(n, first));
+    }
+    return line;
+}
+
+std::string blocks_of(const Sums& sums) {
+    const ClosedFile& all = sums.all;
+    std::string line = fmt::format(
+        "{} in {}, {} stored in {}; {:.2f} s in calls; longest delay {:.1f} s to written, "
+        "{:.1f} s to committed; ",
+        counted(all.dumps, "dump"), counted(sums.files, "file"), size_of_bytes(all.raw_bytes),
+        size_of_bytes(all.stored_bytes), all.in_calls_s, all.to_written_s, all.to_committed_s);
+    if (all.taken_over_blocks > 0)
+        line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
+                            counted(all.taken_over_blocks, "block"), all.taken_over_s);
+    return line;
+}
+
+std::string rules_of(const Sums& sums) {
+    std::string line;
+    for (const auto& config : sums.configs)
+        if (const auto rules = rules_without_use(*config); !rules.empty())
+            line += fmt::format("; {} of {} met no dataset, the first: {}",
+                                counted(rules.size(), "rule"), config->path, rules.front());
+    return line;
+}
+
 }  // namespace
 
-void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file,
-                 const std::string& lost) {
+void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file) {
     if (!config->closing_line) return;
-    Sums& live = sums();
-    live.configs.insert(config);
-    ClosedFile& all = live.all;
-    ++live.files;
+    const std::lock_guard lock(live().mutex);
+    Sums& sums = live().sums;
+    sums.configs.insert(config);
+    ClosedFile& all = sums.all;
+    ++sums.files;
     all.dumps += file.dumps;
     all.raw_bytes += file.raw_bytes;
     all.stored_bytes += file.stored_bytes;
@@ -55,37 +101,31 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
     all.to_committed_s = std::max(all.to_committed_s, file.to_committed_s);
     all.taken_over_blocks += file.taken_over_blocks;
     all.taken_over_s += file.taken_over_s;
-    if (lost.empty()) return;
-    if (live.lost++ == 0) live.first_lost = lost;
 }
 
-std::string take_closing_line() {
-    const Sums live = std::exchange(sums(), {});
-    const ClosedFile& all = live.all;
-    if (live.files == 0 || (all.raw_bytes == 0 && live.lost == 0)) return {};
-    std::string line = fmt::format(
-        "caesura: {} in {}, {} stored in {}; {:.2f} s in calls; longest delay {:.1f} s to written, "
-        "{:.1f} s to committed; ",
-        counted(all.dumps, "dump"), counted(live.files, "file"), size_of_bytes(all.raw_bytes),
-        size_of_bytes(all.stored_bytes), all.in_calls_s, all.to_written_s, all.to_committed_s);
-    if (all.taken_over_blocks > 0)
-        line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
-                            counted(all.taken_over_blocks, "block"), all.taken_over_s);
-    if (live.lost == 0)
-        line += "nothing lost";
-    else
-        line +=
-            fmt::format("LOST in {}, the first: {}", counted(live.lost, "file"), live.first_lost);
-    for (const auto& config : live.configs)
-        if (const auto rules = rules_without_use(*config); !rules.empty())
-            line += fmt::format("; {} of {} met no dataset, the first: {}",
-                                counted(rules.size(), "rule"), config->path, rules.front());
-    return line;
+void note_given_up(GivenUp how, const std::string& why) {
+    const std::lock_guard lock(live().mutex);
+    auto& [files, first] = live().sums.given_up[static_cast<std::size_t>(how)];
+    if (files++ == 0) first = why;
+}
+
+std::string take_closing_line(int world_rank) {
+    const Sums sums = [] {
+        const std::lock_guard lock(live().mutex);
+        return std::exchange(live().sums, {});
+    }();
+    const std::string given_up = given_up_of(sums);
+    if (world_rank != 0)
+        return given_up.empty() ? "" : fmt::format("caesura: rank {}: {}", world_rank, given_up);
+    if (sums.files == 0) return given_up.empty() ? "" : "caesura: " + given_up;
+    if (sums.all.raw_bytes == 0 && given_up.empty()) return {};
+    return "caesura: " + blocks_of(sums) + (given_up.empty() ? "nothing lost" : given_up) +
+           rules_of(sums);
 }
 
 void print_closing_line(int world_rank) {
-    std::string line = take_closing_line();
-    if (line.empty() || world_rank != 0) return;
+    std::string line = take_closing_line(world_rank);
+    if (line.empty()) return;
     line += '\n';
     // Whole, between the lines of other ranks; what cannot be said is not an error.
     (void)!::write(STDERR_FILENO, line.data(), line.size());

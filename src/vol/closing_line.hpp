@@ -1,8 +1,8 @@
 // The one line that rank 0 prints when HDF5 closes (decision D8): what became of the blocks of all
-// captured files, what was lost if anything was, and rules that matched nothing. Off with
-// `closing_line = false`, and where no file had blocks.
+// captured files, what was lost if anything was, and rules that matched nothing. Not printed where
+// no file had blocks. With `closing_line = false`, and on other ranks, it is what was lost alone.
 //
-// Invariant: application's thread only.
+// Invariant: any thread; behind a lock, which nobody keeps while doing anything else.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,21 @@ struct ClosedFile {
     double taken_over_s = 0.0;
 };
 
-/// @param lost  empty: nothing; else what was, for people.
-void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file,
-                 const std::string& lost);
+/// How a file is given up.
+enum class GivenUp : std::uint8_t {
+    lost,         ///< some of what was handed over is in no commit, and cannot come there any more
+    for_recover,  ///< it was closed, and this rank's blocks lie in it: `caesura recover` commits it
+    open          ///< it was open, and is as it was flushed last
+};
+
+/// Blocks of a file that was closed, or of one that is given up too.
+void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& file);
+/// A file that is given up, which note_closed() has been told of.
+/// @param why  names the file, for people.
+void note_given_up(GivenUp how, const std::string& why);
 /// The line, and begin anew; empty if there is nothing to say.
-std::string take_closing_line();
-/// Print it, if this is rank 0 of the job.
+std::string take_closing_line(int world_rank);
+/// Print it.
 void print_closing_line(int world_rank);
 
 }  // namespace caesura::vol

@@ -7,6 +7,7 @@
 //    (and the nearest that there is), never a warning.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,9 +40,15 @@ struct Rule {
     std::optional<std::string> component = {};
     std::vector<std::string> components = {};  ///< the dataset's quantities; box or component_axis
     std::optional<int> component_axis = {};    ///< the axis along which they lie
-    /// Has any dataset, or any of its quantities, been matched? Application's thread.
+    /// Has any dataset, or any of its quantities, been matched? Any thread: on_term.cpp asks.
     struct Use {
-        mutable bool matched = false;
+        mutable std::atomic<bool> matched{false};
+        Use() = default;
+        Use(const Use& other) : matched(other.matched.load()) {}
+        Use& operator=(const Use& other) {
+            matched = other.matched.load();
+            return *this;
+        }
         friend bool operator==(const Use&, const Use&) { return true; }
     } use = {};
     friend bool operator==(const Rule&, const Rule&) = default;
@@ -58,8 +65,8 @@ struct Config {
     Durability durability = Durability::close;
     /// A collective H5Dwrite returns when its values are committed, so that every rank reads them.
     bool commit_writes = false;
-    double max_delay_s = 0.0;     ///< as in WriterOptions
-    bool closing_line = true;     ///< on rank 0's stderr, when HDF5 closes
+    double max_delay_s = 0.0;     ///< as in WriterOptions; see max_delay_s()
+    bool closing_line = true;     ///< on rank 0's stderr, when HDF5 closes; a loss is always said
     bool commit_on_term = false;  ///< SIGTERM: write what is in flight, see on_term.hpp
     double term_s = 30.0;         ///< and then so long at most until the process ends
     std::string report;           ///< path; "%r" becomes the rank; empty: none
@@ -71,6 +78,14 @@ struct Config {
 Result<Config> parse_config(std::string_view text, const std::string& path);
 /// Read once for each path; the same object for the same path. Errors: also io.
 Result<std::shared_ptr<const Config>> load_config(const std::string& path);
+/// WriterOptions::max_delay_s for the blocks of a file.
+/// @param alone  one process has it for itself, with the ordinary driver. Then other processes may
+///               be waiting for it (other_process.hpp), and not for intervals that are the
+///               application's.
+inline double max_delay_s(const Config& config, bool alone) {
+    constexpr double k_alone_s = 10.0;
+    return alone && config.max_delay_s == 0.0 ? k_alone_s : config.max_delay_s;
+}
 /// "absolute", as `bound_kind` has it.
 std::string_view kind_name(const ErrorBound& bound);
 /// All of it, rules included, as TOML that parse_config reads back.

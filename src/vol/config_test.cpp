@@ -198,5 +198,18 @@ TEST(VolConfig, delays_and_signals_are_read_and_written_back) {
     }
 }
 
+// Goal: what is usual is the Writer's to say, for files of one rank as for those of many, but where
+// other processes may be waiting for the file.
+TEST(VolConfig, a_file_that_one_process_has_for_itself_is_written_within_10_s) {
+    const Config usual = parsed(""), said = parsed("max_delay = 2.5"),
+                 never = parsed("max_delay = inf");
+    EXPECT_EQ(max_delay_s(usual, false), 0.0);
+    EXPECT_EQ(max_delay_s(usual, true), 10.0);
+    for (const bool alone : {false, true}) {
+        EXPECT_EQ(max_delay_s(said, alone), 2.5);
+        EXPECT_TRUE(std::isinf(max_delay_s(never, alone)));
+    }
+}
+
 }  // namespace
 }  // namespace caesura::vol

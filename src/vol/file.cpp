@@ -1,4 +1,6 @@
 // H5F: files. Which of them are captured is decided when they are created or opened.
+#include "base/file.hpp"
+
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
@@ -52,6 +54,19 @@ void* open_natively(const FileCall& call, void** request_slot) {
                                                   native.get(), call.transfer, request_slot)
                                 : H5VLfile_open(call.name.c_str(), call.flags, native.get(),
                                                 call.transfer, request_slot));
+}
+
+/// For one process alone what another one has locked cannot be replaced. The native connector would
+/// empty the file before it sees the lock; asked to open it, it gives the same reason and leaves it
+/// as it is.
+void say_natively_that_it_is_locked(const FileCall& call) {
+    const auto file = base::FileSystem::posix().open(call.name, base::FileSystem::Mode::read);
+    if (!file.ok() || (*file)->lock(true).ok()) return;
+    const Handle native = native_access(call.access);
+    if (!native.ok()) return;
+    void* const opened =
+        H5VLfile_open(call.name.c_str(), H5F_ACC_RDWR, native.get(), call.transfer, nullptr);
+    if (opened != nullptr) H5VLfile_close(opened, native_connector(), call.transfer, nullptr);
 }
 
 /// A file that this process has open already is used once more, whoever asks for it how.
@@ -124,7 +139,10 @@ void* open_file(const FileCall& call, void** request_slot) {
     if (opener.captured()) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),
                                          std::move(opener.ranks), *config, opener.why_native);
-        if (!opened.ok()) return fail<void*>(opened.status());
+        if (!opened.ok()) {
+            if (call.creates() && is_alone(call.access)) say_natively_that_it_is_locked(call);
+            return fail<void*>(opened.status());
+        }
         if (opened->has_value()) {
             report_file(*config, call.name, true, {});
             return adopt(use_of((*opened)->file), (*opened)->under);

@@ -6,9 +6,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <future>
 #include <thread>
 
+#include "vol/losses.hpp"
 #include "vol/pending_files.hpp"
+#include "vol/report.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::vol {
@@ -51,6 +54,31 @@ extern "C" void caesura_on_term(int number, siginfo_t* info, void* context) {
     errno = error;
 }
 
+void say_last_words() {
+    try {
+        losses::give_up_all("SIGTERM");
+        print_closing_line(known_world_rank());
+        (void)write_reports();
+    } catch (const std::exception&) {
+        return;  // out of memory, and at the end anyway
+    }
+}
+
+void have_last_words() {
+    constexpr auto k_patience = std::chrono::seconds(2);
+    const auto said = std::make_shared<std::promise<void>>();
+    const auto done = said->get_future();
+    try {
+        std::thread([said] {
+            say_last_words();
+            said->set_value();
+        }).detach();
+    } catch (const std::exception&) {
+        return;  // no thread is to be had
+    }
+    (void)done.wait_for(k_patience);
+}
+
 void wait_and_end(double term_s) {
     std::uint64_t count = 0;
     while (::read(g_signal_fd, &count, sizeof count) < 0 && errno == EINTR) {
@@ -67,6 +95,7 @@ void wait_and_end(double term_s) {
             busy = Clock::now();
         std::this_thread::sleep_for(k_look);
     }
+    have_last_words();
     end_by_default();
 }
 

@@ -8,7 +8,6 @@
 #include "base/all_ranks.hpp"
 #include "vol/agree.hpp"
 #include "vol/captured_file.hpp"
-#include "vol/closing_line.hpp"
 #include "vol/errors.hpp"
 #include "vol/shutdown.hpp"
 
@@ -198,7 +197,7 @@ void give_up(const std::string& why) {
                                         "all its blocks have been written",
                                         file->name(), why)};
         note_failure(*file, status);
-        note_closed(file->config(), {}, status.message());
+        file->abandon(status);
     }
     lists().given_up = std::exchange(lists().files, {});
 }

@@ -4,8 +4,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/all_ranks.hpp"
@@ -13,18 +15,25 @@
 #include "vol/settings.hpp"
 
 namespace caesura::vol {
+namespace {
+
+std::atomic<int> g_known_rank{0};
+
+}  // namespace
+
 int world_rank() {
     int initialized = 0, finalized = 0, rank = 0;
     MPI_Initialized(&initialized);
     MPI_Finalized(&finalized);
     // Asked for while MPI lives; the last report may be written later.
-    static int known = 0;
     if (initialized != 0 && finalized == 0) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        known = rank;
+        g_known_rank = rank;
     }
-    return known;
+    return g_known_rank;
 }
+
+int known_world_rank() { return g_known_rank; }
 
 namespace {
 
@@ -41,36 +50,61 @@ struct Report {
     std::uint64_t left_out = 0;
 };
 
-std::map<std::string, Report>& reports() {
-    static auto& by_path = *new std::map<std::string, Report>;  // HDF5 may end after our statics
-    return by_path;
+/// Never destroyed: HDF5 may end after our statics.
+struct Reports {
+    std::mutex mutex;
+    std::map<std::string, Report> by_path;
+};
+Reports& reports() {
+    static auto& live = *new Reports;
+    return live;
 }
 
-Report* report_of(const std::shared_ptr<const Config>& config) {
-    if (config->report.empty()) return nullptr;
-    world_rank();
-    Report& report = reports()[config->report];
-    report.config = config;
-    return &report;
-}
+/// While one lives it has the lock.
+class Locked {
+  public:
+    explicit Locked(const std::shared_ptr<const Config>& config) : lock_(reports().mutex) {
+        if (config->report.empty()) return;
+        report_ = &reports().by_path[config->report];
+        report_->config = config;
+    }
+    /// Null: none is wanted.
+    Report* operator->() const { return report_; }
+    explicit operator bool() const { return report_ != nullptr; }
+    Report& operator*() const { return *report_; }
+    /// The newest entry of a file; null if there is none.
+    json* file(const std::string& path) const {
+        if (report_ == nullptr) return nullptr;
+        const auto newest = report_->newest.find(path);
+        return newest == report_->newest.end() ? nullptr : &report_->files[newest->second];
+    }
 
-void add(Report& report, json& list, json entry) {
-    if (list.size() < k_most_entries)
-        list.push_back(std::move(entry));
-    else
+  private:
+    std::lock_guard<std::mutex> lock_;
+    Report* report_ = nullptr;
+};
+
+/// @return  false: there are too many.
+bool add(Report& report, json& list, json entry) {
+    if (list.size() >= k_most_entries) {
         ++report.left_out;
+        return false;
+    }
+    list.push_back(std::move(entry));
+    return true;
 }
 
 Status write(const std::string& pattern, const Report& report) {
     std::string path = pattern;
+    const int rank = known_world_rank();
     const std::size_t at = path.find("%r");
     if (at != std::string::npos)
-        path.replace(at, 2, std::to_string(world_rank()));
-    else if (world_rank() != 0)
+        path.replace(at, 2, std::to_string(rank));
+    else if (rank != 0)
         return {};
     const json document = {{"configuration", to_toml(*report.config)},
                            {"configuration_path", report.config->path},
-                           {"rank", world_rank()},
+                           {"rank", rank},
                            {"files", report.files},
                            {"datasets", report.datasets},
                            {"rules_without_use", rules_without_use(*report.config)},
@@ -87,12 +121,15 @@ Status write(const std::string& pattern, const Report& report) {
 
 void report_file(const std::shared_ptr<const Config>& config, const std::string& path,
                  bool captured, const std::string& why) {
-    Report* const report = report_of(config);
-    if (report == nullptr) return;
+    world_rank();
+    const Locked report(config);
+    if (!report) return;
     json entry = {{"path", path}, {"handled_by", captured ? "caesura" : "native"}};
     if (!why.empty()) entry["why"] = why;
-    add(*report, report->files, std::move(entry));
-    report->newest[path] = report->files.size() - 1;
+    if (add(*report, report->files, std::move(entry)))
+        report->newest[path] = report->files.size() - 1;
+    else
+        report->newest.erase(path);
 }
 
 namespace {
@@ -165,39 +202,53 @@ json to_json(const Totals& totals) {
             {"longest_to_committed_s", totals.to_committed_s}};
 }
 
+ClosedFile closed_of(const Totals& totals) {
+    return {
+        totals.dumps,        totals.raw_bytes,      totals.stored_bytes,      totals.in_calls_s,
+        totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s};
+}
+
 }  // namespace
 
-void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pending,
-                   const Status& status) {
+void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pending) {
     Totals totals = totals_of(mine);
-    Status all = status;
-    if (all.ok()) all = add_up(file.communicator, totals);
+    const Status added = add_up(file.communicator, totals);
     world_rank();
-    note_closed(
-        file.config,
-        {totals.dumps, totals.raw_bytes, totals.stored_bytes, totals.in_calls_s,
-         totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s},
-        status.message());
-    Report* const report = report_of(file.config);
-    if (report == nullptr) return;
-    const auto newest = report->newest.find(file.path);
-    if (newest == report->newest.end()) return;
-    json& entry = report->files[newest->second];
-    entry["blocks"] = to_json(totals);
-    entry["completed"] = was_pending ? "after H5Fclose" : "in H5Fclose";
-    if (!all.ok()) entry["error"] = all.message();
+    note_closed(file.config, closed_of(totals));
+    const Locked report(file.config);
+    json* const entry = report.file(file.path);
+    if (entry == nullptr) return;
+    (*entry)["blocks"] = to_json(totals);
+    (*entry)["completed"] = was_pending ? "after H5Fclose" : "in H5Fclose";
+    if (!added.ok()) (*entry)["error"] = added.message();
+}
+
+void report_given_up(const GivenUpFile& file, const WriterReport& mine) {
+    const Totals totals = totals_of(mine);
+    note_closed(file.config, closed_of(totals));
+    if (file.is_said) note_given_up(file.how, file.why);
+    const Locked report(file.config);
+    json* const entry = report.file(file.path);
+    if (entry == nullptr) return;
+    if (totals.dumps > 0) (*entry)["blocks"] = to_json(totals);
+    (*entry)["error"] = file.why;
+    if (file.how != GivenUp::open)
+        (*entry)[file.how == GivenUp::lost ? "lost" : "for_recover"] = {
+            {"dumps", file.dumps}, {"raw_bytes", file.raw_bytes}};
 }
 
 void report_dataset(const std::shared_ptr<const Config>& config, const std::string& file,
                     const std::string& path, bool blocks, const std::string& what) {
-    if (Report* const report = report_of(config); report != nullptr)
+    world_rank();
+    if (const Locked report(config); report)
         add(*report, report->datasets,
             {{"file", file}, {"path", path}, {"blocks", blocks}, {"what", what}});
 }
 
 Status write_reports() {
+    const std::lock_guard lock(reports().mutex);
     Status first;
-    for (const auto& [path, report] : reports())
+    for (const auto& [path, report] : reports().by_path)
         if (Status status = write(path, report); !status.ok() && first.ok()) first = status;
     return first;
 }

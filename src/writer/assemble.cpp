@@ -125,13 +125,16 @@ Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
     return {};
 }
 
+const Shape& Assembly::chunk_of(const FieldState& field) {
+    return field.dataset ? field.dataset->chunk : field.layout->chunk;
+}
+
 // Local. The codec of a dataset that the application made is made once, as its pipeline is.
 Result<std::shared_ptr<const BlockCodec>> Assembly::codec_of(FieldState& field,
                                                              const ErrorBound& bound) const {
     auto& dataset = field.dataset;
     if (dataset && dataset->codec && dataset->codec_bound == bound) return dataset->codec;
-    const Shape& chunk = dataset ? dataset->chunk : field.layout->chunk;
-    auto made = make_block_codec(field.codec, field.dtype, chunk, bound,
+    auto made = make_block_codec(field.codec, field.dtype, chunk_of(field), bound,
                                  {field.tables, counts_tables(rank_, size_)});
     if (!made.ok())
         return made.status().with_context(fmt::format("field '{}' on rank {}", field.name, rank_));
@@ -231,6 +234,12 @@ Status Assembly::make_jobs() {
         const FieldDump& dumped = dumped_[dataset];
         const FieldState& field = parts_.fields[dumped.field];
         task_->codecs.push_back(dumped.codec);
+        if (parts_.session.elsewhere())
+            task_->recipes.push_back({field.codec,
+                                      field.dtype,
+                                      chunk_of(field),
+                                      dumped.bound,
+                                      {field.tables, counts_tables(rank_, size_)}});
         for (const OwnedChunk& chunk : field.layout->mine) {
             run::Job& job = task_->jobs[next++];
             job.label = fmt::format("{} #{}", field.name, chunk.chunk);

@@ -66,6 +66,7 @@ class Assembly {
     void unite_ranges();
     Status lay_out(std::vector<std::vector<RankBox>> boxes);
     Status make_codecs();
+    static const Shape& chunk_of(const FieldState& field);
     Result<std::shared_ptr<const BlockCodec>> codec_of(FieldState& field,
                                                        const ErrorBound& bound) const;
     Status move_pieces();

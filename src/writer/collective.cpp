@@ -129,6 +129,14 @@ Status Writer::Impl::collective() {
     return status;
 }
 
+// The dump of this iteration was not handed over, and never will be.
+void Writer::Impl::note_refused() {
+    const auto& dump = intake->dump();
+    if (!dump || (!tree->dump_is_whole() && dump->puts.empty())) return;
+    ++session.totals.lost_dumps;
+    session.totals.lost_bytes += dump->put_bytes;
+}
+
 Status Writer::Impl::end_iteration() {
     const double begin_s = session.now_s();
     if (!intake->in_iteration())
@@ -140,7 +148,11 @@ Status Writer::Impl::end_iteration() {
     // expects it at the same place.
     if_memory_allows([&] { settle_observation(begin_s); });
     if_memory_allows([&] { observer.enter(run::Observer::Lane::write, begin_s); });
+    // Of a Writer that has failed before nothing is taken, and so nothing more is lost.
+    const bool takes = round.failed().ok();
+    const std::uint64_t dumps_before = ledger->book().next_dump();
     const Status status = together([this] { return collective(); });
+    if (takes && !status.ok() && ledger->book().next_dump() == dumps_before) note_refused();
     if_memory_allows([&] {
         observer.leave(run::Observer::Lane::write, session.now_s());
         observer.end_iteration(session.now_s());

@@ -99,8 +99,9 @@ Writer::Impl::~Impl() {
 
 Status Writer::Impl::open_file() {
     const WriterOptions& options = session.options;
-    base::FileSystem& files =
-        options.file_system ? *options.file_system : base::FileSystem::posix();
+    base::FileSystem& files = session.experience->transport ? session.experience->transport->files()
+                              : options.file_system         ? *options.file_system
+                                                            : base::FileSystem::posix();
     store::RunId run = store::make_run_id();
     Status status;
     const auto take = [&](Result<store::SharedFile> opened) {
@@ -127,6 +128,20 @@ Status Writer::Impl::open_file() {
     own.ledger->book().set_stripe(common.stripe_bytes);
     tree = own.tree.get();
     ledger = own.ledger.get();
+    return {};
+}
+
+// Every rank by itself; whether it worked is agreed on by the caller.
+Status Writer::Impl::connect() {
+    writer::Experience& experience = *session.experience;
+    if (session.options.transport.empty() || experience.transport) return {};
+    auto made = writer::make_transport(
+        session.options.transport,
+        {session.options.software, session.rank, session.size, session.budget.limit_bytes()});
+    if (!made.ok()) return made.status().with_context(fmt::format("rank {}", session.rank));
+    experience.transport = std::move(*made);
+    if (base::PageSource* const pages = experience.transport->pages())
+        experience.pool.take_pages_from(*pages);
     return {};
 }
 
@@ -162,13 +177,16 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     auto impl = std::make_unique<Impl>(path, std::move(communicator), std::move(options),
                                        budget_bytes, std::move(experience));
     writer::Session& session = impl->session;
-    if (Status status = impl->round.agree(check_options(session.options)); !status.ok())
-        return status;
+    Status mine = check_options(session.options);
+    if (mine.ok()) mine = impl->connect();
+    if (Status status = impl->round.agree(mine); !status.ok()) return status;
     if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
         return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
     impl->node.read_binding(node.ok() ? node->get() : nullptr);
-    if (node.ok()) {
+    if (session.experience->transport) {
+        // The service writes, and knows what waits there.
+    } else if (node.ok()) {
         if (Status status = impl->node.share_writes(std::move(*node), impl->ledger->file().file());
             !status.ok())
             return status;

@@ -30,6 +30,8 @@ struct FieldModels {
     TableSet tables;               ///< the newest that was agreed
 };
 
+class Transport;
+
 struct Experience {
     /// @param most_bytes  of the pool.
     explicit Experience(std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max())
@@ -55,6 +57,8 @@ struct Experience {
     bool calibration_read = false;
     std::optional<predict::Profile> profile;  ///< measured on this class of machines
     predict::WriteModel write_model;
+    /// Null: blocks are compressed and written here. Its pages are the pool's, so it goes last.
+    std::shared_ptr<Transport> transport;
     /// Of snapshots and blocks of all these Writers: the next one finds pages that have been
     /// touched.
     base::BufferPool pool;

@@ -11,20 +11,30 @@ namespace caesura::writer {
 
 // --------------------------------------------------------------------------------- to the lanes
 
-void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task) {
+void Flights::hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task, SinkOrder order) {
     run::DumpTask* const at_work = task.get();
-    if (Status status = executor_.submit(std::move(task)); !status.ok())
+    Status status;
+    if (Transport* const transport = session_.experience->transport.get()) {
+        auto sink = transport->sink(std::move(order), *task,
+                                    {session_.budget, [this] { executor_.answer_came(); }});
+        if (sink.ok()) task->sink = std::move(*sink);
+        status = sink.status();
+    } else {
+        task->sink = std::make_unique<RegionSink>(std::move(order));
+    }
+    if (status.ok()) status = executor_.submit(std::move(task));
+    if (!status.ok())
         executor_.report(std::move(status));
     else
         flight.task = at_work;
 }
 
-void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task) {
+void Flights::submit(Flight flight, std::unique_ptr<run::DumpTask> task, SinkOrder order) {
     iterations_[flight.dump] = flight.iteration;
     if (session_.options.planning) outcomes_.submitted(flight.dump);
-    uncommitted_.push_back({flight.dump, flight.handed_over_s});
+    uncommitted_.push_back({flight.dump, flight.handed_over_s, flight.put_bytes});
     flights_.push_back(std::move(flight));
-    hand_over(flights_.back(), std::move(task));
+    hand_over(flights_.back(), std::move(task), std::move(order));
 }
 
 std::unique_ptr<run::DumpTask> Flights::overflow_task(Flight& flight) {
@@ -58,14 +68,13 @@ void Flights::place_overflow() {
         Flight* const flight = find(place.dump);
         if (flight == nullptr) continue;  // not one of this Writer
         auto task = overflow_task(*flight);
-        task->sink = std::make_unique<RegionSink>(ledger_.file(),
-                                                  std::vector<store::RegionWriter::Place>{place},
-                                                  std::string(), 0, session_.options.durable);
         session_.say(
             fmt::format("rank {}: iteration {}: {} blocks did not fit into the reserved region "
                         "and go to the end of the file",
                         session_.rank, flight->iteration, task->n_jobs));
-        hand_over(*flight, std::move(task));
+        SinkOrder order{ledger_.file(), {place}};
+        order.durable = session_.options.durable;
+        hand_over(*flight, std::move(task), std::move(order));
     }
 }
 
@@ -91,7 +100,7 @@ void Flights::harvest() {
 }
 
 void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
-    const auto& sink = static_cast<const RegionSink&>(*task.sink);
+    const auto& sink = static_cast<const DumpSink&>(*task.sink);
     for (const store::ChunkRecord& record : sink.records())
         session_.totals.stored_bytes += record.bytes;
 
@@ -144,9 +153,18 @@ void Flights::committed(std::uint64_t until) {
         longest_s = std::max(longest_s, session_.now_s() - uncommitted_.front().at_s);
 }
 
+PutSums Flights::uncommitted() const {
+    PutSums sums;
+    for (const HandedOver& dump : uncommitted_) {
+        ++sums.dumps;
+        sums.bytes += dump.put_bytes;
+    }
+    return sums;
+}
+
 void Flights::end_spills() {
     for (const Flight& flight : flights_)
-        if (flight.task != nullptr) static_cast<RegionSink&>(*flight.task->sink).end_spill();
+        if (flight.task != nullptr) static_cast<DumpSink&>(*flight.task->sink).end_spill();
 }
 
 bool Flights::any_at_work() const {
@@ -175,7 +193,7 @@ bool Flights::has_dumped(std::uint64_t iteration) const {
 // What the dump was planned to be beside what it was. Its plan is the first that was made with the
 // time that takes; those that came after reality had departed from it do not flatter it.
 void Flights::harvest_plan(run::DumpTask& task) {
-    const run::Plan& plan = task.plans[task.plans.count() > 1 ? 1 : 0];
+    const run::Plan& plan = task.plans.first_whole();
     const double end_s = task.last_write_end_s.load();
     outcomes_.dump_ended(task.dump, plan.iteration_s, plan.end_s, end_s > 0.0 ? end_s : plan.end_s);
     if (!session_.traces()) return;

@@ -9,6 +9,7 @@
 
 #include "ledger/ledger.hpp"
 #include "run/executor.hpp"
+#include "writer/open_dump.hpp"
 #include "writer/outcomes.hpp"
 #include "writer/region_sink.hpp"
 #include "writer/tables.hpp"
@@ -32,6 +33,7 @@ struct Flight {
     std::vector<std::uint32_t> job_fields;    ///< by job
     std::vector<OverflowBlock> overflow;
     double handed_over_s = 0.0, max_delay_s = 0.0;
+    std::uint64_t put_bytes = 0;  ///< on this rank
 };
 
 class Flights {
@@ -45,7 +47,7 @@ class Flights {
           executor_(executor) {}
 
     /// A dump that the ledger has begun is handed over.
-    void submit(Flight flight, std::unique_ptr<run::DumpTask> task);
+    void submit(Flight flight, std::unique_ptr<run::DumpTask> task, SinkOrder order);
     /// Take in what the lanes have finished.
     void harvest();
     /// What finished writes say about the next ones, and how much of them fell into obstacles.
@@ -58,6 +60,8 @@ class Flights {
 
     /// Dumps before this number are known to be committed.
     void committed(std::uint64_t until);
+    /// Dumps that are not known to be.
+    PutSums uncommitted() const;
 
     /// The file, which was paused, goes on: other things come where blocks were spilled.
     void end_spills();
@@ -73,7 +77,7 @@ class Flights {
     void learn_job(const Flight& flight, std::size_t index, const run::Job& job);
     std::unique_ptr<run::DumpTask> overflow_task(Flight& flight);
     Flight* find(std::uint64_t dump);
-    void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task);
+    void hand_over(Flight& flight, std::unique_ptr<run::DumpTask> task, SinkOrder order);
 
     Session& session_;
     Fields& fields_;
@@ -84,6 +88,7 @@ class Flights {
     struct HandedOver {
         std::uint64_t dump = 0;
         double at_s = 0.0;
+        std::uint64_t put_bytes = 0;
     };
     std::deque<HandedOver> uncommitted_;
     std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump

@@ -36,6 +36,7 @@ struct Writer::Impl {
                                               WriterOptions options,
                                               std::shared_ptr<writer::Experience> experience,
                                               const writer::TargetFile* target);
+    Status connect();
     Status open_file();
     Status take_file(const writer::TargetFile& target);
     Status load_calibration();
@@ -48,6 +49,8 @@ struct Writer::Impl {
     void leave(Lane lane, double begin_s);
     void settle_observation(double now_s);
     WriterReport make_report();
+    /// What was handed over, or put, and is in no commit.
+    writer::PutSums uncommitted() const;
 
     // ---- out of memory
     /// Book-keeping: what is learned or traced is lost, and nothing else.
@@ -70,6 +73,7 @@ struct Writer::Impl {
     Status end_iteration();
     Status collective();
     Status assemble(std::span<const writer::Hello> all);
+    void note_refused();
     bool anything_to_do() const;
     writer::Hello hello(const Status& mine, bool fatal);
     Result<std::vector<writer::Hello>> exchange(const writer::Hello& mine);

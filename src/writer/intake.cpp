@@ -196,6 +196,7 @@ Status Intake::put(const Handed& handed) try {
     if (!put.ranges.empty()) state.widen(box, put.data, put.ranges);
     if (session_.traces()) session_.trace("put", state.name, begin_s);
     dump_->add(std::move(put));
+    dump_->put_bytes += bytes;
     session_.totals.put_s += session_.now_s() - begin_s;
     return {};
 } catch (const std::bad_alloc&) {

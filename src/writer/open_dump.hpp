@@ -28,6 +28,11 @@ struct Put {
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
 };
 
+/// Dumps, and bytes that were put for them on this rank.
+struct PutSums {
+    std::uint64_t dumps = 0, bytes = 0;
+};
+
 /// The dump of the open iteration.
 struct OpenDump {
     DumpTime time;
@@ -35,6 +40,7 @@ struct OpenDump {
     std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
     Status error;                        ///< the first put that failed
+    std::uint64_t put_bytes = 0;         ///< of all puts
 
     void add(Put put) {
         if (of_field.size() <= put.field) of_field.resize(put.field + 1);

@@ -219,6 +219,8 @@ bool OpenWriter::released(std::uint64_t dump) const {
 }
 std::uint64_t OpenWriter::next_dump() const { return impl_->ledger->book().next_dump(); }
 WriterReport OpenWriter::report() const { return impl_->make_report(); }
+PutSums OpenWriter::uncommitted() const { return impl_->uncommitted(); }
+bool OpenWriter::has_written_all() const { return impl_->executor->has_written_all(); }
 std::uint64_t OpenWriter::spill_end() const { return impl_->session.spill_end; }
 void OpenWriter::hurry_all() { run::hurry_all(); }
 bool OpenWriter::all_have_written() { return run::all_have_written(); }

@@ -132,6 +132,10 @@ class OpenWriter {
     bool released(std::uint64_t dump) const;
     std::uint64_t next_dump() const;
     WriterReport report() const;
+    /// Dumps and bytes of this rank that no commit has, what end() has not handed over included.
+    PutSums uncommitted() const;
+    /// Does all that was handed over lie in the file, for a commit to come? Any thread.
+    bool has_written_all() const;
 
     /// Until the last dump is committed, blocks of it may lie in the file below this. After
     /// pause(); 0: it made no dump.

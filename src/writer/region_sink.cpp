@@ -12,16 +12,19 @@ std::uint64_t block_overhead_bytes() {
     return store::region_overhead_bytes(1, 0) - store::region_overhead_bytes(0, 0);
 }
 
-RegionSink::RegionSink(store::SharedFile& file, std::vector<store::RegionWriter::Place> places,
-                       std::string manifest, std::size_t manifest_region, bool durable,
-                       std::vector<std::uint64_t> slots)
-    : file_(file), durable_(durable) {
-    if (!manifest.empty() && manifest_region < places.size()) manifest_region_ = manifest_region;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const bool last = i + 1 == places.size();
-        regions_.emplace_back(file, places[i], i == manifest_region_ ? manifest : std::string(),
-                              last ? std::move(slots) : std::vector<std::uint64_t>());
+RegionSink::RegionSink(SinkOrder order) : file_(order.file), durable_(order.durable) {
+    const std::size_t n = order.places.size();
+    if (!order.manifest.empty() && order.manifest_region < n)
+        manifest_region_ = order.manifest_region;
+    for (std::size_t i = 0; i < n; ++i) {
+        const bool last = i + 1 == n;
+        regions_.emplace_back(file_, order.places[i],
+                              i == manifest_region_ ? order.manifest : std::string(),
+                              last ? std::move(order.slots) : std::vector<std::uint64_t>());
     }
+    if (!order.spill) return;
+    spill_.emplace(file_, *order.spill, std::string());
+    spill_use_ = SpillUse::free;
 }
 
 // `taken`: bytes of each region that blocks of this batch will take.

@@ -21,23 +21,35 @@
 
 namespace caesura::writer {
 
-class RegionSink final : public run::Sink {
-  public:
-    /// @param places    this rank's regions for the dump.
-    /// @param manifest  goes into the region of that number (on rank 0); else empty.
-    /// @param slots     offsets of slots in the last of them, empty: blocks lie back to back.
-    RegionSink(store::SharedFile& file, std::vector<store::RegionWriter::Place> places,
-               std::string manifest, std::size_t manifest_region, bool durable,
-               std::vector<std::uint64_t> slots = {});
-
+/// What a dump's sink is made of: the places that were kept for its blocks.
+struct SinkOrder {
+    store::SharedFile& file;
+    std::vector<store::RegionWriter::Place> places;  ///< this rank's regions for the dump
+    std::string manifest = {};  ///< goes into the region of that number (on rank 0); else empty
+    std::size_t manifest_region = 0;
+    bool durable = true;
+    /// Offsets of slots in the last region; empty: blocks lie back to back.
+    std::vector<std::uint64_t> slots = {};
     /// Room for all blocks of the rank, where nothing else is written before the next commit.
-    void spill_to(const store::RegionWriter::Place& place) {
-        spill_.emplace(file_, place, std::string());
-        spill_use_ = SpillUse::free;
-    }
-    /// Something else may be written there from now on. Application's thread, while the write lane
-    /// is at work.
-    void end_spill();
+    std::optional<store::RegionWriter::Place> spill = {};
+};
+
+/// A sink, and what became of its regions: known once the dump's phase is finished.
+class DumpSink : public run::Sink {
+  public:
+    /// Something else may be written from now on where blocks were spilled. Application's thread,
+    /// while the write lane is at work.
+    virtual void end_spill() = 0;
+    virtual const std::vector<store::ChunkRecord>& records() const = 0;
+    /// What is unused of the regions.
+    virtual std::vector<Extent> tails() const = 0;
+    /// End of the bytes used in any region; 0 if none is.
+    virtual std::uint64_t used_end() const = 0;
+};
+
+class RegionSink final : public DumpSink {
+  public:
+    explicit RegionSink(SinkOrder order);
 
     Status write(std::span<run::Job* const> jobs) override;
     Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
@@ -45,11 +57,10 @@ class RegionSink final : public run::Sink {
     Status finish() override;
     bool is_whole() const override { return !overflowed_ || spill_use_ == SpillUse::free; }
 
-    const std::vector<store::ChunkRecord>& records() const { return records_; }
-    /// What is unused of the regions.
-    std::vector<Extent> tails() const;
-    /// End of the bytes used in any region; 0 if none is.
-    std::uint64_t used_end() const;
+    void end_spill() override;
+    const std::vector<store::ChunkRecord>& records() const override { return records_; }
+    std::vector<Extent> tails() const override;
+    std::uint64_t used_end() const override;
 
   private:
     std::optional<std::size_t> place_for(const run::Job& job,

@@ -8,6 +8,7 @@
 #include "base/trace.hpp"
 #include "caesura/writer.hpp"
 #include "writer/experience.hpp"
+#include "writer/transport.hpp"
 
 namespace caesura::writer {
 
@@ -31,6 +32,8 @@ struct Session {
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
+    /// Are blocks compressed and written by a service that is there?
+    bool elsewhere() const { return experience->transport && !experience->transport->is_lost(); }
     bool traces() const { return !options.trace_path.empty(); }
     void trace(const char* kind, std::string name, double begin_s) {
         if (traces())

@@ -167,7 +167,11 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
 void Assembly::plan_jobs() {
     const double begin_s = parts_.session.now_s();
     run::DumpTask& task = *task_;
+    task.handed_over_s = begin_s;
+    task.max_delay_s = parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s,
+                                                              begin_s);  // the plan keeps to it
     task.write_cost = cost_of(parts_.session.experience->write_model);
+    if (parts_.session.elsewhere()) task.compress_elsewhere();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         task.jobs[i].expected_compress_s = compress_s_[i];
         task.jobs[i].expected_write_s = parts_.session.experience->write_model.predict_s(
@@ -250,6 +254,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
     Flight flight;
     flight.dump = dump;
     flight.iteration = parts_.session.iteration;
+    flight.put_bytes = dump_.put_bytes;
     flight.features = std::move(features_);
     flight.job_fields = std::move(job_fields_);
     for (const FieldDump& dumped : dumped_) {
@@ -258,21 +263,20 @@ void Assembly::submit(const ledger::Extent& fresh) {
     }
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
-    auto sink = std::make_unique<RegionSink>(
-        parts_.ledger.file(), parts_.ledger.begin(std::move(manifest_), extents), manifest_text_,
-        reservation_.manifest_region, parts_.session.options.durable,
-        std::move(reservation_.slots));
-    if (spill_.bytes > 0) sink->spill_to(spill_);
-    task_->sink = std::move(sink);
+    SinkOrder order{parts_.ledger.file(),
+                    parts_.ledger.begin(std::move(manifest_), extents),
+                    manifest_text_,
+                    reservation_.manifest_region,
+                    parts_.session.options.durable,
+                    std::move(reservation_.slots)};
+    if (spill_.bytes > 0) order.spill = spill_;
     task_->snapshots = std::move(dump_.snapshots);
-    const double now_s = parts_.session.now_s();
-    task_->handed_over_s = flight.handed_over_s = now_s;
-    task_->max_delay_s = flight.max_delay_s =
-        parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s, now_s);
+    flight.handed_over_s = task_->handed_over_s;
+    flight.max_delay_s = task_->max_delay_s;
     ++parts_.session.totals.dumps;
     // What was prepared for the first dump and is not needed.
     if (!parts_.tree.serves_next_file() && dump == first) parts_.session.pool.trim();
-    parts_.flights.submit(std::move(flight), std::move(task_));
+    parts_.flights.submit(std::move(flight), std::move(task_), std::move(order));
 }
 
 // What this rank does by itself.

@@ -197,6 +197,17 @@ void Writer::Impl::settle_observation(double now_s) {
     session.totals.seen_spinning_s += run::length_s(seen.spinning);
 }
 
+writer::PutSums Writer::Impl::uncommitted() const {
+    writer::PutSums sums = flights->uncommitted();
+    sums.dumps += session.totals.lost_dumps;
+    sums.bytes += session.totals.lost_bytes;
+    if (const auto& dump = intake->dump(); dump && !dump->puts.empty()) {
+        ++sums.dumps;
+        sums.bytes += dump->put_bytes;
+    }
+    return sums;
+}
+
 WriterReport Writer::Impl::make_report() {
     flights->harvest();
     const writer::Outcomes& outcomes = flights->outcomes();
@@ -210,6 +221,11 @@ WriterReport Writer::Impl::make_report() {
     report.compress_interference_s = counters.compress_interference_s;
     report.taken_over_blocks = counters.taken_over_blocks;
     report.taken_over_s = counters.taken_over_s;
+    if (!round.failed().ok()) {
+        const writer::PutSums left = flights->uncommitted();
+        report.lost_dumps += left.dumps;
+        report.lost_bytes += left.bytes;
+    }
     report.planned_dumps = outcomes.dumps();
     report.planned_end_s = outcomes.planned_end_s();
     report.actual_end_s = outcomes.actual_end_s();

@@ -11,12 +11,24 @@ Then every file is looked at:
      there, whole, every value exact;
   3. of every other file, what `recover` has brought back is whole and exact; with --append a field
      may have no values yet if `recover` says that blocks were dropped;
-  4. a second recover changes nothing.
+  4. a second recover changes nothing;
+  5. of files that all ranks make at most four are on their way: those before are whole before
+     `recover`.
+
+With --large each step closes five files of 49 to 85 MB: all are due at about the same time and take
+much longer together than each would by itself. --codec and --bound say how they are compressed
+(values are then within the bound, not exact), --bandwidth how fast all processes together write:
+bench/pfs emulates that.
 
 With --append one rank makes each file and opens it once more for each field.
 
 With --term the ranks get SIGTERM instead, with `on_term = "commit"` and no deadline: they end by
-themselves, and nothing that had been closed is lost.
+themselves, and nothing that had been closed is lost. Before they end rank 0 says one line, and
+writes the report: a file that is not whole before `recover` has an `error` there, and no line says
+"nothing lost" of it.
+
+With --own-handler the program has a handler of its own: it ends as it likes, long after the
+connector's time is up, and every file is whole without `recover`, as line and report say.
 
 Exit status: 0 if every run passed, else 1. A failed run's files stay in <out>.
 
@@ -50,6 +62,8 @@ FIELDS = ("density", "pressure", "velocity")
 NOBODY = 65534
 PATIENCE_S = 180.0
 TERM_S = 10.0
+HANDLER_TERM_S = 0.1  # shorter than the two files that the program makes after SIGTERM
+MOST_PENDING = 4  # src/vol/pending_files.cpp
 
 
 def expected(dump: int, which: int, edge: int) -> np.ndarray:
@@ -71,11 +85,21 @@ class Plan:
     compute_ms: int
     edge: int
     kill_after_s: float  # after the first file was closed
+    burst: int = 1  # files a step
 
     @classmethod
-    def draw(cls, seed: int) -> Plan:
+    def draw(cls, seed: int, large: bool) -> Plan:
         """Kills before anything is due, and after many files."""
         draw = random.Random(seed)
+        if large:
+            max_delay_s = draw.choice([6.0, 8.0])
+            return cls(
+                max_delay_s,
+                draw.choice([4000, 8000]),
+                draw.choice([160, 176, 192]),
+                draw.uniform(max_delay_s, 3.0 * max_delay_s),
+                burst=5,
+            )
         max_delay_s = draw.choice([1.0, 2.0])
         return cls(
             max_delay_s,
@@ -96,7 +120,9 @@ class Run:
     killed_s: float = 0.0
     due: int = 0
     closed: int = 0
+    pending: int = 0  # not committed when the kill came
     brought_back: int = 0  # by recover
+    whole_before: int = 0  # and so without it
 
     def closed_at(self) -> dict[int, float]:
         """By file, from whole lines of the side file."""
@@ -111,7 +137,11 @@ class Run:
         toml = self.place / "run.toml"
         text = f"max_delay = {plan.max_delay_s}\n"
         if options.term:  # nothing but the signal makes it write
-            text = f'max_delay = inf\non_term = "commit"\nterm_s = {TERM_S}\n'
+            term_s = HANDLER_TERM_S if options.own_handler else TERM_S
+            text = f'max_delay = inf\non_term = "commit"\nterm_s = {term_s}\n'
+            text += f'report = "{self.report}"\n'
+        text += f'codec = "{options.codec}"\n'
+        text += f"bound = {options.bound}\n" if options.bound > 0.0 else ""
         toml.write_text(text + "threshold_bytes = 65536\n")
         variables = {
             "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}:{hdf5plugin.PLUGINS_PATH}",
@@ -119,7 +149,9 @@ class Run:
             "VOL_TEST_CONNECTOR": "caesura",
             "VOL_TEST_COMPUTE_MS": str(plan.compute_ms),
             "VOL_TEST_EDGE": str(plan.edge),
+            "VOL_TEST_BURST": str(plan.burst),
             "VOL_TEST_APPEND": str(int(options.append)),
+            "VOL_TEST_OWN_HANDLER": str(int(options.own_handler)),
         }
         exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
         env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
@@ -129,8 +161,30 @@ class Run:
         env["OMPI_MCA_mpi_yield_when_idle"] = "0"
         ranks = str(options.ranks)
         mpirun = [options.mpirun, "--oversubscribe", "-n", ranks, *exports]
-        command = [*as_ordinary_user(self.place), *mpirun, options.program, self.place]
+        program = [*self.slow_file_system(), options.program, self.place]
+        command = [*as_ordinary_user(self.place), *mpirun, *program]
+        self.idle_link()
         run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
+        self.idle_link()
+
+    def slow_file_system(self) -> list[str]:
+        """In front of the program: its writes are as slow as asked for."""
+        if not self.options.bandwidth:
+            return []
+        return [
+            "env",
+            f"LD_PRELOAD={self.options.pfs / 'libpfs.so'}",
+            f"PFS_ROOT={self.place}",
+            f"PFS_BANDWIDTH={self.options.bandwidth:.0f}",
+            f"PFS_BUCKET={self.place.name}",
+        ]
+
+    def idle_link(self) -> None:
+        """The emulated link lives in shared memory: removed before and after each run."""
+        if self.options.bandwidth:
+            command = [str(self.options.pfs / "pfs_stat"), "--remove"]
+            env = {**os.environ, "PFS_BUCKET": self.place.name}
+            subprocess.run(command, env=env, capture_output=True, check=False)
 
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die."""
@@ -151,25 +205,65 @@ class Run:
 
     def terminate(self, process: subprocess.Popen) -> None:
         """SIGTERM to the ranks: they end by themselves, in time."""
+        program = Path(self.options.program).resolve()
         for pid in processes_of(process.pid):
-            if Path(self.options.program).name in Path(f"/proc/{pid}/cmdline").read_text():
+            # The launcher, whose command line has the name too, would kill its ranks soon.
+            if Path(f"/proc/{pid}/exe").resolve() == program:
                 os.kill(pid, signal.SIGTERM)
         try:
-            process.wait(timeout=TERM_S + 30.0)
+            code = process.wait(timeout=TERM_S + 30.0)
         except subprocess.TimeoutExpired:
             self.faults.append(f"does not end {TERM_S + 30:.0f} s after SIGTERM")
+            return
+        if self.options.own_handler and code != 0:
+            self.faults.append(f"the end is not the program's own: exit status {code}")
+
+    @property
+    def report(self) -> Path:
+        """Rank 0's, of --term."""
+        return self.place / "report.json"
+
+    def examine_last_words(self, whole: dict[int, bool]) -> None:
+        """Line and report of --term. @param whole: by file, before recover."""
+        output = (self.place / "output.txt").read_text(errors="replace").splitlines()
+        lines = [line for line in output if line.startswith("caesura: ")]
+        of_rank_0 = [line for line in lines if not line.startswith("caesura: rank ")]
+        if len(of_rank_0) != 1 or not self.report.exists():
+            self.faults.append(f"lines {lines}, and {self.report.exists()} of the report")
+            return
+        errors = {}
+        for entry in json.loads(self.report.read_text())["files"]:
+            errors[int(Path(entry["path"]).stem[3:])] = entry.get("error", "")
+        silent = [n for n, is_whole in whole.items() if not is_whole and not errors.get(n)]
+        if silent:
+            self.faults.append(f"files {silent} are not whole, and the report says nothing")
+        good = all(whole.values()) if self.options.own_handler else not any(errors.values())
+        if ("nothing lost" in of_rank_0[0]) != good:
+            self.faults.append(f"{whole}, {errors}, and it says: {of_rank_0[0]}")
+        if self.options.own_handler:
+            if "told_to_end" not in (self.place / "plotfiles.h5.log").read_text():
+                self.faults.append("the program's own handler was not called")
+            if any(errors.values()) or not all(whole.values()):
+                self.faults.append(f"whole without recover: {whole}; errors: {errors}")
 
     def examine(self) -> None:
         """Every file, before and after recover."""
         closed = self.closed_at()
         self.closed = len(closed)
         paths = sorted(self.place.glob("plt*.h5"))
+        whole = {}
         for path in paths:
             dump = int(path.stem[3:])
             delay_s = 0.0 if self.options.term else self.plan.max_delay_s + self.options.slack_s
             due = dump in closed and closed[dump] + delay_s <= self.killed_s
             self.due += due
             before = self.look(path, dump)
+            self.pending += dump in closed and before != ""
+            whole[dump] = before == ""
+            self.whole_before += whole[dump]
+            settled = not self.options.append and dump <= max(closed, default=-1) - MOST_PENDING
+            if before != "" and settled:
+                self.faults.append(f"{path.name}, one of {max(closed) + 1} closed: {before}")
             dropped = self.recover(path)
             after = self.look(path, dump)
             if self.options.append and dropped and self.lacks_fields_only(path, dump):
@@ -183,6 +277,8 @@ class Run:
                 self.faults.append(f"{path.name} was there before recover: {after}")
             elif after.startswith("wrong"):
                 self.faults.append(f"{path.name}: {after}")
+        if self.options.term:
+            self.examine_last_words(whole)
         missing = [n for n in closed if not (self.place / f"plt{n:05d}.h5").exists()]
         self.faults += [f"file {n} is not there" for n in missing]
 
@@ -209,8 +305,17 @@ class Run:
         except OSError:
             return False
         exact = [expected(dump, which, self.plan.edge) for which in range(len(FIELDS))]
-        wrong = [n for n, v in found.items() if not np.array_equal(v, exact[FIELDS.index(n)])]
+        wrong = [n for n, v in found.items() if not self.is_right(v, exact[FIELDS.index(n)])]
         return bool(wrong) and not any(found[name].any() for name in wrong)
+
+    def is_right(self, got: np.ndarray, want: np.ndarray) -> bool:
+        """Exact, or within the bound."""
+        if got.dtype != want.dtype or got.shape != want.shape:
+            return False
+        if self.options.bound == 0.0:
+            return np.array_equal(got, want)
+        off = np.subtract(got, want, dtype=np.float64)
+        return bool(np.max(np.abs(off, out=off)) <= self.options.bound)
 
     def look(self, path: Path, dump: int) -> str:
         """What stock h5py finds wrong; empty: the file is whole."""
@@ -219,7 +324,7 @@ class Run:
                 for which, name in enumerate(FIELDS):
                     want = expected(dump, which, self.plan.edge)
                     got = file[name][...]
-                    if got.dtype != want.dtype or not np.array_equal(got, want):
+                    if not self.is_right(got, want):
                         return f"wrong values in {name}"
                 return "" if file.attrs["dump"] == dump else "wrong attribute"
         except (OSError, KeyError, RuntimeError) as error:
@@ -242,7 +347,7 @@ def as_ordinary_user(place: Path) -> list[str]:
 def run_once(options: argparse.Namespace, seed: int) -> Run:
     """One kill."""
     place = Path(tempfile.mkdtemp(prefix="caesura-closed-"))
-    run = Run(options, Plan.draw(seed), place)
+    run = Run(options, Plan.draw(seed, options.large), place)
     run.write_and_kill()
     if not run.faults:
         run.examine()
@@ -268,8 +373,18 @@ def main() -> int:
     parser.add_argument("--slack-s", type=float, default=0.0, help="beyond max_delay")
     parser.add_argument("--append", action="store_true", help="by one rank, once for each field")
     parser.add_argument("--term", action="store_true", help='SIGTERM, and on_term = "commit"')
+    parser.add_argument("--large", action="store_true", help="five files of 49 to 85 MB a step")
+    parser.add_argument("--codec", default="caesura")
+    parser.add_argument("--bound", type=float, default=0.0, help="absolute; 0: without loss")
+    parser.add_argument(
+        "--bandwidth", type=float, default=0.0, help="bytes/s, emulated; 0: the disk"
+    )
+    parser.add_argument("--pfs", type=Path, help="directory of libpfs.so and pfs_stat")
+    parser.add_argument("--own-handler", action="store_true", help="with --term: the program's")
     parser.add_argument("--json", type=Path, help="where the sums go")
     options = parser.parse_args()
+    if options.bandwidth and not options.pfs:
+        parser.error("--bandwidth needs --pfs")
     if shutil.which("prlimit") is None or (os.geteuid() == 0 and shutil.which("setpriv") is None):
         print("prlimit and setpriv (util-linux) are needed")
         return 77
@@ -277,12 +392,13 @@ def main() -> int:
     # Orphaned ranks become children of this process, so that it can see them gone.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     begin_s = time.monotonic()
-    sums = {"runs": 0, "failed": 0, "closed": 0, "due": 0, "brought_back": 0}
+    counted = ("closed", "pending", "due", "whole_before", "brought_back")
+    sums = dict.fromkeys(("runs", "failed", *counted), 0)
     for seed in range(options.seed, options.seed + options.runs):
         run = run_once(options, seed)
         sums["runs"] += 1
         sums["failed"] += bool(run.faults)
-        for name in ("closed", "due", "brought_back"):
+        for name in counted:
             sums[name] += getattr(run, name)
         for fault in run.faults:
             print(f"seed {seed}: {fault}", flush=True)
@@ -292,7 +408,9 @@ def main() -> int:
     print(
         f"{sums['runs']} kills on {options.ranks} ranks in {time.monotonic() - begin_s:.0f} s, "
         f"{sums['failed']} failed; {sums['closed']} files had been closed, {sums['due']} of them "
-        f"longer ago than max_delay; recover finished {sums['brought_back']}"
+        f"longer ago than max_delay; {sums['pending']} were not committed, {sums['whole_before']} "
+        f"were whole, and recover finished "
+        f"{sums['brought_back']}"
     )
     if options.json:
         options.json.write_text(json.dumps(sums, indent=2) + "\n")

@@ -130,7 +130,7 @@ def bound_of(dataset: dict[str, Any]) -> str:
 
 
 def bound_in(pipeline: list[dict[str, Any]]) -> str:
-    """What the words of our filter say that was asked for (docs/how/filter.md)."""
+    """What the words of our filter say that was asked for (docs/reference/filter_parameters.md)."""
     words = pipeline[0]["cd_values"] if pipeline and "caesura" in pipeline[0]["name"] else []
     if len(words) < 5 or words[2] >= len(_KINDS):
         return "not recorded"

@@ -30,6 +30,7 @@ struct BundlePart {
     /// The values of all arrays take turns, of which there are the same shapes then; the same of
     /// all parts.
     bool interleaved = false;
+    friend bool operator==(const BundlePart&, const BundlePart&) = default;
 };
 
 /// From values of which those of `arrays` arrays take turns, those of number `array`, dense.

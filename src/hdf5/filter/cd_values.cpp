@@ -1,6 +1,6 @@
 // cd_values to and from Settings.
 //
-// Invariant: what stands in docs/how/filter.md about the words is what this file does.
+// Invariant: what stands in docs/reference/filter_parameters.md about the words is what this file does.
 #include <fmt/format.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What users type and what lies in files means what docs/how/filter.md says.
+// What users type and what lies in files means what docs/reference/filter_parameters.md says.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 //    table set.
 //  - Two forms. The user's: up to four small numbers that one can type. The full one: made by
 //    to_cd_values() and by the plugin when a dataset is created; it is what lies in files.
-//    docs/how/filter.md has both, word by word.
+//    docs/reference/filter_parameters.md has both, word by word.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,14 @@
 /* Goal: a run that keeps every core busy and makes no call between its plotfiles, killed at any
- * moment. One file a step: created, written, closed; then each rank computes by itself.
+ * moment. One file a step, or several: created, written, closed; then each rank computes by itself.
  *
  * From the environment: VOL_TEST_DUMPS (1000000), VOL_TEST_EDGE (96: cells along an axis),
- * VOL_TEST_COMPUTE_MS (500), VOL_TEST_IDLE_PERCENT (0: of that time), VOL_TEST_WRITE (1; 0: only
- * compute), VOL_TEST_APPEND (0; 1: rank 0 alone makes the file, and opens it once more for each
- * field) and VOL_TEST_LOG (1: lines of a file, with times). closed_killed.py knows the formula of
- * the values, and bench/vol/delays.py reads the log. */
+ * VOL_TEST_COMPUTE_MS (500), VOL_TEST_BURST (1: files a step), VOL_TEST_IDLE_PERCENT (0: of that
+ * time), VOL_TEST_WRITE (1; 0: only compute), VOL_TEST_APPEND (0; 1: rank 0 alone makes the file,
+ * and opens it once more for each field), VOL_TEST_LOG (1: lines of a file, with times) and
+ * VOL_TEST_OWN_HANDLER (0; 1: SIGTERM has it make two more files and end as a program does).
+ * closed_killed.py knows the formula of the values, and bench/vol/delays.py reads the log. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +19,12 @@ enum { k_fields = 3 };
 static const char* const k_names[k_fields] = {"density", "pressure", "velocity"};
 
 static int g_log = -1;
+static volatile sig_atomic_t g_told_to_end;
+
+static void tell_to_end(int number) {
+    (void)number;
+    g_told_to_end = 1;
+}
 
 static int number_from(const char* name, int otherwise) {
     const char* text = getenv(name);
@@ -114,6 +122,7 @@ int main(int argc, char** argv) {
     const hsize_t edge = (hsize_t)number_from("VOL_TEST_EDGE", 96);
     const double compute_s = 1e-3 * number_from("VOL_TEST_COMPUTE_MS", 500);
     const int idle_percent = number_from("VOL_TEST_IDLE_PERCENT", 0);
+    const int burst = number_from("VOL_TEST_BURST", 1);
     const int appends = number_from("VOL_TEST_APPEND", 0);
     if (g_rank == 0 && number_from("VOL_TEST_LOG", 1)) {
         char log[1100];
@@ -121,10 +130,16 @@ int main(int argc, char** argv) {
         g_log = open(log, O_CREAT | O_WRONLY | O_APPEND, 0644);
         CHECK(g_log >= 0);
     }
+    const int own_handler = number_from("VOL_TEST_OWN_HANDLER", 0);
+    if (own_handler) {
+        struct sigaction action = {.sa_handler = tell_to_end, .sa_flags = SA_RESTART};
+        CHECK(sigaction(SIGTERM, &action, NULL) == 0);
+    }
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin_s = now_s();
-    for (int dump = 0; dump < dumps; ++dump) {
-        compute(compute_s, idle_percent);
+    int dumps_end = dumps;
+    for (int dump = 0; dump < dumps_end; ++dump) {
+        if (dump % burst == 0) compute(compute_s, idle_percent);
         if (!number_from("VOL_TEST_WRITE", 1)) {
             MPI_Barrier(MPI_COMM_WORLD);
             continue;
@@ -139,9 +154,15 @@ int main(int argc, char** argv) {
         /* It is closed when it is on all ranks. */
         MPI_Barrier(MPI_COMM_WORLD);
         note("closed", dump, now_s());
+        if (!own_handler || dumps_end < dumps) continue;
+        int told = g_told_to_end, all_told = 0;
+        MPI_Allreduce(&told, &all_told, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        if (!all_told) continue;
+        dumps_end = dump + 3;
+        note("told_to_end", dump, now_s());
     }
-    note("computed", dumps, now_s() - begin_s);
+    note("computed", dumps_end, now_s() - begin_s);
     const int result = finish();
-    note("ended", dumps, now_s() - begin_s);
+    note("ended", dumps_end, now_s() - begin_s);
     return result;
 }

@@ -1,0 +1,106 @@
+// caesura-serve: the service as a program.
+//
+//     caesura-serve CONFIG.toml
+//
+// It prints the addresses to connect to, one a line, and runs until SIGTERM or SIGINT. Then it
+// takes nobody new, tells its clients, and ends when the last has gone; a second signal ends it at
+// once.
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "transit/service/settings.hpp"
+
+namespace {
+
+using namespace caesura;
+
+constexpr double k_turn_s = 0.25, k_status_s = 1.0;
+
+std::string status_text(const transit::ServicePort& port, bool draining) {
+    nlohmann::json clients = nlohmann::json::array();
+    for (const transit::ClientStatus& one : port.status())
+        clients.push_back({{"client", one.id},
+                           {"application", one.application},
+                           {"blocks", one.blocks},
+                           {"raw_bytes", one.raw_bytes},
+                           {"stored_bytes", one.stored_bytes},
+                           {"dumps", one.dumps},
+                           {"outstanding_bytes", one.outstanding_bytes}});
+    const transit::PortCounts& counts = port.counts();
+    const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
+                                {"clients", clients},         {"connected", counts.connected},
+                                {"lost", counts.lost},        {"turned_away", counts.turned_away},
+                                {"unproved", counts.unproved}};
+    return all.dump(1) + "\n";
+}
+
+// Whole at every instant. That it cannot be written ends nothing.
+void write_status(const std::string& path, const std::string& text) {
+    const std::string partial = path + ".partial";
+    std::FILE* const file = std::fopen(partial.c_str(), "w");
+    if (file == nullptr) return;
+    const bool written = std::fputs(text.c_str(), file) >= 0;
+    if (std::fclose(file) == 0 && written) (void)std::rename(partial.c_str(), path.c_str());
+}
+
+int fail(const Status& status) {
+    std::fprintf(stderr, "caesura-serve: %s\n", status.message().c_str());
+    return 3;
+}
+
+int serve(const transit::Settings& settings, int signals) {
+    auto admission = transit::admission_of(settings);
+    if (!admission.ok()) return fail(admission.status());
+    auto port = transit::ServicePort::make(settings.service, settings.port, std::move(*admission));
+    if (!port.ok()) return fail(port.status());
+    for (const transit::Address& address : settings.listen) {
+        const auto listening = (*port)->listen(address);
+        if (!listening.ok()) return fail(listening.status());
+        std::printf("service:%s\n", listening->text().c_str());
+    }
+    std::fflush(stdout);
+    const base::Clock& clock = base::Clock::steady();
+    double next_status_s = 0.0;
+    bool draining = false;
+    for (;;) {
+        (*port)->run_once(k_turn_s);
+        signalfd_siginfo signal{};
+        if (::read(signals, &signal, sizeof signal) == sizeof signal) {
+            if (draining) return 1;
+            draining = true;
+            (*port)->drain();
+        }
+        if (!settings.status_path.empty() && clock.now_s() >= next_status_s) {
+            write_status(settings.status_path, status_text(**port, draining));
+            next_status_s = clock.now_s() + k_status_s;
+        }
+        if (draining && !(*port)->has_clients()) return 0;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2 || argv[1][0] == '-') {
+        std::fprintf(stderr, "usage: caesura-serve CONFIG.toml\n");
+        return 2;
+    }
+    // Before there is any other thread, so that all have them blocked.
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGTERM);
+    ::sigaddset(&set, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    const int signals = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    auto settings = transit::read_settings(argv[1]);
+    if (!settings.ok()) return fail(settings.status());
+    const int code = serve(*settings, signals);
+    if (!settings->status_path.empty()) (void)std::remove(settings->status_path.c_str());
+    return code;
+}

@@ -1,0 +1,127 @@
+// Smallest and largest values: of chunks, remembered, and of boxes made of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "base/invalid.hpp"
+#include "codec/frame/slabs.hpp"
+#include "read/impl.hpp"
+
+namespace caesura::read {
+namespace {
+
+/// Lanes of their own, and selects instead of branches: so it vectorises.
+template <class Value>
+ValueRange finite_range(const std::byte* values, std::uint64_t count) {
+    constexpr std::size_t k_lanes = 16;
+    constexpr Value k_infinity = std::numeric_limits<Value>::infinity();
+    std::array<Value, k_lanes> low, high, x;
+    low.fill(k_infinity);
+    high.fill(-k_infinity);
+    const auto take = [&](std::uint64_t first, std::size_t lanes) {
+        std::memcpy(x.data(), values + first * sizeof(Value), lanes * sizeof(Value));
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            // False for NaN; what is not finite leaves both as they are.
+            const bool finite = std::abs(x[lane]) < k_infinity;
+            low[lane] = finite && x[lane] < low[lane] ? x[lane] : low[lane];
+            high[lane] = finite && x[lane] > high[lane] ? x[lane] : high[lane];
+        }
+    };
+    std::uint64_t i = 0;
+    for (; i + k_lanes <= count; i += k_lanes) take(i, k_lanes);
+    take(i, static_cast<std::size_t>(count - i));
+    return {static_cast<double>(*std::min_element(low.begin(), low.end())),
+            static_cast<double>(*std::max_element(high.begin(), high.end()))};
+}
+
+ValueRange range_of(std::span<const std::byte> values, DType dtype) {
+    const std::uint64_t count = values.size() / size_of(dtype);
+    return dtype == float32 ? finite_range<float>(values.data(), count)
+                            : finite_range<double>(values.data(), count);
+}
+
+/// The union of ranges, which any threads widen.
+class Widening {
+  public:
+    void widen(const ValueRange& by) {
+        const std::lock_guard lock(mutex_);
+        range_.lowest = std::min(range_.lowest, by.lowest);
+        range_.highest = std::max(range_.highest, by.highest);
+    }
+    /// Would it stay as it is?
+    bool has(const ValueRange& range) const {
+        const std::lock_guard lock(mutex_);
+        return range.lowest >= range_.lowest && range.highest <= range_.highest;
+    }
+    const ValueRange& range() const { return range_; }
+
+  private:
+    mutable std::mutex mutex_;
+    ValueRange range_;
+};
+
+}  // namespace
+
+std::optional<ValueRange> KnownRanges::find(std::uint64_t chunk, const ReadOptions& options) const {
+    const std::lock_guard lock(mutex_);
+    const auto of_chunk = ranges_.find(chunk);
+    if (of_chunk == ranges_.end()) return std::nullopt;
+    const auto found = of_chunk->second.find(options.member.value_or(0));
+    return found == of_chunk->second.end() ? std::nullopt : std::optional(found->second);
+}
+
+void KnownRanges::keep(std::uint64_t chunk, const ReadOptions& options, const ValueRange& range) {
+    const std::lock_guard lock(mutex_);
+    ranges_[chunk][options.member.value_or(0)] = range;
+}
+
+Result<ValueRange> Source::value_range(std::size_t dataset, const Box& box,
+                                       const ReadOptions& options) const try {
+    if (Status status = impl_->check(dataset, box, options); !status.ok()) return status;
+    const store::DatasetInfo& the = impl_->datasets[dataset];
+    if (the.members.size() > 1 && !options.member)
+        return base::invalid(fmt::format("dataset {}: its values have {} members; say of which",
+                                         the.spec.path, the.members.size()));
+    const ChunkReader& reader = impl_->readers[dataset];
+    const std::size_t bytes = reader.value_bytes(options);
+    KnownRanges& known = impl_->ranges[dataset];
+    Widening all;
+    const auto look = [&](std::uint64_t chunk, Scratch& scratch) -> Status {
+        const Box inside = reader.layout().inside(chunk);
+        const Box part = *intersect(inside, box);
+        if (const auto range = known.find(chunk, options)) {
+            if (part == inside) all.widen(*range);
+            if (part == inside || all.has(*range)) return {};
+        }
+        const auto values = scratch.values.bytes(inside.extent.count() * bytes);
+        if (Status s = reader.read(chunk, inside, inside, values.data(), options, scratch); !s.ok())
+            return s;
+        const ValueRange range = range_of(values, the.spec.dtype);
+        known.keep(chunk, options, range);
+        if (part == inside) {
+            all.widen(range);
+            return {};
+        }
+        const auto some = scratch.chunk.bytes(part.extent.count() * bytes);
+        copy_box(part, inside, values.data(), part, some.data(), bytes);
+        all.widen(range_of(some, the.spec.dtype));
+        return {};
+    };
+    const TouchedChunks chunks(reader.layout(), box);
+    std::vector<Scratch> scratch(
+        static_cast<std::size_t>(codec::worker_count(chunks.count(), options.threads)));
+    const Status status =
+        codec::for_each_parallel(chunks.count(), options.threads, [&](int worker, std::uint64_t i) {
+            return look(chunks[i], scratch[static_cast<std::size_t>(worker)]);
+        });
+    if (!status.ok()) return status;
+    return all.range();
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, impl_->info.path + ": no memory for a range of values");
+}
+
+}  // namespace caesura::read

@@ -1,0 +1,27 @@
+// One block from its values to its stored bytes: gather the chunk, pad it, encode it.
+#pragma once
+
+#include "run/job.hpp"
+
+namespace caesura::run {
+
+struct Encoded {
+    base::Buffer stored;
+    base::Buffer statistics;  ///< EncodedBlock::statistics
+    std::uint32_t filter_mask = 0;
+    double max_error = 0.0;
+    bool fell_back = false;
+
+    /// Is nothing of the job's values compressed?
+    bool is_raw(const Job& job) const {
+        const std::size_t n_stages = job.codec->pipeline().size();
+        const bool none_used = filter_mask == (1u << n_stages) - 1u;
+        return n_stages > 0 && (none_used || stored.size() >= job.valid_bytes());
+    }
+};
+
+/// Pure: changes nothing of the job. Buffers are the pool's. Any thread, as far as the job's codec
+/// is reentrant. Errors: those of the codec, no_space (memory); may throw bad_alloc.
+Result<Encoded> encode(const Job& job, base::BufferPool& pool);
+
+}  // namespace caesura::run

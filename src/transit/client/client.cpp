@@ -1,0 +1,236 @@
+#include "transit/client/client.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "base/clock.hpp"
+#include "transit/client/remote_files.hpp"
+#include "transit/client/remote_sink.hpp"
+
+namespace caesura::transit {
+namespace {
+
+constexpr double k_greeting_s = 10.0;
+
+HostIdentity this_host() {
+    HostIdentity host;
+    std::string text;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+    std::memcpy(host.boot.data(), text.data(), std::min(text.size(), host.boot.size()));
+    struct stat info {};
+    if (::stat("/proc/self/ns/pid", &info) == 0) host.pid_namespace = info.st_ino;
+    if (::stat("/proc/self/ns/ipc", &info) == 0) host.ipc_namespace = info.st_ino;
+    return host;
+}
+
+double now_s() { return base::Clock::steady().now_s(); }
+
+}  // namespace
+
+Client::Client(const ClientOptions& options)
+    : options_(options), files_(std::make_unique<RemoteFiles>(*this)) {}
+
+Client::~Client() {
+    if (channel_ && !is_lost()) tell(Bye{});
+}
+
+base::FileSystem& Client::files() { return *files_; }
+
+Result<std::shared_ptr<Client>> Client::make(std::unique_ptr<Channel> channel,
+                                             const ClientOptions& options) {
+    std::shared_ptr<Client> client(new Client(options));
+    if (Status status = client->greet(std::move(channel)); !status.ok()) return status;
+    return client;
+}
+
+Status Client::greet(std::unique_ptr<Channel> channel) {
+    channel_ = std::move(channel);
+    channel_->start(*this);
+    Hello hello;
+    hello.application = options_.writer.name;
+    hello.rank = options_.writer.rank;
+    hello.size = options_.writer.size;
+    hello.host = this_host();
+    hello.budget_bytes = options_.writer.budget_bytes;
+    hello.weight = options_.weight;
+    tell(hello);
+    bool shares = false;
+    {
+        std::unique_lock lock(mutex_);
+        const auto there = [&] { return welcome_.has_value() || is_lost(); };
+        if (!changed_.wait_for(lock, std::chrono::duration<double>(k_greeting_s), there))
+            return {StatusCode::io, fmt::format("no answer within {} s", k_greeting_s)};
+        if (!welcome_) return why_lost_;
+        shares = welcome_->shares_memory;
+    }
+    if (!shares || !options_.share_memory) return {};
+    // Twice the budget: gaps, and blocks that wait to be freed.
+    auto arena = Arena::make(std::max<std::uint64_t>(2 * options_.writer.budget_bytes, 64u << 20));
+    if (!arena.ok()) return {};  // values are sent
+    arena_ = std::move(*arena);
+    tell(Share{arena_->key()});
+    return {};
+}
+
+// -------------------------------------------------------------------------------- to the service
+
+void Client::tell(const ClientMessage& message, std::vector<std::span<const std::byte>> payload,
+                  std::function<void()> done) {
+    auto bytes = encode(message);
+    if (!bytes.ok()) {  // what we make ourselves is right, or memory has run out
+        if (done) done();
+        return on_lost(bytes.status(), false);
+    }
+    channel_->send(std::move(*bytes), std::move(payload), std::move(done));
+}
+
+Result<Client::Reply> Client::ask(std::uint64_t request, const ClientMessage& message,
+                                  std::span<const std::span<const std::byte>> payload) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_lost()) return why_lost_;
+        asked_[request] = std::nullopt;
+    }
+    // The pieces are the caller's, and he must not go before they are sent.
+    bool sent = payload.empty();
+    std::function<void()> done;
+    if (!sent)
+        done = [&] {
+            const std::lock_guard lock(mutex_);
+            sent = true;
+            changed_.notify_all();
+        };
+    tell(message, {payload.begin(), payload.end()}, std::move(done));
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return sent && (asked_.at(request).has_value() || is_lost()); });
+    auto node = asked_.extract(request);
+    if (!node.mapped()) return why_lost_;
+    if (!node.mapped()->answer.status.ok()) return node.mapped()->answer.status;
+    return std::move(*node.mapped());
+}
+
+bool Client::spend(std::uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    // More than there can ever be waits until nothing else is under way.
+    const std::uint64_t needed = std::min(bytes, most_credits_bytes_);
+    changed_.wait(lock, [&] { return credits_bytes_ >= needed || is_lost(); });
+    credits_bytes_ -= std::min(bytes, credits_bytes_);
+    return !is_lost();
+}
+
+void Client::enlist(std::uint64_t dump, RemoteSink& sink) {
+    const std::lock_guard lock(sinks_mutex_);
+    sinks_[dump] = &sink;
+}
+
+void Client::delist(std::uint64_t dump) {
+    const std::lock_guard lock(sinks_mutex_);
+    sinks_.erase(dump);
+}
+
+Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, run::DumpTask& task,
+                                                       writer::Lanes lanes) try {
+    // The service has never heard of these places.
+    if (is_lost() && writes_here())
+        return std::unique_ptr<writer::DumpSink>(
+            std::make_unique<writer::RegionSink>(std::move(order)));
+    return std::unique_ptr<writer::DumpSink>(
+        std::make_unique<RemoteSink>(*this, std::move(order), task, std::move(lanes)));
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, "out of memory");
+}
+
+// ------------------------------------------------------------------------------ from the service
+
+void Client::on_message(std::span<const std::byte> message, std::span<const std::byte> payload) {
+    if (is_lost()) return;
+    const auto parsed = parse_service(message, payload.size());
+    if (!parsed.ok()) return on_lost(parsed.status(), false);
+    std::visit([&](const auto& one) { take(one, payload); }, *parsed);
+}
+
+void Client::on_lost(const Status& why, bool is_dead) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (lost_.exchange(true, std::memory_order_acq_rel)) return;
+        const std::string_view text = why.ok() ? "it has ended the connection" : why.message();
+        why_lost_ = {StatusCode::io, fmt::format("the service is gone: {}. Committed dumps are in "
+                                                 "the file; start it again, or let the Writer "
+                                                 "write by itself (on_loss=write)",
+                                                 text)};
+        const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
+        over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
+        changed_.notify_all();
+    }
+    const std::lock_guard lock(sinks_mutex_);
+    for (const auto& [dump, sink] : sinks_) sink->lost();
+}
+
+void Client::wait_for_end() {
+    std::unique_lock lock(mutex_);
+    while (over_s_ > 0.0 && now_s() < over_s_)
+        changed_.wait_for(lock, std::chrono::duration<double>(over_s_ - now_s()));
+}
+
+Status Client::loss() const {
+    const std::lock_guard lock(mutex_);
+    return why_lost_;
+}
+
+void Client::take(const Welcome& message, std::span<const std::byte>) {
+    const std::lock_guard lock(mutex_);
+    welcome_ = message;
+    credits_bytes_ = most_credits_bytes_ = message.credits_bytes;
+    changed_.notify_all();
+}
+
+void Client::take(const Refusal& message, std::span<const std::byte>) {
+    on_lost(message.status, false);
+}
+
+void Client::take(const Answer& message, std::span<const std::byte> payload) {
+    Reply reply{message, {}};
+    if (!payload.empty()) {
+        auto buffer = pool_.take(payload.size());
+        if (buffer.ok()) {
+            std::memcpy(buffer->data(), payload.data(), payload.size());
+            reply.payload = std::move(*buffer);
+        } else {
+            reply.answer.status = buffer.status();
+        }
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = asked_.find(message.request);
+    if (found == asked_.end()) return;
+    found->second = std::move(reply);
+    changed_.notify_all();
+}
+
+void Client::take(const Credit& message, std::span<const std::byte>) {
+    const std::lock_guard lock(mutex_);
+    credits_bytes_ = std::min(most_credits_bytes_, credits_bytes_ + message.bytes);
+    changed_.notify_all();
+}
+
+void Client::take(const Taken& message, std::span<const std::byte>) {
+    const std::lock_guard lock(sinks_mutex_);
+    if (const auto found = sinks_.find(message.dump); found != sinks_.end())
+        found->second->taken(message.job);
+}
+
+void Client::take(const BlockResult& message, std::span<const std::byte> payload) {
+    const std::lock_guard lock(sinks_mutex_);
+    if (const auto found = sinks_.find(message.dump); found != sinks_.end())
+        found->second->result(message, payload);
+}
+
+void Client::take(const Finished& message, std::span<const std::byte>) {
+    const std::lock_guard lock(sinks_mutex_);
+    for (const auto& [dump, sink] : sinks_)
+        if (sink->finished(message)) return;
+}
+
+}  // namespace caesura::transit

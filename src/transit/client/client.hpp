@@ -1,0 +1,117 @@
+// The client of a service: a Writer's Transport. It sends blocks and what is done to files, and
+// hears what became of them.
+//
+// | the service is lost | OnLoss::fail                   | OnLoss::write_here                     |
+// |---------------------|--------------------------------|----------------------------------------|
+// | files               | every call is an error         | go on in this process                  |
+// | blocks without an   | an error of the dump           | are compressed here and go to the end  |
+// | end                 |                                | of the file                            |
+// | values are kept     | until the service has read them| until their dump is durable            |
+//
+// Invariants:
+//  - Lost is lost: what comes from the service afterwards is not heard.
+//  - A service that is lost may still be at work. What is written here goes where it cannot write:
+//    to the end of the file, or, what it might write too (a commit's metadata), only once it has
+//    stopped for certain: its process is dead, or its lease has run out (wait_for_end).
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "transit/client/arena.hpp"
+#include "transit/client/channel.hpp"
+#include "transit/messages.hpp"
+#include "writer/transport.hpp"
+
+namespace caesura::transit {
+
+enum class OnLoss : std::uint8_t { fail, write_here };
+
+struct ClientOptions {
+    writer::TransportOptions writer;
+    OnLoss on_loss = OnLoss::fail;
+    double weight = 1.0;
+    bool share_memory = true;
+    /// Beyond the lease, for clocks and for what the kernel of the service's node has begun.
+    double margin_s = 2.0;
+};
+
+class RemoteFiles;
+class RemoteSink;
+
+class Client final : public writer::Transport, public ChannelListener {
+  public:
+    /// Waits for the service's welcome. Errors: the service's refusal; io (lost, no answer).
+    static Result<std::shared_ptr<Client>> make(std::unique_ptr<Channel> channel,
+                                                const ClientOptions& options);
+    ~Client() override;
+
+    base::FileSystem& files() override;
+    base::PageSource* pages() override { return arena_.get(); }
+    Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
+                                                   writer::Lanes lanes) override;
+    bool is_lost() const override { return lost_.load(std::memory_order_acquire); }
+
+    // ---- for RemoteFiles and RemoteSink
+    /// An answer, and what came beside it.
+    struct Reply {
+        Answer answer;
+        base::Buffer payload;
+    };
+    std::uint64_t next_number() { return numbers_.fetch_add(1) + 1; }
+    /// Ask, and wait for the answer. @param payload  valid during the call.
+    /// Errors: the answer's; io (lost).
+    Result<Reply> ask(std::uint64_t request, const ClientMessage& message,
+                      std::span<const std::span<const std::byte>> payload = {});
+    void tell(const ClientMessage& message, std::vector<std::span<const std::byte>> payload = {},
+              std::function<void()> done = {});
+    /// Wait until so many bytes may be under way. False: lost.
+    bool spend(std::uint64_t bytes);
+    bool writes_here() const { return options_.on_loss == OnLoss::write_here; }
+    /// Lost: until the service does nothing any more.
+    void wait_for_end();
+    Status loss() const;
+    const Arena* arena() const { return arena_.get(); }
+    base::BufferPool& pool() { return pool_; }
+    void enlist(std::uint64_t dump, RemoteSink& sink);
+    void delist(std::uint64_t dump);
+
+    void on_message(std::span<const std::byte> message,
+                    std::span<const std::byte> payload) override;
+    void on_lost(const Status& why, bool is_dead) override;
+
+  private:
+    explicit Client(const ClientOptions& options);
+    Status greet(std::unique_ptr<Channel> channel);
+    void take(const Welcome& message, std::span<const std::byte> payload);
+    void take(const Refusal& message, std::span<const std::byte> payload);
+    void take(const ServiceHeartbeat&, std::span<const std::byte>) {}
+    void take(const Draining&, std::span<const std::byte>) {}
+    void take(const Answer& message, std::span<const std::byte> payload);
+    void take(const Taken& message, std::span<const std::byte> payload);
+    void take(const Credit& message, std::span<const std::byte> payload);
+    void take(const BlockResult& message, std::span<const std::byte> payload);
+    void take(const Finished& message, std::span<const std::byte> payload);
+
+    ClientOptions options_;
+    std::unique_ptr<Arena> arena_;  ///< null: memory cannot be shared
+    base::BufferPool pool_;         ///< of overflowed blocks and of what is read
+    std::unique_ptr<RemoteFiles> files_;
+    std::atomic<std::uint64_t> numbers_{0};
+    std::atomic<bool> lost_{false};
+
+    mutable std::mutex mutex_;  ///< of all that follows; no thread at idle priority takes it
+    std::condition_variable changed_;
+    std::optional<Welcome> welcome_;
+    std::map<std::uint64_t, std::optional<Reply>> asked_;  ///< by request
+    std::uint64_t credits_bytes_ = 0, most_credits_bytes_ = 0;
+    Status why_lost_;
+    double over_s_ = 0.0;  ///< by the clock: from then on the service does nothing
+    std::mutex sinks_mutex_;
+    std::map<std::uint64_t, RemoteSink*> sinks_;  ///< by the dump's number between us two
+
+    std::unique_ptr<Channel> channel_;  ///< goes first: it calls us
+};
+
+}  // namespace caesura::transit

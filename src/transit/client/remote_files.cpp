@@ -1,0 +1,189 @@
+#include "transit/client/remote_files.hpp"
+
+#include <cstring>
+#include <filesystem>
+
+namespace caesura::transit {
+namespace {
+
+// The service has another working directory.
+std::string absolute(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    return error ? path : whole.lexically_normal().string();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<base::File>> RemoteFiles::open(const std::string& path, Mode mode) {
+    const std::uint64_t request = client_.next_number();
+    OpenFile message;
+    message.request = request;
+    message.path = absolute(path);
+    message.mode = mode;
+    auto reply = client_.ask(request, message);
+    if (reply.ok())
+        return std::unique_ptr<base::File>(std::make_unique<RemoteFile>(
+            client_, message.path, mode, static_cast<std::uint32_t>(reply->answer.number)));
+    if (!client_.is_lost() || !client_.writes_here()) return reply.status();
+    client_.wait_for_end();
+    return posix().open(path, mode);
+}
+
+Status RemoteFiles::sync_directory_of(const std::string& path) {
+    const std::uint64_t request = client_.next_number();
+    SyncDirectory message;
+    message.request = request;
+    message.path = absolute(path);
+    auto reply = client_.ask(request, message);
+    if (reply.ok() || !client_.is_lost() || !client_.writes_here()) return reply.status();
+    return posix().sync_directory_of(path);
+}
+
+RemoteFile::~RemoteFile() {
+    if (client_.is_lost()) return;
+    const std::uint64_t request = client_.next_number();
+    (void)client_.ask(request, CloseFile{request, number_});
+}
+
+Result<base::File*> RemoteFile::here() {
+    client_.wait_for_end();
+    const std::lock_guard guard(mutex_);
+    if (here_) return here_.get();
+    // It has been made.
+    const auto mode =
+        mode_ == base::FileSystem::Mode::read ? mode_ : base::FileSystem::Mode::read_write;
+    auto opened = base::FileSystem::posix().open(path_, mode);
+    if (!opened.ok()) return opened.status();
+    if (lock_ != Lock::none)
+        if (Status status = (*opened)->lock(lock_ == Lock::exclusive); !status.ok()) return status;
+    for (const Change& change : unsynced_) {
+        const Status status = change.cuts ? (*opened)->truncate(change.offset)
+                                          : (*opened)->write_at(change.offset, change.bytes);
+        if (!status.ok()) return status;
+    }
+    unsynced_.clear();
+    here_ = std::move(*opened);
+    return here_.get();
+}
+
+template <class Message, class Here>
+Result<Client::Reply> RemoteFile::ask(Message message, Here&& what,
+                                      std::span<const std::span<const std::byte>> payload) {
+    message.request = client_.next_number();
+    message.file = number_;
+    auto reply = client_.ask(message.request, message, payload);
+    if (reply.ok() || !client_.is_lost() || !client_.writes_here()) return reply;
+    auto own = here();
+    if (!own.ok()) return own.status();
+    Client::Reply done;
+    if (Status status = what(**own, done); !status.ok()) return status;
+    return done;
+}
+
+Status RemoteFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    const std::span<const std::byte> one[] = {bytes};
+    return write_at(offset, one);
+}
+
+Status RemoteFile::write_at(std::uint64_t offset,
+                            std::span<const std::span<const std::byte>> buffers) {
+    // In parts that the service takes.
+    std::vector<std::byte> all;
+    for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
+    for (std::size_t at = 0; at < all.size(); at += k_io_limit_bytes) {
+        const std::size_t n = std::min<std::size_t>(k_io_limit_bytes, all.size() - at);
+        const std::span<const std::byte> part[] = {std::span(all).subspan(at, n)};
+        WriteFile message;
+        message.offset = offset + at;
+        message.payload_bytes = n;
+        const auto reply = ask(
+            message,
+            [&](base::File& own, Client::Reply&) { return own.write_at(offset + at, part[0]); },
+            part);
+        if (!reply.ok()) return reply.status();
+    }
+    if (client_.writes_here() && !client_.is_lost()) {
+        const std::lock_guard guard(mutex_);
+        unsynced_.push_back({offset, std::move(all), false});
+    }
+    return {};
+}
+
+Status RemoteFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += k_io_limit_bytes) {
+        const std::span<std::byte> part =
+            bytes.subspan(at, std::min<std::size_t>(k_io_limit_bytes, bytes.size() - at));
+        ReadFile message;
+        message.offset = offset + at;
+        message.bytes = part.size();
+        bool filled = false;
+        auto reply = ask(message, [&](base::File& own, Client::Reply&) {
+            filled = true;
+            return own.read_at(offset + at, part);
+        });
+        if (!reply.ok()) return reply.status();
+        if (filled) continue;
+        if (reply->payload.size() != part.size())
+            return {StatusCode::corrupt, path_ + ": the service has read another number of bytes"};
+        std::memcpy(part.data(), reply->payload.data(), part.size());
+    }
+    return {};
+}
+
+Status RemoteFile::sync() {
+    std::size_t before = 0;
+    {
+        const std::lock_guard guard(mutex_);
+        before = unsynced_.size();
+    }
+    const auto reply = ask(SyncFile{}, [](base::File& own, Client::Reply&) { return own.sync(); });
+    if (!reply.ok()) return reply.status();
+    const std::lock_guard guard(mutex_);
+    unsynced_.erase(unsynced_.begin(), unsynced_.begin() + static_cast<std::ptrdiff_t>(
+                                                               std::min(before, unsynced_.size())));
+    return {};
+}
+
+Status RemoteFile::truncate(std::uint64_t bytes) {
+    TruncateFile message;
+    message.bytes = bytes;
+    const Status status =
+        ask(message, [&](base::File& own, Client::Reply&) { return own.truncate(bytes); }).status();
+    if (status.ok() && client_.writes_here() && !client_.is_lost()) {
+        const std::lock_guard guard(mutex_);
+        unsynced_.push_back({bytes, {}, true});
+    }
+    return status;
+}
+
+Result<std::uint64_t> RemoteFile::size() {
+    const auto reply = ask(SizeOfFile{}, [](base::File& own, Client::Reply& done) {
+        const auto size = own.size();
+        if (size.ok()) done.answer.number = *size;
+        return size.status();
+    });
+    if (!reply.ok()) return reply.status();
+    return reply->answer.number;
+}
+
+Status RemoteFile::lock(bool exclusive) {
+    LockFile message;
+    message.exclusive = exclusive;
+    const Status status =
+        ask(message, [&](base::File& own, Client::Reply&) { return own.lock(exclusive); }).status();
+    const std::lock_guard guard(mutex_);
+    if (status.ok()) lock_ = exclusive ? Lock::exclusive : Lock::shared;
+    return status;
+}
+
+void RemoteFile::unlock() {
+    (void)ask(UnlockFile{}, [](base::File& own, Client::Reply&) {
+        own.unlock();
+        return Status{};
+    });
+    const std::lock_guard guard(mutex_);
+    lock_ = Lock::none;
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,65 @@
+// Files that the service has open: each call of base::File is asked of it.
+//
+// Invariants:
+//  - What was written since the last sync() is remembered where the client goes on by itself when
+//    the service is lost: it is written again then, because the service's node may be lost with it.
+//    It is a commit's metadata; blocks do not go this way.
+#pragma once
+
+#include "base/file.hpp"
+#include "transit/client/client.hpp"
+
+namespace caesura::transit {
+
+class RemoteFiles final : public base::FileSystem {
+  public:
+    explicit RemoteFiles(Client& client) : client_(client) {}
+    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Status sync_directory_of(const std::string& path) override;
+
+  private:
+    Client& client_;
+};
+
+class RemoteFile final : public base::File {
+  public:
+    RemoteFile(Client& client, std::string path, base::FileSystem::Mode mode, std::uint32_t number)
+        : client_(client), path_(std::move(path)), mode_(mode), number_(number) {}
+    ~RemoteFile() override;
+
+    std::uint32_t number() const { return number_; }
+    Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
+    Status write_at(std::uint64_t offset,
+                    std::span<const std::span<const std::byte>> buffers) override;
+    Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override;
+    Status sync() override;
+    Status truncate(std::uint64_t bytes) override;
+    Result<std::uint64_t> size() override;
+    Status lock(bool exclusive) override;
+    void unlock() override;
+
+  private:
+    enum class Lock : std::uint8_t { none, shared, exclusive };
+    /// The service's answer; of one that is lost, what `here` does with the file of our own.
+    template <class Message, class Here>
+    Result<Client::Reply> ask(Message message, Here&& here,
+                              std::span<const std::span<const std::byte>> payload = {});
+    /// The same file, opened by this process, with the lock and what may be missing.
+    Result<base::File*> here();
+
+    struct Change {
+        std::uint64_t offset;
+        std::vector<std::byte> bytes;
+        bool cuts;  ///< the file ends at `offset`
+    };
+    Client& client_;
+    const std::string path_;
+    const base::FileSystem::Mode mode_;
+    const std::uint32_t number_;
+    std::mutex mutex_;  ///< several threads may use a File
+    Lock lock_ = Lock::none;
+    std::vector<Change> unsynced_;
+    std::unique_ptr<base::File> here_;
+};
+
+}  // namespace caesura::transit

@@ -1,0 +1,94 @@
+#include "transit/client/use.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/invalid.hpp"
+#include "transit/client/port_channel.hpp"
+
+// The linker is told to want it, so that what follows is in every program that links this library.
+extern "C" const int caesura_transit_client_anchor;
+const int caesura_transit_client_anchor = 1;
+
+namespace caesura::transit {
+namespace {
+
+const bool k_registered = [] {
+    writer::register_transport("service", connect_to_service);
+    return true;
+}();
+
+Result<bool> yes_or_no(std::string_view key, std::string_view value) {
+    if (value == "yes") return true;
+    if (value == "no") return false;
+    return base::invalid(fmt::format("{} is '{}'; use yes or no", key, value));
+}
+
+Status set(ServiceAddress& service, std::string_view key, std::string_view value) {
+    if (key == "on_loss") {
+        if (value != "error" && value != "write")
+            return base::invalid(fmt::format("on_loss is '{}'; use error or write", value));
+        service.client.on_loss = value == "write" ? OnLoss::write_here : OnLoss::fail;
+        return {};
+    }
+    if (key == "secret") return service.port.secret_path = value, Status{};
+    if (key == "weight") {
+        double& weight = service.client.weight;
+        const auto [end, error] =
+            std::from_chars(value.data(), value.data() + value.size(), weight);
+        const bool whole = error == std::errc() && end == value.data() + value.size();
+        if (!whole || !(weight > 0.0) || !std::isfinite(weight) || weight > k_weight_limit)
+            return base::invalid(
+                fmt::format("weight is '{}'; it must lie in (0, {}]", value, k_weight_limit));
+        return {};
+    }
+    if (key == "trusted" || key == "copies") {
+        const auto said = yes_or_no(key, value);
+        if (!said.ok()) return said.status();
+        if (key == "trusted")
+            service.port.trusted_network = *said;
+        else
+            service.client.share_memory = !*said;
+        return {};
+    }
+    return base::invalid(
+        fmt::format("there is no '{}'; use on_loss, secret, weight, trusted or copies", key));
+}
+
+}  // namespace
+
+Result<ServiceAddress> parse_service_address(std::string_view text) {
+    ServiceAddress service;
+    std::size_t comma = text.find(',');
+    service.address = text.substr(0, comma);
+    while (comma != std::string_view::npos) {
+        text.remove_prefix(comma + 1);
+        comma = text.find(',');
+        const std::string_view part = text.substr(0, comma);
+        const std::size_t equals = part.find('=');
+        if (equals == std::string_view::npos)
+            return base::invalid(
+                fmt::format("'{}' behind a service's address is no KEY=VALUE", part));
+        if (Status status = set(service, part.substr(0, equals), part.substr(equals + 1));
+            !status.ok())
+            return status;
+    }
+    return service;
+}
+
+Result<std::shared_ptr<writer::Transport>> connect_to_service(
+    std::string_view text, const writer::TransportOptions& options) {
+    auto service = parse_service_address(text);
+    if (!service.ok()) return service.status();
+    service->client.writer = options;
+    service->port.identity = options.name;
+    auto channel = PortChannel::make(service->address, service->port);
+    if (!channel.ok()) return channel.status();
+    auto client = Client::make(std::move(*channel), service->client);
+    if (!client.ok()) return client.status().with_context("service " + service->address);
+    return std::shared_ptr<writer::Transport>(std::move(*client));
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,73 @@
+// The workers that compress blocks of all clients, below everything else on the machine or on cores
+// of their own, and the queue before them.
+//
+// Invariants:
+//  - Workers share no lock with anybody: a worker at idle priority may be preempted anywhere
+//    (decision D5). One thread at normal priority, the dispatcher, has the queue, and puts the next
+//    block into a slot of a worker before it has finished the last.
+//  - What a client that is gone has left in the queue comes back undone.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/clock.hpp"
+#include "base/event.hpp"
+#include "transit/service/fair_queue.hpp"
+
+namespace caesura::transit {
+
+/// Something to compute on a worker.
+class Work {
+  public:
+    virtual ~Work() = default;
+    /// On a worker. Afterwards the Press knows it no more.
+    virtual void compute() = 0;
+    /// Instead: its client was forgotten before, or the Press has stopped. On a thread of normal
+    /// priority.
+    virtual void give_up() = 0;
+};
+
+class Press {
+  public:
+    struct Options {
+        int threads = 1;
+        bool idle_priority = true;
+    };
+    explicit Press(const Options& options);
+    ~Press() { stop(); }
+    /// What is in the queue is given up, as everything is from now on; what is being computed is
+    /// finished.
+    void stop();
+    /// Any thread of normal priority. `work` lives until one of its calls is over.
+    void give(std::uint64_t client, double weight, double cost, Work& work);
+    /// Give up what waits of a client. Any thread of normal priority; returns at once.
+    void forget(std::uint64_t client);
+    /// Blocks that wait or are being computed.
+    std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
+
+  private:
+    struct Worker {
+        base::Event event;
+        std::atomic<Work*> slot{nullptr};  ///< the next one
+        std::thread thread;
+    };
+    void dispatch();
+    void work(Worker& worker);
+
+    Options options_;
+    base::Event event_;
+    std::mutex mutex_;  ///< of threads at normal priority alone: the queue, what to forget
+    FairQueue<Work*> queue_;
+    std::vector<std::uint64_t> to_forget_;
+    std::atomic<std::size_t> waiting_{0};
+    std::atomic<bool> stopping_{false};
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::thread dispatcher_;
+};
+
+}  // namespace caesura::transit

@@ -1,0 +1,95 @@
+#include "transit/service/press.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "transit/service/lane.hpp"
+
+namespace caesura::transit {
+namespace {
+
+// A block of work that says on a lane what became of it.
+class Counted final : public Work, public DoneWork {
+  public:
+    Counted(Lane& lane, std::atomic<int>& computed, std::atomic<int>& given_up)
+        : lane_(lane), computed_(computed), given_up_(given_up) {}
+    void compute() override {
+        while (hold != nullptr && hold->load()) std::this_thread::yield();
+        was_computed_ = true;
+        lane_.done(*this);
+    }
+    void give_up() override { lane_.done(*this); }
+    void take_up() override {
+        ++times;
+        ++(was_computed_ ? computed_ : given_up_);
+    }
+    std::atomic<bool>* hold = nullptr;
+    int times = 0;
+
+  private:
+    Lane& lane_;
+    std::atomic<int>&computed_, &given_up_;
+    bool was_computed_ = false;
+};
+
+// Goal: every piece of work comes to its lane exactly once, computed or given up.
+TEST(Press, brings_each_work_to_its_lane_once) {
+    std::atomic<int> computed{0}, given_up{0};
+    std::vector<std::unique_ptr<Counted>> all;
+    {
+        Lane lane;
+        Press press({3, true});
+        for (int i = 0; i < 2000; ++i) {
+            all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+            press.give(static_cast<std::uint64_t>(i % 5), 1.0 + i % 3, 1.0, *all.back());
+            if (i == 1000) press.forget(2);
+        }
+        press.stop();
+    }
+    EXPECT_EQ(computed + given_up, 2000);
+    for (const auto& one : all) EXPECT_EQ(one->times, 1);
+}
+
+// Goal: what waits of a client that is forgotten is given up; others' work is computed, and so is
+// what comes of it later.
+TEST(Press, gives_up_what_waits_of_a_forgotten_client_alone) {
+    std::atomic<int> computed{0}, given_up{0};
+    std::atomic<bool> hold{true};
+    std::vector<std::unique_ptr<Counted>> all;
+    {
+        Lane lane;
+        Press press({1, true});
+        const auto add = [&](std::uint64_t client) {
+            all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+            all.back()->hold = &hold;
+            press.give(client, 1.0, 1.0, *all.back());
+        };
+        for (int i = 0; i < 10; ++i) add(1);
+        for (int i = 0; i < 10; ++i) add(2);
+        press.forget(1);
+        while (given_up < 8) std::this_thread::yield();  // one is computed, one in its slot
+        hold = false;
+        while (press.waiting() > 0) std::this_thread::yield();
+        add(1);
+        while (press.waiting() > 0) std::this_thread::yield();
+    }
+    EXPECT_GE(given_up, 8);
+    EXPECT_LE(given_up, 10);
+    EXPECT_EQ(computed + given_up, 21);
+}
+
+// Goal: nothing is left hanging by a Press that has stopped.
+TEST(Press, gives_up_what_comes_after_it_has_stopped) {
+    std::atomic<int> computed{0}, given_up{0};
+    Lane lane;
+    Press press({1, true});
+    press.stop();
+    Counted late(lane, computed, given_up);
+    press.give(1, 1.0, 1.0, late);
+    while (given_up + computed < 1) std::this_thread::yield();
+    EXPECT_EQ(given_up, 1);
+}
+
+}  // namespace
+}  // namespace caesura::transit

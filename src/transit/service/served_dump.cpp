@@ -1,0 +1,125 @@
+#include "transit/service/served_dump.hpp"
+
+#include <cmath>
+#include <new>
+
+#include "base/clock.hpp"
+
+namespace caesura::transit {
+
+void ServedBlock::compute() {
+    if (!dump_.listener_.is_alive()) {
+        encoded = Status(StatusCode::cancelled, "the client is gone");
+    } else {
+        const base::Clock& clock = base::Clock::steady();
+        const double begin_s = clock.thread_cpu_s();
+        try {
+            encoded = run::encode(job, pool_);
+        } catch (const std::bad_alloc&) {
+            encoded = Status(StatusCode::no_space, "out of memory");
+        }
+        compress_s = clock.thread_cpu_s() - begin_s;
+    }
+    lane_.done(*this);
+}
+
+void ServedBlock::give_up() {
+    encoded = Status(StatusCode::cancelled, "the client is gone");
+    lane_.done(*this);
+}
+
+void ServedBlock::take_up() { dump_.take_up(*this); }
+
+ServedDump::ServedDump(BeginDump order, std::vector<std::shared_ptr<const BlockCodec>> codecs,
+                       store::SharedFile& file, DumpListener& listener)
+    : order_(std::move(order)),
+      codecs_(std::move(codecs)),
+      listener_(listener),
+      sink_({file, order_.places, order_.manifest, order_.manifest_region, order_.durable,
+             order_.slots, order_.spill}),
+      blocks_(order_.n_jobs),
+      came_(order_.n_jobs) {}
+
+ServedBlock* ServedDump::add(std::uint32_t number, Lane& lane, base::BufferPool& pool) {
+    if (dropped_ || finish_request_ || number >= came_.size() || came_[number]) return nullptr;
+    came_[number] = true;
+    ++open_;
+    blocks_[number] = std::make_unique<ServedBlock>(*this, lane, pool);
+    blocks_[number]->number = number;
+    return blocks_[number].get();
+}
+
+void ServedDump::finish(std::uint64_t request) {
+    finish_request_ = request;
+    end_if_over();
+}
+
+void ServedDump::drop() {
+    dropped_ = true;
+    end_if_over();
+}
+
+void ServedDump::take_up(ServedBlock& block) {
+    block.payload = {};
+    if (listener_.is_alive()) listener_.taken(*this, block);
+    if (!dropped_ && listener_.is_alive()) {
+        if (!block.encoded.ok() && error_.ok())
+            error_ = block.encoded.status().with_context("compressing " + block.job.label);
+        if (error_.ok()) write(block);
+    }
+    --open_;
+    blocks_[block.number].reset();
+    end_if_over();
+}
+
+void ServedDump::write(ServedBlock& block) {
+    run::Job& job = block.job;
+    BlockResult result;
+    if (!block.compressed_before) {
+        const bool raw = block.encoded->is_raw(job);
+        job.stored = std::move(block.encoded->stored);
+        job.filter_mask = block.encoded->filter_mask;
+        result.stored_raw = raw;
+        result.fell_back = block.encoded->fell_back;
+        if (std::isfinite(block.encoded->max_error)) result.max_error = block.encoded->max_error;
+        const auto statistics = block.encoded->statistics.bytes();
+        result.statistics.assign(statistics.begin(), statistics.end());
+        result.compress_s = block.compress_s;
+        result.device = "cpu";
+    }
+    run::Job* const one[] = {&job};
+    if (Status status = sink_.write(one); !status.ok()) {
+        error_ = std::move(status);
+        return;
+    }
+    result.dump = order_.dump;
+    result.job = block.number;
+    result.stored_bytes = job.stored.size();
+    result.filter_mask = job.filter_mask;
+    const bool overflowed = job.state.load() == run::JobState::overflowed;
+    result.state = overflowed ? BlockState::overflowed : BlockState::written;
+    result.payload_bytes = overflowed ? job.stored.size() : 0;
+    listener_.result(*this, std::move(result), overflowed ? std::move(job.stored) : base::Buffer());
+}
+
+// The listener may free this: nothing is touched afterwards.
+void ServedDump::end_if_over() {
+    if (open_ > 0 || !(dropped_ || finish_request_)) return;
+    if (dropped_ || !listener_.is_alive()) {
+        listener_.ended(*this, std::nullopt);
+        return;
+    }
+    Finished finished;
+    finished.request = *finish_request_;
+    if (error_.ok()) error_ = sink_.finish();
+    finished.status = error_;
+    if (error_.ok()) {
+        finished.records = sink_.records();
+        finished.tails = sink_.tails();
+        finished.used_end = sink_.used_end();
+        finished.is_whole = sink_.is_whole();
+    }
+    listener_.ended(*this, std::move(finished));
+}
+
+}  // namespace caesura::transit

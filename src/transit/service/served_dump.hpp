@@ -1,0 +1,93 @@
+// One dump of one client in the service: its blocks on their way from values to the file.
+//
+// Invariants:
+//  - Belongs to the session's lane, but for what a worker does inside ServedBlock::compute().
+//  - It lives until its client has been told how it ended (or is gone) and no worker has one of its
+//    blocks.
+//  - Every block is answered once. Results come before the Finished.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "run/encode.hpp"
+#include "transit/messages.hpp"
+#include "transit/service/lane.hpp"
+#include "transit/service/press.hpp"
+#include "writer/region_sink.hpp"
+
+namespace caesura::transit {
+
+class ServedDump;
+
+/// A block from its message to its result.
+class ServedBlock final : public Work, public DoneWork {
+  public:
+    ServedBlock(ServedDump& dump, Lane& lane, base::BufferPool& pool)
+        : dump_(dump), lane_(lane), pool_(pool) {}
+
+    void compute() override;
+    void give_up() override;
+    void take_up() override;
+
+    run::Job job;
+    std::uint32_t number = 0;
+    std::uint64_t raw_bytes = 0;  ///< of the client's credits
+    base::Buffer payload;         ///< values that came with the message
+    bool compressed_before = false;
+    Result<run::Encoded> encoded = Status(StatusCode::internal, "not encoded");
+    double compress_s = 0.0;
+
+  private:
+    ServedDump& dump_;
+    Lane& lane_;
+    base::BufferPool& pool_;
+};
+
+/// What a dump tells its session; on the lane.
+class DumpListener {
+  public:
+    virtual ~DumpListener() = default;
+    virtual bool is_alive() const = 0;  ///< any thread
+    virtual void taken(ServedDump& dump, const ServedBlock& block) = 0;
+    virtual void result(ServedDump& dump, BlockResult result, base::Buffer stored) = 0;
+    /// All is answered: the listener may free the dump.
+    virtual void ended(ServedDump& dump, std::optional<Finished> finished) = 0;
+};
+
+class ServedDump {
+  public:
+    /// @param file  of the client, outlives the dump.
+    ServedDump(BeginDump order, std::vector<std::shared_ptr<const BlockCodec>> codecs,
+               store::SharedFile& file, DumpListener& listener);
+
+    const BeginDump& order() const { return order_; }
+    const BlockCodec* codec(std::uint32_t number) const { return codecs_[number].get(); }
+    /// A block comes. Null: it has come before, or the dump is finished or dropped.
+    ServedBlock* add(std::uint32_t number, Lane& lane, base::BufferPool& pool);
+    void finish(std::uint64_t request);
+    void end_spill() { sink_.end_spill(); }
+    /// Nothing of it is written from now on.
+    void drop();
+    bool is_dropped() const { return dropped_; }
+
+  private:
+    friend class ServedBlock;
+    void take_up(ServedBlock& block);
+    void write(ServedBlock& block);
+    void end_if_over();
+
+    BeginDump order_;
+    std::vector<std::shared_ptr<const BlockCodec>> codecs_;
+    DumpListener& listener_;
+    writer::RegionSink sink_;
+    std::vector<std::unique_ptr<ServedBlock>> blocks_;  ///< by number; null again once answered
+    std::vector<bool> came_;
+    std::uint32_t open_ = 0;  ///< come and not answered
+    std::optional<std::uint64_t> finish_request_;
+    Status error_;  ///< the first
+    bool dropped_ = false;
+};
+
+}  // namespace caesura::transit

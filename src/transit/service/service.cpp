@@ -1,0 +1,58 @@
+#include "transit/service/service.hpp"
+
+namespace caesura::transit {
+
+Service::Service(const ServiceOptions& options, Replies& replies)
+    : options_(options), replies_(replies), press_(options.press) {
+    for (int i = 0; i < options.lanes; ++i) lanes_.push_back(std::make_unique<Lane>());
+}
+
+Service::~Service() {
+    while (!sessions_.empty()) lost(sessions_.begin()->first);
+    press_.stop();   // workers hand what they have done to the lanes
+    lanes_.clear();  // which do what is left
+}
+
+void Service::connected(ClientId client, Permit permit) {
+    Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
+    const Workshop workshop{press_,           replies_,        paths_,          hdf5_,
+                            options_.lease_s, options_.limits, options_.recover};
+    sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
+}
+
+void Service::message(ClientId client, std::span<const std::byte> message, base::Buffer payload) {
+    const auto found = sessions_.find(client);
+    if (found == sessions_.end()) return;
+    const std::shared_ptr<Session>& session = found->second;
+    auto parsed = parse_client(message, payload.size());
+    if (!parsed.ok()) {
+        session->lost();
+        replies_.drop(client, parsed.status());
+        return;
+    }
+    // A function must be copyable, and a buffer has one owner.
+    auto held = std::make_shared<base::Buffer>(std::move(payload));
+    session->lane().give(
+        [session, held, what = std::move(*parsed)] { session->handle(what, std::move(*held)); });
+}
+
+void Service::lost(ClientId client) {
+    const auto found = sessions_.find(client);
+    if (found == sessions_.end()) return;
+    const std::shared_ptr<Session> session = found->second;
+    sessions_.erase(found);
+    session->lost();
+    session->lane().give([session] { session->end(); });
+}
+
+std::vector<ClientStatus> Service::status() const {
+    std::vector<ClientStatus> all;
+    for (const auto& [id, session] : sessions_) {
+        const SessionCounters& counters = session->counters();
+        all.push_back({id, session->application(), counters.blocks, counters.raw_bytes,
+                       counters.stored_bytes, counters.dumps, counters.outstanding_bytes});
+    }
+    return all;
+}
+
+}  // namespace caesura::transit

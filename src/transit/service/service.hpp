@@ -1,0 +1,60 @@
+// The service without its port: clients come, send messages and go; their blocks are compressed and
+// written. What a message means is a Session's to know.
+//
+// Invariants:
+//  - One thread, the port's, calls connected(), message() and lost(); nothing here makes it wait
+//    for a disk or a worker.
+//  - What does not parse ends its client's session, and nobody else's.
+#pragma once
+
+#include <algorithm>
+
+#include "transit/service/session.hpp"
+
+namespace caesura::transit {
+
+struct ServiceOptions {
+    Press::Options press;
+    int lanes = 4;          ///< threads that write; clients are spread over them
+    double lease_s = 10.0;  ///< as the port's silence_s: a client that is not heard for so long
+    Limits limits = {k_block_limit_bytes, k_io_limit_bytes, 64, 64};
+    bool recover = true;  ///< files of clients that are gone; else that is left to others
+};
+
+struct ClientStatus {
+    ClientId id = 0;
+    std::string application;
+    std::uint64_t blocks = 0, raw_bytes = 0, stored_bytes = 0, dumps = 0, outstanding_bytes = 0;
+};
+
+class Service {
+  public:
+    /// @param replies  outlives the service.
+    Service(const ServiceOptions& options, Replies& replies);
+    /// Every client is given up as if it had died.
+    ~Service();
+
+    void connected(ClientId client, Permit permit);
+    /// @param message  its bytes.  @param payload  beside it; begins at a multiple of 8.
+    void message(ClientId client, std::span<const std::byte> message, base::Buffer payload);
+    /// It is gone: drop what it had, close its files, recover them.
+    void lost(ClientId client);
+    std::vector<ClientStatus> status() const;
+    std::size_t clients() const { return sessions_.size(); }
+    /// A message and its payload, at most.
+    std::uint64_t largest_message_bytes() const {
+        return k_message_limit_bytes + std::max(options_.limits.block_bytes, k_io_limit_bytes);
+    }
+
+  private:
+    ServiceOptions options_;
+    Replies& replies_;
+    OpenPaths paths_;
+    std::mutex hdf5_;
+    std::map<ClientId, std::shared_ptr<Session>> sessions_;
+    std::size_t next_lane_ = 0;
+    Press press_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace caesura::transit

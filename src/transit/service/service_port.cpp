@@ -1,0 +1,114 @@
+#include "transit/service/service_port.hpp"
+
+#include <cstring>
+
+#include "transit/envelope.hpp"
+
+namespace caesura::transit {
+
+Result<std::unique_ptr<ServicePort>> ServicePort::make(const ServiceOptions& service,
+                                                       PortOptions options, Admission admission) {
+    std::unique_ptr<ServicePort> made(new ServicePort(std::move(admission)));
+    options.silence_s = service.lease_s;
+    auto port = Port::make(std::move(options), *made);
+    if (!port.ok()) return port.status();
+    made->port_ = std::move(*port);
+    Replies& replies = *made;
+    made->service_ = std::make_unique<Service>(service, replies);
+    return made;
+}
+
+// Lanes say what they have to say to a port that is still there.
+ServicePort::~ServicePort() { service_.reset(); }
+
+void ServicePort::drain() {
+    if (std::exchange(draining_, true)) return;
+    for (const auto& [peer, client] : clients_) send_now(peer, Draining{}, {});
+}
+
+void ServicePort::on_connected(PeerId peer, const Who& who) {
+    auto permit =
+        draining_ ? Status(StatusCode::cancelled, "the service is about to end") : admission_(who);
+    if (!permit.ok()) {
+        send_now(peer, Refusal{permit.status()}, {});
+        port_->close(peer);
+        return;
+    }
+    clients_[peer].most_bytes = permit->credits_bytes + service_->largest_message_bytes();
+    service_->connected(peer, std::move(*permit));
+}
+
+std::span<std::byte> ServicePort::room_for(PeerId peer, std::span<const std::byte>,
+                                           std::uint64_t payload_bytes) {
+    const auto found = clients_.find(peer);
+    if (found == clients_.end()) return {};
+    Client& client = found->second;
+    // One block may be larger than all credits: then it is the only one.
+    const bool fits = client.room_bytes + payload_bytes <= client.most_bytes;
+    if (!fits && (client.room_bytes > 0 || payload_bytes > service_->largest_message_bytes()))
+        return {};
+    auto buffer = pool_.take(payload_bytes);
+    if (!buffer.ok()) return {};
+    client.room_bytes += payload_bytes;
+    const std::span<std::byte> bytes = buffer->bytes();
+    client.rooms[bytes.data()] = std::move(*buffer);
+    return bytes;
+}
+
+void ServicePort::on_message(PeerId peer, std::span<const std::byte> header,
+                             std::span<const std::byte> payload) {
+    const auto found = clients_.find(peer);
+    if (found == clients_.end()) return;
+    const auto letter = unwrap(header, payload);
+    if (!letter.ok()) return port_->drop(peer, letter.status());
+    base::Buffer values;
+    auto room = found->second.rooms.extract(payload.data());
+    if (room) found->second.room_bytes -= payload.size();
+    if (room && letter->payload.data() == payload.data()) {
+        values = std::move(room.mapped());
+    } else if (!letter->payload.empty()) {
+        auto copy = pool_.take(letter->payload.size());
+        if (!copy.ok()) return port_->drop(peer, copy.status());
+        std::memcpy(copy->data(), letter->payload.data(), letter->payload.size());
+        values = std::move(*copy);
+    }
+    service_->message(peer, letter->message, std::move(values));
+}
+
+void ServicePort::on_lost(PeerId peer, const Status&) {
+    clients_.erase(peer);
+    service_->lost(peer);
+}
+
+// --------------------------------------------------------------------------------- replies
+
+void ServicePort::send(ClientId client, const ServiceMessage& message, base::Buffer payload) {
+    // A function must be copyable, and a buffer has one owner.
+    auto held = std::make_shared<base::Buffer>(std::move(payload));
+    port_->post([this, client, message, held] { send_now(client, message, std::move(*held)); });
+}
+
+void ServicePort::drop(ClientId client, const Status& why) {
+    port_->post([this, client, why] {
+        if (!clients_.contains(client)) return;
+        send_now(client, Refusal{why}, {});
+        port_->close(client);
+    });
+}
+
+void ServicePort::send_now(PeerId peer, const ServiceMessage& message, base::Buffer payload) {
+    auto bytes = encode(message);
+    if (!bytes.ok()) return port_->drop(peer, bytes.status());
+    struct Letter {
+        Envelope envelope;
+        base::Buffer payload;
+    };
+    auto letter = std::make_shared<Letter>(
+        Letter{wrap(std::move(*bytes), port_->max_header_bytes()), std::move(payload)});
+    std::vector<std::span<const std::byte>> parts;
+    if (!letter->envelope.lead.empty()) parts.emplace_back(letter->envelope.lead);
+    if (letter->payload.size() > 0) parts.push_back(std::as_const(letter->payload).bytes());
+    (void)port_->send(peer, letter->envelope.head, parts, [letter](const Status&) {});
+}
+
+}  // namespace caesura::transit

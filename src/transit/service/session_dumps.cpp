@@ -1,0 +1,184 @@
+// A session's dumps: from messages to blocks on the workers, and back.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transit/service/session.hpp"
+
+namespace caesura::transit {
+
+ServedDump* Session::dump_of(std::uint64_t dump) {
+    const auto found = dumps_.find(dump);
+    return found == dumps_.end() ? nullptr : found->second.get();
+}
+
+Result<std::vector<std::shared_ptr<const BlockCodec>>> Session::codecs_of(
+    const BeginDump& message) {
+    std::vector<std::shared_ptr<const BlockCodec>> codecs;
+    for (const DatasetCodec& wanted : message.codecs) {
+        // Foreign filters are looked for by HDF5.
+        std::unique_lock<std::mutex> hdf5(workshop_.hdf5, std::defer_lock);
+        if (!caesura_mode(wanted.spec) && wanted.spec.name != "none") hdf5.lock();
+        auto made = make_block_codec(wanted.spec, wanted.dtype, wanted.chunk, wanted.bound,
+                                     {wanted.tables, wanted.gather});
+        if (!made.ok()) return made.status();
+        codecs.push_back(std::move(*made));
+    }
+    return codecs;
+}
+
+Status Session::begin(const BeginDump& message) {
+    const auto found = files_.find(message.file);
+    if (found == files_.end())
+        return {StatusCode::invalid_argument, fmt::format("file {} is not open", message.file)};
+    if (dumps_.contains(message.dump))
+        return {StatusCode::invalid_argument, fmt::format("dump {} is under way", message.dump)};
+    if (dumps_.size() >= workshop_.limits.dumps)
+        return {StatusCode::no_space,
+                fmt::format("{} dumps are under way, the most that a client may have here",
+                            dumps_.size())};
+    OpenedFile& file = found->second;
+    if (!file.shared) {
+        const auto run = store::SharedFile::run_of(*permit_.files, file.path);
+        if (!run.ok()) return run.status();
+        auto shared = store::SharedFile::open(*permit_.files, file.path, *run);
+        if (!shared.ok()) return shared.status();
+        file.shared = std::make_unique<store::SharedFile>(std::move(*shared));
+    }
+    auto codecs = codecs_of(message);
+    if (!codecs.ok()) return codecs.status();
+    dumps_[message.dump] =
+        std::make_unique<ServedDump>(message, std::move(*codecs), *file.shared, *this);
+    return {};
+}
+
+void Session::take(const BeginDump& message, base::Buffer&) {
+    answer(message.request, begin(message));
+}
+
+// Null: the client has been refused, or the dump is one of which nothing is wanted any more.
+ServedBlock* Session::add_block(std::uint64_t dump, std::uint32_t job, std::uint64_t bytes) {
+    ServedDump* const served = dump_of(dump);
+    if (served == nullptr || served->is_dropped()) return nullptr;  // its begin was refused
+    // One block may be larger than all credits: then it is the only one.
+    if (outstanding_bytes_ > 0 && outstanding_bytes_ + bytes > permit_.credits_bytes) {
+        refuse({StatusCode::corrupt,
+                fmt::format("{} bytes are under way beside {}, with credits of {}", bytes,
+                            outstanding_bytes_, permit_.credits_bytes)});
+        return nullptr;
+    }
+    ServedBlock* const block = served->add(job, lane_, pool_);
+    if (block == nullptr) {
+        refuse({StatusCode::corrupt, fmt::format("block {} of dump {} comes again", job, dump)});
+        return nullptr;
+    }
+    block->raw_bytes = bytes;
+    outstanding_bytes_ += bytes;
+    counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);
+    return block;
+}
+
+// The job, and where its values lie.
+Status Session::fill(const Block& message, ServedBlock& block, const ServedDump& dump) {
+    run::Job& job = block.job;
+    job.label = message.label;
+    job.dataset = message.dataset;
+    job.chunk = message.chunk;
+    job.dtype = message.dtype;
+    job.chunk_box = message.chunk_box;
+    job.valid = message.valid;
+    job.fill = message.fill;
+    if (!job.fill && !covers_all(message)) job.fill.emplace();  // never memory of others
+    job.codec = dump.codec(message.codec);
+    job.parts = message.parts;
+    job.bundled = message.bundled;
+    job.exactly = message.exactly;
+    job.absolute_bound = message.absolute_bound;
+    job.region = message.region;
+    job.slot = message.slot;
+    const std::uint64_t needed = arena_end(message);
+    if (needed > (arena_ ? arena_->bytes() : 0))
+        return {StatusCode::corrupt, fmt::format("{}: values up to byte {} of shared memory of {}",
+                                                 job.label, needed, arena_ ? arena_->bytes() : 0)};
+    for (const Piece& piece : message.pieces) {
+        const std::byte* const from =
+            piece.source == Source::arena ? arena_->data() : block.payload.data();
+        job.pieces.push_back({piece.part, piece.source_box, from + piece.offset, nullptr});
+    }
+    return {};
+}
+
+void Session::take(const Block& message, base::Buffer& payload) {
+    if (message.raw_bytes() > workshop_.limits.block_bytes)
+        return refuse({StatusCode::corrupt,
+                       fmt::format("{}: a block of {} bytes", message.label, message.raw_bytes())});
+    ServedDump* const dump = dump_of(message.dump);
+    if (dump != nullptr)
+        if (Status status = fits(message, dump->order()); !status.ok()) return refuse(status);
+    ServedBlock* const block = add_block(message.dump, message.job, message.raw_bytes());
+    if (block == nullptr) return;
+    block->payload = std::move(payload);
+    if (Status status = fill(message, *block, *dump); !status.ok()) {
+        block->give_up();
+        return refuse(status);
+    }
+    counters_.blocks.fetch_add(1, std::memory_order_relaxed);
+    counters_.raw_bytes.fetch_add(block->raw_bytes, std::memory_order_relaxed);
+    const double cost = std::max(1e-6, message.expected_compress_s);
+    workshop_.press.give(id_, std::min(permit_.weight, hello_.weight), cost, *block);
+}
+
+void Session::take(const StoredBlock& message, base::Buffer& payload) {
+    ServedDump* const dump = dump_of(message.dump);
+    if (dump != nullptr)
+        if (Status status = fits(message, dump->order()); !status.ok()) return refuse(status);
+    ServedBlock* const block = add_block(message.dump, message.job, message.payload_bytes);
+    if (block == nullptr) return;
+    run::Job& job = block->job;
+    job.label = message.label;
+    job.dataset = message.dataset;
+    job.chunk = message.chunk;
+    job.filter_mask = message.filter_mask;
+    job.region = message.region;
+    job.slot = message.slot;
+    job.stored = std::move(payload);
+    block->compressed_before = true;
+    block->encoded = run::Encoded{};
+    block->take_up();
+}
+
+void Session::taken(ServedDump& dump, const ServedBlock& block) {
+    outstanding_bytes_ -= block.raw_bytes;
+    counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);
+    Taken taken;
+    taken.dump = dump.order().dump;
+    taken.job = block.number;
+    workshop_.replies.send(id_, taken);
+    if (block.raw_bytes > 0) workshop_.replies.send(id_, Credit{block.raw_bytes});
+}
+
+void Session::result(ServedDump&, BlockResult result, base::Buffer stored) {
+    counters_.stored_bytes.fetch_add(result.stored_bytes, std::memory_order_relaxed);
+    workshop_.replies.send(id_, result, std::move(stored));
+}
+
+void Session::take(const FinishDump& message, base::Buffer&) {
+    if (ServedDump* const dump = dump_of(message.dump)) return dump->finish(message.request);
+    Finished finished;
+    finished.request = message.request;
+    finished.status = {StatusCode::invalid_argument,
+                       fmt::format("dump {} is not under way", message.dump)};
+    workshop_.replies.send(id_, finished);
+}
+
+void Session::take(const EndSpill& message, base::Buffer&) {
+    if (ServedDump* const dump = dump_of(message.dump)) dump->end_spill();
+    answer(message.request, {});
+}
+
+void Session::take(const DropDump& message, base::Buffer&) {
+    if (ServedDump* const dump = dump_of(message.dump)) dump->drop();
+    answer(message.request, {});
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,218 @@
+#include "transit/service/settings.hpp"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "base/invalid.hpp"
+#include "transit/service/rooted_files.hpp"
+
+namespace caesura::transit {
+namespace {
+
+// One document: the first mistake is kept, and says where it is.
+class Reader {
+  public:
+    Reader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
+
+    template <class T>
+    void take(std::string_view key, T& value) {
+        known_.emplace_back(key);
+        const toml::node* const node = table_.get(key);
+        if (node == nullptr) return;
+        if (const auto found = node->value_exact<T>())
+            value = *found;
+        else
+            wrong(*node, key, "is of another type");
+    }
+    void number(std::string_view key, double& value, double least, double most) {
+        known_.emplace_back(key);
+        const toml::node* const node = table_.get(key);
+        if (node == nullptr) return;
+        const auto found = node->value<double>();
+        if (!found || !(*found >= least && *found <= most))
+            return wrong(*node, key, fmt::format("must be a number in [{}, {}]", least, most));
+        value = *found;
+    }
+    template <class T>
+    void count(std::string_view key, T& value, std::int64_t least, std::int64_t most) {
+        known_.emplace_back(key);
+        const toml::node* const node = table_.get(key);
+        if (node == nullptr) return;
+        const auto found = node->value_exact<std::int64_t>();
+        if (!found || *found < least || *found > most)
+            return wrong(*node, key,
+                         fmt::format("must be a whole number in [{}, {}]", least, most));
+        value = static_cast<T>(*found);
+    }
+    const toml::array* list(std::string_view key) {
+        known_.emplace_back(key);
+        const toml::node* const node = table_.get(key);
+        if (node == nullptr) return nullptr;
+        if (node->as_array() == nullptr) wrong(*node, key, "must be a list");
+        return node->as_array();
+    }
+    /// Keys that nobody took.
+    void end() {
+        for (const auto& [key, node] : table_)
+            if (std::find(known_.begin(), known_.end(), key.str()) == known_.end())
+                wrong(node, key.str(),
+                      fmt::format("is none; use one of {}", fmt::join(known_, ", ")));
+    }
+    void wrong(const toml::node& node, std::string_view key, const std::string& what) {
+        if (status_.ok())
+            status_ = base::invalid(
+                fmt::format("{}, line {}: {} {}", name_, node.source().begin.line, key, what));
+    }
+    const Status& status() const { return status_; }
+
+  private:
+    const toml::table& table_;
+    std::string name_;
+    std::vector<std::string> known_;
+    Status status_;
+};
+
+Status take_listen(Reader& reader, Settings& settings) {
+    const toml::array* const list = reader.list("listen");
+    if (list == nullptr) {
+        auto address = Address::parse("unix:" + default_socket());
+        if (!address.ok()) return address.status();
+        settings.listen.push_back(std::move(*address));
+        return {};
+    }
+    for (const toml::node& one : *list) {
+        const auto text = one.value_exact<std::string>();
+        if (!text) {
+            reader.wrong(one, "listen", "must be a list of addresses");
+            continue;
+        }
+        auto address = Address::parse(*text);
+        if (!address.ok()) return address.status();
+        settings.listen.push_back(std::move(*address));
+    }
+    return {};
+}
+
+Status take_writes(Reader& reader, const std::string& name, Settings& settings) {
+    const toml::array* const list = reader.list("write");
+    if (list == nullptr) return {};
+    for (const toml::node& one : *list) {
+        if (one.as_table() == nullptr) {
+            reader.wrong(one, "write", "must be tables: [[write]]");
+            continue;
+        }
+        Reader rule(*one.as_table(), name);
+        Settings::Write write;
+        rule.take("user", write.user);
+        rule.take("directory", write.directory);
+        rule.number("weight", write.weight, 1e-3, k_weight_limit);
+        rule.end();
+        if (write.directory.empty()) rule.wrong(one, "write", "needs a directory");
+        if (!rule.status().ok()) return rule.status();
+        settings.writes.push_back(std::move(write));
+    }
+    return {};
+}
+
+bool is_user(const std::string& rule, const Who& who) {
+    if (rule == "*") return true;
+    if (who.kind == Address::Kind::tcp) return rule == who.identity;
+    if (rule == fmt::to_string(who.user)) return true;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> memory(16384);
+    return ::getpwuid_r(who.user, &entry, memory.data(), memory.size(), &found) == 0 &&
+           found != nullptr && rule == entry.pw_name;
+}
+
+}  // namespace
+
+std::string default_socket() {
+    if (const char* const run = std::getenv("XDG_RUNTIME_DIR"); run != nullptr && *run == '/')
+        return std::string(run) + "/caesura.sock";
+    return fmt::format("{}/caesura-{}.sock", std::filesystem::temp_directory_path().string(),
+                       ::getuid());
+}
+
+Result<Settings> read_settings(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) return Status{StatusCode::io, path + ": cannot be read"};
+    std::ostringstream text;
+    text << file.rdbuf();
+    return parse_settings(text.str(), path);
+}
+
+Result<Settings> parse_settings(std::string_view text, const std::string& name) {
+    const toml::parse_result parsed = toml::parse(text);
+    if (!parsed)
+        return base::invalid(fmt::format("{}, line {}: {}", name,
+                                         parsed.error().source().begin.line,
+                                         parsed.error().description()));
+    Settings settings;
+    settings.service.press.threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    Reader reader(parsed.table(), name);
+    if (Status status = take_listen(reader, settings); !status.ok())
+        return status.with_context(name);
+    if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
+    reader.take("secret", settings.port.secret_path);
+    reader.take("trusted_network", settings.port.trusted_network);
+    reader.take("other_users", settings.port.other_users);
+    reader.take("idle_priority", settings.service.press.idle_priority);
+    reader.take("recover", settings.service.recover);
+    reader.take("status", settings.status_path);
+    reader.count("threads", settings.service.press.threads, 1, 1024);
+    reader.count("lanes", settings.service.lanes, 1, 256);
+    reader.count("clients", settings.port.connections, 1, 1 << 20);
+    reader.count("credits_bytes", settings.credits_bytes, 1 << 20, std::int64_t{1} << 40);
+    reader.number("lease_s", settings.service.lease_s, 1.0, 3600.0);
+    reader.end();
+    if (!reader.status().ok()) return reader.status();
+    if (settings.writes.empty())
+        return base::invalid(fmt::format(
+            "{}: nobody may write anywhere; add [[write]] with directory = \"...\"", name));
+    settings.port.heartbeat_s = std::min(1.0, settings.service.lease_s / 4);
+    if (settings.port.other_users) settings.port.socket_mode = 0666;
+    return settings;
+}
+
+Result<Admission> admission_of(const Settings& settings) {
+    for (const Settings::Write& write : settings.writes)
+        if (auto files = RootedFiles::make({write.directory}); !files.ok()) return files.status();
+    return Admission([settings](const Who& who) -> Result<Permit> {
+        std::vector<std::string> directories;
+        Permit permit;
+        permit.weight = 0.0;
+        for (const Settings::Write& write : settings.writes) {
+            if (!is_user(write.user, who)) continue;
+            directories.push_back(write.directory);
+            permit.weight = std::max(permit.weight, write.weight);
+        }
+        if (directories.empty())
+            return Status{
+                StatusCode::invalid_argument,
+                fmt::format("{} may not write here: no [[write]] of the service names it",
+                            who.kind == Address::Kind::tcp ? who.identity
+                                                           : fmt::format("user {}", who.user))};
+        auto files = RootedFiles::make(std::move(directories));
+        if (!files.ok()) return files.status();
+        permit.files = std::move(*files);
+        permit.credits_bytes = settings.credits_bytes;
+        // What this user's process does to its memory it can do to this one anyway.
+        permit.shares_memory =
+            who.kind == Address::Kind::local && who.user == ::getuid() && who.process > 0;
+        return permit;
+    });
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,52 @@
+// What the operator of a service says, as TOML.
+//
+// | key             | default           | meaning                                              |
+// |-----------------|-------------------|------------------------------------------------------|
+// | listen          | the user's socket | a list: one unix:PATH, one tcp:HOST:PORT             |
+// | secret          | none              | tcp: a file that its owner alone may read            |
+// | trusted_network | false             | tcp: payloads carry no tag                           |
+// | threads         | all cores         | that compress                                        |
+// | idle_priority   | true              | they run below everything else                       |
+// | lanes           | 4                 | threads that write                                   |
+// | lease_s         | 10                | a client that is not heard for so long is gone       |
+// | credits_bytes   | 268435456         | values of one client that may be under way           |
+// | clients         | 1024              | at once                                              |
+// | recover         | true              | files of clients that are gone                       |
+// | other_users     | false             | unix: users besides this one and root may come       |
+// | status          | none              | a file that says every second how things stand       |
+// | [[write]]       |                   | who may write where                                  |
+// |   directory     |                   | absolute                                             |
+// |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |
+// |   weight        | 1                 | the most that a client's wish counts                 |
+#pragma once
+
+#include "transit/port/address.hpp"
+#include "transit/service/service_port.hpp"
+
+namespace caesura::transit {
+
+struct Settings {
+    std::vector<Address> listen;
+    ServiceOptions service;
+    PortOptions port;
+    std::uint64_t credits_bytes = std::uint64_t{256} << 20;
+    std::string status_path;
+    struct Write {
+        std::string user = "*";
+        std::string directory;
+        double weight = 1.0;
+    };
+    std::vector<Write> writes;
+};
+
+/// Errors: invalid_argument, naming file, line, key and what there is; io.
+Result<Settings> read_settings(const std::string& path);
+Result<Settings> parse_settings(std::string_view toml, const std::string& name);
+
+/// Where a service listens that is not told where: a socket in the user's run-time directory.
+std::string default_socket();
+
+/// Who may come, and what for. Errors: invalid_argument (a directory that is not there).
+Result<Admission> admission_of(const Settings& settings);
+
+}  // namespace caesura::transit

@@ -1,0 +1,98 @@
+#include "transit/service/settings.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace caesura::transit {
+namespace {
+
+// Goal: every key is understood.
+TEST(ServiceSettings, reads_every_key) {
+    const auto read = parse_settings(R"(
+listen = ["unix:/run/caesura.sock", "tcp:0.0.0.0:4711"]
+secret = "/etc/caesura/secret"
+trusted_network = true
+threads = 3
+idle_priority = false
+lanes = 2
+lease_s = 20
+credits_bytes = 67108864
+clients = 8
+recover = false
+other_users = true
+status = "/run/caesura.json"
+[[write]]
+user = "alice"
+directory = "/scratch/alice"
+weight = 4
+[[write]]
+directory = "/scratch/all"
+)",
+                                     "serve.toml");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    ASSERT_EQ(read->listen.size(), 2u);
+    EXPECT_EQ(read->listen[1].text(), "tcp:0.0.0.0:4711");
+    EXPECT_EQ(read->port.secret_path, "/etc/caesura/secret");
+    EXPECT_TRUE(read->port.trusted_network && read->port.other_users);
+    EXPECT_EQ(read->service.press.threads, 3);
+    EXPECT_FALSE(read->service.press.idle_priority || read->service.recover);
+    EXPECT_EQ(read->service.lanes, 2);
+    EXPECT_EQ(read->service.lease_s, 20.0);
+    EXPECT_EQ(read->credits_bytes, 67108864u);
+    EXPECT_EQ(read->port.connections, 8u);
+    EXPECT_EQ(read->status_path, "/run/caesura.json");
+    ASSERT_EQ(read->writes.size(), 2u);
+    EXPECT_EQ(read->writes[0].user, "alice");
+    EXPECT_EQ(read->writes[0].weight, 4.0);
+    EXPECT_EQ(read->writes[1].user, "*");
+}
+
+// Goal: a mistake is named with its line.
+TEST(ServiceSettings, names_the_line_of_a_mistake) {
+    const std::string write = "[[write]]\ndirectory = \"/tmp\"\n";
+    for (const auto& [text, named] : std::vector<std::pair<std::string, std::string>>{
+             {"threads = 0\n" + write, "line 1: threads"},
+             {"\nthreds = 2\n" + write, "line 2: threds"},
+             {"lease_s = \"long\"\n" + write, "line 1: lease_s"},
+             {"listen = [\"pigeon:x\"]\n" + write, "pigeon"},
+             {"threads = = 2", "line 1"},
+             {"", "[[write]]"},
+             {"[[write]]\nuser = \"a\"\n", "directory"},
+             {"[[write]]\ndirectory = \"/tmp\"\nwieght = 1\n", "line 3: wieght"}}) {
+        const auto read = parse_settings(text, "serve.toml");
+        ASSERT_FALSE(read.ok()) << text;
+        EXPECT_NE(read.status().message().find(named), std::string::npos)
+            << read.status().message();
+    }
+}
+
+// Goal: who may write where is what the rules say, by name, number and identity.
+TEST(ServiceSettings, admits_whom_the_rules_name) {
+    const std::string me = std::to_string(::getuid());
+    auto settings = parse_settings("[[write]]\nuser = \"" + me +
+                                       "\"\ndirectory = \"/tmp\"\nweight = 3\n"
+                                       "[[write]]\nuser = \"staging\"\ndirectory = \"/tmp\"\n",
+                                   "serve.toml");
+    ASSERT_TRUE(settings.ok()) << settings.status().message();
+    const auto admission = admission_of(*settings);
+    ASSERT_TRUE(admission.ok()) << admission.status().message();
+    Who who;
+    who.user = ::getuid();
+    who.process = ::getpid();
+    auto permit = (*admission)(who);
+    ASSERT_TRUE(permit.ok()) << permit.status().message();
+    EXPECT_EQ(permit->weight, 3.0);
+    EXPECT_TRUE(permit->shares_memory);
+    who.user = ::getuid() + 1;
+    EXPECT_FALSE((*admission)(who).ok());
+    who.kind = Address::Kind::tcp;
+    who.identity = "staging";
+    permit = (*admission)(who);
+    ASSERT_TRUE(permit.ok());
+    EXPECT_FALSE(permit->shares_memory);
+    who.identity = "stranger";
+    EXPECT_NE((*admission)(who).status().message().find("stranger"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace caesura::transit

@@ -1,0 +1,115 @@
+// Goal: what the calls of C say of a file lies in it, as our reader sees it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "caesura/caesura.h"
+#include "caesura/store.hpp"
+
+namespace {
+
+// A writer of this process alone.
+struct File {
+    explicit File(const char* name)
+        : path(::testing::TempDir() + name + std::to_string(::getpid()) + ".h5") {
+        EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, nullptr, &writer), CAESURA_OK)
+            << caesura_last_error();
+    }
+    ~File() { std::filesystem::remove(path); }
+
+    std::string path;
+    caesura_writer* writer = nullptr;
+};
+
+std::string last_error() { return caesura_last_error(); }
+
+TEST(CField, units_axes_and_grid_reach_the_file) {
+    const File file("caesura_c_field_");
+    const char* labels[] = {"r", "phi"};
+    const double spacing[] = {0.5, 0.25}, grid_offset[] = {1.0, -2.0};
+    const std::uint64_t shape[] = {8, 4}, offset[] = {0, 0};
+    const std::vector<float> values(32, 1.5f);
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.codec = "caesura";
+    options.unit_si = 1000.0;
+    options.unit_dimension[0] = -3.0;
+    options.unit_dimension[1] = 1.0;
+    options.axis_labels = labels;
+    options.grid_spacing = spacing;
+    options.grid_offset = grid_offset;
+    options.grid_unit_si = 1e-3;
+    std::uint32_t field = 0;
+    const auto define = [&](const char* name) {
+        return caesura_define_field_with(file.writer, name, CAESURA_FLOAT32, 2, shape,
+                                         CAESURA_LOSSLESS, 0.0, &options, &field);
+    };
+    ASSERT_EQ(define("density"), CAESURA_OK) << last_error();
+    const std::uint32_t density = field;
+    options.struct_bytes = offsetof(caesura_field_options, unit_si);
+    ASSERT_EQ(define("older"), CAESURA_OK) << last_error();
+    const std::uint32_t older = field;
+    options.struct_bytes = sizeof options;
+    labels[1] = nullptr;
+    EXPECT_EQ(define("unlabelled"), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("'unlabelled': axis_labels[1] is NULL"), std::string::npos)
+        << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    for (const std::uint32_t each : {density, older})
+        ASSERT_EQ(caesura_put(file.writer, each, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+                  CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    const auto attribute = [&](const char* path, const char* name) {
+        for (const auto& dataset : info->datasets)
+            if (dataset.spec.path == path)
+                for (const auto& it : dataset.spec.attributes)
+                    if (it.name == name) return it.value;
+        return caesura::store::AttributeValue(std::string("is not there"));
+    };
+    using Value = caesura::store::AttributeValue;
+    using Doubles = std::vector<double>;
+    using Strings = std::vector<std::string>;
+    const char* const ours = "/data/0/meshes/density";
+    EXPECT_EQ(attribute(ours, "unitSI"), Value(1000.0));
+    EXPECT_EQ(attribute(ours, "unitDimension"), Value(Doubles{-3, 1, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(attribute(ours, "axisLabels"), Value(Strings{"r", "phi"}));
+    EXPECT_EQ(attribute(ours, "gridSpacing"), Value(Doubles{0.5, 0.25}));
+    EXPECT_EQ(attribute(ours, "gridGlobalOffset"), Value(Doubles{1.0, -2.0}));
+    EXPECT_EQ(attribute(ours, "gridUnitSI"), Value(1e-3));
+    const char* const defaults = "/data/0/meshes/older";
+    EXPECT_EQ(attribute(defaults, "unitSI"), Value(1.0));
+    EXPECT_EQ(attribute(defaults, "axisLabels"), Value(Strings{"y", "x"}));
+}
+
+// The other ranks are on their way into the close, so it is one whatever the report is.
+TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
+    const File file("caesura_c_no_report_");
+    const std::uint64_t shape = 100, offset = 0;
+    const std::vector<double> values(shape, 2.5);
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(file.writer, "a", CAESURA_FLOAT64, 1, &shape, CAESURA_LOSSLESS,
+                                   0.0, &field),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(file.writer, field, &offset, &shape, values.data(), CAESURA_FLOAT64, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    caesura_writer_report report = {};
+    EXPECT_EQ(caesura_writer_close_and_report(file.writer, &report), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("struct_bytes is 0"), std::string::npos) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_FALSE(info->needs_recover);
+    EXPECT_EQ(info->datasets.size(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,196 @@
+// caesura-serve as a process, Writers in others, UCX between them; and what is left when one of
+// them is killed.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "caesura/writer.hpp"
+#include "decompositions.hpp"
+#include "stock_reader.hpp"
+
+namespace caesura {
+namespace {
+
+const Shape k_serve_shape{64, 64, 64};
+constexpr unsigned k_serve_seed = 4711;
+
+std::vector<float> serve_values(unsigned dump) {
+    return testing::make_field<float>(k_serve_shape, k_serve_seed + dump, 1);
+}
+
+class Serve : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        place_ = ::testing::TempDir() + "caesura_serve_" + std::to_string(::getpid());
+        std::filesystem::create_directories(place_);
+        std::ofstream(place_ + "/secret") << "a secret that both sides know, of some length";
+        ::chmod((place_ + "/secret").c_str(), 0600);
+    }
+    void TearDown() override {
+        if (service_ > 0) stop(SIGKILL);
+        std::filesystem::remove_all(place_);
+    }
+    // Starts it, and waits until it says where it is.
+    void start(const std::string& listen, const std::string& more = {}) {
+        const std::string config = place_ + "/serve.toml";
+        std::ofstream(config) << "listen = [\"" << listen << "\"]\nthreads = 1\nlease_s = 2\n"
+                              << more << "[[write]]\ndirectory = \"" << place_ << "\"\n";
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        service_ = ::fork();
+        if (service_ == 0) {
+            ::dup2(ends[1], STDOUT_FILENO);
+            ::close(ends[0]);
+            ::execl(CAESURA_SERVE, CAESURA_SERVE, config.c_str(), nullptr);
+            ::_exit(127);
+        }
+        ::close(ends[1]);
+        char byte = 0;
+        address_.clear();
+        while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
+        ::close(ends[0]);
+        ASSERT_EQ(address_.rfind("service:", 0), 0u) << "it did not start: '" << address_ << "'";
+    }
+    int stop(int signal) {
+        ::kill(service_, signal);
+        int status = 0;
+        ::waitpid(service_, &status, 0);
+        service_ = -1;
+        return status;
+    }
+    std::string path() const { return place_ + "/run.h5"; }
+
+    // A run of some dumps; `at` is asked before each.
+    Status run(const std::string& transport, unsigned dumps,
+               const std::function<void(unsigned, Writer&)>& at = {}) {
+        WriterOptions options;
+        options.transport = transport;
+        options.chunk_bytes = 256u << 10;
+        options.memory_bytes = 64u << 20;
+        auto made = Writer::create(path(), nullptr, options);
+        if (!made.ok()) return made.status();
+        Writer& writer = **made;
+        auto field = writer.define_field("f", float32, k_serve_shape, lossless());
+        Status first;
+        const auto note = [&](const Status& status) {
+            if (first.ok()) first = status;
+        };
+        for (unsigned n = 0; n < dumps; ++n) {
+            if (at) at(n, writer);
+            auto iteration = writer.begin_iteration(n);
+            note(iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_serve_shape},
+                                               serve_values(n).data()));
+            note(iteration.end());
+        }
+        note(writer.close());
+        return first;
+    }
+    void expect_dumps(unsigned dumps) const {
+        for (unsigned n = 0; n < dumps; ++n) {
+            const auto read =
+                testing::read_dataset(path(), "/data/" + std::to_string(n) + "/meshes/f");
+            ASSERT_EQ(testing::broken(serve_values(n), read.values, 0.0), "") << "dump " << n;
+        }
+    }
+
+    std::string place_, address_;
+    pid_t service_ = -1;
+};
+
+// Goal: an application's file comes out of a service on its node, which ends in good order.
+TEST_F(Serve, writes_for_an_application_of_its_node) {
+    start("unix:" + place_ + "/socket");
+    EXPECT_TRUE(run(address_, 5).ok());
+    expect_dumps(5);
+    const int status = stop(SIGTERM);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    EXPECT_FALSE(std::filesystem::exists(place_ + "/socket"));
+}
+
+// Goal: the same over TCP, for who knows the secret; who does not is told so.
+TEST_F(Serve, writes_over_tcp_for_whom_knows_the_secret) {
+    start("tcp:127.0.0.1:0", "secret = \"" + place_ + "/secret\"\n");
+    const Status told = run(address_ + ",secret=" + place_ + "/secret", 5);
+    EXPECT_TRUE(told.ok()) << told.message();
+    expect_dumps(5);
+    std::ofstream(place_ + "/wrong") << "another secret, of about the same length as it";
+    ::chmod((place_ + "/wrong").c_str(), 0600);
+    EXPECT_FALSE(run(address_ + ",secret=" + place_ + "/wrong", 1).ok());
+}
+
+// Goal: a service that is killed takes nothing with it from who may write by himself.
+TEST_F(Serve, killed_it_loses_nothing_of_who_writes_by_himself) {
+    start("unix:" + place_ + "/socket");
+    const Status told = run(address_ + ",on_loss=write", 8, [&](unsigned n, Writer&) {
+        if (n == 4) stop(SIGKILL);
+    });
+    EXPECT_TRUE(told.ok()) << told.message();
+    expect_dumps(8);
+}
+
+// Goal: it is an error for who may not, and what was committed stays.
+TEST_F(Serve, killed_it_is_an_error_that_says_so) {
+    start("unix:" + place_ + "/socket");
+    std::optional<std::uint64_t> committed;
+    const Status told = run(address_, 8, [&](unsigned n, Writer& writer) {
+        if (n != 4) return;
+        EXPECT_TRUE(writer.finish_by(60.0).ok());
+        committed = writer.committed();
+        stop(SIGKILL);
+    });
+    EXPECT_FALSE(told.ok());
+    EXPECT_NE(told.message().find("the service is gone"), std::string::npos) << told.message();
+    EXPECT_EQ(committed, 3u);
+    ASSERT_TRUE(store::recover(path()).ok());
+    expect_dumps(4);
+}
+
+// Goal: a client that is killed is noticed; its file is recovered by the service, which goes on.
+TEST_F(Serve, recovers_the_file_of_a_client_that_is_killed) {
+    start("unix:" + place_ + "/socket");
+    const pid_t client = ::fork();
+    if (client == 0) {
+        (void)run(address_, 8, [&](unsigned n, Writer& writer) {
+            if (n != 5) return;
+            (void)writer.finish_by(60.0);
+            ::kill(::getpid(), SIGKILL);
+        });
+        ::_exit(1);
+    }
+    int status = 0;
+    ::waitpid(client, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    expect_dumps(5);
+    // The lock is free once the service has let go of the file.
+    std::string in_use = "not asked";
+    for (int i = 0; i < 1000 && !in_use.empty(); ++i) {
+        const auto recovered = store::recover(path());
+        in_use = recovered.ok() ? "" : recovered.status().message();
+        if (!in_use.empty()) ::usleep(10000);
+    }
+    EXPECT_EQ(in_use, "");
+    std::filesystem::remove(path());
+    EXPECT_TRUE(run(address_, 3).ok());
+    expect_dumps(3);
+}
+
+// Goal: nobody writes where the operator did not let him.
+TEST_F(Serve, keeps_clients_in_their_directory) {
+    start("unix:" + place_ + "/socket");
+    WriterOptions options;
+    options.transport = address_;
+    const auto made = Writer::create("/etc/caesura_was_here.h5", nullptr, options);
+    ASSERT_FALSE(made.ok());
+    EXPECT_NE(made.status().message().find(place_), std::string::npos) << made.status().message();
+    EXPECT_FALSE(std::filesystem::exists("/etc/caesura_was_here.h5"));
+}
+
+}  // namespace
+}  // namespace caesura

@@ -1,0 +1,225 @@
+// A Writer whose blocks a service compresses and writes: the same file as by itself, whatever dies.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+
+#include "base/thread_communicator.hpp"
+#include "caesura/writer.hpp"
+#include "decompositions.hpp"
+#include "stock_reader.hpp"
+#include "transit/loopback.hpp"
+
+namespace caesura {
+namespace {
+
+constexpr unsigned k_served_seed = 20261124;
+
+struct ServedRun {
+    transit::Loopback::Options hub;
+    transit::OnLoss on_loss = transit::OnLoss::fail;
+    bool share_memory = true;
+    int ranks = 2;
+    unsigned dumps = 4;
+    double reserve_factor = 1.0;
+    std::string codec = "caesura";
+    ErrorBound bound = lossless();
+    Ownership own = Ownership::copy;
+    std::uint64_t memory_bytes = std::uint64_t{64} << 20;
+    std::function<void(transit::Loopback&, unsigned)> before_dump = {};  ///< on rank 0
+    unsigned commit_before = ~0u;  ///< this dump; all before are committed then
+};
+
+struct Told {
+    std::vector<std::string> errors;
+    std::optional<std::uint64_t> committed;
+    std::uint64_t overflow_blocks = 0, blocks = 0, raw_bytes = 0;
+    std::int64_t messages = 0;  ///< of clients to the service
+};
+
+const Shape k_served_part{64, 64, 64};  // of one rank: several blocks
+
+std::vector<float> served_values(int rank, unsigned dump) {
+    return testing::make_field<float>(k_served_part,
+                                      k_served_seed + 100 * dump + static_cast<unsigned>(rank), 1);
+}
+
+class ServedWriter : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        place_ = ::testing::TempDir() + "caesura_served_" + std::to_string(::getpid());
+        std::filesystem::create_directories(place_);
+        path_ = place_ + "/run.h5";
+    }
+    void TearDown() override { std::filesystem::remove_all(place_); }
+
+    Told run(ServedRun options) {
+        options.hub.root = place_;
+        transit::Loopback hub(options.hub);
+        writer::register_transport("service",
+                                   [&](std::string_view, const writer::TransportOptions& asked)
+                                       -> Result<std::shared_ptr<writer::Transport>> {
+                                       transit::ClientOptions client;
+                                       client.writer = asked;
+                                       client.on_loss = options.on_loss;
+                                       client.share_memory = options.share_memory;
+                                       auto made = transit::Client::make(hub.connect(), client);
+                                       if (!made.ok()) return made.status();
+                                       return std::shared_ptr<writer::Transport>(std::move(*made));
+                                   });
+        Told told;
+        std::mutex mutex;
+        Shape shape = k_served_part;
+        shape[0] *= static_cast<std::uint64_t>(options.ranks);
+        base::run_ranks(options.ranks, [&](std::unique_ptr<Communicator> comm) {
+            const int rank = comm->rank();
+            const auto note = [&](const Status& status) {
+                const std::lock_guard lock(mutex);
+                if (!status.ok()) told.errors.push_back(status.message());
+            };
+            WriterOptions writer_options;
+            writer_options.transport = "service:here";
+            writer_options.codec.name = options.codec;
+            writer_options.chunk_bytes = 64u << 10;
+            writer_options.memory_bytes = options.memory_bytes;
+            writer_options.reserve_factor = options.reserve_factor;
+            writer_options.durable = false;
+            auto made = Writer::create(path_, std::move(comm), writer_options);
+            note(made.status());
+            if (!made.ok()) return;
+            Writer& writer = **made;
+            auto field = writer.define_field("f", float32, shape, options.bound);
+            std::vector<std::vector<float>> kept;  // borrowed: until close()
+            for (unsigned n = 0; n < options.dumps; ++n) {
+                if (n == options.commit_before) note(writer.finish_by(60.0));
+                if (rank == 0 && options.before_dump) options.before_dump(hub, n);
+                kept.push_back(served_values(rank, n));
+                auto iteration = writer.begin_iteration(n);
+                auto dump = iteration.begin_dump(0.0);
+                const Box box{{static_cast<std::uint64_t>(rank) * k_served_part[0], 0, 0},
+                              k_served_part};
+                note(dump.put(*field, box, kept.back().data(), options.own));
+                note(iteration.end());
+            }
+            note(writer.close());
+            const WriterReport report = writer.report();
+            const std::lock_guard lock(mutex);
+            told.committed = writer.committed();
+            told.overflow_blocks += report.overflow_blocks;
+            told.blocks += report.blocks;
+            told.raw_bytes += report.raw_bytes;
+        });
+        told.messages = hub.messages();
+        return told;
+    }
+
+    void expect_dumps(unsigned dumps, int ranks, double bound = 0.0) const {
+        for (unsigned n = 0; n < dumps; ++n) {
+            std::vector<float> expected;
+            for (int rank = 0; rank < ranks; ++rank) {
+                const auto part = served_values(rank, n);
+                expected.insert(expected.end(), part.begin(), part.end());
+            }
+            const auto read =
+                testing::read_dataset(path_, "/data/" + std::to_string(n) + "/meshes/f");
+            ASSERT_EQ(testing::broken(expected, read.values, bound), "") << "dump " << n;
+        }
+    }
+
+    std::string place_, path_;
+};
+
+// Goal: every value is in the file as if the Writer had written it, by shared memory and without.
+TEST_F(ServedWriter, writes_the_same_values_as_by_itself) {
+    for (const bool shared : {true, false})
+        for (const Ownership own : {Ownership::copy, Ownership::borrow})
+            for (const double bound : {0.0, 1e-2}) {
+                SCOPED_TRACE(shared);
+                ServedRun options;
+                options.share_memory = shared;
+                options.own = own;
+                options.bound = bound > 0.0 ? absolute(bound) : lossless();
+                const Told told = run(options);
+                ASSERT_EQ(told.errors, std::vector<std::string>{});
+                EXPECT_EQ(told.committed, 3u);
+                EXPECT_GE(told.blocks, 2u * 4u * 4u);
+                expect_dumps(4, 2, bound);
+            }
+}
+
+// Goal: codecs that are everyone's, and none at all, are the service's to use too.
+TEST_F(ServedWriter, uses_any_codec) {
+    for (const char* codec : {"none", "caesura:fast", "caesura:planes"}) {
+        ServedRun options;
+        options.codec = codec;
+        EXPECT_EQ(run(options).errors, std::vector<std::string>{}) << codec;
+        expect_dumps(4, 2);
+    }
+}
+
+// Goal: blocks that do not fit where they were planned come back and go to the end of the file.
+TEST_F(ServedWriter, places_what_overflows) {
+    ServedRun options;
+    options.reserve_factor = 0.5;
+    const Told told = run(options);
+    EXPECT_EQ(told.errors, std::vector<std::string>{});
+    EXPECT_GT(told.overflow_blocks, 0u);
+    expect_dumps(4, 2);
+}
+
+// Goal: with credits for hardly a block everything still gets through.
+TEST_F(ServedWriter, gets_through_with_hardly_any_credit) {
+    for (const std::uint64_t credits : {std::uint64_t{1}, std::uint64_t{100} << 10}) {
+        ServedRun options;
+        options.hub.credits_bytes = credits;
+        EXPECT_EQ(run(options).errors, std::vector<std::string>{});
+        expect_dumps(4, 2);
+    }
+}
+
+// Goal: whichever message the service dies after, a Writer that may write by itself commits every
+// dump with every value.
+TEST_F(ServedWriter, goes_on_by_itself_wherever_the_service_dies) {
+    const Told whole = run({});
+    ASSERT_EQ(whole.errors, std::vector<std::string>{});
+    ASSERT_GT(whole.messages, 50);
+    constexpr std::int64_t k_greetings = 4;  // without a welcome there is no Writer
+    for (std::int64_t at = k_greetings; at < whole.messages; at += 7) {
+        SCOPED_TRACE(at);
+        ServedRun options;
+        options.on_loss = transit::OnLoss::write_here;
+        options.hub.die_after = at;
+        options.hub.service.recover = false;
+        const Told told = run(options);
+        ASSERT_EQ(told.errors, std::vector<std::string>{});
+        EXPECT_EQ(told.committed, 3u);
+        expect_dumps(4, 2);
+        if (::testing::Test::HasFatalFailure()) return;
+    }
+}
+
+// Goal: without a fall-back a service that dies is an error that says so, and what was committed
+// stays readable.
+TEST_F(ServedWriter, says_that_the_service_died_and_keeps_what_was_committed) {
+    ServedRun options;
+    options.dumps = 6;
+    options.hub.service.recover = false;
+    options.commit_before = 4;
+    options.before_dump = [](transit::Loopback& hub, unsigned n) {
+        if (n == 4) hub.kill_service();
+    };
+    const Told told = run(options);
+    ASSERT_FALSE(told.errors.empty());
+    EXPECT_NE(told.errors[0].find("the service is gone"), std::string::npos) << told.errors[0];
+    const auto recovered = store::recover(path_);
+    ASSERT_TRUE(recovered.ok()) << recovered.status().message();
+    const auto found = testing::iterations(path_);
+    EXPECT_GE(found.size(), 4u);
+    EXPECT_GE(told.committed.value_or(0), 3u);
+    expect_dumps(static_cast<unsigned>(found.size()), 2);
+}
+
+}  // namespace
+}  // namespace caesura
