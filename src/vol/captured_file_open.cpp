@@ -324,7 +324,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
     follow_external_links();
     watch_term(*file->config_);
-    (void)may_put_off();  // whether or not: the end of the library is heard of from now on
+    listen_for_ends();
     const bool has_rank_0 = covers(file->members_, {0});
     losses::watch(file.get(),
                   {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});

@@ -17,6 +17,8 @@ bool g_mpi_ends = false, g_told_by_mpi = false;
 bool g_process_ends = false, g_told_by_process = false;
 pid_t g_process = 0;
 
+bool has_ended() { return g_library_ends || g_mpi_ends || g_process_ends; }
+
 int at_finalize(MPI_Comm, int, void*, void*) {
     g_mpi_ends = true;
     CapturedFile::commit_all_open();
@@ -54,12 +56,15 @@ bool tell_by_mpi() {
 
 }  // namespace
 
-bool may_put_off() {
-    if (g_library_ends || g_mpi_ends || g_process_ends) return false;
+void listen_for_ends() {
+    if (has_ended()) return;
     if (!g_told_by_mpi) g_told_by_mpi = tell_by_mpi();
     if (!g_told_by_library) g_told_by_library = H5atclose(at_library_close, nullptr) >= 0;
     if (!g_told_by_process) g_told_by_process = std::atexit(at_exit) == 0;
-    return g_told_by_mpi && g_told_by_library && g_told_by_process;
+}
+
+bool may_put_off() {
+    return !has_ended() && g_told_by_mpi && g_told_by_library && g_told_by_process;
 }
 
 void library_begins() {

@@ -10,7 +10,10 @@
 
 namespace caesura::vol {
 
-/// May a close be put off? Both callbacks are then set. Collective calls may be made in them.
+/// A file was opened: from now on MPI and the library tell us of their ends. Collective calls may
+/// be made in what they call.
+void listen_for_ends();
+/// May a close be put off? Not where one of them would not tell us, or has ended.
 bool may_put_off();
 /// HDF5 has loaded the connector: it may have closed and been opened again.
 void library_begins();

@@ -2,8 +2,7 @@
 // temperature, say, each with a bound of its own. And which arrays its values are.
 //
 // Three kinds:
-//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has
-//  extent
+//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has extent
 //    1 there.
 //  - arrays: the dataset has one axis; in it boxes lie one after the other, in each box all
 //    quantities, each an array of the box's shape.
@@ -105,13 +104,14 @@ class Composition {
 
   private:
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
+    std::size_t box_at(std::uint64_t value) const;
+    std::uint64_t begin_of(std::size_t box) const;
+
     std::vector<Component> components_;
     int axis_ = -1, axis_in_file_ = -1;
     bool interleaved_ = false;
     std::string whole_;
-    std::size_t box_at(std::uint64_t value) const;
-    std::uint64_t begin_of(std::size_t box) const;
-    std::shared_ptr<const BoxList> boxes_;
+    std::shared_ptr<const BoxList> boxes_;  ///< null: no arrays
 };
 
 /// The finite values' range, widened by `count` values.

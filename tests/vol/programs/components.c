@@ -5,20 +5,21 @@
  *
  * components.py runs it, and compares what comes out component by component. Arguments: a
  * directory, the number of plotfiles, and any of "each" for a dataset of each component
- * (WriteMultiLevelPlotfileHDF5 has both) and "again": the plotfiles are there, all data are written
- * once more with other values of three times the range, and the first ones of "lone" a third time.
+ * (WriteMultiLevelPlotfileHDF5 has both), "pieces": every rank writes its boxes in so many calls that
+ * they end inside boxes, and "again": the plotfiles are there, all data are written once more with
+ * other values of three times the range, and the first ones of "lone" a third time.
  * Where H5Dcreate2 fails it says why and ends with status 3. */
 #include <math.h>
 #include <stdio.h>
 
 #include "check.h"
 
-enum { k_components = 6, k_axes = 3, k_most_boxes = 64 };
+enum { k_components = 6, k_axes = 3, k_most_boxes = 64, k_pieces = 7 };
 
 static const char* const k_names[k_components] = {"density", "xmom", "ymom",
                                                   "zmom",    "Temp", "phi_grav"};
 
-static bool g_again;
+static bool g_again, g_in_pieces;
 
 struct box {
     int32_t low[k_axes], high[k_axes];
@@ -120,7 +121,7 @@ static hid_t data_of(hid_t group, int number, hsize_t all) {
     return dataset;
 }
 
-/* Components [first, end) of this rank's boxes: one slab of the dataset. */
+/* Components [first, end) of this rank's boxes: one slab of the dataset, or its pieces. */
 static void write_data(hid_t group, const struct level* level, int plot, int first, int end) {
     const hsize_t of = k_components, n = (hsize_t)(end - first);
     hsize_t all = level->offsets[level->n_boxes] / of * n, first_box, n_boxes;
@@ -132,14 +133,12 @@ static void write_data(hid_t group, const struct level* level, int plot, int fir
         fill_box(level, &level->boxes[b], plot, first, end,
                  values + (level->offsets[b] / of * n - begin));
     hid_t dataset = data_of(group, first, all);
-    hid_t in_file = OK(H5Screate_simple(1, &all, NULL));
-    hid_t in_memory = OK(H5Screate_simple(1, &count, NULL));
-    OK(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &begin, NULL, &count, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
-    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, in_memory, in_file, list, values));
-    OK(H5Pclose(list));
-    OK(H5Sclose(in_memory));
-    OK(H5Sclose(in_file));
+    const hsize_t pieces = g_in_pieces ? k_pieces : 1;
+    for (hsize_t p = 0; p < pieces; ++p) {
+        const hsize_t from = count * p / pieces, to = count * (p + 1) / pieces;
+        const hsize_t offset = begin + from, extent = to - from;
+        write_box(dataset, 1, &offset, &extent, values + from);
+    }
     OK(H5Dclose(dataset));
     free(values);
 }
@@ -254,6 +253,7 @@ int main(int argc, char** argv) {
     for (int i = 3; i < argc; ++i) {
         each = each || strcmp(argv[i], "each") == 0;
         g_again = g_again || strcmp(argv[i], "again") == 0;
+        g_in_pieces = g_in_pieces || strcmp(argv[i], "pieces") == 0;
     }
     start(&argc, &argv);
     static struct level coarse = {.number = 0}, fine = {.number = 1};
