@@ -2,8 +2,8 @@
 // temperature, say, each with a bound of its own. And which arrays its values are.
 //
 // Three kinds:
-//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has extent
-//    1 there.
+//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk holds
+//    one of them.
 //  - arrays: the dataset has one axis; in it boxes lie one after the other, in each box all
 //    quantities, each an array of the box's shape.
 //  - interleaved: the last axis counts quantities, and a chunk has all of them. So are the members

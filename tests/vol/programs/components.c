@@ -5,10 +5,10 @@
  *
  * components.py runs it, and compares what comes out component by component. Arguments: a
  * directory, the number of plotfiles, and any of "each" for a dataset of each component
- * (WriteMultiLevelPlotfileHDF5 has both), "pieces": every rank writes its boxes in so many calls that
- * they end inside boxes, and "again": the plotfiles are there, all data are written once more with
- * other values of three times the range, and the first ones of "lone" a third time.
- * Where H5Dcreate2 fails it says why and ends with status 3. */
+ * (WriteMultiLevelPlotfileHDF5 has both), "pieces": every rank writes its boxes in calls that end
+ * inside boxes, and "again": the plotfiles are there, all data are written once more with other
+ * values of three times the range, and the first ones of "lone" a third time. Where H5Dcreate2
+ * fails it says why and ends with status 3. */
 #include <math.h>
 #include <stdio.h>
 
