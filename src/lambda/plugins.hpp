@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  - Loaded from the configured directory only, and only what the operator or root alone can write
-//    (owned_path.hpp). The file that was checked is the one that is loaded: both go through one descriptor.
+//    (owned_path.hpp). The file that was checked is the
+//    one that is loaded: both go through one descriptor.
 //  - A plugin that cannot be taken adds nothing at all.
 #pragma once
 

@@ -1,6 +1,6 @@
 // cd_values to and from Settings.
 //
-// Invariant: what stands in docs/reference/filter_parameters.md about the words is what this file does.
+// Invariant: the words mean what docs/reference/filter_parameters.md says.
 #include <fmt/format.h>
 
 #include <bit>

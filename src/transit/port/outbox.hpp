@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  - Packets are handed out in the order of their numbers, and never more than Window allows the
-//    receiver to hold. A packet that has to wait, waits here: headers are kept, payloads stay the caller's.
+//    receiver to hold. A packet that has to wait, waits here: headers are kept, payloads stay
+//    the caller's.
 //  - Every message's `done` is called once: when the payload is no longer needed, or with an error.
 //
 // Not thread-safe. Knows neither sockets nor UCX.
