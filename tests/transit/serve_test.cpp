@@ -40,7 +40,7 @@ class Serve : public ::testing::Test {
     // Starts it, and waits until it says where it is.
     void start(const std::string& listen, const std::string& more = {}) {
         const std::string config = place_ + "/serve.toml";
-        std::ofstream(config) << "listen = [\"" << listen << "\"]\nthreads = 1\nlease_s = 2\n"
+        std::ofstream(config) << "listen = [\"" << listen << "\"]\nthreads = 1\nlease_s = " << lease_s_ << "\n"
                               << more << "[[write]]\ndirectory = \"" << place_ << "\"\n";
         int ends[2];
         ASSERT_EQ(::pipe(ends), 0);
@@ -100,6 +100,7 @@ class Serve : public ::testing::Test {
         }
     }
 
+    int lease_s_ = 2;
     std::string place_, address_;
     pid_t service_ = -1;
 };
@@ -125,8 +126,10 @@ TEST_F(Serve, writes_over_tcp_for_whom_knows_the_secret) {
     EXPECT_FALSE(run(address_ + ",secret=" + place_ + "/wrong", 1).ok());
 }
 
-// Goal: a service that is killed takes nothing with it from who may write by himself.
+// Goal: a service that is killed takes nothing with it from who may write by himself, and its end is
+// noticed: ctest would end this test long before the lease does.
 TEST_F(Serve, killed_it_loses_nothing_of_who_writes_by_himself) {
+    lease_s_ = 3600;
     start("unix:" + place_ + "/socket");
     const Status told = run(address_ + ",on_loss=write", 8, [&](unsigned n, Writer&) {
         if (n == 4) stop(SIGKILL);
