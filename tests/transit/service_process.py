@@ -1,7 +1,7 @@
 """A caesura-serve process for tests and measurements. Standard library only.
 
-    with Service(program, directory) as service:
-        subprocess.run([...], env={**os.environ, "TRANSPORT": service.address})
+with Service(program, directory) as service:
+    subprocess.run([...], env={**os.environ, "TRANSPORT": service.address})
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Service:
         self.config = self.place / "serve.toml"
         self.config.write_text("\n".join([*lines, "[[write]]", f'directory = "{writes}"']) + "\n")
         self.process = subprocess.Popen(
-            [*([program] if isinstance(program, str) else program), str(self.config)], stdout=subprocess.PIPE, text=True
+            [*([program] if isinstance(program, str) else program), str(self.config)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
