@@ -1,6 +1,6 @@
 """A client of a service that says what it has been told is committed; run and killed by kills.py.
 
-    killable_client.py PATH TRANSPORT DUMPS SEED BOUND
+killable_client.py PATH TRANSPORT DUMPS SEED BOUND
 """
 
 from __future__ import annotations

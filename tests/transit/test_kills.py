@@ -11,7 +11,7 @@ import pytest
 from caesura import serving
 
 sys.path.insert(0, str(Path(__file__).parent))
-import kills  # noqa: E402
+import kills
 
 try:
     serving.program_path()
