@@ -37,9 +37,8 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
                            {"waiting_blocks", one.waiting_blocks},
                            {"outstanding_bytes", one.outstanding_bytes}});
     const transit::PortCounts& counts = port.counts();
-    const double time_s = std::chrono::duration<double>(
-                              std::chrono::system_clock::now().time_since_epoch())
-                              .count();
+    const double time_s =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
                                 {"time_s", time_s},           {"waiting_blocks", port.waiting()},
                                 {"clients", clients},         {"connected", counts.connected},

@@ -3,8 +3,8 @@ done.
 
 **Overheads.** The cosmology mini-app twice, and once together with the same simulation as a program
 of plain HDF5 under the connector. Three modes, in turns: both compute without output (`compute`),
-both write, each by itself (`own`), both write through one service (`served`). A run is compared with
-the same application of its own round's `compute`.
+both write, each by itself (`own`), both write through one service (`served`). A run is compared
+with the same application of its own round's `compute`.
 
 **Throughput.** Two applications that do nothing but hand over the mini-app's fields, with codec
 `caesura` and `none`, on a slow and on a fast file system. Total raw bytes over the time from the
@@ -154,7 +154,8 @@ def show(section: dict) -> None:
     for row in section["overheads"]:
         print(
             f"| {row['pair']} | {row['kind']} {row['application']} | {row['mode']} "
-            f"| {row['overhead']:+.1%} | {row['overhead_low']:+.1%} to {row['overhead_high']:+.1%} |"
+            f"| {row['overhead']:+.1%} "
+            f"| {row['overhead_low']:+.1%} to {row['overhead_high']:+.1%} |"
         )
     print("\n| codec | disk, MB/s | mode | raw MB/s | of the slower | range |")
     print("| --- | --- | --- | --- | --- | --- |")

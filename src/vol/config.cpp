@@ -383,9 +383,9 @@ std::string to_toml(const Config& config) {
         "max_delay = {}\nclosing_line = {}\non_term = \"{}\"\nterm_s = {}\n",
         config.capture, quoted(config.codec), bound_toml(config.bound), config.chunk_bytes,
         config.threshold_bytes, config.memory_bytes, to_string(config.durability),
-        quoted(config.transport), quoted(config.report), config.commit_writes, number_toml(config.max_delay_s),
-        config.closing_line, config.commit_on_term ? "commit" : "nothing",
-        number_toml(config.term_s));
+        quoted(config.transport), quoted(config.report), config.commit_writes,
+        number_toml(config.max_delay_s), config.closing_line,
+        config.commit_on_term ? "commit" : "nothing", number_toml(config.term_s));
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

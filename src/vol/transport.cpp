@@ -19,8 +19,8 @@ Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config) {
         int size = 1;
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         auto made = writer::make_transport(
-            config.transport, {program_invocation_short_name, world_rank(), size,
-                               pending_files::most_bytes(config)});
+            config.transport,
+            {program_invocation_short_name, world_rank(), size, pending_files::most_bytes(config)});
         if (!made.ok()) return made.status().with_context("transport");
         connection = std::move(*made);
     }

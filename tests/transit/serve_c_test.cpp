@@ -39,8 +39,8 @@ class ServeC : public testing::Serve {
             code = caesura_begin_iteration(writer, n);
             if (code == CAESURA_OK) code = caesura_begin_dump(writer, 0.0, 1.0);
             if (code == CAESURA_OK)
-                code = caesura_put(writer, field, offset, shape, values(n).data(), CAESURA_FLOAT32,
-                                   0);
+                code =
+                    caesura_put(writer, field, offset, shape, values(n).data(), CAESURA_FLOAT32, 0);
             if (code == CAESURA_OK) code = caesura_end_iteration(writer);
         }
         said_ = caesura_last_error();
@@ -54,8 +54,8 @@ class ServeC : public testing::Serve {
             const auto read =
                 testing::read_dataset(path(), "/data/" + std::to_string(n) + "/meshes/f");
             const std::vector<float> wanted = values(n);
-            ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), read.values.begin(),
-                                   read.values.end()))
+            ASSERT_TRUE(
+                std::equal(wanted.begin(), wanted.end(), read.values.begin(), read.values.end()))
                 << "dump " << n;
         }
     }

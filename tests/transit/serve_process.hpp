@@ -29,8 +29,8 @@ class Serve : public ::testing::Test {
     // Starts it, and waits until it says where it is.
     void start(const std::string& listen, const std::string& more = {}) {
         const std::string config = place_ + "/serve.toml";
-        std::ofstream(config) << "listen = [\"" << listen << "\"]\nthreads = 1\nlease_s = "
-                              << lease_s_ << "\n"
+        std::ofstream(config) << "listen = [\"" << listen
+                              << "\"]\nthreads = 1\nlease_s = " << lease_s_ << "\n"
                               << more << "[[write]]\ndirectory = \"" << place_ << "\"\n";
         int ends[2];
         ASSERT_EQ(::pipe(ends), 0);

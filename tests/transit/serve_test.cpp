@@ -74,8 +74,8 @@ TEST_F(Serve, writes_over_tcp_for_whom_knows_the_secret) {
     EXPECT_FALSE(run(address_ + ",secret=" + place_ + "/wrong", 1).ok());
 }
 
-// Goal: a service that is killed takes nothing with it from who may write by himself, and its end is
-// noticed: ctest would end this test long before the lease does.
+// Goal: a service that is killed takes nothing with it from who may write by himself, and its end
+// is noticed: ctest would end this test long before the lease does.
 TEST_F(Serve, killed_it_loses_nothing_of_who_writes_by_himself) {
     lease_s_ = 3600;
     start("unix:" + place_ + "/socket");

@@ -57,7 +57,7 @@ class PortChannel final : public Channel, private PortHandler {
     std::optional<PeerId> service_;
     bool connected_ = false;
     bool awaits_death_ = false;  ///< lost, and its process has not been seen to end
-    int process_ = -1;  ///< descriptor of the service's process, if it is on this node
+    int process_ = -1;           ///< descriptor of the service's process, if it is on this node
     struct Waiting {
         std::vector<std::byte> message;
         std::vector<std::span<const std::byte>> payload;
