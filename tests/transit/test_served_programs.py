@@ -175,6 +175,7 @@ class Paced:
         plugins = f"{vol.connector_path()}:{caesura.plugin_path()}"
         exports = ["-x", f"HDF5_PLUGIN_PATH={plugins}"]
         exports += ["-x", f"HDF5_VOL_CONNECTOR=caesura config={config}"]
+        exports += ["-x", "VOL_TEST_CONNECTOR=caesura"]
         command = ["mpirun", "-n", "2", *exports, str(PACED), str(directory), str(dumps)]
         env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
         self.process = subprocess.Popen(

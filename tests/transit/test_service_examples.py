@@ -72,7 +72,7 @@ def test_the_slurm_script_runs_an_application_beside_a_service(tmp_path):
         "VOL_TEST_CONNECTOR": "caesura",
     }
     command = [str(EXAMPLES / "slurm.sh"), "mpirun", "-n", "2", "-x", "HDF5_PLUGIN_PATH"]
-    command += ["-x", "HDF5_VOL_CONNECTOR", str(program), str(output)]
+    command += ["-x", "HDF5_VOL_CONNECTOR", "-x", "VOL_TEST_CONNECTOR", str(program), str(output)]
     command += ["2"]
     answer = subprocess.run(
         command, input="on\n" * 4, capture_output=True, text=True, env=env, timeout=120

@@ -163,11 +163,14 @@ void Client::on_lost(const Status& why, bool is_dead) {
     {
         const std::lock_guard lock(mutex_);
         if (lost_.exchange(true, std::memory_order_acq_rel)) return;
-        const std::string_view text = why.ok() ? "it has ended the connection" : why.message();
-        why_lost_ = {StatusCode::io, fmt::format("the service is gone: {}. Committed dumps are in "
-                                                 "the file; start it again, or let the Writer "
-                                                 "write by itself (on_loss=write)",
-                                                 text)};
+        const std::string text = why.ok() ? "it has ended the connection" : why.message();
+        why_lost_ = {StatusCode::io, text};
+        if (welcome_)
+            why_lost_ = {StatusCode::io,
+                         fmt::format("the service is gone: {}. Committed dumps are in the file; "
+                                     "start it again, or let the Writer write by itself "
+                                     "(on_loss=write)",
+                                     text)};
         const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();
