@@ -247,7 +247,7 @@ class Campaign:
             self.running().status(lambda told: not told["clients"], TIMEOUT_S)
             states.append({"connects": done + many, **state_of(self.running())})
             print(json.dumps(states[-1]), flush=True)
-        path.unlink()
+        path.unlink(missing_ok=True)
         return states
 
 
@@ -283,6 +283,8 @@ def wrong_in(client: Client) -> list[str]:
             time.sleep(0.02)
         except (ValueError, RuntimeError) as error:
             return [] if committed < 0 else [f"{client.path.name}: {error}"]
+    if committed < 0:  # what there is may be whole or not
+        return []
     faults = []
     with caesura.open(client.path) as file:
         for dump in range(committed + 1):
@@ -325,6 +327,15 @@ def main() -> int:
     out = options.out or Path(tempfile.mkdtemp(prefix="caesura-kills-"))
     out.mkdir(parents=True, exist_ok=True)
     campaign = Campaign(out)
+    try:
+        return measure(campaign, options)
+    finally:
+        if campaign.service is not None:
+            campaign.service.__exit__()
+
+
+def measure(campaign: Campaign, options: argparse.Namespace) -> int:
+    """All runs, all connections, one line at the end."""
     killed = {"client": 0, "service": 0}
     for seed in range(options.seed, options.seed + options.runs):
         faults = campaign.run(seed)
@@ -350,7 +361,7 @@ def main() -> int:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
     print("\n".join(faults) or f"{options.runs} kills ({killed}), {options.connects} connects: ok")
     if not faults:
-        shutil.rmtree(out)
+        shutil.rmtree(campaign.out)
     return 1 if faults else 0
 
 
