@@ -283,7 +283,7 @@ def wrong_in(client: Client) -> list[str]:
             if time.monotonic() > end_s:
                 return [f"{client.path.name}: {error}"]
             time.sleep(0.02)
-        except (ValueError, RuntimeError) as error:
+        except (caesura.CorruptError, ValueError, RuntimeError) as error:
             return [] if committed < 0 else [f"{client.path.name}: {error}"]
     if committed < 0:  # what there is may be whole or not
         return []

@@ -355,4 +355,6 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
     assert "names no status file" in serve("status", bad, code=3)
     bad.write_text("threads = 0\n")
     assert "line 1: threads" in serve(bad, code=3)
-    assert "listen =" in serve("--help")
+    said = serve("--help")
+    assert "listen = [" in said
+    assert "[[write]]" in said
