@@ -43,7 +43,7 @@ def compress_all(fields: dict[str, np.ndarray], dumps: int, scale: float) -> int
         for name, values in fields.items():
             for first in range(0, values.shape[0], CHUNK):
                 block = np.ascontiguousarray(values[first : first + CHUNK])
-                stored += len(codec.compress(block, absolute=scale * BOUNDS[name]))
+                stored += len(codec.compress(block, caesura.absolute(scale * BOUNDS[name])))
     return stored
 
 
@@ -86,7 +86,7 @@ def main() -> None:
                         dump.put(defined[name], values)
         report = asdict(writer.report())
     end_s = time.monotonic()
-    print(json.dumps({"begin_s": begin_s, "end_s": end_s, "raw_bytes": raw_bytes, **report}))
+    print(json.dumps({**report, "raw_bytes": raw_bytes, "from_s": begin_s, "to_s": end_s}))
 
 
 if __name__ == "__main__":

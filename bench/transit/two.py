@@ -85,7 +85,7 @@ def overheads(setting: Setting, rounds: int) -> list[dict]:
 
 def of_both(clients: list[dict]) -> dict:
     """Raw bytes a second of two applications together."""
-    wall_s = max(c["end_s"] for c in clients) - min(c["begin_s"] for c in clients)
+    wall_s = max(c["to_s"] for c in clients) - min(c["from_s"] for c in clients)
     raw, stored = (sum(c[key] for c in clients) for key in ("raw_bytes", "stored_bytes"))
     return {"wall_s": wall_s, "bytes_per_s": raw / wall_s, "ratio": raw / stored}
 

@@ -100,15 +100,17 @@ def state_of(service: Service) -> dict[str, int]:
         "rss_bytes": service.rss_bytes(),
         "descriptors": service.descriptors(),
         "threads": service.threads(),
-        "client_mappings": maps.count("memfd:"),
+        "client_mappings": maps.count("memfd:") + maps.count("/SYSV"),
     }
 
 
 def shared_memory() -> set[str]:
-    """Names of segments that outlive processes."""
+    """Names of segments that outlive processes. Open MPI's are not ours: no client has MPI."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
-    rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    return named | {f"sysv {row.split()[1]}" for row in rows}
+    named = {name for name in named if "/vader_segment." not in name}
+    rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
+    # Most go with the last process that has them: the bit of "destroyed".
+    return named | {f"sysv {row[1]}" for row in rows if not int(row[2], 8) & 0o1000}
 
 
 class Campaign:
@@ -247,7 +249,7 @@ class Campaign:
             self.running().status(lambda told: not told["clients"], TIMEOUT_S)
             states.append({"connects": done + many, **state_of(self.running())})
             print(json.dumps(states[-1]), flush=True)
-        path.unlink()
+        path.unlink(missing_ok=True)
         return states
 
 
@@ -281,8 +283,10 @@ def wrong_in(client: Client) -> list[str]:
             if time.monotonic() > end_s:
                 return [f"{client.path.name}: {error}"]
             time.sleep(0.02)
-        except (ValueError, RuntimeError) as error:
+        except (caesura.CorruptError, ValueError, RuntimeError) as error:
             return [] if committed < 0 else [f"{client.path.name}: {error}"]
+    if committed < 0:  # what there is may be whole or not
+        return []
     faults = []
     with caesura.open(client.path) as file:
         for dump in range(committed + 1):
@@ -325,6 +329,15 @@ def main() -> int:
     out = options.out or Path(tempfile.mkdtemp(prefix="caesura-kills-"))
     out.mkdir(parents=True, exist_ok=True)
     campaign = Campaign(out)
+    try:
+        return measure(campaign, options)
+    finally:
+        if campaign.service is not None:
+            campaign.service.__exit__()
+
+
+def measure(campaign: Campaign, options: argparse.Namespace) -> int:
+    """All runs, all connections, one line at the end."""
     killed = {"client": 0, "service": 0}
     for seed in range(options.seed, options.seed + options.runs):
         faults = campaign.run(seed)
@@ -350,7 +363,7 @@ def main() -> int:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
     print("\n".join(faults) or f"{options.runs} kills ({killed}), {options.connects} connects: ok")
     if not faults:
-        shutil.rmtree(out)
+        shutil.rmtree(campaign.out)
     return 1 if faults else 0
 
 

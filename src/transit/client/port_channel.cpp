@@ -37,12 +37,18 @@ PortChannel::PortChannel(Address address) : address_(std::move(address)), owner_
     channels().all.push_back(this);
 }
 
-// A destructor of the program's or library's image: after handlers of exit(), of which HDF5 closes
-// files in one, and before the destructors of UCX, on which this image depends.
-[[gnu::destructor]] void PortChannel::stop_all() {
+void PortChannel::stop_all() {
     for (PortChannel* const one : channels().all)
         if (one->owner_ == ::getpid()) one->stop();
 }
+
+namespace {
+
+// A destructor of the program's or library's image: after handlers of exit(), of which HDF5 closes
+// files in one, and before the destructors of UCX, on which this image depends.
+[[gnu::destructor]] void end_channels() { PortChannel::stop_all(); }
+
+}  // namespace
 
 Result<std::unique_ptr<PortChannel>> PortChannel::make(const std::string& address,
                                                        PortOptions options) {

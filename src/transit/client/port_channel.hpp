@@ -32,6 +32,8 @@ class PortChannel final : public Channel, private PortHandler {
     void start(ChannelListener& listener) override;
     void send(std::vector<std::byte> message, std::vector<std::span<const std::byte>> payload,
               std::function<void()> done) override;
+    /// The process is about to end: all its channels say good-bye.
+    static void stop_all();
 
   private:
     explicit PortChannel(Address address);
@@ -47,7 +49,6 @@ class PortChannel final : public Channel, private PortHandler {
     void on_lost(PeerId peer, const Status& why) override;
     bool service_is_dead() const;
     void stop();
-    static void stop_all();
 
     const Address address_;
     const pid_t owner_;

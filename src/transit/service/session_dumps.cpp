@@ -43,6 +43,9 @@ Status Session::begin(const BeginDump& message) {
         if (!run.ok()) return run.status();
         auto shared = store::SharedFile::open(*permit_.files, file.path, *run);
         if (!shared.ok()) return shared.status();
+        // The lock is the client's, on the file that it has open: it may give it up before it
+        // closes.
+        shared->file().unlock();
         file.shared = std::make_unique<store::SharedFile>(std::move(*shared));
     }
     auto codecs = codecs_of(message);
