@@ -74,7 +74,7 @@ class Cable:
 
     def command(self, number: int, words: list[str]) -> list[str]:
         """`words`, to be run on node 0 or 1; the process keeps its pid."""
-        host = f"hostname {self.nodes[number]}; exec \"$@\""
+        host = f'hostname {self.nodes[number]}; exec "$@"'
         return ["ip", "netns", "exec", self.nodes[number],
                 "unshare", "--uts", "--ipc", "sh", "-c", host, "sh", *words]  # fmt: skip
 

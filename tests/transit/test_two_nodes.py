@@ -5,7 +5,6 @@ nothing; whoever dies takes nothing committed with it. Root only, else skipped."
 # CAESURA_PYTEST_SERIAL: it waits for processes that need cores
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -26,6 +25,7 @@ except RuntimeError as missing:
     pytest.skip(str(missing), allow_module_level=True)
 
 DUMPS = 8
+STOP = 3  # the dump before which things happen; those before are committed
 DUMP_BYTES = len(FIELDS) * 4 * SHAPE[0] * SHAPE[1] * SHAPE[2]
 TIMEOUT_S = 120.0
 CUT_S = 10.0
@@ -54,18 +54,28 @@ class Run:
         transport = f"{self.service.address},secret={self.secret},on_loss={on_loss}"
         transport += f",silence_s={self.lease_s}"
         words = [sys.executable, str(Path(__file__).with_name("killable_client.py"))]
-        words += [str(path), transport, str(DUMPS), "7", str(bound)]
+        words += [str(path), transport, str(DUMPS), "7", str(bound), str(STOP)]
         process = subprocess.Popen(
             self.cable.command(1, words),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=dict(os.environ),
         )
         return Client(process, path, 7, bound, on_loss == "write")
 
 
-def read_line(client: Client) -> None:
-    client.lines.append(client.process.stdout.readline())
+def read_until_it_stops(client: Client) -> None:
+    """It has three dumps committed then, and waits."""
+    while "stops" not in (client.lines or [""])[-1]:
+        line = client.process.stdout.readline()
+        assert line, client.lines
+        client.lines.append(line)
+    assert client.committed() == STOP - 1
+
+
+def go_on(client: Client) -> None:
+    client.process.stdin.write("\n")
+    client.process.stdin.flush()
 
 
 def wait(client: Client) -> int:
@@ -103,6 +113,7 @@ def test_values_go_over_the_cable_and_files_are_whole(run_with, cable):
     run = run_with(lease_s=10)
     before, begin_s = cable.received_bytes(0), time.monotonic()
     client = run.start("error")
+    go_on(client)
     assert wait(client) == 0, client.lines
     took_s, carried = time.monotonic() - begin_s, cable.received_bytes(0) - before
     raw_bytes = DUMPS * DUMP_BYTES
@@ -110,7 +121,7 @@ def test_values_go_over_the_cable_and_files_are_whole(run_with, cable):
     assert raw_bytes <= carried <= 1.15 * raw_bytes
     assert carried <= took_s * 50e6 + 1e6, "faster than the cable"
     assert client.committed() == DUMPS - 1
-    assert wrong_in(client) == []
+    assert wrong_in(client) == [], client.lines
     run.service.status(lambda told: not told["clients"])
     assert run.service.end() == 0
 
@@ -118,23 +129,23 @@ def test_values_go_over_the_cable_and_files_are_whole(run_with, cable):
 def test_a_cable_that_is_cut_for_ten_seconds_loses_nothing(run_with, cable):
     run = run_with(lease_s=40)
     client = run.start("error")
-    for _ in range(3):
-        read_line(client)
+    read_until_it_stops(client)
     cable.cut()
+    go_on(client)
     time.sleep(CUT_S)
     cable.mend()
     assert wait(client) == 0, client.lines
     assert client.committed() == DUMPS - 1
-    assert wrong_in(client) == []
+    assert wrong_in(client) == [], client.lines
 
 
 @pytest.mark.parametrize("on_loss", ["error", "write"])
 def test_a_cable_that_stays_cut_ends_in_an_error_or_in_writing_by_oneself(run_with, cable, on_loss):
     run = run_with(lease_s=2)
     client = run.start(on_loss)
-    for _ in range(3):
-        read_line(client)
+    read_until_it_stops(client)
     cable.cut()
+    go_on(client)
     code = wait(client)
     if on_loss == "write":
         assert code == 0, client.lines
@@ -142,7 +153,7 @@ def test_a_cable_that_stays_cut_ends_in_an_error_or_in_writing_by_oneself(run_wi
     else:
         assert code == 1
         assert client.lines[-1].startswith("lost "), client.lines
-    assert wrong_in(client) == []
+    assert wrong_in(client) == [], client.lines
     cable.mend()
     run.service.status(lambda told: not told["clients"])
 
@@ -151,24 +162,22 @@ def test_a_cable_that_stays_cut_ends_in_an_error_or_in_writing_by_oneself(run_wi
 def test_a_killed_service_takes_nothing_committed_with_it(run_with, on_loss):
     run = run_with(lease_s=2)
     client = run.start(on_loss)
-    for _ in range(3):
-        read_line(client)
+    read_until_it_stops(client)
     run.service.process.kill()
+    go_on(client)
     code = wait(client)
     assert code == (0 if on_loss == "write" else 1), client.lines
     if on_loss == "write":
         assert client.committed() == DUMPS - 1
-    assert wrong_in(client) == []
+    assert wrong_in(client) == [], client.lines
 
 
 def test_a_killed_client_is_noticed_and_its_file_recovered(run_with):
     run = run_with(lease_s=2)
     client = run.start("error")
-    for _ in range(3):
-        read_line(client)
+    read_until_it_stops(client)
     client.process.kill()
     wait(client)
     run.service.status(lambda told: not told["clients"])
-    assert client.committed() >= 0
-    assert wrong_in(client) == []
+    assert wrong_in(client) == [], client.lines
     assert run.service.end() == 0
