@@ -73,6 +73,7 @@ _MORE = {
     "balance_writes": bool,
     "max_delay": float,
     "transport": str,
+    "analyses": list,
 }
 
 
@@ -212,7 +213,8 @@ class Writer:
         does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
+        "analyses" (calls, which it runs on the values as they pass), "reserve", "idle_priority",
+        ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
