@@ -70,7 +70,7 @@ def test_analyses_in_transit_are_numpys(tmp_path, running):
             number = next(value for value in entropy.values() if isinstance(value, float))
             np.testing.assert_allclose(number, -(shares * np.log2(shares)).sum(), rtol=1e-9)
     told = subprocess.run(
-        [sys.executable, "-m", "caesura.cli", "info", str(path)], capture_output=True, text=True
+        [sys.executable, "-m", "caesura", "info", str(path)], capture_output=True, text=True
     )
     assert told.returncode == 0, told.stderr
     assert "variance" in told.stdout and "histogram" in told.stdout
