@@ -62,7 +62,8 @@ nb::dict object_to_python(const transit::ObjectInfo& info) {
     return out;
 }
 
-std::unique_ptr<Objects> connect(const std::string& service, const std::string& application) {
+std::unique_ptr<Objects> connect_objects(const std::string& service,
+                                         const std::string& application) {
     Result<std::unique_ptr<Objects>> made = Status();
     {
         nb::gil_scoped_release release;
@@ -71,10 +72,10 @@ std::unique_ptr<Objects> connect(const std::string& service, const std::string& 
     return value_or_raise(std::move(made));
 }
 
-std::uint64_t create(Objects& objects, const std::string& container, const std::string& name,
-                     const std::string& dtype, const Extents& shape, double time,
-                     const Bound& bound, bool keep,
-                     const std::vector<std::pair<std::string, std::string>>& tags) {
+std::uint64_t create_object(Objects& objects, const std::string& container, const std::string& name,
+                            const std::string& dtype, const Extents& shape, double time,
+                            const Bound& bound, bool keep,
+                            const std::vector<std::pair<std::string, std::string>>& tags) {
     const Objects::NewObject wanted{
         container, name, by_name("dtype", dtype, k_dtypes), to_shape(shape), time, to_bound(bound),
         keep,      tags};
@@ -91,7 +92,7 @@ Box to_box(const Extents& offset, const Extents& extent) {
 }
 
 /// An array of another length than the box says would be read or written beyond its end.
-void check_bytes(const Box& box, DType dtype, std::size_t bytes) {
+void check_box_bytes(const Box& box, DType dtype, std::size_t bytes) {
     std::uint64_t wanted = size_of(dtype);
     for (int axis = 0; axis < box.extent.rank(); ++axis)
         wanted = box.extent[axis] > bytes ? 0 : wanted * box.extent[axis];
@@ -100,25 +101,25 @@ void check_bytes(const Box& box, DType dtype, std::size_t bytes) {
                         std::to_string(bytes) + " bytes for a box at " + to_string(box)});
 }
 
-Ticket put(Objects& objects, std::uint64_t id, const Extents& offset, const Extents& extent,
-           const std::string& dtype, const Input& values) {
+Ticket put_region(Objects& objects, std::uint64_t id, const Extents& offset, const Extents& extent,
+                  const std::string& dtype, const Input& values) {
     const Box box = to_box(offset, extent);
     const DType type = by_name("dtype", dtype, k_dtypes);
-    check_bytes(box, type, values.size());
+    check_box_bytes(box, type, values.size());
     nb::gil_scoped_release release;
     return objects.put_bytes(id, box, values.data(), type);
 }
 
-Ticket get(Objects& objects, std::uint64_t id, const Extents& offset, const Extents& extent,
-           const std::string& dtype, const Output& values) {
+Ticket get_region(Objects& objects, std::uint64_t id, const Extents& offset, const Extents& extent,
+                  const std::string& dtype, const Output& values) {
     const Box box = to_box(offset, extent);
     const DType type = by_name("dtype", dtype, k_dtypes);
-    check_bytes(box, type, values.size());
+    check_box_bytes(box, type, values.size());
     nb::gil_scoped_release release;
     return objects.get_bytes(id, box, values.data(), type);
 }
 
-void wait(const Ticket& ticket) {
+void wait_for(const Ticket& ticket) {
     Status status;
     {
         nb::gil_scoped_release release;
@@ -127,8 +128,8 @@ void wait(const Ticket& ticket) {
     raise_if_error(status);
 }
 
-nb::dict run(Objects& objects, std::uint64_t id, const std::string& call,
-             const std::optional<std::pair<Extents, Extents>>& where) {
+nb::dict run_on_object(Objects& objects, std::uint64_t id, const std::string& call,
+                       const std::optional<std::pair<Extents, Extents>>& where) {
     std::optional<Box> box;
     if (where) box = to_box(where->first, where->second);
     Result<lambda::Results> results = Status();
@@ -139,9 +140,9 @@ nb::dict run(Objects& objects, std::uint64_t id, const std::string& call,
     return to_python_results(value_or_raise(std::move(results)));
 }
 
-nb::tuple find(Objects& objects, const std::string& container, const std::string& name,
-               const std::vector<std::pair<std::string, std::string>>& tags, const RangePair& times,
-               const RangePair& values, bool regions) {
+nb::tuple find_objects(Objects& objects, const std::string& container, const std::string& name,
+                       const std::vector<std::pair<std::string, std::string>>& tags,
+                       const RangePair& times, const RangePair& values, bool regions) {
     const Objects::Query query{container, name, tags, to_range(times), to_range(values), regions};
     Result<Objects::Found> found = Status();
     {
@@ -157,14 +158,14 @@ nb::tuple find(Objects& objects, const std::string& container, const std::string
 }  // namespace
 
 void bind_objects(nb::module_& module) {
-    nb::class_<Ticket>(module, "Ticket").def("wait", &wait).def("is_done", &Ticket::is_done);
+    nb::class_<Ticket>(module, "Ticket").def("wait", &wait_for).def("is_done", &Ticket::is_done);
     nb::class_<Objects>(module, "Objects")
-        .def_static("connect", &connect, nb::arg("service"), nb::arg("application"))
-        .def("create", &create)
-        .def("put", &put)
-        .def("get", &get)
-        .def("run", &run, nb::arg("id"), nb::arg("call"), nb::arg("box").none())
-        .def("find", &find, nb::arg("container"), nb::arg("name"), nb::arg("tags"),
+        .def_static("connect", &connect_objects, nb::arg("service"), nb::arg("application"))
+        .def("create", &create_object)
+        .def("put", &put_region)
+        .def("get", &get_region)
+        .def("run", &run_on_object, nb::arg("id"), nb::arg("call"), nb::arg("box").none())
+        .def("find", &find_objects, nb::arg("container"), nb::arg("name"), nb::arg("tags"),
              nb::arg("times").none(), nb::arg("values").none(), nb::arg("regions"))
         .def("remove",
              [](Objects& objects, std::uint64_t id) {
