@@ -36,6 +36,7 @@
 #include "vol/config.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"
+#include "vol/transport.hpp"
 
 namespace caesura::vol {
 
@@ -151,6 +152,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// This rank's raw data are in the file when it returns: what another rank reads after a
     /// barrier, as programs for parallel HDF5 do.
     Status write_through() { return write_raw(); }
+    /// Before HDF5 closes itself with files open, and while it still has types, which attributes
+    /// need: what was written is committed. Collective over the ranks of each file. A failure is
+    /// told when HDF5 closes the file.
+    static void commit_all_open();
     /// To be called before an object of the file is closed: if it is the last thing that keeps a
     /// file open whose identifiers are all closed (close degree WEAK), what came since is
     /// committed.
@@ -236,7 +241,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool offered_ = false;                       ///< its lock was given up: others may complete it
     std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
     std::string name_, key_;
-    unsigned long number_ = 0;  ///< HDF5's, of the open file
+    unsigned long number_ = 0;                      ///< HDF5's, of the open file
+    std::shared_ptr<writer::Transport> transport_;  ///< null: this process writes
     std::optional<store::SharedFile> shared_file_;
     std::unique_ptr<store::LiveImage> image_;
     std::unique_ptr<ImageTree> tree_;

@@ -4,6 +4,7 @@
 Natively its own assertions must hold. Under the connector the same assertions must hold, the same
 files must come out, and h5diff must find no difference beyond the bound. The connector's variables
 go to the program only, never to mpirun or h5diff, which read the files as any stock tool does.
+With --serve the same also where a service compresses the blocks and writes the files.
 
 A Python program is run by $CAESURA_PARALLEL_PYTHON and skipped without it (exit status 77).
 
@@ -80,18 +81,18 @@ path = "psnr"
 bound = 80
 bound_kind = "psnr"
 """
-# Datasets of several components, by program.
-COMPONENTS = {
-    "amrex_like": [f"/level_{level}/data:datatype=0" for level in range(3)],
-    "serial_first": [f"/level_{level}/data:datatype=0" for level in range(3)],
-    "compounds": [f"/members/{name}" for name in ("particles", "by_member", "grid", "alike")],
-}
+COPIED = ("copy_other.h5",)  # files into which copy.c copies without attributes
 NEED_PLUGINS = ("codecs",)  # of others, in HDF5_PLUGIN_PATH
 CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
     "lossy": (1e-3, "bound = 1e-3" + COMMON + RELATIVE),
     "handed_on": (0.0, "capture = false" + COMMON),
+    "served": (0.0, 'bound_kind = "lossless"' + COMMON),
 }
+
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transit"))
+from service_process import Service  # noqa: E402
 
 
 class Expected(NamedTuple):
@@ -146,6 +147,18 @@ def check_handed_on(report: Path) -> bool:
     return False
 
 
+def check_served(service: Service, expected: Expected) -> bool:
+    """Whether clients came to the service, if there was anything for it to do."""
+    if expected.files == 0:
+        return True
+    try:
+        service.status(lambda told: told["connected"] > 0, 10)
+    except TimeoutError:
+        print("nobody came to the service")
+        return False
+    return True
+
+
 def tail(log: Path, lines: int = 60) -> str:
     """The end of a program's output, without what the launcher says about its death."""
     text = log.read_text(errors="replace").splitlines()
@@ -189,6 +202,24 @@ def files_in(where: Path) -> list[str]:
     return sorted(str(path.relative_to(where)) for path in where.rglob("*.h5"))
 
 
+def without_bounds(options: argparse.Namespace, ours: Path, bound: float) -> Path | None:
+    """A copy of the files without what the connector says of bounds, after that has been checked;
+    says so if it is wrong."""
+    plain = ours.with_name(ours.name + "-plain")
+    shutil.rmtree(plain, ignore_errors=True)
+    shutil.copytree(ours, plain, symlinks=True)
+    names = sorted(files_in(plain), key=COPIED.__contains__)
+    files = [
+        word for name in names for word in (["copied"] * (name in COPIED) + [str(plain / name)])
+    ]
+    command = [options.without_bounds, repr(bound), *files]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    if answer.returncode == 0:
+        return plain
+    print(f"what is said of bounds: exit status {answer.returncode}\n{answer.stderr[:4000]}")
+    return None
+
+
 def compare(options: argparse.Namespace, native: Path, ours: Path, bound: float) -> bool:
     """The same files, equal to a stock h5diff within the bound. A bound below 1 is exact for
     integers."""
@@ -196,14 +227,14 @@ def compare(options: argparse.Namespace, native: Path, ours: Path, bound: float)
         print(f"files: natively {files_in(native)}, under the connector {files_in(ours)}")
         return False
     env = {**os.environ, "HDF5_PLUGIN_PATH": plugins_of_others(options.filters)}
-    delta = [f"--delta={bound}"] if bound else []
-    # What the connector says of components.
+    delta, place = [], ours
     if bound:
-        name = Path(options.program).stem.removeprefix("vol_")
-        delta += [f"--exclude-attribute={path}" for path in COMPONENTS.get(name, [])]
+        delta = [f"--delta={bound}"]
+        if (place := without_bounds(options, ours, bound)) is None:
+            return False
     good = True
     for name in files_in(native):
-        command = [options.h5diff, "-c", *delta, str(native / name), str(ours / name)]
+        command = [options.h5diff, "-c", *delta, str(native / name), str(place / name)]
         answer = subprocess.run(command, capture_output=True, text=True, env=env)
         said = answer.stdout + answer.stderr
         # What it cannot compare it only mentions; datasets without elements are not among that.
@@ -212,6 +243,8 @@ def compare(options: argparse.Namespace, native: Path, ours: Path, bound: float)
         if answer.returncode != 0 or apart:
             print(f"{' '.join(command)}\nexit status {answer.returncode}\n{said[:4000]}")
             good = False
+    if good and place != ours:
+        shutil.rmtree(place)
     return good
 
 
@@ -238,7 +271,8 @@ def run_native(options: argparse.Namespace) -> int:
 
 
 def run_connector(options: argparse.Namespace) -> int:
-    """All rank counts under the connector without loss; the largest also with, and handed on."""
+    """All rank counts under the connector without loss; the largest also with, and handed on; two
+    ranks also with a service."""
     name = Path(options.program).stem.removeprefix("vol_")
     expected = table().get(name)
     if expected is None:
@@ -246,6 +280,8 @@ def run_connector(options: argparse.Namespace) -> int:
         return 1
     most = max(options.ranks)
     runs = [*(("lossless", ranks) for ranks in options.ranks), ("lossy", most), ("handed_on", most)]
+    if options.serve:
+        runs.append(("served", min(options.ranks, key=lambda ranks: abs(ranks - 2))))
     good = True
     for configuration, ranks in runs:
         bound, text = CONFIGURATIONS[configuration]
@@ -253,6 +289,10 @@ def run_connector(options: argparse.Namespace) -> int:
         where.parent.mkdir(parents=True, exist_ok=True)
         report = where.with_suffix(".json")
         report.unlink(missing_ok=True)
+        service = None
+        if configuration == "served":
+            service = Service(options.serve, options.out.resolve(), threads=1)
+            text = f'transport = "{service.address}"\n' + text
         where.with_suffix(".toml").write_text(f'report = "{report}"\n' + text)
         variables = connector_variables(options, where, bound)
         handed_on = configuration == "handed_on"
@@ -264,6 +304,9 @@ def run_connector(options: argparse.Namespace) -> int:
             and compare(options, native, where, bound)
             and (check_handed_on(report) if handed_on else check_captured(report, expected))
         )
+        if service is not None:
+            with service:
+                passed = passed and check_served(service, expected) and service.end() == 0
         print(f"{name}, {configuration}, {ranks} ranks: {'passed' if passed else 'FAILED'}")
         good = good and passed
     return 0 if good else 1
@@ -278,8 +321,10 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--h5diff", default="h5diff")
+    parser.add_argument("--without-bounds", help="the program vol_without_bounds")
     parser.add_argument("--connector", help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", help="directory of libh5caesura.so")
+    parser.add_argument("--serve", help="caesura-serve")
     options = parser.parse_args()
     if options.program.endswith(".py") and not os.environ.get("CAESURA_PARALLEL_PYTHON"):
         print("there is no Python with parallel h5py: see tools/parallel_python.py")

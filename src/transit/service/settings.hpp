@@ -13,7 +13,9 @@
 // | clients         | 1024              | at once                                              |
 // | recover         | true              | files of clients that are gone                       |
 // | other_users     | false             | unix: users besides this one and root may come       |
-// | status          | none              | a file that says every second how things stand       |
+// | status          | none; with the    | a file that says every second how things stand       |
+// |                 | user's socket one |                                                      |
+// |                 | beside it         |                                                      |
 // | objects_bytes   | 268435456         | values that clients put, in memory                   |
 // | objects         | 65536             | at most                                              |
 // | sink            | none              | a directory for values that memory has no room for   |
