@@ -26,7 +26,31 @@ using namespace caesura;
 
 constexpr double k_turn_s = 0.25, k_status_s = 1.0;
 
-std::string status_text(const transit::ServicePort& port, bool draining) {
+nlohmann::json members_text(const transit::Members* members) {
+    nlohmann::json all = nlohmann::json::array();
+    if (members == nullptr) return all;
+    for (const transit::Members::Counts& one : members->counts())
+        all.push_back({{"address", one.name},
+                       {"regions", one.regions},
+                       {"put_bytes", one.put_bytes},
+                       {"got_bytes", one.got_bytes},
+                       {"passes", one.passes},
+                       {"passed_bytes", one.passed_bytes}});
+    return all;
+}
+
+nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
+    return {{"objects", counts.objects},
+            {"memory_bytes", counts.memory_bytes},
+            {"guest_bytes", counts.guest_bytes},
+            {"sink_bytes", counts.spool_bytes},
+            {"sunk", counts.sunk},
+            {"came_back", counts.came_back},
+            {"moved_away", counts.moved_away}};
+}
+
+std::string status_text(const transit::ServicePort& port, const transit::Members* members,
+                        bool draining) {
     nlohmann::json clients = nlohmann::json::array();
     for (const transit::ClientStatus& one : port.status())
         clients.push_back({{"client", one.id},
@@ -42,11 +66,17 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
     const transit::PortCounts& counts = port.counts();
     const double time_s =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
-                                {"time_s", time_s},           {"waiting_blocks", port.waiting()},
-                                {"clients", clients},         {"connected", counts.connected},
-                                {"lost", counts.lost},        {"turned_away", counts.turned_away},
-                                {"unproved", counts.unproved}};
+    const nlohmann::json all = {{"process", ::getpid()},
+                                {"draining", draining},
+                                {"time_s", time_s},
+                                {"waiting_blocks", port.waiting()},
+                                {"clients", clients},
+                                {"connected", counts.connected},
+                                {"lost", counts.lost},
+                                {"turned_away", counts.turned_away},
+                                {"unproved", counts.unproved},
+                                {"objects", objects_text(port.objects().counts())},
+                                {"members", members_text(members)}};
     return all.dump(1) + "\n";
 }
 
@@ -115,7 +145,7 @@ int serve(const transit::Settings& settings, int signals) {
             (*port)->drain();
         }
         if (!settings.status_path.empty() && clock.now_s() >= next_status_s) {
-            write_status(settings.status_path, status_text(**port, draining));
+            write_status(settings.status_path, status_text(**port, members.get(), draining));
             next_status_s = clock.now_s() + k_status_s;
         }
         if (draining && !(*port)->has_clients()) return 0;

@@ -34,7 +34,7 @@ nb::tuple shape_to_python(const Shape& shape) {
 
 nb::dict object_to_python(const transit::ObjectInfo& info) {
     static const char* const k_origins[] = {"put", "dumped", "filed"};
-    static const char* const k_places[] = {"memory", "sink", "file", "passing"};
+    static const char* const k_places[] = {"memory", "sink", "file", "passing", "member"};
     nb::dict out, tags, results;
     for (const auto& [name, text] : info.tags) tags[name.c_str()] = text;
     for (const transit::ResultInfo& one : info.results) {
@@ -76,9 +76,15 @@ std::uint64_t create_object(Objects& objects, const std::string& container, cons
                             const std::string& dtype, const Extents& shape, double time,
                             const Bound& bound, bool keep,
                             const std::vector<std::pair<std::string, std::string>>& tags) {
-    const Objects::NewObject wanted{
-        container, name, by_name("dtype", dtype, k_dtypes), to_shape(shape), time, to_bound(bound),
-        keep,      tags};
+    const Objects::NewObject wanted{container,
+                                    name,
+                                    by_name("dtype", dtype, k_dtypes),
+                                    to_shape(shape),
+                                    time,
+                                    to_bound(bound),
+                                    keep,
+                                    false,
+                                    tags};
     Result<std::uint64_t> id = Status();
     {
         nb::gil_scoped_release release;

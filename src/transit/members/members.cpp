@@ -170,8 +170,8 @@ Result<std::shared_ptr<const FarValues>> Members::put(std::uint64_t key, const C
 std::vector<Members::Counts> Members::counts() const {
     std::vector<Counts> all;
     for (const auto& link : links_)
-        all.push_back({link->member.name, link->regions > 0, link->regions, link->put_bytes,
-                       link->got_bytes, link->passes, link->passed_bytes});
+        all.push_back({link->member.name, link->regions, link->put_bytes, link->got_bytes,
+                       link->passes, link->passed_bytes});
     return all;
 }
 

@@ -40,7 +40,6 @@ class Members final : public FarMemory {
 
     struct Counts {
         std::string name;
-        bool connected = false;
         std::uint64_t regions = 0, put_bytes = 0;    ///< that went there
         std::uint64_t got_bytes = 0;                 ///< that came back to be read here
         std::uint64_t passes = 0, passed_bytes = 0;  ///< analyses there, and what they have seen
