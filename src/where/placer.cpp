@@ -104,7 +104,14 @@ std::optional<Decision> Placer::choose(const Request& request, std::span<const P
 
 void Placer::done(const Request& request, const Decision& decision, const Run& run,
                   double took_s) {
-    Device& device = devices_[decision.device];
+    teach(decision.device, request, run);
+    if (options_.rule == Rule::model)
+        chooser_of(request.variant)
+            .done(decision.where, took_s + run.result_bytes * request.result_s_per_byte);
+}
+
+void Placer::teach(std::size_t number, const Request& request, const Run& run) {
+    Device& device = devices_[number];
     device.record.learn(request.variant, request.field, run);
     device.paused_until_s = device.pause_s = 0.0;
     const double service_s = run.to_s + run.compute_s + run.from_s;
@@ -113,9 +120,6 @@ void Placer::done(const Request& request, const Decision& decision, const Run& r
         device.average_s_per_byte += (service_s / run.bytes - device.average_s_per_byte) /
                                      static_cast<double>(device.runs);
     }
-    if (options_.rule == Rule::model)
-        chooser_of(request.variant)
-            .done(decision.where, took_s + run.result_bytes * request.result_s_per_byte);
 }
 
 void Placer::failed(std::size_t number, double now_s) {

@@ -79,6 +79,8 @@ class Placer {
                                    double now_s);
     /// A request is done. @param took_s  from choose() to the end, waiting included.
     void done(const Request& request, const Decision& decision, const Run& run, double took_s);
+    /// A request that somebody else had chosen the device for.
+    void teach(std::size_t device, const Request& request, const Run& run);
     /// A request has failed on the device, or its connection has.
     void failed(std::size_t device, double now_s);
     /// Until when it gets nothing; 0: it is fit.

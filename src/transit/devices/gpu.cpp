@@ -13,9 +13,9 @@
 namespace caesura::transit {
 
 double StatedSpeeds::compress_s(double bytes) const {
-    const double busy = std::clamp(busy.load(), 0.0, 1.0);
+    const double share = std::clamp(busy.load(), 0.0, 1.0);
     return slower.load() * (per_block_s + bytes / compress_bytes_per_s) *
-           (1.0 + load * busy * busy * busy);
+           (1.0 + load * share * share * share);
 }
 
 Result<std::unique_ptr<GpuDevice>> GpuDevice::emulated(const Options& options,

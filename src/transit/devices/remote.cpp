@@ -77,7 +77,7 @@ Status RemoteDevice::connect() {
 Status RemoteDevice::greet() {
     Hello hello;
     hello.application = "a service, for " + options_.name;
-    auto bytes = encode(ClientMessage(hello));
+    auto bytes = transit::encode(ClientMessage(hello));
     if (!bytes.ok()) return bytes.status();
     channel_->send(std::move(*bytes));
     std::unique_lock lock(mutex_);
@@ -126,7 +126,7 @@ void RemoteDevice::on_message(std::span<const std::byte> message,
 // The values are the caller's, so nobody may return before they are sent, or never will be.
 Result<RemoteDevice::Reply> RemoteDevice::ask(const PressBlock& message,
                                               std::span<const std::byte> values) {
-    auto bytes = encode(ClientMessage(message));
+    auto bytes = transit::encode(ClientMessage(message));
     if (!bytes.ok()) return bytes.status();
     std::shared_ptr<Channel> channel;
     {
