@@ -34,6 +34,7 @@ class Serve : public ::testing::Test {
         ::chmod((place_ + "/secret").c_str(), 0600);
     }
     void TearDown() override {
+        if (other_ > 0) std::swap(other_, service_), stop(SIGKILL), std::swap(other_, service_);
         if (service_ > 0) stop(SIGKILL);
         std::filesystem::remove_all(place_);
     }
@@ -57,6 +58,15 @@ class Serve : public ::testing::Test {
         while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
         ::close(ends[0]);
         ASSERT_EQ(address_.rfind("service:", 0), 0u) << "it did not start: '" << address_ << "'";
+    }
+    // Another one, as a device of that which start() starts.
+    void start_other(const std::string& socket) {
+        const pid_t first = service_;
+        const std::string address = address_;
+        start("unix:" + socket);
+        other_ = service_;
+        service_ = first;
+        address_ = address;
     }
     int stop(int signal) {
         ::kill(service_, signal);
@@ -101,8 +111,36 @@ class Serve : public ::testing::Test {
     }
 
     std::string place_, address_;
-    pid_t service_ = -1;
+    pid_t service_ = -1, other_ = -1;
 };
+
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Goal: another service and an emulated GPU do blocks of a service's clients, by UCX; the other is
+// killed in the middle, and nobody loses a block. Trace and status say who did what.
+TEST_F(Serve, has_other_devices_and_loses_nothing_with_them) {
+    start_other(place_ + "/far");
+    start("unix:" + place_ + "/socket",
+          "choice = \"average\"\nstatus = \"" + place_ + "/status\"\ntrace = \"" + place_ +
+              "/trace\"\n[[device]]\nkind = \"remote\"\naddress = \"unix:" + place_ +
+              "/far\"\n[[device]]\nkind = \"emulated\"\nname = \"gpu\"\n");
+    const Status told = run(address_, 8, [&](unsigned n, Writer& writer) {
+        if (n != 4) return;
+        EXPECT_TRUE(writer.finish_by(60.0).ok());
+        ::kill(other_, SIGKILL);
+        ::waitpid(std::exchange(other_, -1), nullptr, 0);
+    });
+    EXPECT_TRUE(told.ok()) << told.message();
+    expect_dumps(8);
+    const std::string trace = text_of(place_ + "/trace");
+    for (const char* device : {"\"device\":\"remote\"", "\"device\":\"gpu (emulated)\"",
+                               "\"device\":\"cpu\"", "\"predicted_s\""})
+        EXPECT_NE(trace.find(device), std::string::npos) << device;
+    EXPECT_NE(text_of(place_ + "/status").find("gpu (emulated)"), std::string::npos);
+}
 
 // Goal: an application's file comes out of a service on its node, which ends in good order.
 TEST_F(Serve, writes_for_an_application_of_its_node) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "hdf5/block_codec.hpp"
 
 namespace caesura::transit {

@@ -145,7 +145,8 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& 
     work.request_.variant = work.recipe != nullptr ? variant_of(*work.recipe) : "other";
     work.request_.field = where::field_of(work.job.label);
     work.request_.bytes = static_cast<double>(work.job.valid_bytes());
-    const auto now = present(work, work.given_s_);
+    auto now = present(work, work.given_s_);
+    now[0].takes_it = !options_.host_last;
     std::optional<where::Decision> decision;
     {
         const std::lock_guard lock(mutex_);
@@ -219,7 +220,7 @@ void Dispatch::learn(Encoding& work) {
         placer_.done(work.request_, decision, run, took_s);
     }
     placed.decision = std::move(work.decision_);
-    if (options_.trace) options_.trace(placed);
+    if (options_.trace && placed.begun_s > 0.0) options_.trace(placed);
 }
 
 std::vector<DeviceStatus> Dispatch::status() const {

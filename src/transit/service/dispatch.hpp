@@ -88,6 +88,8 @@ class Dispatch {
     struct Options {
         where::PlacerOptions placer;
         int host_threads = 1;
+        /// The host's cores do only what no device can, or what has failed there.
+        bool host_last = false;
         const base::Clock* clock = &base::Clock::steady();
         /// Of the host's cores by others; empty: as the system says.
         std::function<double(double now_s)> host_utilisation;

@@ -7,6 +7,7 @@ Dispatch::Options dispatch_options(const ServiceOptions& options) {
     Dispatch::Options dispatch;
     dispatch.placer = options.placer;
     dispatch.host_threads = options.press.threads;
+    dispatch.host_last = options.host_last;
     dispatch.trace = options.trace;
     return dispatch;
 }

@@ -111,6 +111,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("recover", settings.service.recover);
     reader.take("status", settings.status_path);
     reader.take("trace", settings.trace_path);
+    reader.take("host_last", settings.service.host_last);
     std::string choice = "model";
     reader.take("choice", choice);
     if (choice == "average") settings.service.placer.rule = where::Rule::average;

@@ -20,6 +20,7 @@
 // |   weight        | 1                 | the most that a client's wish counts                 |
 // | trace           | none              | a file: what was decided and predicted for each block |
 // | choice          | "model"           | of devices, or "average": S4's running average       |
+// | host_last       | false             | the host's cores do only what no device can          |
 // | [[device]]      |                   | compresses blocks beside the host's cores:           |
 // |                 |                   | device_settings.hpp                                  |
 #pragma once

@@ -23,6 +23,7 @@ other_users = true
 status = "/run/caesura.json"
 trace = "/run/trace.json"
 choice = "average"
+host_last = true
 [[device]]
 kind = "emulated"
 name = "gpu0"
@@ -60,6 +61,7 @@ directory = "/scratch/all"
     EXPECT_EQ(read->status_path, "/run/caesura.json");
     EXPECT_EQ(read->trace_path, "/run/trace.json");
     EXPECT_EQ(read->service.placer.rule, where::Rule::average);
+    EXPECT_TRUE(read->service.host_last);
     ASSERT_EQ(read->devices.size(), 2u);
     const DeviceSettings &gpu = read->devices[0], &remote = read->devices[1];
     EXPECT_EQ(gpu.name, "gpu0");
