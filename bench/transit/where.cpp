@@ -22,15 +22,16 @@
 #include "transit/devices/gpu.hpp"
 #include "transit/devices/remote.hpp"
 #include "transit/service/dispatch.hpp"
+#include "where_replay.hpp"
 
 namespace {
 
 using namespace caesura;
 using namespace caesura::transit;
 using nlohmann::json;
+using namespace caesura::transit::bench;
 
 constexpr unsigned k_seed = 20261124;
-constexpr std::size_t k_devices = 3;
 constexpr int k_workers = 2, k_repeats = 3;
 
 double now_s() { return base::Clock::steady().now_s(); }
@@ -248,20 +249,44 @@ where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device) {
 
 // ------------------------------------------------------------------------------- part 1
 
-json json_of(const where::Run& run) {
-    return {run.to_s, run.compute_s, run.from_s, run.result_bytes, run.utilisation};
+
+std::array<BlockDevice*, k_devices> pointers(BlockDevice* gpu, BlockDevice* remote) {
+    return {nullptr, gpu, remote};
 }
 
-/// Each request on each device, the devices taking turns, under a load that stays for a while.
-json matrix(Bench& bench, int rounds) {
+std::array<double, k_devices> utilisations(Bench& bench,
+                                           const std::array<BlockDevice*, k_devices>& devices) {
+    return {bench.utilisation.share(now_s()), devices[1]->utilisation(),
+            devices[2]->utilisation()};
+}
+
+/// One request on each device, the devices taking turns.
+Measured request_on_all(Bench& bench, const Sort& sort, int repeats,
+                        const std::array<BlockDevice*, k_devices>& devices) {
+    Measured measured;
+    measured.field = k_fields[sort.field];
+    measured.bytes = sort.bytes();
+    measured.utilisation = utilisations(bench, devices);
+    for (int repeat = 0; repeat < repeats; ++repeat) {
+        auto& runs = measured.repeats.emplace_back();
+        for (std::size_t d = 0; d < k_devices; ++d) {
+            const std::size_t turn = (d + static_cast<std::size_t>(repeat)) % k_devices;
+            runs[turn] = measure(bench, sort, devices[turn]);
+        }
+    }
+    return measured;
+}
+
+/// Requests of all kinds, under loads that stay for a while each.
+std::vector<Measured> matrix(Bench& bench, int rounds, json& loads) {
     constexpr int k_requests_of_a_load = 12;
     const auto gpu = bench.gpu(), remote = bench.remote();
-    const std::array<BlockDevice*, k_devices> devices = {nullptr, gpu.get(), remote.get()};
+    const auto devices = pointers(gpu.get(), remote.get());
     for (BlockDevice* const device : devices)  // connections, first touches
         for (const auto& sort : bench.sorts) (void)measure(bench, *sort, device);
     std::mt19937 random(k_seed);
     const std::array<double, 3> shares = {0.0, 0.5, 1.0}, busy = {0.0, 0.6, 0.95};
-    json requests = json::array();
+    std::vector<Measured> requests;
     for (int round = 0; round < rounds; ++round) {
         const double first = shares[random() % 3], second = shares[random() % 3];
         bench.load.set(first, second);
@@ -271,23 +296,8 @@ json matrix(Bench& bench, int rounds) {
         sleep_s(0.15);
         for (int i = 0; i < k_requests_of_a_load; ++i) {
             const Sort& sort = *bench.sorts[random() % bench.sorts.size()];
-            json runs = json::array();
-            const double utilisation = bench.utilisation.share(now_s());
-            for (int repeat = 0; repeat < k_repeats; ++repeat) {
-                json of_devices = json::array();
-                for (std::size_t d = 0; d < k_devices; ++d) {
-                    const std::size_t turn = (d + static_cast<std::size_t>(repeat)) % k_devices;
-                    of_devices.push_back({turn, json_of(measure(bench, sort, devices[turn]))});
-                }
-                runs.push_back(std::move(of_devices));
-            }
-            requests.push_back({{"field", k_fields[sort.field]},
-                                {"bytes", sort.bytes()},
-                                {"load", {first, second}},
-                                {"gpu_busy", bench.speeds->busy.load()},
-                                {"utilisation", utilisation},
-                                {"remote_utilisation", remote->utilisation()},
-                                {"runs", std::move(runs)}});
+            requests.push_back(request_on_all(bench, sort, k_repeats, devices));
+            loads.push_back({first, second, bench.speeds->busy.load()});
         }
     }
     bench.load.set(0.0, 0.0);
@@ -295,26 +305,38 @@ json matrix(Bench& bench, int rounds) {
     return requests;
 }
 
-/// One size on each device; in the middle the GPU becomes four times slower.
-json slow_down(Bench& bench) {
-    constexpr int k_requests = 30;
+/// One kind of request; in the middle the GPU becomes four times slower.
+std::vector<Measured> slow_down(Bench& bench, std::size_t& slower_from) {
+    constexpr int k_requests = 40;
     const auto gpu = bench.gpu(), remote = bench.remote();
-    const std::array<BlockDevice*, k_devices> devices = {nullptr, gpu.get(), remote.get()};
+    const auto devices = pointers(gpu.get(), remote.get());
     const Sort& sort = *bench.sorts[2 * k_fields.size() + 1];
-    json requests = json::array();
+    std::vector<Measured> requests;
     for (int i = 0; i < 2 * k_requests; ++i) {
         bench.speeds->slower = i < k_requests ? 1.0 : 4.0;
-        json runs = json::array();
-        for (std::size_t d = 0; d < k_devices; ++d)
-            runs.push_back({d, json_of(measure(bench, sort, devices[d]))});
-        requests.push_back({{"field", k_fields[sort.field]},
-                            {"bytes", sort.bytes()},
-                            {"utilisation", bench.utilisation.share(now_s())},
-                            {"slower", bench.speeds->slower.load()},
-                            {"runs", {std::move(runs)}}});
+        requests.push_back(request_on_all(bench, sort, 1, devices));
     }
     bench.speeds->slower = 1.0;
+    slower_from = k_requests;
     return requests;
+}
+
+json json_of(const std::vector<Measured>& requests) {
+    json all = json::array();
+    for (const Measured& one : requests) {
+        json took = json::array(), results = json::array();
+        for (std::size_t d = 0; d < k_devices; ++d) {
+            const where::Run run = middle(one, d);
+            took.push_back(seconds(run));
+            results.push_back(run.result_bytes);
+        }
+        all.push_back({{"field", one.field},
+                       {"bytes", one.bytes},
+                       {"utilisation", one.utilisation},
+                       {"took_s", std::move(took)},
+                       {"result_bytes", std::move(results)}});
+    }
+    return all;
 }
 
 // ------------------------------------------------------------------------------- part 2
@@ -429,8 +451,20 @@ int main(int argc, char** argv) {
     Bench bench(argv[1], load);
     const int rounds = std::max(1, std::atoi(argv[2]));
     json all;
-    all["requests"] = matrix(bench, rounds);
-    all["slow_down"] = slow_down(bench);
+    json loads = json::array();
+    const auto requests = matrix(bench, rounds, loads);
+    all["requests"] = json_of(requests);
+    all["loads"] = std::move(loads);
+    all["policies"] = {{"middle", bench::policies(requests, false)},
+                       {"single", bench::policies(requests, true)}};
+    for (std::size_t d = 0; d < k_devices; ++d)
+        all["model"][k_names[d]] = {{"fields", model_quality(requests, d, true, k_seed)},
+                                    {"sizes_alone", model_quality(requests, d, false, k_seed)}};
+    std::size_t slower_from = 0;
+    const auto slower = slow_down(bench, slower_from);
+    all["slow_down"] = recovery(slower, slower_from);
+    all["slow_down"]["requests"] = json_of(slower);
+    all["slow_down"]["slower_from"] = slower_from;
     all["bursts"] = bursts(bench, rounds);
     all["bound"] = k_bound;
     all["worst_error"] = bench.worst_error;

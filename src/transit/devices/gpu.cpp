@@ -58,9 +58,6 @@ std::string GpuDevice::label() const {
 
 double GpuDevice::utilisation() const { return utilisation_ ? utilisation_() : 0.0; }
 
-// Packed frames know no shape, and the filter takes them for whole chunks.
-bool GpuDevice::wants_padding() const { return options_.coder != device::Coder::codec; }
-
 bool GpuDevice::takes(const run::Job& job, const DatasetCodec& codec) const {
     const bool bound = codec.bound.kind == ErrorBound::Kind::lossless ||
                        codec.bound.kind == ErrorBound::Kind::absolute;
@@ -107,7 +104,7 @@ Result<EncodedBlock> GpuDevice::encode_there(const DeviceBlock& block, DevicePar
     if (Status status = reserve(block.values.size()); !status.ok()) return status;
     device::Content content;
     content.dtype = block.codec.dtype;
-    content.shape = wants_padding() ? block.codec.chunk : block.valid;
+    content.shape = block.codec.chunk;
     content.bound = block.exactly ? lossless() : block.codec.bound;
     const double begin_s = device_->now_s();
     const auto there = device_->to_device(values_, block.values);

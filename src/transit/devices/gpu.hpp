@@ -43,7 +43,8 @@ class GpuDevice final : public BlockDevice {
 
     std::string label() const override;
     bool takes(const run::Job& job, const DatasetCodec& codec) const override;
-    bool wants_padding() const override;
+    /// Parcels hold frames that know no shape, which the filter takes for whole chunks.
+    bool wants_padding() const override { return true; }
     Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override;
     double utilisation() const override;
 
