@@ -61,16 +61,18 @@ class Decisions:
 def read(path: Path) -> Decisions:
     """A trace of `caesura-serve` (its setting `trace`), also of one that still runs."""
     text = path.read_text(encoding="utf-8").rstrip()
+    if not text.startswith("["):
+        raise TraceError(f"{path}: no trace of a service; name the file of its setting 'trace'")
     try:
         events = json.loads(text if text.endswith("]") else text + "]")
     except json.JSONDecodeError:
         # Its last line may be half written.
-        whole = text[: text.rfind("\n")] if "\n" in text else "["
+        whole = text[: max(1, text.rfind("\n"))]
         try:
             events = json.loads(whole + "]")
         except json.JSONDecodeError as error:
             raise TraceError(f"{path}: no trace of a service: {error}") from None
-    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+    if not all(isinstance(event, dict) for event in events):
         raise TraceError(f"{path}: no trace of a service; name the file of its setting 'trace'")
     names = {
         event["tid"]: event["args"]["name"]

@@ -150,5 +150,17 @@ TEST(LatencyModel, a_new_level_of_one_size_leaves_the_others_alone) {
     EXPECT_NEAR(model.predict(std::exp2(18), 0.0)->seconds, 4.0, 0.4);
 }
 
+// Goal: a service's blocks are mostly of one size. What it knows of others must not hold it.
+TEST(LatencyModel, a_device_that_slows_down_is_known_by_blocks_of_one_size_alone) {
+    for (const double slower : {4.0, 40.0, 0.25}) {
+        LatencyModel model;
+        Draw draw;
+        teach(model, k_worlds[1], 100, draw);
+        const double bytes = 4e6, before_s = k_worlds[1].seconds(bytes, 0.0);
+        for (int i = 0; i < 10; ++i) model.learn(bytes, 0.0, slower * before_s * draw.noise(0.05));
+        EXPECT_NEAR(std::log(model.predict(bytes, 0.0)->seconds / (slower * before_s)), 0.0, 0.3);
+    }
+}
+
 }  // namespace
 }  // namespace caesura::predict

@@ -6,11 +6,10 @@
 namespace caesura::where {
 namespace {
 
-constexpr double k_share_gain = 0.25;
+constexpr double k_gain = 0.2, k_most_change = 0.3;
+constexpr std::uint64_t k_first_runs = 3;  // which are taken as they are
 
-std::string key_of(const std::string& variant, const std::string& field) {
-    return variant + "\n" + field;
-}
+int magnitude_of(double bytes) { return std::ilogb(std::max(1.0, bytes)); }
 
 }  // namespace
 
@@ -21,52 +20,65 @@ double Link::bytes_per_s() const {
     return more_s > 0.0 ? k_large / more_s : 0.0;
 }
 
-void DeviceRecord::learn(Variant& variant, const Run& run) {
-    variant.compute.learn(run.bytes, run.utilisation, run.compute_s);
-    if (run.bytes > 0.0 && run.result_bytes >= 0.0) {
-        const double share = run.result_bytes / run.bytes;
-        const double gain = variant.runs == 0 ? 1.0 : k_share_gain;
-        variant.result_share += gain * (share - variant.result_share);
-    }
-    ++variant.runs;
+void DeviceRecord::Mean::learn(double seen, double most_change) {
+    const double gain = std::max(k_gain, 1.0 / static_cast<double>(++count));
+    double change = seen - value;
+    if (count > k_first_runs) change = std::clamp(change, -most_change, most_change);
+    value += gain * change;
 }
 
-void DeviceRecord::learn(const std::string& variant, const std::string& field, const Run& run) {
-    learn(variants_[variant], run);
-    if (const std::string key = key_of(variant, field);
-        !field.empty() && (variants_.contains(key) || variants_.size() < k_fields))
-        learn(variants_[key], run);
+double DeviceRecord::difference(const Field& field, double bytes) {
+    const auto found = field.of_size.find(magnitude_of(bytes));
+    const bool known = found != field.of_size.end() && found->second.count >= 2;
+    return known ? found->second.value : field.over_all.value;
+}
+
+void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run) {
+    if (!(run.bytes > 0.0 && run.compute_s > 0.0 && std::isfinite(run.compute_s))) return;
     if (run.to_s > 0.0) to_.learn(run.bytes, run.to_s);
     if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
     ++runs_;
+    if (!variants_.contains(name) && variants_.size() >= k_variants) return;
+    Variant& variant = variants_[name];
+    const double share = run.result_bytes / run.bytes;
+    variant.result_share.learn(share, 1.0);
+    double usual_s = run.compute_s;
+    if (variant.fields.contains(field_name) || variant.fields.size() < k_fields) {
+        Field& field = variant.fields[field_name];
+        field.result_share.learn(share, 1.0);
+        if (const auto usual = variant.compute.predict(run.bytes, run.utilisation)) {
+            usual_s = run.compute_s / std::exp(difference(field, run.bytes));
+            // A device that becomes slower is no matter of the field: so little is taken for one.
+            const double apart = std::log(run.compute_s / usual->seconds);
+            field.over_all.learn(apart, k_most_change);
+            field.of_size[magnitude_of(run.bytes)].learn(apart, k_most_change);
+        }
+    }
+    variant.compute.learn(run.bytes, run.utilisation, usual_s);
 }
 
-const DeviceRecord::Variant* DeviceRecord::find(const std::string& key) const {
-    const auto found = variants_.find(key);
-    return found == variants_.end() ? nullptr : &found->second;
-}
-
-Expected DeviceRecord::predict(const std::string& variant, const std::string& field, double bytes,
+Expected DeviceRecord::predict(const std::string& name, const std::string& field_name, double bytes,
                                double utilisation, bool to_link, bool from_link) const {
     Expected expected;
-    const Variant* const all = find(variant);
-    const Variant* const own = field.empty() ? nullptr : find(key_of(variant, field));
-    const auto of = [&](const Variant* one) {
-        return one == nullptr ? std::nullopt : one->compute.predict(bytes, utilisation);
-    };
-    auto latency = of(own);
-    const Variant* from = own;
-    if (!latency || !latency->near_runs)
-        if (const auto usual = of(all); usual && (!latency || usual->near_runs)) {
-            latency = usual;
-            from = all;
-        }
+    expected.result_bytes = bytes;
     if (to_link) expected.to_s = to_.seconds(bytes);
-    expected.result_bytes = bytes * (from != nullptr ? from->result_share : 1.0);
+    const auto variant = variants_.find(name);
+    std::optional<predict::LatencyModel::Latency> latency;
+    double factor = 1.0;
+    if (variant != variants_.end()) {
+        latency = variant->second.compute.predict(bytes, utilisation);
+        double share = variant->second.result_share.value;
+        if (const auto field = variant->second.fields.find(field_name);
+            field != variant->second.fields.end()) {
+            factor = std::exp(difference(field->second, bytes));
+            share = field->second.result_share.value;
+        }
+        expected.result_bytes = bytes * share;
+    }
     if (from_link) expected.from_s = from_.seconds(expected.result_bytes);
     if (!latency) return expected;
-    expected.compute_s = latency->seconds;
-    expected.hoped_s = latency->least_s;
+    expected.compute_s = factor * latency->seconds;
+    expected.hoped_s = factor * latency->least_s;
     expected.known = latency->near_runs ? plan::Known::like_sizes : plan::Known::other_sizes;
     return expected;
 }

@@ -3,8 +3,9 @@
 //
 // Invariants:
 //  - Fitted online; plain numbers in and out, no clock, no thread.
-//  - What is known of one field goes before what is known of all. A field of which nothing is known
-//    is taken for a usual one.
+//  - A field's times are those of a usual one times what sets it apart, so that what one field shows
+//    of load, size and a device that has become slower all others know. A field of which nothing is
+//    known is taken for a usual one.
 #pragma once
 
 #include <map>
@@ -49,10 +50,11 @@ class Link {
     predict::LatencyModel model_;
 };
 
-/// One device. Fields are of whoever sends requests, so no more than k_fields are kept apart.
+/// One device. Variants and fields are named by whoever sends requests, so no more than so many are
+/// kept apart.
 class DeviceRecord {
   public:
-    static constexpr std::size_t k_fields = 256;
+    static constexpr std::size_t k_variants = 64, k_fields = 256;
     /// @param variant  what is computed: a codec, a mode, a type.
     /// @param field    of what; "": nothing is known of it.
     void learn(const std::string& variant, const std::string& field, const Run& run);
@@ -64,15 +66,27 @@ class DeviceRecord {
     std::uint64_t runs() const { return runs_; }
 
   private:
-    struct Variant {
-        predict::LatencyModel compute;
-        double result_share = 1.0;  ///< of the bytes, by the last runs
-        std::uint64_t runs = 0;
+    /// A mean that begins with the first value and then forgets slowly.
+    struct Mean {
+        double value = 0.0;
+        std::uint64_t count = 0;
+        void learn(double seen, double most_change);
     };
-    const Variant* find(const std::string& key) const;
-    static void learn(Variant& variant, const Run& run);
+    /// How a field differs from the usual one: ln(seconds / the variant's), over all sizes and of
+    /// each power of two of bytes.
+    struct Field {
+        Mean over_all;
+        std::map<int, Mean> of_size;
+        Mean result_share;  ///< of the bytes
+    };
+    struct Variant {
+        predict::LatencyModel compute;  ///< of a usual field
+        Mean result_share;
+        std::map<std::string, Field> fields;
+    };
+    static double difference(const Field& field, double bytes);
 
-    std::map<std::string, Variant> variants_;  ///< by variant, and by variant and field
+    std::map<std::string, Variant> variants_;
     Link to_, from_;
     std::uint64_t runs_ = 0;
 };
