@@ -46,10 +46,13 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
                            {"from_bytes_per_s", one.from_bytes_per_s},
                            {"median_error", one.error}});
     const transit::PortCounts& counts = port.counts();
-    const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
-                                {"clients", clients},         {"devices", devices},
+    const nlohmann::json all = {{"process", ::getpid()},
+                                {"draining", draining},
+                                {"clients", clients},
+                                {"devices", devices},
                                 {"connected", counts.connected},
-                                {"lost", counts.lost},        {"turned_away", counts.turned_away},
+                                {"lost", counts.lost},
+                                {"turned_away", counts.turned_away},
                                 {"unproved", counts.unproved}};
     return all.dump(1) + "\n";
 }

@@ -1,7 +1,8 @@
 // Where: real blocks on real devices under load, for bench/transit/where.py, which says what the
 // figures mean. Prints JSON.
 //
-//     transit_where REMOTE_ADDRESS ROUNDS     ROUNDS of each part; REMOTE_ADDRESS of a caesura-serve
+//     transit_where REMOTE_ADDRESS ROUNDS     ROUNDS of each part; REMOTE_ADDRESS of a
+//     caesura-serve
 //
 // Three devices: the host's cores (workers of the service, at idle priority), an emulated GPU, and
 // another service. The load is a process of its own that computes digits of pi by the formula of
@@ -122,7 +123,8 @@ std::vector<float> field_values(std::size_t kind, const Shape& shape) {
     std::vector<float> values(shape.count());
     const std::uint64_t plane = shape[1] * shape[2];
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const float x = static_cast<float>(i % shape[2]), y = static_cast<float>(i / shape[2] % shape[1]),
+        const float x = static_cast<float>(i % shape[2]),
+                    y = static_cast<float>(i / shape[2] % shape[1]),
                     z = static_cast<float>(i / plane);
         const float wave = std::sin(0.05f * x) * std::cos(0.07f * y) + std::sin(0.03f * z);
         const float noise = kind == 0 ? 0.0f : kind == 1 ? 0.02f : 1.0f;
@@ -209,9 +211,7 @@ struct Bench {
             for (std::size_t field = 0; field < k_fields.size(); ++field)
                 sorts.push_back(std::make_unique<Sort>(field, size));
     }
-    std::unique_ptr<BlockDevice> gpu() const {
-        return std::move(*GpuDevice::emulated({}, speeds));
-    }
+    std::unique_ptr<BlockDevice> gpu() const { return std::move(*GpuDevice::emulated({}, speeds)); }
     std::unique_ptr<BlockDevice> remote() const {
         return RemoteDevice::over_port({}, remote_address, PortOptions{});
     }
@@ -249,15 +249,13 @@ where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device) {
 
 // ------------------------------------------------------------------------------- part 1
 
-
 std::array<BlockDevice*, k_devices> pointers(BlockDevice* gpu, BlockDevice* remote) {
     return {nullptr, gpu, remote};
 }
 
 std::array<double, k_devices> utilisations(Bench& bench,
                                            const std::array<BlockDevice*, k_devices>& devices) {
-    return {bench.utilisation.share(now_s()), devices[1]->utilisation(),
-            devices[2]->utilisation()};
+    return {bench.utilisation.share(now_s()), devices[1]->utilisation(), devices[2]->utilisation()};
 }
 
 /// One request on each device, the devices taking turns.
@@ -378,8 +376,8 @@ std::vector<Policy> policies(Bench& bench) {
         options.host_threads = k_workers;
         options.host_last = host_last;
         options.placer.rule = rule;
-        all.push_back({name, std::make_unique<Dispatch>(bench.host, options, std::move(devices)),
-                       {}});
+        all.push_back(
+            {name, std::make_unique<Dispatch>(bench.host, options, std::move(devices)), {}});
     };
     add("model", true, true, false, where::Rule::model);
     add("average", true, true, false, where::Rule::average);
@@ -394,8 +392,7 @@ double burst(Bench& bench, Dispatch& dispatch, const std::vector<std::size_t>& s
     base::Event event;
     std::vector<std::unique_ptr<BurstWork>> works;
     for (const std::size_t sort : sorts)
-        works.push_back(
-            std::make_unique<BurstWork>(*bench.sorts[sort], bench.pool, left, event));
+        works.push_back(std::make_unique<BurstWork>(*bench.sorts[sort], bench.pool, left, event));
     const double begin_s = now_s();
     for (const auto& work : works) dispatch.give(1, 1.0, 0.01, *work);
     while (left.load() > 0) {
@@ -426,7 +423,8 @@ json bursts(Bench& bench, int rounds) {
             Policy& policy = all[(i + static_cast<std::size_t>(round)) % all.size()];
             took[policy.name] = burst(bench, *policy.dispatch, sorts);
         }
-        made.push_back({{"load", {first, second}}, {"gpu_busy", bench.speeds->busy.load()},
+        made.push_back({{"load", {first, second}},
+                        {"gpu_busy", bench.speeds->busy.load()},
                         {"took_s", std::move(took)}});
     }
     json blocks = json::object();
@@ -437,7 +435,8 @@ json bursts(Bench& bench, int rounds) {
         policy.dispatch->stop();
     }
     bench.load.set(0.0, 0.0);
-    return {{"rounds", std::move(made)}, {"blocks", std::move(blocks)}, {"blocks_at_once", k_blocks}};
+    return {
+        {"rounds", std::move(made)}, {"blocks", std::move(blocks)}, {"blocks_at_once", k_blocks}};
 }
 
 }  // namespace

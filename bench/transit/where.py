@@ -1,12 +1,12 @@
-"""Where: the service's choice of a device, beside the best device in hindsight, each device alone, and
-S4's running average.
+"""Where: the service's choice of a device, beside the best in hindsight, each device alone, and S4's
+running average.
 
     where.py [--rounds N]
 
-Real blocks on three real ways: the host's cores (the service's workers, at idle priority), an
-emulated GPU (packed frames made on a core of the host; it takes the time stated), and another
-caesura-serve on this machine whose only device is emulated too. A process of its own computes digits
-of pi beside them for a stated share of the time (transit_where.cpp). Then
+Real blocks go three ways: to the host's cores (the service's workers, at idle priority), to an
+emulated GPU (packed frames made on a core of the host; it takes the time stated), and to another
+caesura-serve on this machine whose only device is emulated too. Processes beside them compute digits
+of pi for a stated share of the time (transit_where.cpp). Then
 
 - each request runs on every device under the same load, three times, the devices taking turns; the
   policies are replayed on these times. `middle` takes the middle one of three, `single` the first;
@@ -142,7 +142,9 @@ def summary(found: dict) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=24, help="loads, 12 requests each")
     options = parser.parse_args()
     found = measured(options.rounds)
@@ -151,7 +153,10 @@ def main() -> None:
         "conditions": conditions(),
         "load_average": os.getloadavg(),
         "rounds": options.rounds,
-        "emulated": ["gpu: times stated", "remote: another service here, its device's times stated"],
+        "emulated": [
+            "gpu: times stated",
+            "remote: another service here, its device's times stated",
+        ],
         "goals": GOALS,
         "summary": summary(found),
         **found,

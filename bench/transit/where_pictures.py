@@ -1,5 +1,5 @@
-"""The pictures of where.py: predicted against taken, as S4's Figures 11 to 13, and the devices chosen
-by load, as its Figure 14 compares them."""
+"""The pictures of where.py: predicted against taken, as S4's Figures 11 to 13, and the devices
+chosen by load, as its Figure 14 compares them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def latency_picture(found: dict) -> str:
 
 
 def choices_picture(found: dict) -> str:
-    """Of the requests under each load and of each size: the shares of the devices that were chosen."""
+    """Of the requests under each load and of each size: the shares of the devices chosen."""
     rows: dict[str, list[int]] = {}
     chosen = found["policies"]["middle"]["model"]["device"]
     for request, load, device in zip(found["requests"], found["loads"], chosen, strict=True):

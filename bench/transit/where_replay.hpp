@@ -1,5 +1,6 @@
-// Requests that were measured on every device, served again by one policy after the other: what each
-// would have taken, and how far its predictions were off. The choice is the service's own (src/where).
+// Requests that were measured on every device, served again by one policy after the other: what
+// each would have taken, and how far its predictions were off. The choice is the service's own
+// (src/where).
 #pragma once
 
 #include <array>
@@ -32,9 +33,8 @@ inline double seconds(const where::Run& run) { return run.to_s + run.compute_s +
 inline where::Run middle(const Measured& request, std::size_t device) {
     std::vector<where::Run> runs;
     for (const auto& repeat : request.repeats) runs.push_back(repeat[device]);
-    std::sort(runs.begin(), runs.end(), [](const where::Run& a, const where::Run& b) {
-        return seconds(a) < seconds(b);
-    });
+    std::sort(runs.begin(), runs.end(),
+              [](const where::Run& a, const where::Run& b) { return seconds(a) < seconds(b); });
     return runs[runs.size() / 2];
 }
 
@@ -111,8 +111,8 @@ inline nlohmann::json policies(const std::vector<Measured>& requests, bool singl
     return all;
 }
 
-/// The latency model on requests that it was not fitted to: a random half teaches it, the other half
-/// is predicted.
+/// The latency model on requests that it was not fitted to: a random half teaches it, the other
+/// half is predicted.
 inline nlohmann::json model_quality(const std::vector<Measured>& requests, std::size_t device,
                                     bool with_fields, unsigned seed) {
     where::DeviceRecord record;
@@ -134,9 +134,9 @@ inline nlohmann::json model_quality(const std::vector<Measured>& requests, std::
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (teaches[i]) continue;
         const double seen_s = seconds(middle(requests[i], device));
-        const auto expected = record.predict("caesura", field_of(i), requests[i].bytes,
-                                             requests[i].utilisation[device], device != 0,
-                                             device != 0);
+        const auto expected =
+            record.predict("caesura", field_of(i), requests[i].bytes,
+                           requests[i].utilisation[device], device != 0, device != 0);
         const double predicted_s = expected.to_s + expected.compute_s + expected.from_s;
         pairs.push_back({predicted_s, seen_s});
         errors[requests[i].bytes].push_back(std::fabs(predicted_s / seen_s - 1.0));
@@ -159,12 +159,12 @@ inline nlohmann::json model_quality(const std::vector<Measured>& requests, std::
             {"pairs_s", pairs}};
 }
 
-/// After a device has become slower: requests until none is on a device that takes 5 % more than the
-/// best.
+/// After a device has become slower: requests until none is on a device that takes 5 % more than
+/// the best.
 inline nlohmann::json recovery(const std::vector<Measured>& requests, std::size_t slower_from) {
     nlohmann::json all;
-    for (const auto& [name, rule] : {std::pair{"model", where::Rule::model},
-                                     std::pair{"average", where::Rule::average}}) {
+    for (const auto& [name, rule] :
+         {std::pair{"model", where::Rule::model}, std::pair{"average", where::Rule::average}}) {
         const Served served = replay(requests, rule, k_devices, true);
         std::size_t wrong = 0, last_wrong = 0;
         for (std::size_t i = slower_from; i < served.took_s.size(); ++i)

@@ -58,10 +58,9 @@ std::vector<ChoiceTuple> where_choices(const std::vector<DeviceTuple>& devices,
         std::get<1>(choice) = decision->where.is_trial;
         for (const where::Option& one : decision->options) {
             const where::Expected& expected = one.expected;
-            std::get<2>(choice).emplace_back(one.latency_s, one.queue_s, expected.to_s,
-                                             expected.compute_s, expected.from_s,
-                                             expected.result_bytes,
-                                             static_cast<int>(expected.known));
+            std::get<2>(choice).emplace_back(
+                one.latency_s, one.queue_s, expected.to_s, expected.compute_s, expected.from_s,
+                expected.result_bytes, static_cast<int>(expected.known));
         }
     }
     return choices;

@@ -1,5 +1,5 @@
-"""Where a service's blocks were compressed, and where others would be: its trace, and the choice that
-it makes (src/where) for any load.
+"""Where a service's blocks were compressed, and where others would be: its trace, and the choice
+that it makes (src/where) for any load.
 
 Invariants: choices are the library's own, taught by the runs of the trace; nothing is decided here.
 """
@@ -39,7 +39,7 @@ class Decided:
 
     @property
     def error(self) -> float | None:
-        """took over predicted, less 1; None where nothing was predicted of the device that did it."""
+        """took over predicted, less 1; None: nothing was predicted of the device that did it."""
         if self.failed or self.predicted_s <= 0:
             return None
         return self.took_s / self.predicted_s - 1

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
 from caesura import devices
 from caesura.cli import app
 from caesura.trace import TraceError
+from typer.testing import CliRunner
 
 
 def event(device: int, chosen: str, size: int, compute_s: float, **more: object) -> dict:

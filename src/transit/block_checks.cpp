@@ -250,17 +250,17 @@ Status check(const PressBlock& message) {
     for (int axis = 0; inside && axis < chunk.rank(); ++axis)
         inside = message.valid[axis] <= chunk[axis];
     if (!inside)
-        return wrong(fmt::format("{} of a chunk of {}", to_string(message.valid), to_string(chunk)));
+        return wrong(
+            fmt::format("{} of a chunk of {}", to_string(message.valid), to_string(chunk)));
     if (message.payload_bytes == *bytes) return {};
     return wrong(
         fmt::format("{} bytes for a block of {}", message.payload_bytes, to_string(message.valid)));
 }
 
 Status check(const PressedBlock& message) {
-    const bool fits = message.status.ok()
-                          ? message.payload_bytes >= 1 &&
-                                message.payload_bytes <= k_block_limit_bytes
-                          : message.payload_bytes == 0;
+    const bool fits = message.status.ok() ? message.payload_bytes >= 1 &&
+                                                message.payload_bytes <= k_block_limit_bytes
+                                          : message.payload_bytes == 0;
     if (!fits)
         return wrong(fmt::format("a block of {} bytes ({})", message.payload_bytes,
                                  to_string(message.status.code())));

@@ -70,10 +70,10 @@ std::vector<ClientMessage> client_samples() {
             EndSpill{17, 3},
             DropDump{18, 3},
             PressBlock{19,
-                  {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
-                  {4, 5},
-                  true,
-                  80}};
+                       {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
+                       {4, 5},
+                       true,
+                       80}};
 }
 
 std::vector<ServiceMessage> service_samples() {

@@ -347,9 +347,9 @@ struct DropDump {
     friend bool operator==(const DropDump&, const DropDump&) = default;
 };
 
-/// A block to compress and send back, of another service that has this one as a device. Payload: its
-/// values, dense. Gets a PressedBlock. For the service to check: its size, the credit, and that the codec
-/// is one of Caesura's own, which loads nothing.
+/// A block to compress and send back, of another service that has this one as a device. Payload:
+/// its values, dense. Gets a PressedBlock. For the service to check: its size, the credit, and that
+/// the codec is one of Caesura's own, which loads nothing.
 struct PressBlock {
     static constexpr Kind k_kind = Kind::press;
     std::uint64_t request = 0;
@@ -470,11 +470,11 @@ struct PressedBlock {
     std::uint32_t filter_mask = 0;
     std::optional<double> max_error;  ///< as in BlockResult
     bool fell_back = false;
-    double compress_s = 0.0;           ///< from its message to its result, waiting included
-    double utilisation = 0.0;          ///< of the service's cores by others, 0 to 1
+    double compress_s = 0.0;            ///< from its message to its result, waiting included
+    double utilisation = 0.0;           ///< of the service's cores by others, 0 to 1
     std::vector<std::byte> statistics;  ///< TableStatistics::bytes() or empty
-    std::string device;                ///< for people
-    std::uint64_t payload_bytes = 0;   ///< 1 to k_block_limit_bytes; 0 with an error
+    std::string device;                 ///< for people
+    std::uint64_t payload_bytes = 0;    ///< 1 to k_block_limit_bytes; 0 with an error
     friend bool operator==(const PressedBlock& a, const PressedBlock& b);
 };
 

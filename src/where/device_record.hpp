@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  - Fitted online; plain numbers in and out, no clock, no thread.
-//  - A field's times are those of a usual one times what sets it apart, so that what one field shows
+//  - A field's times are those of a usual one times what sets it apart, so that what one field
+//  shows
 //    of load, size and a device that has become slower all others know. A field of which nothing is
 //    known is taken for a usual one.
 #pragma once

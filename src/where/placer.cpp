@@ -18,10 +18,9 @@ double queue_s(const Present& present, int at_once, double now_s) {
     if (present.waiting < servers) return 0.0;
     const double mean_s = present.waiting_s / static_cast<double>(present.waiting);
     // Of those that are being worked on some is done: of one it is known how much, of several half.
-    const double done_s =
-        servers > 1 || present.running_since_s < 0.0
-            ? 0.5 * mean_s * static_cast<double>(servers > 1 ? servers : 0)
-            : std::clamp(now_s - present.running_since_s, 0.0, mean_s);
+    const double done_s = servers > 1 || present.running_since_s < 0.0
+                              ? 0.5 * mean_s * static_cast<double>(servers > 1 ? servers : 0)
+                              : std::clamp(now_s - present.running_since_s, 0.0, mean_s);
     return std::max(0.0, present.waiting_s - done_s) / static_cast<double>(servers);
 }
 
@@ -84,8 +83,7 @@ std::optional<Decision> Placer::choose(const Request& request, std::span<const P
     Decision decision;
     std::vector<plan::Candidate> candidates;
     for (std::size_t i = 0; i < devices_.size(); ++i) {
-        const Option& one =
-            decision.options.emplace_back(option(i, request, present[i], now_s));
+        const Option& one = decision.options.emplace_back(option(i, request, present[i], now_s));
         const bool can = std::isfinite(one.latency_s);
         candidates.push_back({one.expected.to_s, can ? one.queue_s : one.latency_s,
                               one.expected.compute_s, one.expected.hoped_s, one.expected.from_s,
@@ -102,8 +100,7 @@ std::optional<Decision> Placer::choose(const Request& request, std::span<const P
     return decision;
 }
 
-void Placer::done(const Request& request, const Decision& decision, const Run& run,
-                  double took_s) {
+void Placer::done(const Request& request, const Decision& decision, const Run& run, double took_s) {
     teach(decision.device, request, run);
     if (options_.rule == Rule::model)
         chooser_of(request.variant)
@@ -117,8 +114,8 @@ void Placer::teach(std::size_t number, const Request& request, const Run& run) {
     const double service_s = run.to_s + run.compute_s + run.from_s;
     if (run.bytes > 0.0) {
         ++device.runs;
-        device.average_s_per_byte += (service_s / run.bytes - device.average_s_per_byte) /
-                                     static_cast<double>(device.runs);
+        device.average_s_per_byte +=
+            (service_s / run.bytes - device.average_s_per_byte) / static_cast<double>(device.runs);
     }
 }
 

@@ -38,8 +38,8 @@ struct Request {
 /// A device as it is at this moment.
 struct Present {
     bool takes_it = true;
-    double utilisation = 0.0;        ///< 0 to 1, by other things
-    std::size_t waiting = 0;         ///< requests that were given to it and are not done
+    double utilisation = 0.0;       ///< 0 to 1, by other things
+    std::size_t waiting = 0;        ///< requests that were given to it and are not done
     double waiting_s = 0.0;         ///< what these were expected to take, together
     double running_since_s = -1.0;  ///< by the clock: when the one that it is at began; < 0: none
 };

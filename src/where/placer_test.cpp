@@ -34,7 +34,8 @@ double seconds(const Run& run) { return run.to_s + run.compute_s + run.from_s; }
 
 /// Devices and a placer, one request after the other.
 struct PlacerWorld {
-    std::vector<Stated> devices{{0.0, 1e-4, 2e8, 8.0}, {8e9, 2e-4, 2e9, 3.0}, {5e8, 1e-3, 1e9, 0.0}};
+    std::vector<Stated> devices{
+        {0.0, 1e-4, 2e8, 8.0}, {8e9, 2e-4, 2e9, 3.0}, {5e8, 1e-3, 1e9, 0.0}};
     std::mt19937_64 random{k_placer_seed};
     Placer placer;
     explicit PlacerWorld(Rule rule = Rule::model) : placer({rule}) {
@@ -72,8 +73,7 @@ TEST(Placer, is_near_the_best_in_hindsight_under_loads_that_change) {
     double took_s = 0.0, best_s = 0.0;
     for (int i = 0; i < 1500; ++i) {
         const double bytes = std::exp2(world.uniform(17.0, 23.0));
-        const auto served =
-            world.serve(bytes, {world.uniform(0, 1), world.uniform(0, 1), 0.0});
+        const auto served = world.serve(bytes, {world.uniform(0, 1), world.uniform(0, 1), 0.0});
         took_s += served.took_s;
         best_s += served.best_s;
     }

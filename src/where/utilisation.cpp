@@ -101,7 +101,8 @@ double busy_share(const CpuPlace& place, const CpuTimes& before, const CpuTimes&
     const auto share = [&](double busy_s, double cores) {
         return std::clamp((busy_s - own_s) / (seconds * cores), 0.0, 1.0);
     };
-    double busy = share(after.all_busy_s - before.all_busy_s, static_cast<double>(std::max<std::size_t>(1, place.cores.size())));
+    double busy = share(after.all_busy_s - before.all_busy_s,
+                        static_cast<double>(std::max<std::size_t>(1, place.cores.size())));
     if (place.quota_cores > 0.0)
         busy = std::max(busy, share(after.group_busy_s - before.group_busy_s, place.quota_cores));
     return busy;

@@ -1,7 +1,8 @@
 // How busy this host's cores are with other things than this process, and a GPU with anything.
 //
 // Source: S4 §III-C, "device utilisation": the share of time spent busy in a sampling period.
-// Differs: what this process does itself is taken off, because its own requests are known by number.
+// Differs: what this process does itself is taken off, because its own requests are known by
+// number.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,8 @@ TEST(Utilisation, is_the_share_that_others_have) {
     CpuPlace place;
     place.cores = {0, 1};
     EXPECT_NEAR(busy_share(place, {10.0, 5.0, 0.0}, {11.5, 5.5, 0.0}, 1.0), 0.5, 1e-12);
-    EXPECT_EQ(busy_share(place, {10.0, 5.0, 0.0}, {10.4, 5.5, 0.0}, 1.0), 0.0) << "ticks are coarse";
+    EXPECT_EQ(busy_share(place, {10.0, 5.0, 0.0}, {10.4, 5.5, 0.0}, 1.0), 0.0)
+        << "ticks are coarse";
     EXPECT_EQ(busy_share(place, {}, {100.0, 0.0, 0.0}, 1.0), 1.0);
     EXPECT_EQ(busy_share(place, {}, {1.0, 0.0, 0.0}, 0.0), 0.0);
     place.quota_cores = 0.5;

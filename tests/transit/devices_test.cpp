@@ -1,5 +1,5 @@
-// A service with devices beside the host's cores: whatever does a block, the file is the same to its
-// readers; a device that dies costs nobody a block; a device that becomes slow is left.
+// A service with devices beside the host's cores: whatever does a block, the file is the same to
+// its readers; a device that dies costs nobody a block; a device that becomes slow is left.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -104,8 +104,8 @@ class ServedOnDevices : public ::testing::Test {
     std::vector<Placed> placed_;
 };
 
-// Goal: blocks of the host, of packed frames and of the codec lie side by side in one dataset, and a
-// stock reader sees values within the bound.
+// Goal: blocks of the host, of packed frames and of the codec lie side by side in one dataset, and
+// a stock reader sees values within the bound.
 TEST_F(ServedOnDevices, blocks_of_all_devices_are_read_from_one_file) {
     for (const double bound : {1e-2, 0.0}) {
         placed_.clear();
@@ -260,8 +260,8 @@ class StatedWork final : public Encoding {
     std::atomic<bool> done_{false};
 };
 
-// Goal: the quickest is found within what may be lost, left within ten requests when it becomes four
-// times slower, and none waits behind a queue when another is free.
+// Goal: the quickest is found within what may be lost, left within ten requests when it becomes
+// four times slower, and none waits behind a queue when another is free.
 TEST(Dispatch, leaves_a_device_that_becomes_four_times_slower_within_ten_requests) {
     base::VirtualClock clock;
     base::BufferPool pool;

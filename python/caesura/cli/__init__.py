@@ -21,7 +21,6 @@ from caesura.cli import (
 )
 
 
-
 class _Commands(TyperGroup):
     """`caesura plan where` is `caesura where`, beside the lab's `caesura plan INSTANCE`."""
 

@@ -44,8 +44,8 @@ def where(
     html: Annotated[Path | None, typer.Option(help="Write a page with pictures here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Show where a service has compressed its blocks, and where blocks of any size would go under any
-    load, by the service's own choice, taught by the runs in the trace.
+    """Show where a service has compressed its blocks, and where blocks of any size would go under
+    any load, by the service's own choice, taught by the runs in the trace.
 
     Exit codes: 0; 2 usage; 3 the trace cannot be read.
     """

@@ -72,10 +72,19 @@ def scatter(points: Iterable[tuple[str, float, float]], across: str, up: str) ->
         colour = COLOURS[i % len(COLOURS)]
         parts.append(tag("circle", cx=_LEFT + 14, cy=_TOP + 14 + 18 * i, r=5, fill=colour))
         parts.append(tag("text", text(name), x=_LEFT + 26, y=_TOP + 18 + 18 * i))
-    parts.append(tag("text", text(across), x=(x.begin + x.end) / 2, y=_HEIGHT - 8,
-                     text_anchor="middle"))
-    parts.append(tag("text", text(up), x=14, y=(y.begin + y.end) / 2, text_anchor="middle",
-                     transform=f"rotate(-90 14 {(y.begin + y.end) / 2:.0f})"))
+    parts.append(
+        tag("text", text(across), x=(x.begin + x.end) / 2, y=_HEIGHT - 8, text_anchor="middle")
+    )
+    parts.append(
+        tag(
+            "text",
+            text(up),
+            x=14,
+            y=(y.begin + y.end) / 2,
+            text_anchor="middle",
+            transform=f"rotate(-90 14 {(y.begin + y.end) / 2:.0f})",
+        )
+    )
     return tag(
         "svg",
         *parts,

@@ -43,8 +43,8 @@ class BlockDevice {
     virtual Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) = 0;
     /// Share of the time that it is busy with other things, 0 to 1, as far as it is known.
     virtual double utilisation() const { return 0.0; }
-    /// It may be reached by whoever reaches this service: no block of another service goes on there,
-    /// or two that name each other would send it to and fro.
+    /// It may be reached by whoever reaches this service: no block of another service goes on
+    /// there, or two that name each other would send it to and fro.
     virtual bool is_remote() const { return false; }
 };
 

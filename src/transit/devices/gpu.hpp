@@ -56,7 +56,7 @@ class GpuDevice final : public BlockDevice {
     void wait_as_stated(double began_s, double device_began_s, DeviceParts& parts) const;
 
     const Options options_;
-    std::shared_ptr<StatedSpeeds> stated_;    ///< null: a real one
+    std::shared_ptr<StatedSpeeds> stated_;  ///< null: a real one
     std::function<double()> utilisation_;
     std::unique_ptr<device::Device> device_;
     std::byte *values_ = nullptr, *parcel_ = nullptr;  ///< in the device, kept for the next block

@@ -39,8 +39,7 @@ struct DeviceField {
     }
     double worst(std::span<const std::byte> stored) const {
         std::vector<float> back(chunk.count());
-        const Status status =
-            codec->decode(stored, 0, std::as_writable_bytes(std::span(back)));
+        const Status status = codec->decode(stored, 0, std::as_writable_bytes(std::span(back)));
         EXPECT_TRUE(status.ok()) << status.message();
         std::vector<float> inside(valid.count());
         const Box box{{0, 0, 0}, valid};
@@ -53,8 +52,8 @@ struct DeviceField {
     }
 };
 
-std::unique_ptr<GpuDevice> gpu_of(device::Coder coder, std::shared_ptr<StatedSpeeds> speeds =
-                                                           std::make_shared<StatedSpeeds>()) {
+std::unique_ptr<GpuDevice> gpu_of(
+    device::Coder coder, std::shared_ptr<StatedSpeeds> speeds = std::make_shared<StatedSpeeds>()) {
     GpuDevice::Options options;
     options.coder = coder;
     return std::move(*GpuDevice::emulated(options, std::move(speeds)));
@@ -69,8 +68,7 @@ TEST(GpuDevice, keeps_the_bound_and_is_read_by_the_datasets_codec) {
                 const auto gpu = gpu_of(coder);
                 ASSERT_TRUE(gpu->takes(field.job, field.recipe));
                 DeviceParts parts;
-                const auto encoded =
-                    encode_on(*gpu, field.job, field.recipe, pool, parts);
+                const auto encoded = encode_on(*gpu, field.job, field.recipe, pool, parts);
                 ASSERT_TRUE(encoded.ok()) << encoded.status().message();
                 EXPECT_EQ(field.job.codec, field.codec.get());
                 EXPECT_LE(field.worst(encoded->stored.bytes()), bound.value);

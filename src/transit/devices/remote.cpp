@@ -85,8 +85,8 @@ Status RemoteDevice::greet() {
                                         [&] { return lost_ || welcome_.has_value(); });
     if (!told) lost_ = true;
     if (!told)
-        return {StatusCode::io, fmt::format("{}: no answer within {} s", options_.name,
-                                            options_.patience_s)};
+        return {StatusCode::io,
+                fmt::format("{}: no answer within {} s", options_.name, options_.patience_s)};
     return lost_ ? why_lost_ : Status{};
 }
 

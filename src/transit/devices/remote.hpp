@@ -5,7 +5,8 @@
 //    and again after it was lost.
 //  - A block that has no answer within patience_s is given up, and the connection with it: what
 //    comes late is nobody's.
-//  - What comes back is looked at before it is believed: it must be a frame of as many values, or it
+//  - What comes back is looked at before it is believed: it must be a frame of as many values, or
+//  it
 //    is an error. (That it keeps the bound is the other service's word, as it is the GPU's.)
 #pragma once
 
@@ -58,9 +59,9 @@ class RemoteDevice final : public BlockDevice, private ChannelListener {
     const Options options_;
     const Connect connect_;
     std::atomic<double> utilisation_{0.0};
-    std::mutex connecting_;               ///< one thread connects or gives up
-    std::shared_ptr<Channel> channel_;    ///< under connecting_
-    std::mutex mutex_;                    ///< of all that follows
+    std::mutex connecting_;             ///< one thread connects or gives up
+    std::shared_ptr<Channel> channel_;  ///< under connecting_
+    std::mutex mutex_;                  ///< of all that follows
     std::condition_variable changed_;
     std::uint64_t last_request_ = 0;
     std::map<std::uint64_t, std::optional<Reply>> asked_;

@@ -64,8 +64,7 @@ Result<std::shared_ptr<DecisionTrace>> DecisionTrace::create(const std::string& 
     trace->file_.open(path, std::ios::trunc);
     if (!trace->file_) return Status{StatusCode::io, "trace " + path + ": cannot be written"};
     trace->origin_s_ = base::Clock::steady().now_s();
-    trace->line(
-        R"([{"ph":"M","name":"process_name","pid":0,"args":{"name":"caesura-serve"}})");
+    trace->line(R"([{"ph":"M","name":"process_name","pid":0,"args":{"name":"caesura-serve"}})");
     for (std::size_t i = 0; i < trace->devices_.size(); ++i) {
         const json named = {{"ph", "M"},
                             {"name", "thread_name"},
@@ -94,8 +93,7 @@ void DecisionTrace::add(const Placed& placed) {
                         {"dur", (placed.ended_s - placed.begun_s) * 1e6},
                         {"args", arguments(placed, devices_)}};
     // Labels are a client's bytes, and may be no text.
-    const std::string text =
-        event.dump(-1, ' ', false, json::error_handler_t::replace);
+    const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace);
     const std::lock_guard lock(mutex_);
     line("," + text);
 }

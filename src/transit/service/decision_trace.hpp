@@ -1,5 +1,5 @@
-// The service's trace: each block on the device that did it, with what was decided and predicted, as
-// Chrome-trace JSON (an array whose end may be missing, as the format allows).
+// The service's trace: each block on the device that did it, with what was decided and predicted,
+// as Chrome-trace JSON (an array whose end may be missing, as the format allows).
 //
 // Invariants:
 //  - A block's line is in the file once it is done, whatever happens to the service then.

@@ -112,18 +112,17 @@ std::vector<where::Present> Dispatch::present(const Encoding& work, double now_s
             static_cast<double>(place->expected_us.load(std::memory_order_relaxed)) / k_us;
         one.running_since_s = place->running_since_s.load(std::memory_order_relaxed);
         if (place->device) {
-            one.takes_it = work.recipe != nullptr &&
-                           place->device->takes(work.job, *work.recipe) &&
+            one.takes_it = work.recipe != nullptr && place->device->takes(work.job, *work.recipe) &&
                            !(work.for_another_service && place->device->is_remote());
             one.utilisation = place->device->utilisation();
             continue;
         }
         // A core that another block of ours has is as busy as one that others have.
         const int cores = std::max(1, place->at_once);
-        const auto ours = static_cast<double>(
-            std::min(one.waiting, static_cast<std::size_t>(cores - 1)));
-        const double others = options_.host_utilisation ? options_.host_utilisation(now_s)
-                                                        : sampled_.share(now_s);
+        const auto ours =
+            static_cast<double>(std::min(one.waiting, static_cast<std::size_t>(cores - 1)));
+        const double others =
+            options_.host_utilisation ? options_.host_utilisation(now_s) : sampled_.share(now_s);
         one.utilisation = std::min(1.0, others + ours / cores);
     }
     return all;

@@ -5,7 +5,8 @@
 //  - A block is placed when it comes, by what is known then; each device has a queue of its own, by
 //    weight (Press). Device 0 is the host's cores.
 //  - A block that fails on a device goes to the host's cores, and the device pauses.
-//  - Workers at idle priority touch atomics alone. The choice, and what is learned, are under a lock
+//  - Workers at idle priority touch atomics alone. The choice, and what is learned, are under a
+//  lock
 //    that only threads of normal priority take.
 #pragma once
 

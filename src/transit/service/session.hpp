@@ -12,8 +12,8 @@
 #include <map>
 #include <mutex>
 
-#include "transit/service/replies.hpp"
 #include "transit/service/pressed_work.hpp"
+#include "transit/service/replies.hpp"
 #include "transit/service/served_dump.hpp"
 
 namespace caesura::transit {

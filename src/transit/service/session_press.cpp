@@ -39,12 +39,12 @@ Status Session::press(const PressBlock& message, base::Buffer& payload) {
         return {StatusCode::unsupported,
                 fmt::format("codec \"{}\"; another service's blocks are coded by caesura alone",
                             message.codec.spec.name)};
-    auto codec = make_block_codec(message.codec.spec, message.codec.dtype, message.codec.chunk,
-                                  message.codec.bound,
-                                  {message.codec.tables, message.codec.gather});
+    auto codec =
+        make_block_codec(message.codec.spec, message.codec.dtype, message.codec.chunk,
+                         message.codec.bound, {message.codec.tables, message.codec.gather});
     if (!codec.ok()) return codec.status();
-    auto work = std::make_unique<PressedWork>(*this, message, std::move(*codec),
-                                              std::move(payload), pool_);
+    auto work =
+        std::make_unique<PressedWork>(*this, message, std::move(*codec), std::move(payload), pool_);
     PressedWork& given = *work;
     pressed_[message.request] = std::move(work);
     outstanding_bytes_ += message.payload_bytes;

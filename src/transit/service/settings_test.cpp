@@ -21,24 +21,6 @@ clients = 8
 recover = false
 other_users = true
 status = "/run/caesura.json"
-trace = "/run/trace.json"
-choice = "average"
-host_last = true
-[[device]]
-kind = "emulated"
-name = "gpu0"
-memory_bytes = 1048576
-coder = "codec"
-link_bytes_per_s = 1e9
-compress_bytes_per_s = 2e9
-per_block_s = 0.001
-[[device]]
-kind = "remote"
-address = "tcp:10.0.0.7:4711"
-secret = "/etc/caesura/secret"
-trusted_network = true
-at_once = 2
-patience_s = 3
 [[write]]
 user = "alice"
 directory = "/scratch/alice"
@@ -59,6 +41,38 @@ directory = "/scratch/all"
     EXPECT_EQ(read->credits_bytes, 67108864u);
     EXPECT_EQ(read->port.connections, 8u);
     EXPECT_EQ(read->status_path, "/run/caesura.json");
+    ASSERT_EQ(read->writes.size(), 2u);
+    EXPECT_EQ(read->writes[0].user, "alice");
+    EXPECT_EQ(read->writes[0].weight, 4.0);
+    EXPECT_EQ(read->writes[1].user, "*");
+}
+
+// Goal: so are those of devices, and how they are chosen.
+TEST(ServiceSettings, reads_every_key_of_devices) {
+    const auto read = parse_settings(R"(
+trace = "/run/trace.json"
+choice = "average"
+host_last = true
+[[device]]
+kind = "emulated"
+name = "gpu0"
+memory_bytes = 1048576
+coder = "codec"
+link_bytes_per_s = 1e9
+compress_bytes_per_s = 2e9
+per_block_s = 0.001
+[[device]]
+kind = "remote"
+address = "tcp:10.0.0.7:4711"
+secret = "/etc/caesura/secret"
+trusted_network = true
+at_once = 2
+patience_s = 3
+[[write]]
+directory = "/scratch"
+)",
+                                     "serve.toml");
+    ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(read->trace_path, "/run/trace.json");
     EXPECT_EQ(read->service.placer.rule, where::Rule::average);
     EXPECT_TRUE(read->service.host_last);
@@ -77,10 +91,6 @@ directory = "/scratch/all"
     EXPECT_TRUE(remote.trusted_network);
     EXPECT_EQ(remote.at_once, 2);
     EXPECT_EQ(remote.patience_s, 3.0);
-    ASSERT_EQ(read->writes.size(), 2u);
-    EXPECT_EQ(read->writes[0].user, "alice");
-    EXPECT_EQ(read->writes[0].weight, 4.0);
-    EXPECT_EQ(read->writes[1].user, "*");
 }
 
 // Goal: a mistake is named with its line.

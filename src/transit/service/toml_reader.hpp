@@ -18,7 +18,8 @@ namespace caesura::transit {
 
 class TomlReader {
   public:
-    TomlReader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
+    TomlReader(const toml::table& table, std::string name)
+        : table_(table), name_(std::move(name)) {}
 
     template <class T>
     void take(std::string_view key, T& value) {
