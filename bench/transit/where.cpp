@@ -4,9 +4,10 @@
 //     transit_where REMOTE_ADDRESS ROUNDS     ROUNDS of each part; REMOTE_ADDRESS of a
 //     caesura-serve
 //
-// Three devices: the host's cores (workers of the service, at idle priority), an emulated GPU, and
-// another service. The load is a process of its own that computes digits of pi by the formula of
-// Bailey, Borwein and Plouffe, as S4's kernel, for a stated share of the time on each core.
+// Three devices: the host's cores (workers of the service, at normal priority, as on a staging node
+// or S4's testbed), an emulated GPU, and another service. The load is a process of its own that
+// computes digits of pi by the formula of Bailey, Borwein and Plouffe, as S4's kernel, for a stated
+// share of the time on each core.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -140,7 +141,8 @@ struct Sort {
     std::unique_ptr<BlockCodec> codec;
     std::vector<float> values;
     Sort(std::size_t which, std::size_t shape) : field(which), size(shape) {
-        recipe = {{"caesura", {}, {}}, float32, k_shapes[shape], absolute(k_bound), {}, false};
+        recipe = {{"caesura:strong", {}, {}}, float32, k_shapes[shape],
+                  absolute(k_bound),          {},      false};
         codec = std::move(*make_block_codec(recipe.spec, float32, recipe.chunk, recipe.bound));
         values = field_values(which, recipe.chunk);
     }
@@ -195,7 +197,7 @@ class HostWork final : public Work {
 struct Bench {
     std::string remote_address;
     base::BufferPool pool;
-    Press host{{k_workers, true}};
+    Press host{{k_workers, false}};
     std::shared_ptr<StatedSpeeds> speeds = std::make_shared<StatedSpeeds>();
     std::vector<std::unique_ptr<Sort>> sorts;
     LoadProcesses& load;

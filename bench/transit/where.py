@@ -1,12 +1,12 @@
-"""Where: the service's choice of a device, beside the best in hindsight, each device alone, and S4's
+"""Where: the choice of a device, beside the best in hindsight, each device alone, and S4's
 running average.
 
     where.py [--rounds N]
 
-Real blocks go three ways: to the host's cores (the service's workers, at idle priority), to an
-emulated GPU (packed frames made on a core of the host; it takes the time stated), and to another
-caesura-serve on this machine whose only device is emulated too. Processes beside them compute digits
-of pi for a stated share of the time (transit_where.cpp). Then
+Real blocks go three ways: to the host's cores (two workers of the service at normal priority), to
+an emulated GPU (which compresses on a core of the host and takes the time stated), and to another
+caesura-serve on this machine whose only device is emulated too. Processes beside them compute
+digits of pi for a stated share of the time (transit_where.cpp). Then
 
 - each request runs on every device under the same load, three times, the devices taking turns; the
   policies are replayed on these times. `middle` takes the middle one of three, `single` the first;
@@ -56,7 +56,7 @@ class Remote:
         config = folder / "remote.toml"
         config.write_text(
             f'listen = ["unix:{folder}/remote"]\nthreads = 1\nhost_last = true\n'
-            f'[[device]]\nkind = "emulated"\nname = "dpu"\n{keys}\n'
+            f'[[device]]\nkind = "emulated"\nname = "dpu"\ncoder = "codec"\n{keys}\n'
             f'[[write]]\ndirectory = "{folder}"\n'
         )
         self.process = subprocess.Popen(

@@ -62,7 +62,7 @@ struct Decision {
 
 struct PlacerOptions {
     Rule rule = Rule::model;
-    plan::WhereRules rules{0.01, 0.05, 4.0, 64};
+    plan::WhereRules rules{0.01, 0.05, 2.0, 64};
     double first_pause_s = 1.0, longest_pause_s = 60.0;
 };
 

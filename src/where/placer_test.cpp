@@ -35,7 +35,7 @@ double seconds(const Run& run) { return run.to_s + run.compute_s + run.from_s; }
 /// Devices and a placer, one request after the other.
 struct PlacerWorld {
     std::vector<Stated> devices{
-        {0.0, 1e-4, 2e8, 8.0}, {8e9, 2e-4, 2e9, 3.0}, {5e8, 1e-3, 1e9, 0.0}};
+        {0.0, 1e-4, 2e8, 8.0}, {4e9, 2e-4, 1e9, 3.0}, {1e9, 1e-3, 8e8, 0.0}};
     std::mt19937_64 random{k_placer_seed};
     Placer placer;
     explicit PlacerWorld(Rule rule = Rule::model) : placer({rule}) {
@@ -74,6 +74,7 @@ TEST(Placer, is_near_the_best_in_hindsight_under_loads_that_change) {
     for (int i = 0; i < 1500; ++i) {
         const double bytes = std::exp2(world.uniform(17.0, 23.0));
         const auto served = world.serve(bytes, {world.uniform(0, 1), world.uniform(0, 1), 0.0});
+        if (i < 300) continue;  // it is learning
         took_s += served.took_s;
         best_s += served.best_s;
     }
@@ -82,11 +83,11 @@ TEST(Placer, is_near_the_best_in_hindsight_under_loads_that_change) {
 
 TEST(Placer, recovers_within_ten_requests_when_a_device_becomes_four_times_slower) {
     PlacerWorld world;
-    for (int i = 0; i < 200; ++i) (void)world.serve(std::exp2(world.uniform(20, 23)), {0, 0, 0});
+    for (int i = 0; i < 300; ++i) (void)world.serve(std::exp2(world.uniform(20, 23)), {0, 0, 0});
     ASSERT_EQ(world.serve(4e6, {0, 0, 0}).device, 1u);
-    world.devices[1].slower = 8.0;  // of what it computes: so that another is the best
+    world.devices[1].slower = 4.0;
     for (int i = 0; i < 10; ++i) (void)world.serve(4e6, {0, 0, 0});
-    for (int i = 0; i < 20; ++i) EXPECT_NE(world.serve(4e6, {0, 0, 0}).device, 1u);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(world.serve(4e6, {0, 0, 0}).device, 2u) << i;
 }
 
 TEST(Placer, what_waits_at_a_device_counts) {
@@ -96,10 +97,10 @@ TEST(Placer, what_waits_at_a_device_counts) {
     std::vector<Present> present(3);
     EXPECT_EQ(world.placer.choose(request, present, 0.0)->device, 1u);
     present[1].waiting = 8;
-    present[1].waiting_s = 8 * 0.003;
+    present[1].waiting_s = 8 * 0.005;
     const auto decision = world.placer.choose(request, present, 0.0);
     EXPECT_NE(decision->device, 1u);
-    EXPECT_NEAR(decision->options[1].queue_s, 8 * 0.003, 1e-9);
+    EXPECT_NEAR(decision->options[1].queue_s, 8 * 0.005, 1e-9);
 }
 
 TEST(Placer, what_several_workers_have_is_no_queue_until_all_are_at_work) {
