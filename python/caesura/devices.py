@@ -36,13 +36,14 @@ class Decided:
     is_trial: bool
     failed: bool
     begin_s: float
+    result_s: float = 0.0  # what its result was expected to cost where it goes
 
     @property
     def error(self) -> float | None:
         """took over predicted, less 1; None: nothing was predicted of the device that did it."""
         if self.failed or self.predicted_s <= 0:
             return None
-        return self.took_s / self.predicted_s - 1
+        return (self.took_s + self.result_s) / self.predicted_s - 1
 
 
 @dataclass
@@ -108,6 +109,7 @@ def _decided(event: dict, devices: list[str]) -> Decided:
         is_trial=bool(said["is_trial"]),
         failed=bool(said["failed"]),
         begin_s=event["ts"] / 1e6,
+        result_s=float(said.get("result_s_per_byte", 0.0)) * int(said["result_bytes"]),
     )
 
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <mutex>
 
@@ -181,6 +182,31 @@ TEST_F(ServedOnDevices, a_remote_device_that_dies_costs_no_block) {
                                           [](const Placed& one) { return one.failed; });
         EXPECT_GE(failed, 1);
     }
+}
+
+// Goal: nobody waits longer than he has patience for a device that does not answer; the other
+// service gets rid of what was asked of it.
+TEST_F(ServedOnDevices, a_remote_device_that_takes_too_long_costs_no_block) {
+    Loopback::Options far;
+    far.root = place_;
+    Loopback other(far);
+    {
+        auto options = hub_with([&] {
+            std::vector<std::unique_ptr<BlockDevice>> devices;
+            RemoteDevice::Options impatient;
+            impatient.patience_s = 20e-6;
+            devices.push_back(std::make_unique<RemoteDevice>(
+                impatient, [&]() -> Result<std::unique_ptr<Channel>> { return other.connect(); }));
+            return devices;
+        });
+        options.service.placer.first_pause_s = options.service.placer.longest_pause_s = 1e-6;
+        Loopback hub(options);
+        write(hub, 6, absolute(1e-2));
+    }
+    expect_dumps(6, 1e-2);
+    EXPECT_GE(
+        std::count_if(placed_.begin(), placed_.end(), [](const Placed& one) { return one.failed; }),
+        1);
 }
 
 // ------------------------------------------------------- devices of stated speeds, virtual time

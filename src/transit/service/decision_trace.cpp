@@ -40,6 +40,7 @@ json arguments(const Placed& placed, const std::vector<std::string>& devices) {
     return {{"iteration", 0},
             {"bytes", placed.bytes},
             {"result_bytes", placed.result_bytes},
+            {"result_s_per_byte", placed.result_s_per_byte},
             {"variant", placed.variant},
             {"field", placed.field},
             {"device", devices[decision.device]},

@@ -149,6 +149,7 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& 
     std::optional<where::Decision> decision;
     {
         const std::lock_guard lock(mutex_);
+        if (!work.for_another_service) work.request_.result_s_per_byte = write_s_per_byte_;
         decision = placer_.choose(work.request_, now, work.given_s_);
     }
     if (decision) work.decision_ = std::move(*decision);  // else the host's: it takes everything
@@ -174,6 +175,14 @@ void Dispatch::forget(std::uint64_t client) {
     for (const auto& place : places_) place->press->forget(client);
 }
 
+void Dispatch::wrote(std::uint64_t bytes, double seconds) {
+    constexpr double k_gain = 0.1;
+    if (bytes == 0 || !(seconds >= 0.0)) return;
+    const std::lock_guard lock(mutex_);
+    const double seen = seconds / static_cast<double>(bytes);
+    write_s_per_byte_ += (write_s_per_byte_ > 0.0 ? k_gain : 1.0) * (seen - write_s_per_byte_);
+}
+
 void Dispatch::learn(Encoding& work) {
     if (work.dispatch_ != this) return;
     Placed placed;
@@ -182,6 +191,7 @@ void Dispatch::learn(Encoding& work) {
     placed.field = work.request_.field;
     placed.bytes = work.job.valid_bytes();
     placed.result_bytes = work.encoded.ok() ? work.encoded->stored.size() : 0;
+    placed.result_s_per_byte = work.request_.result_s_per_byte;
     placed.failed = work.failed_;
     placed.why = work.failure_.message();
     placed.given_s = work.given_s_;
@@ -209,7 +219,8 @@ void Dispatch::learn(Encoding& work) {
         place.bytes += placed.bytes;
         const double predicted_s = work.decision_.predicted_s();
         if (!work.failed_ && predicted_s > 0.0) {
-            place.errors.push_back(std::fabs(took_s / predicted_s - 1.0));
+            const double writing_s = run.result_bytes * work.request_.result_s_per_byte;
+            place.errors.push_back(std::fabs((took_s + writing_s) / predicted_s - 1.0));
             if (place.errors.size() > k_errors) place.errors.pop_front();
         }
         // After a failure: what the host took, which nobody had chosen.

@@ -69,6 +69,8 @@ struct Placed {
     std::string label, variant, field;
     std::uint64_t bytes = 0, result_bytes = 0;
     where::Decision decision;
+    double result_s_per_byte =
+        0.0;  ///< what the result costs where it goes, as predictions have it
     bool failed = false;
     std::string why;  ///< it failed
     double given_s = 0.0, begun_s = 0.0, ended_s = 0.0;
@@ -106,6 +108,8 @@ class Dispatch {
     void forget(std::uint64_t client);
     /// As Press::stop(), of the devices.
     void stop();
+    /// So long it took to write so much of what came out: a larger result costs more. A lane.
+    void wrote(std::uint64_t bytes, double seconds);
     /// A lane, once: what became of it is learned.
     void learn(Encoding& work);
     std::vector<DeviceStatus> status() const;
@@ -135,6 +139,7 @@ class Dispatch {
     std::vector<std::unique_ptr<Place>> places_;
     mutable std::mutex mutex_;
     where::Placer placer_;
+    double write_s_per_byte_ = 0.0;  ///< by the last writes
 };
 
 /// "caesura:auto float32 absolute": what a device's times are kept by.

@@ -68,10 +68,13 @@ void ServedDump::write(ServedBlock& block) {
         result.device = block.device;
     }
     run::Job* const one[] = {&job};
+    const double begin_s = base::Clock::steady().now_s();
     if (Status status = sink_.write(one); !status.ok()) {
         error_ = std::move(status);
         return;
     }
+    if (job.state.load() == run::JobState::written)
+        listener_.wrote(job.stored.size(), base::Clock::steady().now_s() - begin_s);
     result.dump = order_.dump;
     result.job = block.number;
     result.stored_bytes = job.stored.size();

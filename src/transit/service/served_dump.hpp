@@ -49,6 +49,8 @@ class DumpListener {
     virtual ~DumpListener() = default;
     virtual bool is_alive() const = 0;  ///< any thread
     virtual void taken(ServedDump& dump, ServedBlock& block) = 0;
+    /// So long it took to write so much.
+    virtual void wrote(std::uint64_t bytes, double seconds) = 0;
     virtual void result(ServedDump& dump, BlockResult result, base::Buffer stored) = 0;
     /// All is answered: the listener may free the dump.
     virtual void ended(ServedDump& dump, std::optional<Finished> finished) = 0;

@@ -74,6 +74,9 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     std::string application() const;  ///< any thread
 
     void taken(ServedDump& dump, ServedBlock& block) override;
+    void wrote(std::uint64_t bytes, double seconds) override {
+        workshop_.dispatch.wrote(bytes, seconds);
+    }
     void result(ServedDump& dump, BlockResult result, base::Buffer stored) override;
     void ended(ServedDump& dump, std::optional<Finished> finished) override;
 

@@ -76,6 +76,7 @@ void Session::take(const PressBlock& message, base::Buffer& payload) {
 }
 
 void Session::pressed(PressedWork& work) {
+    const auto alive = shared_from_this();  // end() may let go of the last one
     workshop_.dispatch.learn(work);
     const std::uint64_t request = work.message().request;
     outstanding_bytes_ -= work.message().payload_bytes;
