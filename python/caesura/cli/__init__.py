@@ -13,6 +13,7 @@ from caesura.cli import (
     lab,
     recover,
     report,
+    serve,
     together,
     verify,
     version,
@@ -69,4 +70,5 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("together")(together.together)
 app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")
+app.add_typer(serve.app, name="serve")
 lab.add_to(app)

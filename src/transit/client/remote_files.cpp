@@ -6,6 +6,9 @@
 namespace caesura::transit {
 namespace {
 
+/// Of one file, for a service on another node.
+constexpr std::uint64_t k_most_unsynced_bytes = std::uint64_t{64} << 20;
+
 // The service has another working directory.
 std::string absolute(const std::string& path) {
     std::error_code error;
@@ -63,6 +66,7 @@ Result<base::File*> RemoteFile::here() {
         if (!status.ok()) return status;
     }
     unsynced_.clear();
+    unsynced_bytes_ = 0;
     here_ = std::move(*opened);
     return here_.get();
 }
@@ -103,11 +107,18 @@ Status RemoteFile::write_at(std::uint64_t offset,
             part);
         if (!reply.ok()) return reply.status();
     }
-    if (client_.writes_here() && !client_.is_lost()) {
+    return remember({offset, std::move(all), false});
+}
+
+Status RemoteFile::remember(Change change) {
+    if (!client_.writes_here() || client_.is_lost() || client_.is_of_this_node()) return {};
+    {
         const std::lock_guard guard(mutex_);
-        unsynced_.push_back({offset, std::move(all), false});
+        unsynced_bytes_ += change.bytes.size();
+        unsynced_.push_back(std::move(change));
+        if (unsynced_bytes_ < k_most_unsynced_bytes) return {};
     }
-    return {};
+    return sync();
 }
 
 Status RemoteFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
@@ -140,8 +151,10 @@ Status RemoteFile::sync() {
     const auto reply = ask(SyncFile{}, [](base::File& own, Client::Reply&) { return own.sync(); });
     if (!reply.ok()) return reply.status();
     const std::lock_guard guard(mutex_);
-    unsynced_.erase(unsynced_.begin(), unsynced_.begin() + static_cast<std::ptrdiff_t>(
-                                                               std::min(before, unsynced_.size())));
+    const auto end =
+        unsynced_.begin() + static_cast<std::ptrdiff_t>(std::min(before, unsynced_.size()));
+    for (auto one = unsynced_.begin(); one != end; ++one) unsynced_bytes_ -= one->bytes.size();
+    unsynced_.erase(unsynced_.begin(), end);
     return {};
 }
 
@@ -150,11 +163,7 @@ Status RemoteFile::truncate(std::uint64_t bytes) {
     message.bytes = bytes;
     const Status status =
         ask(message, [&](base::File& own, Client::Reply&) { return own.truncate(bytes); }).status();
-    if (status.ok() && client_.writes_here() && !client_.is_lost()) {
-        const std::lock_guard guard(mutex_);
-        unsynced_.push_back({bytes, {}, true});
-    }
-    return status;
+    return status.ok() ? remember({bytes, {}, true}) : status;
 }
 
 Result<std::uint64_t> RemoteFile::size() {

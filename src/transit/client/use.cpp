@@ -63,6 +63,7 @@ Result<ServiceAddress> parse_service_address(std::string_view text) {
     ServiceAddress service;
     std::size_t comma = text.find(',');
     service.address = text.substr(0, comma);
+    service.client.of_this_node = service.address.starts_with("unix:");
     while (comma != std::string_view::npos) {
         text.remove_prefix(comma + 1);
         comma = text.find(',');

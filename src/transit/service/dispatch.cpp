@@ -233,6 +233,13 @@ void Dispatch::learn(Encoding& work) {
     if (options_.trace && placed.begun_s > 0.0) options_.trace(placed);
 }
 
+std::size_t Dispatch::waiting() const {
+    std::size_t waiting = 0;
+    for (const auto& place : places_)
+        if (place->own_press) waiting += place->own_press->waiting();
+    return waiting;
+}
+
 std::vector<DeviceStatus> Dispatch::status() const {
     const double now_s = options_.clock->now_s();
     std::vector<DeviceStatus> all;

@@ -113,6 +113,8 @@ class Dispatch {
     /// A lane, once: what became of it is learned.
     void learn(Encoding& work);
     std::vector<DeviceStatus> status() const;
+    /// Blocks that wait at devices beside the host, or are on one.
+    std::size_t waiting() const;
     double host_utilisation() const;
 
   private:

@@ -53,7 +53,7 @@ Status Session::press(const PressBlock& message, base::Buffer& payload) {
     counters_.raw_bytes.fetch_add(message.payload_bytes, std::memory_order_relaxed);
     constexpr double k_usual_bytes_per_s = 200e6;  // costs of clients are seconds
     const double cost = static_cast<double>(message.payload_bytes) / k_usual_bytes_per_s;
-    workshop_.dispatch.give(id_, std::min(permit_.weight, hello_.weight), cost, given);
+    workshop_.dispatch.give(id_, weight(), cost, given);
     return {};
 }
 
