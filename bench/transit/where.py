@@ -148,7 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=24, help="loads, 12 requests each")
+    parser.add_argument("--rounds", type=int, default=24, help="loads, 10 requests each")
     options = parser.parse_args()
     found = measured(options.rounds)
     found["stated"]["remote"] = REMOTE

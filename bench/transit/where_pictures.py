@@ -27,9 +27,9 @@ def choices_picture(found: dict) -> str:
     rows: dict[str, list[int]] = {}
     chosen = found["policies"]["middle"]["model"]["device"]
     for request, load, device in zip(found["requests"], found["loads"], chosen, strict=True):
-        cores = (load[0] + load[1]) / 2
+        cores, gpu = load
         for label in (
-            f"cores {100 * cores:3.0f} % busy, GPU {100 * load[2]:2.0f} %",
+            f"cores {100 * cores:3.0f} % busy, GPU {100 * gpu:2.0f} %",
             f"blocks of {bytes_text(request['bytes'])}",
         ):
             rows.setdefault(label, [0, 0, 0])[device] += 1

@@ -37,7 +37,7 @@ constexpr double k_unit_bytes = 1024.0 * 1024.0;
 
 }  // namespace
 
-LatencyModel::LatencyModel() : load_(k_usual_load) {}
+LatencyModel::LatencyModel() : load_(k_usual_load) { fit_busy(); }
 
 LatencyModel::Terms LatencyModel::terms_of(double bytes) {
     const double size = bytes / k_unit_bytes;
@@ -52,7 +52,10 @@ double LatencyModel::idle_s(double bytes) const {
 }
 
 double LatencyModel::slowdown(double utilisation) const {
-    return 1.0 + load_ * utilisation * utilisation * utilisation;
+    const double at = utilisation * (k_busy - 1);
+    const auto low = std::min(static_cast<std::size_t>(at), k_busy - 2);
+    const double share = at - static_cast<double>(low);
+    return std::exp(busy_[low] + share * (busy_[low + 1] - busy_[low]));
 }
 
 double LatencyModel::level(double bytes, double utilisation) const {
@@ -73,6 +76,7 @@ void LatencyModel::learn(double bytes, double utilisation, double seconds) {
     // Each on what the other said of the runs before.
     fit_sizes();
     fit_load();
+    fit_busy();
 }
 
 // A device that has become slower, or faster, keeps its curve: older runs are moved to the new
@@ -146,6 +150,28 @@ void LatencyModel::fit_load() {
             best = load;
         }
     load_ = best;
+}
+
+// What runs near each of some utilisations took beyond the cubic, as far as there are many; it
+// rises.
+void LatencyModel::fit_busy() {
+    constexpr double k_cubic_counts_runs = 3.0;
+    std::array<std::vector<double>, k_busy> beyond;
+    const auto cubic = [&](double utilisation) {
+        return std::log(1.0 + load_ * utilisation * utilisation * utilisation);
+    };
+    for (const Run& run : last_) {
+        const auto near = static_cast<std::size_t>(run.utilisation * (k_busy - 1) + 0.5);
+        beyond[near].push_back(std::log(run.seconds / std::max(k_least_s, idle_s(run.bytes))) -
+                               cubic(run.utilisation));
+    }
+    double last = 0.0;
+    for (std::size_t i = 1; i < k_busy; ++i) {
+        const double n = static_cast<double>(beyond[i].size());
+        const double more =
+            beyond[i].empty() ? 0.0 : middle(beyond[i]) * n / (n + k_cubic_counts_runs);
+        last = busy_[i] = std::max(last, cubic(static_cast<double>(i) / (k_busy - 1)) + more);
+    }
 }
 
 std::optional<LatencyModel::Latency> LatencyModel::predict(double bytes, double utilisation) const {

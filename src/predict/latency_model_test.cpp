@@ -162,5 +162,27 @@ TEST(LatencyModel, a_device_that_slows_down_is_known_by_blocks_of_one_size_alone
     }
 }
 
+// Goal: a core that another program has for a share of the time is slower from the first per cent
+// on, and no cubic.
+TEST(LatencyModel, learns_how_a_shared_core_slows_down) {
+    const auto slowdown = [](double busy) { return std::min(3.0, 1.0 / (1.0 - busy)); };
+    LatencyModel model;
+    Draw draw;
+    for (int i = 0; i < 300; ++i) {
+        const double bytes = draw.bytes(), busy = draw.between(0.0, 0.99);
+        model.learn(bytes, busy,
+                    k_worlds[0].seconds(bytes, 0.0) * slowdown(busy) * draw.noise(0.05));
+    }
+    std::vector<double> errors;
+    for (double bytes = std::exp2(17.0); bytes <= std::exp2(25.0); bytes *= 2.0)
+        for (double busy = 0.0; busy < 1.0; busy += 0.05)
+            errors.push_back(std::fabs(model.predict(bytes, busy)->seconds /
+                                           (k_worlds[0].seconds(bytes, 0.0) * slowdown(busy)) -
+                                       1.0));
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[errors.size() / 2], 0.1);
+    EXPECT_LT(errors[errors.size() * 9 / 10], 0.25);
+}
+
 }  // namespace
 }  // namespace caesura::predict
