@@ -55,6 +55,7 @@ class RemoteDevice final : public BlockDevice, private ChannelListener {
     void on_message(std::span<const std::byte> message,
                     std::span<const std::byte> payload) override;
     void on_lost(const Status& why, bool is_dead) override;
+    void on_dead() override {}  // it is not waited for
 
     const Options options_;
     const Connect connect_;
