@@ -1,6 +1,8 @@
 """A client of a service that says what it has been told is committed; run and killed by kills.py.
 
-killable_client.py PATH TRANSPORT DUMPS SEED BOUND
+killable_client.py PATH TRANSPORT DUMPS SEED BOUND [STOP]
+
+Before dump STOP it commits what it has, says "stops", and waits for a line on its standard input.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ def say(*words: object) -> None:
 def main() -> int:
     """Dumps, one after the other; a loss is one line and exit code 1."""
     path, transport, dumps, seed, bound = sys.argv[1:6]
+    stop = int(sys.argv[6]) if len(sys.argv) > 6 else -1
     limit = {"absolute": float(bound)} if float(bound) else {}
     try:
         writer = caesura.Writer(
@@ -36,6 +39,11 @@ def main() -> int:
         say("begin")
         fields = [writer.define_field(name, np.float32, SHAPE) for name in FIELDS]
         for n in range(int(dumps)):
+            if n == stop:
+                writer.finish_by(600.0)
+                say("committed", writer.committed)
+                say("stops")
+                sys.stdin.readline()
             with writer.iteration(n) as iteration:
                 dump = iteration.begin_dump(time=n)
                 for which, field in enumerate(fields):

@@ -100,15 +100,17 @@ def state_of(service: Service) -> dict[str, int]:
         "rss_bytes": service.rss_bytes(),
         "descriptors": service.descriptors(),
         "threads": service.threads(),
-        "client_mappings": maps.count("memfd:"),
+        "client_mappings": maps.count("memfd:") + maps.count("/SYSV"),
     }
 
 
 def shared_memory() -> set[str]:
-    """Names of segments that outlive processes."""
+    """Names of segments that outlive processes. Open MPI's are not ours: no client has MPI."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
-    rows = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
-    return named | {f"sysv {row.split()[1]}" for row in rows}
+    named = {name for name in named if "/vader_segment." not in name}
+    rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
+    # Most go with the last process that has them: the bit of "destroyed".
+    return named | {f"sysv {row[1]}" for row in rows if not int(row[2], 8) & 0o1000}
 
 
 class Campaign:
@@ -281,7 +283,7 @@ def wrong_in(client: Client) -> list[str]:
             if time.monotonic() > end_s:
                 return [f"{client.path.name}: {error}"]
             time.sleep(0.02)
-        except (ValueError, RuntimeError) as error:
+        except (caesura.CorruptError, ValueError, RuntimeError) as error:
             return [] if committed < 0 else [f"{client.path.name}: {error}"]
     if committed < 0:  # what there is may be whole or not
         return []

@@ -228,6 +228,15 @@ class Paced:
         ]
 
 
+def h5dumped(path, dataset, count):
+    """The first values, as stock h5dump has them with the filter plugin."""
+    command = ["h5dump", "-y", "-d", dataset, "-s", "0,0,0", "-c", f"1,1,{count}", str(path)]
+    env = {**os.environ, "HDF5_PLUGIN_PATH": caesura.plugin_path()}
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+    numbers = said.split("DATA {")[1].split("}")[0].replace(",", " ")
+    return [float(word) for word in numbers.split()]
+
+
 needs_connector = pytest.mark.skipif(not PACED.exists(), reason=f"{PACED} is not built")
 
 
@@ -249,6 +258,9 @@ def test_an_unmodified_program_writes_through_it(tmp_path, service):
     assert "nothing lost" in said
     served.check(served.all_dumps())
     own.check(own.all_dumps())
+    assert h5dumped(tmp_path / "served" / "all.h5", "/step_2/rho", 4) == pytest.approx(
+        np.sin(1e-3 * np.arange(4)) + 2
+    )
     report = json.loads(served.report.read_text())
     assert [one["handled_by"] for one in report["files"]] == ["caesura"] * 4
     blocks = sum(one["blocks"]["count"] for one in report["files"])
@@ -355,4 +367,6 @@ def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
     assert "names no status file" in serve("status", bad, code=3)
     bad.write_text("threads = 0\n")
     assert "line 1: threads" in serve(bad, code=3)
-    assert "listen =" in serve("--help")
+    said = serve("--help")
+    assert "listen = [" in said
+    assert "[[write]]" in said

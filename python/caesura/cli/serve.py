@@ -14,24 +14,24 @@ from typer.core import TyperGroup
 from caesura import serving
 from caesura.cli.common import FINDING, JSON_HELP, OK, expected_errors, out, print_json
 
-HELP = """Compress and write for applications, in a process beside them.
-
-A configuration, serve.toml:
-
-    listen = ["unix:/run/user/1000/caesura.sock"]
-    status = "/run/user/1000/caesura.json"
-
-    [[write]]
-    directory = "/scratch/me"    # clients may write below it, and nowhere else
-
-`caesura serve serve.toml` starts it. It prints what clients connect to, as
-service:unix:/run/user/1000/caesura.sock. An application names that: C++ and C in `transport` of
-its options, Python in Writer(..., transport=...), an unmodified HDF5 program in the connector's
-TOML file: transport = "service:unix:/run/user/1000/caesura.sock,on_loss=write".
-
-SIGTERM or `caesura serve drain` ends it when its last client has gone; `caesura serve stop` at
-once. docs/reference/service.md has all keys, a systemd unit and a Slurm script.
-"""
+# A line of it is a paragraph; rich takes brackets for its own.
+HELP = "\n\n".join(
+    (
+        "Compress and write for applications, in a process beside them.",
+        "A configuration, serve.toml:",
+        '    listen = \\["unix:/run/user/1000/caesura.sock"]\n'
+        '    status = "/run/user/1000/caesura.json"\n'
+        "    \\[\\[write]]\n"
+        '    directory = "/scratch/me"',
+        "Clients may write below that directory, and nowhere else. `caesura serve serve.toml` "
+        "starts it, and prints what clients connect to: service:unix:/run/user/1000/caesura.sock.",
+        "An application names that: C++ and C in `transport` of its options, Python in "
+        "Writer(..., transport=...), an unmodified HDF5 program in the connector's TOML file: "
+        'transport = "service:unix:/run/user/1000/caesura.sock,on_loss=write".',
+        "SIGTERM or `caesura serve drain` ends it when its last client has gone, `caesura serve "
+        "stop` at once. docs/reference/service.md has all keys, a systemd unit and a Slurm script.",
+    )
+)
 WHERE_HELP = "The service's configuration (.toml), or its status file. Left out: the user's own."
 
 
@@ -47,7 +47,7 @@ class ConfigOrCommand(TyperGroup):
 app = typer.Typer(
     cls=ConfigOrCommand,
     no_args_is_help=True,
-    help=HELP.replace("\n    ", "\n\n    "),
+    help=HELP,
     subcommand_metavar="CONFIG.toml | COMMAND",
 )
 Where = Annotated[Path | None, typer.Argument(metavar="[CONFIG|PATH]", help=WHERE_HELP)]

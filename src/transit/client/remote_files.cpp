@@ -92,26 +92,43 @@ Status RemoteFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
 
 Status RemoteFile::write_at(std::uint64_t offset,
                             std::span<const std::span<const std::byte>> buffers) {
+    std::uint64_t bytes = 0;
+    for (const auto& buffer : buffers) bytes += buffer.size();
+    if (bytes <= k_io_limit_bytes) return write_once(offset, bytes, buffers);
     // In parts that the service takes.
-    std::vector<std::byte> all;
-    for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
-    for (std::size_t at = 0; at < all.size(); at += k_io_limit_bytes) {
-        const std::size_t n = std::min<std::size_t>(k_io_limit_bytes, all.size() - at);
-        const std::span<const std::byte> part[] = {std::span(all).subspan(at, n)};
-        WriteFile message;
-        message.offset = offset + at;
-        message.payload_bytes = n;
-        const auto reply = ask(
-            message,
-            [&](base::File& own, Client::Reply&) { return own.write_at(offset + at, part[0]); },
-            part);
-        if (!reply.ok()) return reply.status();
-    }
-    return remember({offset, std::move(all), false});
+    for (const auto& buffer : buffers)
+        for (std::size_t at = 0; at < buffer.size(); at += k_io_limit_bytes) {
+            const std::span<const std::byte> part[] = {
+                buffer.subspan(at, std::min<std::size_t>(k_io_limit_bytes, buffer.size() - at))};
+            if (Status status = write_once(offset, part[0].size(), part); !status.ok())
+                return status;
+            offset += part[0].size();
+        }
+    return {};
+}
+
+Status RemoteFile::write_once(std::uint64_t offset, std::uint64_t bytes,
+                              std::span<const std::span<const std::byte>> buffers) {
+    if (bytes == 0) return {};
+    WriteFile message;
+    message.offset = offset;
+    message.payload_bytes = bytes;
+    const auto reply = ask(
+        message, [&](base::File& own, Client::Reply&) { return own.write_at(offset, buffers); },
+        buffers);
+    if (!reply.ok() || !remembers()) return reply.status();
+    Change change{offset, {}, false};
+    for (const auto& buffer : buffers)
+        change.bytes.insert(change.bytes.end(), buffer.begin(), buffer.end());
+    return remember(std::move(change));
+}
+
+bool RemoteFile::remembers() const {
+    return client_.writes_here() && !client_.is_lost() && !client_.is_of_this_node();
 }
 
 Status RemoteFile::remember(Change change) {
-    if (!client_.writes_here() || client_.is_lost() || client_.is_of_this_node()) return {};
+    if (!remembers()) return {};
     {
         const std::lock_guard guard(mutex_);
         unsynced_bytes_ += change.bytes.size();

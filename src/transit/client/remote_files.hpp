@@ -59,6 +59,10 @@ class RemoteFile final : public base::File {
     const std::uint32_t number_;
     std::mutex mutex_;  ///< several threads may use a File
     Lock lock_ = Lock::none;
+    /// As many bytes as the service takes at once.
+    Status write_once(std::uint64_t offset, std::uint64_t bytes,
+                      std::span<const std::span<const std::byte>> buffers);
+    bool remembers() const;
     Status remember(Change change);
     std::vector<Change> unsynced_;
     std::uint64_t unsynced_bytes_ = 0;
