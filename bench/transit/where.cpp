@@ -119,8 +119,8 @@ class LoadProcesses {
 
 // -------------------------------------------------------------------------------- requests
 
-const std::array<Shape, 4> k_shapes = {Shape{64, 64, 64}, Shape{128, 128, 64}, Shape{128, 128, 128},
-                                       Shape{256, 128, 128}};
+const std::array<Shape, 4> k_shapes = {Shape{128, 128, 128}, Shape{256, 128, 128},
+                                       Shape{256, 256, 128}, Shape{256, 256, 256}};
 // Of each of the two processes of a core: it is 0, 0.3, 0.6 or all of the time busy.
 const std::array<double, 4> k_shares = {0.0, 0.15, 0.3, 1.0};
 const std::array<double, 3> k_busy = {0.0, 0.6, 0.95};
