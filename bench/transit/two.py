@@ -138,10 +138,11 @@ def throughput(setting: Setting, data: Path, rounds: int, dumps: int, scale: flo
 
 
 def make_data(setting: Setting, options: argparse.Namespace, folder: Path) -> None:
-    """Fields of the mini-app, once."""
+    """Fields of the mini-app near its end, where they have structure; once."""
     command = ["mpirun", "--bind-to", "none", "-n", "1", str(PROGRAMS["mini-app"])]
     command += ["--grid", str(options.data_grid), "--particles", str(options.data_grid)]
-    command += ["--steps", "4", "--mode", "compute", "--quiet", "--raw-dir", str(folder)]
+    command += ["--steps", "11", "--dump-every", "10", "--mode", "compute", "--quiet"]
+    command += ["--raw-dir", str(folder)]
     subprocess.run(command, check=True, env={**MPI, **os.environ})
 
 

@@ -106,9 +106,11 @@ def state_of(service: Service) -> dict[str, int]:
 
 
 def shared_memory() -> set[str]:
-    """Names of segments that outlive processes. Open MPI's are not ours: no client has MPI."""
+    """Names of segments that outlive processes. Those of other programs are passed over: Open MPI's,
+    the benches'."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
-    named = {name for name in named if not re.search(r"/(vader_segment\.|sem\.OMPIO)", name)}
+    others = re.compile(r"/(vader_segment\.|sem\.OMPIO|caesura-|tmp)")
+    named = {name for name in named if not others.search(name)}
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     # Most go with the last process that has them: the bit of "destroyed".
     return named | {f"sysv {row[1]}" for row in rows if not int(row[2], 8) & 0o1000}
