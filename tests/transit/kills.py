@@ -106,7 +106,7 @@ def state_of(service: Service) -> dict[str, int]:
 
 
 def shared_memory() -> set[str]:
-    """Names of segments that outlive processes. Those of other programs are passed over: Open MPI's,
+    """Names of segments that outlive processes. Other programs' are passed over: Open MPI's,
     the benches'."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
     others = re.compile(r"/(vader_segment\.|sem\.OMPIO|caesura-|tmp)")
