@@ -131,7 +131,7 @@ Status relieve(const Transfer<const void*>& call, bool collective) {
     for (const Object* const one : files_of(call)) {
         if (Status status = one->file->write_through(); !status.ok()) return status;
         bool at_once = false;
-        std::uint64_t bytes = 0;  // that all ranks together may have written: the same everywhere
+        std::uint64_t bytes = 0;  // that a rank may have written: the same everywhere
         for (std::size_t i = 0; i < call.count; ++i)
             if (const auto* const block = block_of(call.object(i));
                 block != nullptr && call.object(i).file == one->file) {
