@@ -410,6 +410,14 @@ def bench_spill(_: list[str]) -> int:
     return run_open("spill", command, log="spill", env=environment())
 
 
+def bench_where(arguments: list[str]) -> int:
+    """The service's choice of a device: bench/transit, its where.py."""
+    build("", "caesura_python", "caesura_serve", "transit_where")
+    script = str(Path("bench", "transit", "where.py"))
+    command = [str(machine.VENV_PYTHON), script, *arguments]
+    return run_open("where", command, log="where", env=environment())
+
+
 def bench_builds(arguments: list[str]) -> int:
     """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
     build("", "caesura_python", "cosmology")
@@ -440,9 +448,10 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "together": bench_together,
     "spill": bench_spill,
     "transit": bench_transit,
+    "where": bench_where,
     "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "running", "transit", "builds")
+TAKE_ARGUMENTS = ("codec", "peers", "running", "transit", "where", "builds")
 ONLY_BY_NAME = ("builds",)  # it wants to be told of another build
 
 
