@@ -28,6 +28,7 @@ constexpr auto k_names = std::to_array<std::pair<Kind, std::string_view>>({
     {Kind::finish_dump, "finish_dump"},
     {Kind::end_spill, "end_spill"},
     {Kind::drop_dump, "drop_dump"},
+    {Kind::press, "press"},
     {Kind::describe_dump, "describe_dump"},
     {Kind::create_object, "create_object"},
     {Kind::put_region, "put_region"},
@@ -48,6 +49,7 @@ constexpr auto k_names = std::to_array<std::pair<Kind, std::string_view>>({
     {Kind::credit, "credit"},
     {Kind::result, "result"},
     {Kind::finished, "finished"},
+    {Kind::pressed, "pressed"},
 });
 
 }  // namespace
