@@ -28,6 +28,8 @@ constexpr auto k_names = std::to_array<std::pair<Kind, std::string_view>>({
     {Kind::finish_dump, "finish_dump"},
     {Kind::end_spill, "end_spill"},
     {Kind::drop_dump, "drop_dump"},
+    {Kind::press, "press"},
+    {Kind::pressed, "pressed"},
     {Kind::describe_dump, "describe_dump"},
     {Kind::create_object, "create_object"},
     {Kind::put_region, "put_region"},

@@ -6,7 +6,7 @@
 
 namespace caesura::transit {
 
-/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 38 to 47 dumps, 54 to 79
+/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 39 to 47 dumps, 54 to 79
 /// objects, 82 to 95 functions on data; with the first bit likewise.
 enum class Kind : std::uint8_t {
     hello = 1,
@@ -29,6 +29,7 @@ enum class Kind : std::uint8_t {
     finish_dump = 35,
     end_spill = 36,
     drop_dump = 37,
+    press = 38,
     describe_dump = 48,
     create_object = 49,
     put_region = 50,
@@ -46,6 +47,7 @@ enum class Kind : std::uint8_t {
     credit = 161,
     result = 162,
     finished = 163,
+    pressed = 164,
     found_objects = 176,
     found_in_dump = 208,
 };

@@ -49,6 +49,8 @@ class RandomMessages {
     void fill_places(BeginDump& dump);
     DatasetCodec codec();
     ClientMessage file_message(std::size_t kind);
+    PressBlock press();
+    PressedBlock pressed();
     BlockResult result();
     std::vector<Tag> tags();
     ObjectInfo object();

@@ -112,6 +112,14 @@ bool operator==(const Finished& a, const Finished& b) {
            a.tails == b.tails && a.used_end == b.used_end && a.is_whole == b.is_whole;
 }
 
+bool operator==(const PressedBlock& a, const PressedBlock& b) {
+    return a.request == b.request && same(a.status, b.status) && a.filter_mask == b.filter_mask &&
+           a.max_error == b.max_error && a.fell_back == b.fell_back &&
+           a.compress_s == b.compress_s && a.utilisation == b.utilisation &&
+           a.statistics == b.statistics && a.device == b.device &&
+           a.payload_bytes == b.payload_bytes;
+}
+
 Result<std::vector<std::byte>> encode(const ClientMessage& message) { return encode_any(message); }
 Result<std::vector<std::byte>> encode(const ServiceMessage& message) { return encode_any(message); }
 

@@ -310,11 +310,25 @@ struct DropDump {
     friend bool operator==(const DropDump&, const DropDump&) = default;
 };
 
+/// A block to compress and send back, of another service that has this one as a device. Payload:
+/// its values, dense. Gets a PressedBlock. For the service to check: its size, the credit, and that
+/// the codec is one of Caesura's own, which loads nothing.
+struct PressBlock {
+    static constexpr Kind k_kind = Kind::press;
+    std::uint64_t request = 0;
+    DatasetCodec codec;
+    Shape valid;           ///< of the chunk, from its corner
+    bool exactly = false;  ///< as in Block
+    std::uint64_t payload_bytes = 0;
+    friend bool operator==(const PressBlock&, const PressBlock&) = default;
+};
+
 using ClientMessage =
     std::variant<Hello, Share, Heartbeat, Bye, OpenFile, CloseFile, WriteFile, ReadFile, SyncFile,
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
-                 StoredBlock, FinishDump, EndSpill, DropDump, DescribeDump, CreateObject, PutRegion,
-                 GetRegion, DeleteObject, FindObjects, RunFunction, ListFunctions>;
+                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump,
+                 CreateObject, PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction,
+                 ListFunctions>;
 
 // --------------------------------------------------------------------------- service
 
@@ -412,8 +426,26 @@ struct Finished {
     friend bool operator==(const Finished& a, const Finished& b);
 };
 
-using ServiceMessage = std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken,
-                                    Credit, BlockResult, Finished, FoundObjects, FoundInDump>;
+/// To a PressBlock. Payload: the block as it is to be stored; none with an error. For the client to
+/// check: that he has asked, and before he stores it that it decodes.
+struct PressedBlock {
+    static constexpr Kind k_kind = Kind::pressed;
+    std::uint64_t request = 0;
+    Status status;
+    std::uint32_t filter_mask = 0;
+    std::optional<double> max_error;  ///< as in BlockResult
+    bool fell_back = false;
+    double compress_s = 0.0;            ///< from its message to its result, waiting included
+    double utilisation = 0.0;           ///< of the service's cores by others, 0 to 1
+    std::vector<std::byte> statistics;  ///< TableStatistics::bytes() or empty
+    std::string device;                 ///< for people
+    std::uint64_t payload_bytes = 0;    ///< 1 to k_block_limit_bytes; 0 with an error
+    friend bool operator==(const PressedBlock& a, const PressedBlock& b);
+};
+
+using ServiceMessage =
+    std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken, Credit, BlockResult,
+                 Finished, PressedBlock, FoundObjects, FoundInDump>;
 
 // ------------------------------------------------------------------------------ bytes
 

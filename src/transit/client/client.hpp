@@ -113,6 +113,7 @@ class Client final : public writer::Transport, public ChannelListener {
     void take(const FoundInDump& message, std::span<const std::byte> payload);
     bool answer_later(std::uint64_t request, Result<Reply> reply);
     void fail_later();
+    void take(const PressedBlock&, std::span<const std::byte>) {}  // a Writer asks for none
 
     ClientOptions options_;
     const pid_t owner_;

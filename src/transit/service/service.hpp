@@ -25,6 +25,12 @@ struct ServiceOptions {
     /// What clients may have run; null: what is built in.
     std::shared_ptr<const lambda::Registry> functions;
     std::vector<std::string> on_dump;  ///< analyses of every dump
+    /// Beside the host's cores. Called once; empty: none.
+    std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;
+    where::PlacerOptions placer;
+    bool host_last = false;  ///< Dispatch::Options
+    /// Hears of every block, on any lane.
+    std::function<void(const Placed&)> trace;
 };
 
 struct ClientStatus {
@@ -51,8 +57,9 @@ class Service {
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
     const ObjectStore& objects() const { return store_; }
+    std::vector<DeviceStatus> devices() const { return dispatch_.status(); }
     /// Blocks of all clients that wait for a worker, or are on one.
-    std::size_t waiting() const { return press_.waiting(); }
+    std::size_t waiting() const { return press_.waiting() + dispatch_.waiting(); }
     std::size_t clients() const { return sessions_.size(); }
     /// A message and its payload, at most.
     std::uint64_t largest_message_bytes() const {
@@ -70,6 +77,7 @@ class Service {
     std::map<ClientId, std::shared_ptr<Session>> sessions_;
     std::size_t next_lane_ = 0;
     Press press_;
+    Dispatch dispatch_;
     std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

@@ -32,9 +32,15 @@
 // | [[read]]        |                   | who may read whose objects                           |
 // |   user          | "*"               | as above                                             |
 // |   owner         |                   | a user's name, "tcp:" and a client's name, or "*"    |
+// | trace           | none              | a file: what was decided and predicted for each block |
+// | choice          | "model"           | of devices, or "average": S4's running average       |
+// | host_last       | false             | the host's cores do only what no device can          |
+// | [[device]]      |                   | compresses blocks beside the host's cores:           |
+// |                 |                   | device_settings.hpp                                  |
 #pragma once
 
 #include "transit/port/address.hpp"
+#include "transit/service/device_settings.hpp"
 #include "transit/service/service_port.hpp"
 
 namespace caesura::transit {
@@ -44,7 +50,7 @@ struct Settings {
     ServiceOptions service;
     PortOptions port;
     std::uint64_t credits_bytes = std::uint64_t{256} << 20;
-    std::string status_path;
+    std::string status_path, trace_path;
     struct Write {
         std::string user = "*";
         std::string directory;
@@ -58,6 +64,7 @@ struct Settings {
     std::vector<Read> reads;
     std::string plugins, python_functions, python = "python3";
     std::int64_t functions_mb = 65536;
+    std::vector<DeviceSettings> devices;
 };
 
 /// The functions that clients may have run: those built in, and the operator's.
