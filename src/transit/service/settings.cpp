@@ -126,6 +126,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     if (choice != "average" && choice != "model")
         reader.wrong(*parsed.table().get("choice"), "choice", "must be model or average");
     reader.count("threads", settings.service.press.threads, 1, 1024);
+    reader.number("most_wait_s", settings.service.press.most_wait_s, 0.0, 86400.0);
     reader.count("lanes", settings.service.lanes, 1, 256);
     reader.count("clients", settings.port.connections, 1, 1 << 20);
     reader.count("credits_bytes", settings.credits_bytes, 1 << 20, std::int64_t{1} << 40);

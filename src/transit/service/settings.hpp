@@ -7,6 +7,8 @@
 // | trusted_network | false             | tcp: payloads carry no tag                           |
 // | threads         | all cores         | that compress                                        |
 // | idle_priority   | true              | they run below everything else                       |
+// | most_wait_s     | 10                | idle_priority: a block that none of them has begun   |
+// |                 |                   | for so long is compressed at normal priority         |
 // | lanes           | 4                 | threads that write                                   |
 // | lease_s         | 10                | a client that is not heard for so long is gone       |
 // | credits_bytes   | 268435456         | values of one client that may be under way           |
