@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from caesura.bound_maps import BoundMap
 from caesura.bounds import Bound, absolute, lossless, pointwise_relative, psnr, relative
 from caesura.hdf5 import filter_options, plugin_path, register
 
 __version__ = "0.1.0"
 __all__ = [
     "Bound",
+    "BoundMap",
     "Checkpointer",
     "CheckpointerReport",
     "CorruptError",
