@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from caesura.bound_maps import BoundMap
 from caesura.bounds import Bound, absolute, lossless, pointwise_relative, psnr, relative
 from caesura.hdf5 import filter_options, plugin_path, register
 
@@ -52,6 +51,7 @@ register()
 if TYPE_CHECKING:
     from caesura import codec, lambdas, plan
     from caesura._core import CorruptError
+    from caesura.bound_maps import BoundMap
     from caesura.checkpointing import (
         Checkpointer,
         CheckpointerReport,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from caesura.writing import Field, Writer, WriterReport
 
 _HOMES = {
+    "BoundMap": "caesura.bound_maps",
     "Checkpointer": "caesura.checkpointing",
     "CheckpointerReport": "caesura.checkpointing",
     "CorruptError": "caesura._core",
