@@ -186,6 +186,67 @@ json by_region(const Field& field, const Shape& region, const std::vector<Settin
             {"best", best},                {"best_mode", best_mode},  {"single", of_single}};
 }
 
+/// A part as it would be, split along axes as long as that pays.
+struct Tree {
+    const Field& field;
+    int effort = 0;  ///< 0: auto, 1: the better of fast and strong
+    std::uint64_t extra = 0;
+    double gain = 0.99;
+    int encodings = 0;
+    int leaves = 0;
+
+    std::size_t cost(const Box& box) {
+        const auto values = field.cut(box);
+        ++encodings;
+        if (effort == 0) return field.part_bytes(values, box.extent, Mode::automatic, nullptr);
+        ++encodings;
+        return std::min(field.part_bytes(values, box.extent, Mode::fast, nullptr),
+                        field.part_bytes(values, box.extent, Mode::strong, nullptr));
+    }
+    std::pair<Box, Box> split(const Box& box, int axis) const {
+        Box low = box, high = box;
+        low.extent[axis] = (box.extent[axis] + 1) / 2 + extra;
+        high.extent[axis] = box.extent[axis] - low.extent[axis];
+        high.offset[axis] += low.extent[axis];
+        return {low, high};
+    }
+    std::size_t grow(const Box& box, std::size_t whole) {
+        std::size_t best = SIZE_MAX, best_low = 0, best_high = 0;
+        int best_axis = -1;
+        for (int axis = 0; axis < box.extent.rank(); ++axis) {
+            if (box.extent[axis] < 16 || box.extent.count() < 32768) continue;
+            const auto [low, high] = split(box, axis);
+            const std::size_t a = cost(low), b = cost(high);
+            if (a + b >= best) continue;
+            best = a + b + 18;
+            best_low = a;
+            best_high = b;
+            best_axis = axis;
+        }
+        if (best_axis < 0 || static_cast<double>(best) > gain * static_cast<double>(whole)) {
+            ++leaves;
+            return whole;
+        }
+        const auto [low, high] = split(box, best_axis);
+        return 18 + grow(low, best_low) + grow(high, best_high);
+    }
+};
+
+json trees(const Field& field) {
+    json result = json::array();
+    for (const int effort : {0, 1}) {
+        for (const std::uint64_t extra : {0, 1}) {
+            Tree tree{field, effort, extra};
+            const std::size_t whole = tree.cost(field.box());
+            const std::size_t bytes = tree.grow(field.box(), whole);
+            result.push_back({{"effort", effort}, {"extra", extra}, {"whole", whole},
+                              {"bytes", bytes}, {"encodings", tree.encodings},
+                              {"leaves", tree.leaves}});
+        }
+    }
+    return result;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -213,6 +274,7 @@ int main(int argc, char** argv) {
     result["regions"] = json::array();
     for (int i = 5; i < argc; ++i)
         result["regions"].push_back(by_region(field, parse_shape(argv[i]), settings, single));
+    result["trees"] = trees(field);
     std::cout << result.dump() << "\n";
     return 0;
 }
