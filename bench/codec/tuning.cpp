@@ -11,9 +11,13 @@
 //    "best_mode" (the best of the four modes, each tuned by its sample), "single" (the setting
 //    that is best for the whole).
 // Every size is of bytes that a reader can decode: heads and tables of parts count.
+#include <time.h>
+
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -107,13 +111,14 @@ class Field {
     const Box& box() const { return box_; }
     std::span<const std::byte> values() const { return values_; }
 
-    std::size_t frame_bytes(Mode mode) const {
+    std::vector<std::byte> frame(Mode mode) const {
         CompressOptions options;
         options.mode = mode;
-        const auto frame = compress(values_, dtype_, box_.extent, bound_, options);
+        auto frame = compress(values_, dtype_, box_.extent, bound_, options);
         if (!frame.ok()) fail(frame.status().message());
-        return frame->size();
+        return std::move(*frame);
     }
+    std::size_t frame_bytes(Mode mode) const { return frame(mode).size(); }
     std::vector<std::byte> cut(const Box& box) const {
         std::vector<std::byte> values(static_cast<std::size_t>(box.extent.count()) *
                                       size_of(dtype_));
@@ -161,6 +166,37 @@ std::vector<Box> regions_of(const Box& whole, const Shape& region) {
         boxes = std::move(cut);
     }
     return boxes;
+}
+
+double cpu_s() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Medians of CPU seconds, the modes taking turns.
+json times(const Field& field) {
+    constexpr int k_repeats = 7;
+    const std::vector<std::pair<std::string, Mode>> modes = {
+        {"auto", Mode::automatic}, {"strong", Mode::strong}, {"regions", Mode::regions}};
+    std::map<std::string, std::vector<double>> seconds;
+    std::vector<std::byte> decoded(field.values().size());
+    for (int repeat = 0; repeat < k_repeats; ++repeat) {
+        for (const auto& [name, mode] : modes) {
+            const double begin_s = cpu_s();
+            const auto frame = field.frame(mode);
+            const double end_s = cpu_s();
+            if (!decompress(frame, decoded).ok()) fail("a frame does not decode");
+            seconds[name + "_s"].push_back(end_s - begin_s);
+            seconds["decode_" + name + "_s"].push_back(cpu_s() - end_s);
+        }
+    }
+    json medians;
+    for (auto& [name, all] : seconds) {
+        std::nth_element(all.begin(), all.begin() + k_repeats / 2, all.end());
+        medians[name] = all[k_repeats / 2];
+    }
+    return medians;
 }
 
 json by_region(const Field& field, const Shape& region, const std::vector<Setting>& settings,
@@ -258,7 +294,8 @@ int main(int argc, char** argv) {
                 {"auto", field.frame_bytes(Mode::automatic)},
                 {"fast", field.frame_bytes(Mode::fast)},
                 {"strong", field.frame_bytes(Mode::strong)},
-                {"planes", field.frame_bytes(Mode::planes)}};
+                {"planes", field.frame_bytes(Mode::planes)},
+                {"tuned", field.frame_bytes(Mode::regions)}};
     auto settings = lorenzo_settings(shape.rank());
     for (Setting& one : interpolation_settings(shape.rank())) settings.push_back(std::move(one));
     std::size_t least = SIZE_MAX;
@@ -275,6 +312,7 @@ int main(int argc, char** argv) {
     for (int i = 5; i < argc; ++i)
         result["regions"].push_back(by_region(field, parse_shape(argv[i]), settings, single));
     result["trees"] = trees(field);
+    result["times"] = times(field);
     std::cout << result.dump() << "\n";
     return 0;
 }

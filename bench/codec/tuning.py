@@ -71,6 +71,10 @@ def summary(row: dict) -> str:
         parts.append(f"tuned {row['auto'] / row['tuned'] - 1:+7.1%} of auto")
     for one in row["regions"]:
         parts.append(f"{one['region']} {row['auto'] / one['best'] - 1:+.1%}")
+    if "times" in row:
+        seconds = row["times"]
+        parts.append(f"slower {seconds['regions_s'] / seconds['auto_s']:.2f} "
+                     f"decode {seconds['decode_regions_s'] / seconds['decode_auto_s']:.2f}")
     for one in row.get("trees", []):
         parts.append(f"tree{one['effort']}{one['extra']} whole {row['auto'] / one['whole'] - 1:+.1%} "
                      f"{row['auto'] / one['bytes'] - 1:+.1%} {one['leaves']} of {one['encodings']}")

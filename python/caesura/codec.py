@@ -72,6 +72,7 @@ class FrameInfo:
     table_set_id: int  # the TableSet that decompress() needs; 0: none
     inline_tables: bool  # it carries a set of its own
     slabs: int  # parts that threads can decode
+    regions: int  # with settings of their own
     exact_values: int  # values that were stored as they are
     checksum: bool
     version: int
@@ -191,6 +192,7 @@ def info(data: Any) -> FrameInfo:
         table_set_id=about["table_set_id"],
         inline_tables=about["inline_tables"],
         slabs=about["slabs"],
+        regions=about["regions"],
         exact_values=about["exact_values"],
         checksum=about["checksum"],
         version=about["version"],
