@@ -208,18 +208,18 @@ json by_region(const Field& field, const Shape& region, const std::vector<Settin
         const std::size_t own = field.part_bytes(values, box.extent, Mode::automatic, nullptr);
         std::size_t least = own, least_mode = own;
         for (const Mode mode : {Mode::fast, Mode::strong, Mode::planes})
-            least_mode =
-                std::min(least_mode, field.part_bytes(values, box.extent, mode, nullptr));
+            least_mode = std::min(least_mode, field.part_bytes(values, box.extent, mode, nullptr));
         for (const Setting& one : settings)
-            least = std::min(least, field.part_bytes(values, box.extent, Mode::automatic,
-                                                     &one.choice));
+            least =
+                std::min(least, field.part_bytes(values, box.extent, Mode::automatic, &one.choice));
         of_single += field.part_bytes(values, box.extent, Mode::automatic, &single);
         chosen += own;
         best_mode += least_mode;
         best += std::min(least, least_mode);
     }
-    return {{"region", to_string(region)}, {"regions", boxes.size()}, {"auto", chosen},
-            {"best", best},                {"best_mode", best_mode},  {"single", of_single}};
+    return {
+        {"region", to_string(region)}, {"regions", boxes.size()}, {"auto", chosen}, {"best", best},
+        {"best_mode", best_mode},      {"single", of_single}};
 }
 
 /// A part as it would be, split along axes as long as that pays.
@@ -275,8 +275,11 @@ json trees(const Field& field) {
             Tree tree{field, effort, extra};
             const std::size_t whole = tree.cost(field.box());
             const std::size_t bytes = tree.grow(field.box(), whole);
-            result.push_back({{"effort", effort}, {"extra", extra}, {"whole", whole},
-                              {"bytes", bytes}, {"encodings", tree.encodings},
+            result.push_back({{"effort", effort},
+                              {"extra", extra},
+                              {"whole", whole},
+                              {"bytes", bytes},
+                              {"encodings", tree.encodings},
                               {"leaves", tree.leaves}});
         }
     }

@@ -117,11 +117,11 @@ typedef struct caesura_options {
 /* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */
 enum { CAESURA_IN_BOX = 0, CAESURA_OF_VALUES = 1, CAESURA_WHERE_STEEP = 2 };
 typedef struct caesura_bound_rule {
-    int kind;                       /* CAESURA_IN_BOX, ... */
-    uint64_t offset[4], extent[4];  /* CAESURA_IN_BOX; as many entries as the field has axes count */
-    double lowest, highest;         /* CAESURA_OF_VALUES; both included */
-    double change;                  /* CAESURA_WHERE_STEEP: from a value to a neighbour */
-    double bound;                   /* in units of the field; 0: exact */
+    int kind;                      /* CAESURA_IN_BOX, ... */
+    uint64_t offset[4], extent[4]; /* CAESURA_IN_BOX; an entry for each axis of the field */
+    double lowest, highest;        /* CAESURA_OF_VALUES; both included */
+    double change;                 /* CAESURA_WHERE_STEEP: from a value to a neighbour */
+    double bound;                  /* in units of the field; 0: exact */
 } caesura_bound_rule;
 
 /* What a reader is told of a field, and its codec; see FieldOptions in caesura/writer.hpp. Begin
@@ -141,8 +141,11 @@ typedef struct caesura_field_options {
     const caesura_bound_rule* bound_rules;
     size_t bound_rule_count;
 } caesura_field_options;
-#define CAESURA_FIELD_OPTIONS_DEFAULT \
-    { sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, NULL, 0 }
+#define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
+    {                                                                                           \
+        sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
+            NULL, 0                                                                             \
+    }
 
 /* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
  * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new

@@ -118,13 +118,13 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
 BoundMap to_bound_map(const nb::dict& from) {
     using Extents = std::vector<std::uint64_t>;
     BoundMap map;
-    for (const auto& rule : nb::cast<std::vector<std::tuple<Extents, Extents, double>>>(
-             from["boxes"])) {
+    for (const auto& rule :
+         nb::cast<std::vector<std::tuple<Extents, Extents, double>>>(from["boxes"])) {
         const auto& [offset, extent, bound] = rule;
         if (offset.size() > k_max_rank || extent.size() > k_max_rank)
-            raise_if_error({StatusCode::invalid_argument,
-                            "bound map: a box of " + std::to_string(extent.size()) +
-                                " axes; 1 to 4 are possible"});
+            raise_if_error({StatusCode::invalid_argument, "bound map: a box of " +
+                                                              std::to_string(extent.size()) +
+                                                              " axes; 1 to 4 are possible"});
         map.boxes.push_back({{Shape(offset), Shape(extent)}, bound});
     }
     for (const auto& [lowest, highest, bound] :

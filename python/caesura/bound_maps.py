@@ -44,7 +44,7 @@ class BoundMap:
         return self
 
     def where_steep(self, change: float, bound: float) -> BoundMap:
-        """Values that differ by `change` or more from a neighbour along some axis, in their block."""
+        """Values that differ by `change` or more from a neighbour in their block."""
         self.steep.append((float(change), float(bound)))
         return self
 

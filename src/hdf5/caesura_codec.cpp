@@ -26,12 +26,9 @@ namespace {
 constexpr std::string_view k_name = "caesura";
 
 Result<Mode> mode_of(const CodecSpec& spec) {
-    constexpr std::pair<std::string_view, Mode> k_modes[] = {{"", Mode::automatic},
-                                                             {":auto", Mode::automatic},
-                                                             {":fast", Mode::fast},
-                                                             {":strong", Mode::strong},
-                                                             {":planes", Mode::planes},
-                                                             {":regions", Mode::regions}};
+    constexpr std::pair<std::string_view, Mode> k_modes[] = {
+        {"", Mode::automatic},     {":auto", Mode::automatic}, {":fast", Mode::fast},
+        {":strong", Mode::strong}, {":planes", Mode::planes},  {":regions", Mode::regions}};
     const std::string_view wanted = std::string_view(spec.name).substr(k_name.size());
     for (const auto& [name, mode] : k_modes) {
         if (wanted == name) return mode;

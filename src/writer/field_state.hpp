@@ -137,8 +137,8 @@ inline void FieldState::widen(const Box& box, const std::byte* values,
 /// (the codec must know a bound that only the values will say; foreign.cpp).
 Status fix_pipeline(FieldState& field);
 
-/// Can a field with this bound and codec have the map? Errors: invalid_argument (the map, the bound),
-/// unsupported (the codec); they name the field.
+/// Can a field with this bound and codec have the map? Errors: invalid_argument (the map, the
+/// bound), unsupported (the codec); they name the field.
 Status check_bound_map(const std::string& field, const Shape& shape, const ErrorBound& bound,
                        const CodecSpec& codec, const BoundMap& map);
 

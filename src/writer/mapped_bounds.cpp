@@ -63,9 +63,9 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
         codec::looks_at_values(map) ? values_of(job, box, copy) : nullptr;
     auto layers = codec::bound_layers(map, dumped.bound.value, box, values, job.dtype);
     if (layers.size() > 1 && job.valid != job.chunk_box.extent) {
-        const auto tightest = std::min_element(
-            layers.begin(), layers.end(),
-            [](const auto& a, const auto& b) { return a.bound < b.bound; });
+        const auto tightest =
+            std::min_element(layers.begin(), layers.end(),
+                             [](const auto& a, const auto& b) { return a.bound < b.bound; });
         layers = {{job.valid[0], tightest->bound}};
     }
     job.bundled = layers.size() > 1;

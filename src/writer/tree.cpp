@@ -73,8 +73,8 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
             {"caesura_bound_requested", field.bound.value},
         };
         if (field.has_bound_map())
-            extra.push_back({"caesura_bound_map",
-                             codec::to_json(field.options.bound_map, dumped.bound.value)});
+            extra.push_back(
+                {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, field.options, std::move(extra));
     }

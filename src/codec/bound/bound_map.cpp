@@ -20,8 +20,8 @@ Status wrong_bound(std::string_view rule, std::size_t number, double bound) {
 Status check_box(const BoundMap::InBox& rule, std::size_t number, const Shape& shape) {
     const Box& box = rule.box;
     const auto wrong = [&](std::string_view what) {
-        return Status(StatusCode::invalid_argument, fmt::format("bound map, box {} ({}): {}",
-                                                                number, to_string(box), what));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("bound map, box {} ({}): {}", number, to_string(box), what));
     };
     if (box.offset.rank() != shape.rank() || box.extent.rank() != shape.rank())
         return wrong(fmt::format("the field {} has {} axes", to_string(shape), shape.rank()));

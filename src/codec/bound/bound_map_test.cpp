@@ -33,7 +33,9 @@ Box random_box(std::mt19937_64& random, const Shape& shape) {
 }
 
 BoundMap random_map(std::mt19937_64& random, const Shape& shape) {
-    const auto bound = [&] { return random() % 5 == 0 ? 0.0 : std::pow(10.0, -double(random() % 6)); };
+    const auto bound = [&] {
+        return random() % 5 == 0 ? 0.0 : std::pow(10.0, -double(random() % 6));
+    };
     BoundMap map;
     for (std::uint64_t n = random() % 3; n > 0; --n)
         map.boxes.push_back({random_box(random, shape), bound()});

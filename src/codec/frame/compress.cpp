@@ -84,9 +84,9 @@ Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& reque
         Output& part = workspace->part;
         part.clear();
         TableStatistics counts;
-        Status status = encode_slab(
-            workspace->encoder, bytes_of(slab, values, request.header.value_bytes()), slab.shape,
-            request, statistics != nullptr ? &counts : nullptr, part);
+        Status status =
+            encode_slab(workspace->encoder, bytes_of(slab, values, request.header.value_bytes()),
+                        slab.shape, request, statistics != nullptr ? &counts : nullptr, part);
         if (status.ok()) parts.append(index, part.bytes(), &counts, statistics);
         return status;
     };
@@ -124,8 +124,7 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
     } else {
         const FloatEnvironment environment;
         const WorkspaceLease workspace;
-        status =
-            encode_slab(workspace->encoder, values, header.shape, request, statistics, frame);
+        status = encode_slab(workspace->encoder, values, header.shape, request, statistics, frame);
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
         write_raw_frame(values, header, frame);

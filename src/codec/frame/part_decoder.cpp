@@ -68,9 +68,10 @@ Status PartDecoder::decode(std::span<const std::byte> part, const FrameHeader& h
         const auto bytes = static_cast<std::size_t>(region.box.extent.count()) * value_bytes;
         const std::byte* const dense = dense_part(region.box, slab, values.data(), value_bytes);
         if (dense == nullptr) region_.resize(bytes);
-        const auto own = dense != nullptr
-                             ? values.subspan(static_cast<std::size_t>(dense - values.data()), bytes)
-                             : std::span(region_);
+        const auto own =
+            dense != nullptr
+                ? values.subspan(static_cast<std::size_t>(dense - values.data()), bytes)
+                : std::span(region_);
         Status status = decode_region(region.part, header, region.box.extent, tables, own);
         if (!status.ok()) return status;
         if (dense == nullptr)

@@ -1,5 +1,5 @@
-// Goal: settings chosen by region make no frame larger than auto's, and frames that are cut keep the
-// bound, decode everywhere, and are refused by readers that do not know them.
+// Goal: settings chosen by region make no frame larger than auto's, and frames that are cut keep
+// the bound, decode everywhere, and are refused by readers that do not know them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -158,8 +158,7 @@ TEST(RegionEncoder, predicts_no_less_than_auto_would_take) {
     const Shape shape{64, 64, 64};
     const auto values = smooth_array<float>(shape, 2);
     const auto bytes = std::as_bytes(std::span(values));
-    const auto regions =
-        estimate(bytes, float32, shape, absolute(1e-3), in_mode(Mode::regions));
+    const auto regions = estimate(bytes, float32, shape, absolute(1e-3), in_mode(Mode::regions));
     const auto automatic =
         estimate(bytes, float32, shape, absolute(1e-3), in_mode(Mode::automatic));
     ASSERT_TRUE(regions.ok() && automatic.ok());

@@ -23,8 +23,8 @@ Status take_apart(const Half& whole, Half& first, Half& second) {
     if (reader.ended_early()) return corrupt_part("it ends where it is cut");
     if (whole.depth == k_deepest_split) return corrupt_part("it is cut too often");
     if (axis >= box.extent.rank() || extent < 1 || extent >= box.extent[axis])
-        return corrupt_part(fmt::format("a cut at {} along axis {} of {}", extent, axis,
-                                        to_string(box.extent)));
+        return corrupt_part(
+            fmt::format("a cut at {} along axis {} of {}", extent, axis, to_string(box.extent)));
     const auto parts = reader.rest();
     if (bytes < 1 || bytes >= parts.size())
         return corrupt_part(fmt::format("a half of {} bytes in {}", bytes, parts.size()));
