@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -91,6 +92,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: caesura-serve CONFIG.toml\n");
         return 2;
     }
+    // A service that is started again gets its port, whatever connections linger.
+    (void)::setenv("UCX_TCP_CM_REUSEADDR", "y", 0);
     // Before there is any other thread, so that all have them blocked.
     sigset_t set;
     ::sigemptyset(&set);

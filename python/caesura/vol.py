@@ -12,12 +12,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 NAME = "caesura"
 LIBRARY = "libcaesura_vol.so"
-_TIMEOUT_S = 60
+_TIMEOUT_S = 60  # to load HDF5 and make one file
+
+Watch = Callable[[str, int, int], None]  # told what is being done, bytes done, and all bytes
 
 
 def connector_path() -> str:
@@ -39,9 +42,9 @@ def connector_path() -> str:
     )
 
 
-def check(file: str = "", config: str = "") -> dict[str, Any]:
+def check(file: str = "", config: str = "", watch: Watch = lambda *_: None) -> dict[str, Any]:
     """What an application would meet; `file` is read, and nothing is written but a file in a
-    temporary directory.
+    temporary directory. It takes as long as reading all values takes, and `watch` is told of it.
 
     Returns loaded (bool), connector (the name HDF5 gives for a file it made), plugin (path),
     environment (the two variables as they were set for the question), messages (what HDF5 printed),
@@ -61,35 +64,69 @@ def check(file: str = "", config: str = "") -> dict[str, Any]:
         "plugin": plugin,
         "environment": {name: env[name] for name in ("HDF5_PLUGIN_PATH", "HDF5_VOL_CONNECTOR")},
     }
-    loaded = _ask(env, "connector", plugin)
+    loaded = _ask_for_connector(env, plugin)
     answer["connector"] = loaded.get("connector", "")
     answer["loaded"] = answer["connector"] == NAME
     answer["messages"] = loaded["messages"]
     # Of the plugin itself, in a process whose HDF5 cannot fail for want of it.
     env.pop("HDF5_VOL_CONNECTOR")
-    answer.update(_ask(env, "describe", plugin, used_config, file))
-    answer.pop("messages_of_describe", None)
+    answer.update(_ask_to_describe(env, watch, plugin, used_config, file))
     return answer
 
 
-def _ask(env: dict[str, str], *question: str) -> dict[str, Any]:
-    """Run this module as a program; a process that dies has said nothing."""
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve()), *question],
-        env=env,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
+def _command(*question: str) -> list[str]:
+    """This module as a program."""
+    return [sys.executable, str(Path(__file__).resolve()), *question]
+
+
+def _ask_for_connector(env: dict[str, str], plugin: str) -> dict[str, Any]:
+    """A process that dies has said nothing."""
+    try:
+        done = subprocess.run(
+            _command("connector", plugin),
+            env=env,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(
+            f"HDF5 has not made a file in {tempfile.gettempdir()} within {_TIMEOUT_S:g} s; is the "
+            "file system of that directory, or of the plugins, slow? TMPDIR names another"
+        ) from None
+    said = done.returncode == 0 and done.stdout
+    return {**(json.loads(done.stdout) if said else {}), "messages": done.stderr.strip()}
+
+
+def _ask_to_describe(env: dict[str, str], watch: Watch, *rest: str) -> dict[str, Any]:
+    """What the connector says; how far it is in lines before that."""
     answer: dict[str, Any] = {}
-    if done.returncode == 0 and done.stdout:
-        answer = json.loads(done.stdout)
-    elif question[0] == "describe":
-        answer["error"] = f"{question[1]} cannot be loaded: {done.stderr.strip()[-500:]}"
-    key = "messages" if question[0] == "connector" else "messages_of_describe"
-    answer[key] = done.stderr.strip()
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as messages,
+        subprocess.Popen(
+            _command("describe", *rest),
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+            text=True,
+            errors="replace",
+        ) as process,
+    ):
+        try:
+            for line in process.stdout:
+                said = json.loads(line)
+                if "doing" in said:
+                    watch(said["doing"], said["done_bytes"], said["all_bytes"])
+                else:
+                    answer = said
+        except BaseException:  # it may be reading for long
+            process.kill()
+            raise
+        if process.wait() != 0 or not answer:
+            messages.seek(0)
+            answer = {"error": f"{rest[0]} cannot be loaded: {messages.read().strip()[-500:]}"}
     return answer
 
 
@@ -113,7 +150,21 @@ def _connector_of_new_file(library: ctypes.CDLL) -> dict[str, Any]:
     return {"connector": name.value.decode(errors="replace")}
 
 
+def _say(document: dict[str, Any]) -> None:
+    """One line on stdout."""
+    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.flush()
+
+
+def _say_how_far(doing: bytes, done_bytes: int, all_bytes: int) -> None:
+    _say({"doing": doing.decode(), "done_bytes": done_bytes, "all_bytes": all_bytes})
+
+
 def _describe(library: ctypes.CDLL, config: str, file: str) -> dict[str, Any]:
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64)
+    watching = kind(_say_how_far)
+    if hasattr(library, "caesura_vol_watch"):  # not in a plugin that is older than this
+        library.caesura_vol_watch(watching)
     describe = library.caesura_vol_describe
     describe.restype = ctypes.c_char_p  # not freed: the process ends
     text = describe(config.encode(), file.encode())
@@ -127,7 +178,7 @@ def _main(question: str, plugin: str, *rest: str) -> None:
         answer = _connector_of_new_file(library)
     else:
         answer = _describe(library, *rest)
-    sys.stdout.write(json.dumps(answer))
+    _say(answer)
 
 
 if __name__ == "__main__":

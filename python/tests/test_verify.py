@@ -155,6 +155,69 @@ def test_info_tells_what_the_file_holds(written):
     assert "lossless" in shown
 
 
+def test_info_says_the_bound_of_each_block_in_units(tmp_path):
+    path = tmp_path / "blocks.h5"
+    values = np.cumsum(np.random.default_rng(3).normal(size=(4, 64, 256)), axis=2)
+    values[1] *= 1e3
+    values[2] = 7.0  # all values are one: exact
+    wanted = [1e-2 * float(np.ptp(block)) for block in values]
+    with h5py.File(path, "w") as file:
+        for name, bound in (
+            ("of_range", caesura.relative(1e-2)),
+            ("of_each", caesura.pointwise_relative(1e-3)),
+            ("exact", caesura.lossless()),
+        ):
+            options = caesura.filter_options(bound)
+            file.create_dataset(name, data=values, chunks=(1, 64, 256), **options)
+        file.create_dataset("other", data=values, chunks=(1, 64, 256), compression="gzip")
+        file["of_range"].id.write_direct_chunk((3, 0, 0), values[3].tobytes(), filter_mask=1)
+    listing = json.loads(run("info", path, "--json", "--blocks").stdout)
+    by_path = {dataset["path"]: dataset for dataset in listing["datasets"]}
+    blocks = [chunk["arrays"] for chunk in by_path["/of_range"]["chunks"]]
+    for block, bound, kind in zip(
+        blocks, [*wanted[:2], 0, 0], ["absolute", "absolute", "lossless", "lossless"], strict=True
+    ):
+        (array,) = block
+        assert array == {"component": None, "kind": kind, "bound": pytest.approx(bound)}
+    assert by_path["/of_range"]["bounds"] == [
+        {"kind": "absolute", "min": pytest.approx(wanted[0]), "max": pytest.approx(wanted[1]),
+         "arrays": 2},
+        {"kind": "lossless", "min": 0, "max": 0, "arrays": 2},
+    ]  # fmt: skip
+    assert [(one["kind"], one["max"]) for one in by_path["/of_each"]["bounds"]] == [
+        ("pointwise_relative", 1e-3)
+    ]
+    assert [one["kind"] for one in by_path["/exact"]["bounds"]] == ["lossless"]
+    assert by_path["/other"]["bounds"] == []
+    assert (
+        "arrays" not in json.loads(run("info", path, "--json").stdout)["datasets"][0]["chunks"][0]
+    )
+    shown = run("info", path, "--blocks").stdout
+    assert f"exact to {wanted[1]:.4g}" in shown
+    assert f"{wanted[0]:g}" in shown
+
+
+def test_info_leaves_blocks_out_that_it_cannot_read(written, tmp_path):
+    path = tmp_path / "run.h5"
+    shutil.copy(written / "run.h5", path)
+
+    def bounds_of_rho():
+        listing = json.loads(run("info", path, "--json").stdout)
+        (found,) = (one for one in listing["datasets"] if one["path"] == "/data/1/meshes/rho")
+        return found["chunks"], [
+            (one["kind"], one["max"], one["arrays"]) for one in found["bounds"]
+        ]
+
+    chunks, bounds = bounds_of_rho()
+    held_to = pytest.approx(BOUND, rel=1e-6)
+    assert bounds == [("absolute", held_to, len(chunks))]
+    with path.open("r+b") as file:
+        for chunk in chunks[1:]:
+            file.seek(chunk["address"])
+            file.write(bytes(16))
+    assert bounds_of_rho()[1] == [("absolute", held_to, 1)]
+
+
 def test_recover_of_a_sound_file_changes_nothing(written, tmp_path):
     path = tmp_path / "run.h5"
     shutil.copy(written / "run.h5", path)

@@ -170,6 +170,124 @@ def test_a_bound_below_the_precision_of_the_values_is_marked(tmp_path, native_fi
     assert any("below the precision" in warning for warning in rho["warnings"])
 
 
+def test_a_pointwise_bound_below_the_precision_of_the_type_is_marked(tmp_path):
+    path, config = tmp_path / "wave.h5", tmp_path / "run.toml"
+    with h5py.File(path, "w") as file:
+        file["wave"] = np.sin(np.linspace(0.0, 90.0, 1 << 19)).astype(np.float32)
+    epsilon = float(np.finfo(np.float32).eps)
+    for bound, marked in ((0.9 * epsilon, True), (1.1 * epsilon, False)):
+        config.write_text(f'bound = {bound}\nbound_kind = "pointwise_relative"\n')
+        answer = check(path, "--config", config, code=0)
+        (wave,) = answer["datasets"][0]["components"]
+        assert wave["bound_kind"] == "pointwise_relative"
+        assert [w for w in wave["warnings"] if "below the precision" in w] != [] or not marked
+        assert wave["warnings"] == [] or marked
+
+
+def test_a_pointwise_bound_is_held_against_the_range_by_the_largest_value(tmp_path):
+    path, config = tmp_path / "far.h5", tmp_path / "run.toml"
+    with h5py.File(path, "w") as file:
+        file["far"] = 1e6 + np.sin(np.linspace(0.0, 90.0, 1 << 18))
+    config.write_text('bound = 1e-6\nbound_kind = "pointwise_relative"\n')
+    answer = check(path, "--config", config, code=0)
+    (far,) = answer["datasets"][0]["components"]
+    assert far["warnings"] == ["the bound of the largest value is 50 % of the range"]
+
+
+@pytest.fixture
+def many_boxes(tmp_path):
+    """A level of 60,000 boxes of unequal sizes and five components; and each one's range."""
+    path, seed = tmp_path / "plt00000.h5", 2011
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    names, n = ["rho", "u", "v", "w", "T"], 60_000
+    extents = random.integers(1, 4, (n, 3)).astype(np.int32)
+    boxes = np.zeros(n, dtype=[(f"{end}_{axis}", "<i4") for end in ("lo", "hi") for axis in "ijk"])
+    for number, axis in enumerate("ijk"):
+        boxes[f"hi_{axis}"] = extents[:, number] - 1
+    cells = extents.prod(axis=1)
+    component = np.repeat(np.tile(np.arange(len(names)), n), np.repeat(cells, len(names)))
+    values = (random.normal(size=component.size) * 10.0**component).astype(np.float64)
+    values[random.integers(0, values.size, 100)] = np.nan
+    with h5py.File(path, "w") as file:
+        file.attrs["num_components"] = np.int32(len(names))
+        for number, name in enumerate(names):
+            file.attrs[f"component_{number}"] = np.bytes_(name)
+        file["level_0/boxes"] = boxes
+        # Neither slabs nor chunks end where boxes do.
+        file.create_dataset("level_0/data:datatype=0", data=values, chunks=(700_001,))
+    ranges = [
+        (np.nanmin(values[component == c]), np.nanmax(values[component == c]))
+        for c in range(len(names))
+    ]
+    return path, dict(zip(names, ranges, strict=True))
+
+
+def test_many_boxes_are_read_in_slabs_and_told_apart(tmp_path, many_boxes):
+    path, ranges = many_boxes
+    config = tmp_path / "run.toml"
+    config.write_text(
+        '[[dataset]]\npath = "**/data:*"\ncomponent = "*"\nbound = 1e-3\nbound_kind = "relative"\n'
+    )
+    reports = []
+    answer = vol.check(str(path), str(config), lambda *report: reports.append(report))
+    (data,) = (d for d in answer["datasets"] if "components" in d)
+    assert {one["name"]: (one["min"], one["max"]) for one in data["components"]} == ranges
+    for one in data["components"]:
+        low, high = ranges[one["name"]]
+        assert one["in_units"] == pytest.approx(1e-3 * (high - low))
+        assert one["ratio"] > 0  # arrays of eight values, each with a header
+    reading = [(done, total) for doing, done, total in reports if doing == "reading"]
+    assert len(reading) <= 4  # 300,000 arrays, and 19 MB
+    assert reading[-1] == (data["bytes"], data["bytes"])
+    sampling = [(done, total) for doing, done, total in reports if doing == "sampling"]
+    assert sampling[-1][0] == sampling[-1][1] > 0
+
+
+def test_chunks_of_any_shape_and_axes_of_components_give_the_same_ranges(tmp_path):
+    path, config, seed = tmp_path / "cubes.h5", tmp_path / "run.toml", 7
+    print(f"seed {seed}")
+    values = np.random.default_rng(seed).normal(size=(3, 70, 90, 110)) * [
+        [[[1e3]]],
+        [[[1]]],
+        [[[0.1]]],
+    ]
+    layouts = {"contiguous": None, "thin": (1, 70, 1, 110), "cubes": (2, 33, 32, 31), "whole": True}
+    with h5py.File(path, "w") as file:
+        for name, chunks in layouts.items():
+            file.create_dataset(
+                name, data=values, chunks=values.shape if chunks is True else chunks
+            )
+        file["last"] = np.ascontiguousarray(np.moveaxis(values, 0, -1))
+    config.write_text(
+        '[[dataset]]\npath = "*"\ncomponent_axis = 0\n'
+        '[[dataset]]\npath = "last"\ncomponent_axis = 3\n'
+    )
+    answer = check(path, "--config", config, code=0)
+    assert len(answer["datasets"]) == len(layouts) + 1
+    for dataset in answer["datasets"]:
+        told = [(one["min"], one["max"]) for one in dataset["components"]]
+        assert told == [(values[c].min(), values[c].max()) for c in range(3)], dataset["path"]
+
+
+def test_reading_has_no_time_limit_and_loading_ends_in_a_sentence(
+    tmp_path, native_file, monkeypatch
+):
+    config = tmp_path / "run.toml"
+    config.write_text("bound = 1e-3\n")
+    monkeypatch.setattr(vol, "_ask_for_connector", lambda *_: {"connector": "", "messages": ""})
+    monkeypatch.setattr(vol, "_TIMEOUT_S", 1e-3)
+    answer = vol.check(str(native_file), str(config))
+    assert [d["path"] for d in answer["datasets"] if "components" in d] == [
+        "/fields/left",
+        "/fields/rho",
+    ]
+    monkeypatch.undo()
+    monkeypatch.setattr(vol, "_TIMEOUT_S", 1e-3)
+    with pytest.raises(RuntimeError, match=r"within 0\.001 s"):
+        vol.check(str(native_file), str(config))
+
+
 def test_a_configuration_that_hands_files_on_says_so_of_each_dataset(tmp_path, native_file):
     config = tmp_path / "run.toml"
     config.write_text("capture = false\n")

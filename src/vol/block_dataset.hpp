@@ -13,6 +13,14 @@
 
 namespace caesura::vol {
 
+/// What attributes of a dataset in the file say of its quantities, as found_quantities.hpp reads
+/// them.
+struct SaidBounds {
+    std::vector<writer::Component> components;  ///< at least one; one: without a name
+    std::vector<double> loosest;                ///< FieldState::Dataset::loosest
+    int axis = -1;                              ///< along which they lie, as HDF5 numbers it
+};
+
 struct BlockDataset {
     static constexpr std::uint64_t k_not_put = std::numeric_limits<std::uint64_t>::max();
     /// One put of this rank that is not committed; or is not put, as the Writer does not know the
@@ -50,6 +58,8 @@ struct BlockDataset {
     Shape settled;  ///< the dims at the last flush(); beyond, others may have written
     /// What the Writer is to be told of a dataset that was found in the file.
     std::optional<writer::DatasetDefinition> definition;
+    std::optional<SaidBounds> said;  ///< of such a dataset
+    bool stored = false;             ///< it has blocks
 
     std::size_t numbers_in_element() const { return std::max<std::size_t>(1, members.size()); }
     std::size_t element_bytes() const { return numbers_in_element() * size_of(dtype); }

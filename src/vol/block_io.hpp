@@ -158,6 +158,7 @@ class BlockIo {
     static bool knows_member(const Dataset& dataset, const Selected& selected, std::size_t member);
     Status check_settled(const Dataset& dataset, const Selected& selected) const;
     Status put_waiting(Dataset& dataset);
+    Status find_composition(Dataset& found);
     Status define_found(const std::map<std::string, std::string>& paths);
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);

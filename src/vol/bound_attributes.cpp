@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "store/hdf5_handle.hpp"
+#include "vol/errors.hpp"
 #include "vol/object.hpp"
 
 namespace caesura::vol {
@@ -91,6 +92,12 @@ Status remove(const NativeDataset& dataset, const std::string& name) {
 }
 
 }  // namespace
+
+bool can_set_attributes() {
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    return H5Tget_size(H5T_NATIVE_DOUBLE) == sizeof(double);
+}
 
 Status set_attributes(const NativeDataset& dataset, std::span<const store::Attribute> attributes) {
     const H5VL_loc_params_t location = itself();

@@ -9,6 +9,8 @@
 
 namespace caesura::vol {
 
+/// HDF5 that is closing itself has no types any more, and attributes need them (trap 18).
+bool can_set_attributes();
 /// In place of those of the same names. @param attributes  numbers and strings, one or a list.
 /// Errors: internal (HDF5 refused).
 Status set_attributes(const NativeDataset& dataset, std::span<const store::Attribute> attributes);

@@ -151,6 +151,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// This rank's raw data are in the file when it returns: what another rank reads after a
     /// barrier, as programs for parallel HDF5 do.
     Status write_through() { return write_raw(); }
+    /// Before HDF5 closes itself with files open, and while it still has types, which attributes
+    /// need: what was written is committed. Collective over the ranks of each file. A failure is
+    /// told when HDF5 closes the file.
+    static void commit_all_open();
     /// To be called before an object of the file is closed: if it is the last thing that keeps a
     /// file open whose identifiers are all closed (close degree WEAK), what came since is
     /// committed.

@@ -15,10 +15,12 @@
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/external_link.hpp"
+#include "vol/library_state.hpp"
 #include "vol/losses.hpp"
 #include "vol/on_term.hpp"
 #include "vol/other_process.hpp"
 #include "vol/report.hpp"
+#include "vol/shutdown.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -183,6 +185,22 @@ std::shared_ptr<CapturedFile> CapturedFile::find(unsigned long number) {
     return nullptr;
 }
 
+void CapturedFile::commit_all_open() {
+    const KeepErrors keep;
+    const LibraryState state;
+    std::vector<std::shared_ptr<CapturedFile>> files;  // by name: in one order everywhere
+    for (const auto& [key, open] : open_files())
+        if (auto file = open.lock(); file != nullptr && file->uses() > 0)
+            files.push_back(std::move(file));
+    for (const auto& file : files) {
+        const NativeObject through{file->uses_.front(), H5I_FILE};
+        const auto refused = [&] {
+            return store::hdf5_error(StatusCode::internal, file->name() + ": flushing the image");
+        };
+        (void)file->commit(through, false, flush_native(through) < 0 ? refused() : Status{});
+    }
+}
+
 void CapturedFile::find_holder(Object& opened) {
     if (!files_are_crossed_) return;
     const KeepErrors keep;
@@ -306,6 +324,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     if (const auto number = file_number_of({under, H5I_FILE}); number.ok()) file->number_ = *number;
     follow_external_links();
     watch_term(*file->config_);
+    listen_for_ends();
     const bool has_rank_0 = covers(file->members_, {0});
     losses::watch(file.get(),
                   {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});

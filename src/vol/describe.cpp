@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "store/hdf5_handle.hpp"
 #include "vol/callbacks.hpp"
@@ -16,51 +17,56 @@ namespace {
 using nlohmann::json;
 using store::Handle;
 
+/// Told how far reading and sampling are; null: nobody asks.
+using Watching = void (*)(const char* doing, std::uint64_t done_bytes, std::uint64_t all_bytes);
+Watching g_watching = nullptr;
+
+struct Found {
+    DatasetFacts facts;
+    json entry;
+};
 struct Visit {
     const Config& config;
-    Foresight foresight{config};
-    json datasets = json::array();
+    std::vector<Found> found;
 };
-
-json describe_dataset(Visit& visit, const std::string& path, hid_t dataset) {
-    const Config& config = visit.config;
-    const Handle type(H5Dget_type(dataset), H5Tclose);
-    const Handle space(H5Dget_space(dataset), H5Sclose);
-    const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
-    const DatasetFacts facts = facts_of(path, type.get(), space.get(), creation.get());
-    const Status status = qualifies(config, facts);
-    json entry = {
-        {"path", path}, {"bytes", facts.count * facts.value_bytes}, {"qualifies", status.ok()}};
-    if (!status.ok()) {
-        entry["why"] = status.message();
-        return entry;
-    }
-    const Settings settings = settings_of(config, path);
-    entry["codec"] = settings.codec;
-    entry["bound_kind"] = std::string(kind_name(settings.bound));
-    entry["bound"] = settings.bound.value;
-    entry["chunk_bytes"] = settings.chunk_bytes;
-    const auto looked = visit.foresight.look(dataset, facts);
-    if (looked.ok())
-        entry["number"] = *looked;  // until all have been looked at
-    else
-        entry["error"] = looked.status().message();
-    return entry;
-}
 
 herr_t visit(hid_t root, const char* name, const H5O_info2_t* info, void* data) {
     return guarded([&]() -> herr_t {
         if (info->type != H5O_TYPE_DATASET) return 0;
         Visit& visit = *static_cast<Visit*>(data);
-        // Arrays are read one by one: their chunk stays in memory.
-        constexpr std::size_t k_slots = 12421, k_cache_bytes = 128u << 20;
-        const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
-        H5Pset_chunk_cache(access.get(), k_slots, k_cache_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
-        const Handle dataset(H5Dopen2(root, name, access.get()), H5Dclose);
+        const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
         if (!dataset.ok()) return -1;
-        visit.datasets.push_back(describe_dataset(visit, std::string("/") + name, dataset.get()));
+        const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+        const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+        const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
+        const DatasetFacts facts =
+            facts_of(std::string("/") + name, type.get(), space.get(), creation.get());
+        const Status status = qualifies(visit.config, facts);
+        json entry = {{"path", facts.path},
+                      {"bytes", facts.count * facts.value_bytes},
+                      {"qualifies", status.ok()}};
+        if (!status.ok()) entry["why"] = status.message();
+        visit.found.push_back({facts, std::move(entry)});
         return 0;
     });
+}
+
+/// What is known before others have been looked at. @return  its number, if it has one.
+std::optional<std::size_t> look(const Config& config, Foresight& foresight, hid_t file,
+                                Found& found) {
+    json& entry = found.entry;
+    const Settings settings = settings_of(config, found.facts.path);
+    entry["codec"] = settings.codec;
+    entry["bound_kind"] = std::string(kind_name(settings.bound));
+    entry["bound"] = settings.bound.value;
+    entry["chunk_bytes"] = settings.chunk_bytes;
+    const Handle dataset(H5Dopen2(file, found.facts.path.c_str(), H5P_DEFAULT), H5Dclose);
+    const Result<std::size_t> looked = dataset.ok()
+                                           ? foresight.look(dataset.get(), found.facts)
+                                           : store::hdf5_error(StatusCode::io, found.facts.path);
+    if (looked.ok()) return *looked;
+    entry["error"] = looked.status().message();
+    return std::nullopt;
 }
 
 json describe_file(const Config& config, const std::string& path) {
@@ -68,16 +74,25 @@ json describe_file(const Config& config, const std::string& path) {
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_vol(access.get(), native_connector(), nullptr);
     const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-    Visit seen{config};
+    Visit seen{config, {}};
     if (!file.ok() ||
         H5Ovisit3(file.get(), H5_INDEX_NAME, H5_ITER_INC, visit, &seen, H5O_INFO_BASIC) < 0)
         return {{"error", store::hdf5_error(StatusCode::io, path).message()}};
-    for (json& dataset : seen.datasets)
-        if (dataset.contains("number")) {
-            dataset["components"] = seen.foresight.tell(dataset["number"]);
-            dataset.erase("number");
-        }
-    return seen.datasets;
+    Foresight foresight(config, file.get(), g_watching);
+    std::uint64_t all_bytes = 0;
+    for (const Found& one : seen.found)
+        if (one.entry["qualifies"]) all_bytes += one.facts.count * one.facts.value_bytes;
+    foresight.expect(all_bytes);
+    std::vector<std::optional<std::size_t>> numbers;
+    for (Found& one : seen.found)
+        numbers.push_back(one.entry["qualifies"] ? look(config, foresight, file.get(), one)
+                                                 : std::nullopt);
+    json datasets = json::array();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (numbers[i]) seen.found[i].entry["components"] = foresight.tell(*numbers[i]);
+        datasets.push_back(std::move(seen.found[i].entry));
+    }
+    return datasets;
 }
 
 json describe(const std::string& config_path, const std::string& file) {
@@ -106,6 +121,12 @@ json describe(const std::string& config_path, const std::string& file) {
 
 }  // namespace
 }  // namespace caesura::vol
+
+/// From now on caesura_vol_describe() tells how far it is, on its own thread; null: not any more.
+extern "C" __attribute__((visibility("default"))) void caesura_vol_watch(
+    void (*watching)(const char* doing, std::uint64_t done_bytes, std::uint64_t all_bytes)) {
+    caesura::vol::g_watching = watching;
+}
 
 /// JSON, to be freed with free(); null without memory. Either path may be empty.
 extern "C" __attribute__((visibility("default"))) char* caesura_vol_describe(

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "vol/block_dataset.hpp"
+#include "vol/library_state.hpp"
 #include "vol/members.hpp"
 #include "vol/object.hpp"
 #include "writer/open_writer.hpp"
@@ -18,13 +21,45 @@ using nlohmann::json;
 using store::Handle;
 using Range = writer::Composition::Range;
 
-constexpr std::uint64_t k_piece_bytes = 16u << 20;
-constexpr std::size_t k_sampled_pieces = 8;  // of a quantity
+constexpr std::uint64_t k_slab_bytes = 16u << 20;
+/// Of a quantity: so many arrays, and more where they are small.
+constexpr std::uint64_t k_least_samples = 8, k_most_samples = 64, k_sample_bytes = 1u << 20;
 
-/// Slices along an axis, of at most k_piece_bytes if one index has no more.
+std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return a / b + (a % b != 0); }
+
+std::uint64_t product_of(const std::vector<hsize_t>& extents) {
+    return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+/// Slices along an axis, of at most k_slab_bytes if one index has no more.
 std::uint64_t slice_of(std::uint64_t length, std::uint64_t bytes) {
-    const std::uint64_t pieces = (bytes + k_piece_bytes - 1) / k_piece_bytes;
+    const std::uint64_t pieces = ceil_div(bytes, k_slab_bytes);
     return std::max<std::uint64_t>(1, length / std::max<std::uint64_t>(1, pieces));
+}
+
+/// Whole chunks, as many as make k_slab_bytes, along the last axes first: so they lie together.
+std::vector<hsize_t> slab_of(const std::vector<hsize_t>& dims, const std::vector<hsize_t>& chunk,
+                             std::uint64_t value_bytes) {
+    std::vector<hsize_t> slab(dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) slab[i] = std::min(chunk[i], dims[i]);
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+        const std::uint64_t room = k_slab_bytes / (product_of(slab) * value_bytes);
+        const std::uint64_t useful = ceil_div(dims[axis], slab[axis]);
+        slab[axis] = std::min(dims[axis], slab[axis] * std::clamp<std::uint64_t>(room, 1, useful));
+        if (slab[axis] < dims[axis]) break;
+    }
+    return slab;
+}
+
+/// To the next slab, C order. @return  false: there is none.
+bool advance(std::vector<hsize_t>& offset, const std::vector<hsize_t>& slab,
+             const std::vector<hsize_t>& dims) {
+    for (std::size_t axis = dims.size(); axis-- > 0;) {
+        offset[axis] += slab[axis];
+        if (offset[axis] < dims[axis]) return true;
+        offset[axis] = 0;
+    }
+    return false;
 }
 
 Range widened(const Range& a, const Range& b) {
@@ -50,98 +85,149 @@ double squares_of(std::span<const std::byte> a, std::span<const std::byte> b) {
 
 json warnings_for(const ErrorBound& in_units, const Range& range, DType dtype) {
     json warnings = json::array();
-    if (in_units.kind != ErrorBound::Kind::absolute) return warnings;
+    const bool pointwise = in_units.kind == ErrorBound::Kind::pointwise_relative;
+    if (!pointwise && in_units.kind != ErrorBound::Kind::absolute) return warnings;
     const double spread = range.max - range.min;
     if (!(spread >= 0.0)) return warnings;  // no finite value
-    if (in_units.value > 0.01 * spread)
-        warnings.push_back(fmt::format("the bound is {:.3g} % of the range",
-                                       spread > 0 ? 100.0 * in_units.value / spread : 100.0));
     const double largest = std::max(std::fabs(range.min), std::fabs(range.max));
-    const double precision = largest * (dtype == float32 ? std::numeric_limits<float>::epsilon()
-                                                         : std::numeric_limits<double>::epsilon());
-    if (in_units.value < 0.5 * precision)
+    const double epsilon = dtype == float32 ? std::numeric_limits<float>::epsilon()
+                                            : std::numeric_limits<double>::epsilon();
+    const double bound = pointwise ? in_units.value * largest : in_units.value;
+    if (bound > 0.01 * spread)
+        warnings.push_back(fmt::format("the bound{} is {:.3g} % of the range",
+                                       pointwise ? " of the largest value" : "",
+                                       spread > 0 ? 100.0 * bound / spread : 100.0));
+    // Values lie half an epsilon of theirs apart, or up to a whole one.
+    if (pointwise ? in_units.value < epsilon : bound < 0.5 * largest * epsilon)
         warnings.push_back(fmt::format(
-            "the bound lies below the precision of the values, {:.2g}: they are stored exactly, or "
-            "nearly so",
-            precision));
+            "the bound lies below the precision of the values, {:.2g}{}: they are stored exactly, "
+            "or nearly so",
+            pointwise ? epsilon : largest * epsilon, pointwise ? " of each" : ""));
     return warnings;
 }
 
 }  // namespace
 
+void Foresight::say(const char* doing) const {
+    if (watch_) watch_(doing, done_bytes_, all_bytes_);
+}
+
+Foresight::Extents Foresight::extents_of(hid_t dataset, const DatasetFacts& facts) {
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+    Extents extents{std::vector<hsize_t>(static_cast<std::size_t>(facts.rank)),
+                    std::vector<hsize_t>(static_cast<std::size_t>(facts.rank), 1)};
+    H5Sget_simple_extent_dims(space.get(), extents.dims.data(), nullptr);
+    if (facts.layout == H5D_CHUNKED) H5Pget_chunk(creation.get(), facts.rank, extents.chunk.data());
+    return extents;
+}
+
+// What is sampled of a component: pieces of at most k_slab_bytes, spread over all of it.
 std::vector<Foresight::Piece> Foresight::pieces_of(const writer::Composition* parts,
-                                                   std::vector<hsize_t> dims,
-                                                   std::size_t value_bytes) {
+                                                   const std::vector<hsize_t>& dims,
+                                                   std::size_t value_bytes, std::size_t component) {
     std::vector<Piece> pieces;
     if (parts != nullptr && parts->axis() < 0) {
-        hsize_t at = 0;
-        for (auto& part : parts->parts({{0}, {dims[0]}})) {
-            const hsize_t rows = part.shape[0], inner = part.shape.count() / rows;
-            const hsize_t step = slice_of(rows, part.shape.count() * value_bytes);
-            for (hsize_t row = 0; row < rows; row += step) {
-                Piece piece{{at + row * inner}, {std::min(step, rows - row) * inner}, part};
-                piece.part.shape[0] = std::min(step, rows - row);
+        const std::uint64_t boxes = parts->boxes().size();
+        const std::uint64_t bytes =
+            parts->count() * value_bytes /
+            (boxes * static_cast<std::uint64_t>(parts->components().size()));
+        const std::uint64_t wanted = std::clamp(k_sample_bytes / std::max<std::uint64_t>(1, bytes),
+                                                k_least_samples, k_most_samples);
+        const std::uint64_t taken = std::min(boxes, wanted);
+        for (std::uint64_t i = 0; i < taken; ++i) {
+            const auto array = parts->array_of(i * boxes / taken, component);
+            const hsize_t rows = array.shape[0], inner = array.shape.count() / rows;
+            const hsize_t step = slice_of(rows, array.shape.count() * value_bytes);
+            const hsize_t slices = ceil_div(rows, step);
+            const hsize_t own = std::min<hsize_t>(slices, std::max<hsize_t>(1, wanted / taken));
+            for (hsize_t j = 0; j < own; ++j) {
+                const hsize_t row = j * slices / own * step, n = std::min(step, rows - row);
+                Piece piece{{{array.begin + row * inner}, {n * inner}}, array.shape};
+                piece.shape[0] = n;
                 pieces.push_back(std::move(piece));
             }
-            at += rows * inner;
         }
         return pieces;
     }
     // Along an axis: one index of it, and slices of the first other axis.
-    const std::size_t axis =
-        parts == nullptr ? dims.size() : static_cast<std::size_t>(parts->axis_in_file());
+    std::vector<hsize_t> extent = dims;
+    const int axis = parts == nullptr ? -1 : parts->axis_in_file();
+    if (axis >= 0) extent[static_cast<std::size_t>(axis)] = 1;
     const std::size_t cut = axis == 0 && dims.size() > 1 ? 1 : 0;
-    const bool members = parts != nullptr && parts->is_interleaved();
-    const hsize_t quantities = members              ? parts->components().size()
-                               : axis < dims.size() ? dims[axis]
-                                                    : 1;
-    if (axis < dims.size()) dims[axis] = 1;
-    std::uint64_t count = 1;
-    for (const hsize_t extent : dims) count *= extent;
-    const hsize_t step = slice_of(dims[cut], count * value_bytes);
-    for (hsize_t c = 0; c < quantities; ++c)
-        for (hsize_t begin = 0; begin < dims[cut]; begin += step) {
-            Piece piece{std::vector<hsize_t>(dims.size(), 0), dims, {}};
-            piece.offset[cut] = begin;
-            piece.extent[cut] = std::min(step, dims[cut] - begin);
-            if (axis < dims.size()) piece.offset[axis] = c;
-            std::vector<std::uint64_t> shape;
-            for (const hsize_t extent : piece.extent)
-                if (extent > 1) shape.push_back(extent);
-            if (shape.empty()) shape.push_back(1);
-            piece.part.shape = Shape(std::span(shape).first(
-                std::min<std::size_t>(shape.size(), static_cast<std::size_t>(k_max_rank))));
-            piece.part.component = static_cast<std::uint32_t>(c);
-            pieces.push_back(std::move(piece));
-        }
+    const hsize_t step = slice_of(dims[cut], product_of(extent) * value_bytes);
+    const hsize_t slices = ceil_div(dims[cut], step), taken = std::min(slices, k_least_samples);
+    for (hsize_t i = 0; i < taken; ++i) {
+        Piece piece{{std::vector<hsize_t>(dims.size(), 0), extent}, {}};
+        piece.slab.offset[cut] = i * slices / taken * step;
+        piece.slab.extent[cut] = std::min(step, dims[cut] - piece.slab.offset[cut]);
+        if (axis >= 0) piece.slab.offset[static_cast<std::size_t>(axis)] = component;
+        std::vector<std::uint64_t> shape;
+        for (const hsize_t length : piece.slab.extent)
+            if (length > 1) shape.push_back(length);
+        if (shape.empty()) shape.push_back(1);
+        piece.shape = Shape(std::span(shape).first(
+            std::min<std::size_t>(shape.size(), static_cast<std::size_t>(k_max_rank))));
+        pieces.push_back(std::move(piece));
+    }
     return pieces;
 }
 
-Result<std::vector<std::byte>> Foresight::read(const Seen& seen, const Piece& piece) {
-    std::uint64_t count = 1;
-    for (const hsize_t extent : piece.extent) count *= extent;
-    std::vector<std::byte> values(count * size_of(seen.dtype));
-    const Handle space(H5Dget_space(seen.dataset.get()), H5Sclose);
-    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, piece.offset.data(), nullptr,
-                        piece.extent.data(), nullptr);
-    const hsize_t n = count;
-    const Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    std::vector<std::string> member;
-    if (seen.members) member.push_back(seen.components[piece.part.component].name);
-    const Handle type = type_of(seen.dtype, member);
-    if (H5Dread(seen.dataset.get(), type.get(), dense.get(), space.get(), H5P_DEFAULT,
-                values.data()) < 0)
+// Dense, C order; of a compound type the members that are named, one after the other.
+Status Foresight::read(hid_t dataset, DType dtype, const std::vector<std::string>& members,
+                       const Slab& slab, std::vector<std::byte>& values) {
+    const hsize_t count = product_of(slab.extent);
+    values.resize(count * std::max<std::size_t>(1, members.size()) * size_of(dtype));
+    const Handle space(H5Dget_space(dataset), H5Sclose);
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, slab.offset.data(), nullptr,
+                        slab.extent.data(), nullptr);
+    const Handle dense(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    const Handle type = type_of(dtype, members);
+    if (H5Dread(dataset, type.get(), dense.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
         return store::hdf5_error(StatusCode::io, "reading values");
-    return values;
+    return {};
+}
+
+Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
+                              const writer::Composition* parts, Seen& seen) {
+    const std::size_t members = seen.members.size();
+    const auto box_of = [&](const Slab& slab) {
+        Box box{Shape::filled(static_cast<int>(axes.size()), 0),
+                Shape::filled(static_cast<int>(axes.size()), 1)};
+        for (std::size_t i = 0; i < axes.size(); ++i) {
+            box.offset[static_cast<int>(i)] = slab.offset[static_cast<std::size_t>(axes[i])];
+            box.extent[static_cast<int>(i)] = slab.extent[static_cast<std::size_t>(axes[i])];
+        }
+        return members == 0 ? box : Box{with_axis(box.offset, 0), with_axis(box.extent, members)};
+    };
+    const std::vector<hsize_t>& dims = extents.dims;
+    if (product_of(dims) == 0) return {};
+    const auto most =
+        slab_of(dims, extents.chunk, size_of(seen.dtype) * std::max<std::size_t>(1, members));
+    Slab slab{std::vector<hsize_t>(dims.size(), 0), most};
+    std::vector<std::byte> values;
+    do {
+        for (std::size_t i = 0; i < dims.size(); ++i)
+            slab.extent[i] = std::min(most[i], dims[i] - slab.offset[i]);
+        if (Status status = read(dataset, seen.dtype, seen.members, slab, values); !status.ok())
+            return status;
+        if (parts != nullptr)
+            parts->widen(box_of(slab), values.data(), seen.dtype, seen.ranges);
+        else
+            widen_range(values.data(), values.size() / size_of(seen.dtype), seen.dtype,
+                        seen.ranges.front());
+        done_bytes_ += values.size();
+        say("reading");
+    } while (advance(slab.offset, most, dims));
+    return {};
 }
 
 Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
-    const Handle space(H5Dget_space(dataset), H5Sclose);
-    std::vector<hsize_t> dims(static_cast<std::size_t>(facts.rank)), most(dims.size());
-    H5Sget_simple_extent_dims(space.get(), dims.data(), most.data());
-    const auto axes =
-        writer::fold_axes({reinterpret_cast<const std::uint64_t*>(dims.data()), dims.size()},
-                          {reinterpret_cast<const std::uint64_t*>(most.data()), most.size()});
+    const Extents extents = extents_of(dataset, facts);
+    const std::vector<hsize_t>& dims = extents.dims;
+    // Rank 4 at most, so that no axis is left out, grow or not.
+    const std::span sizes(reinterpret_cast<const std::uint64_t*>(dims.data()), dims.size());
+    const auto axes = writer::fold_axes(sizes, sizes);
     if (!axes.ok()) return axes.status();
     const auto self = Communicator::self();
     // From the dataset on, by its path: what lies beside it is found.
@@ -149,30 +235,30 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     location.type = H5VL_OBJECT_BY_SELF;
     location.obj_type = H5I_DATASET;
     const Asked asked{{H5VLobject(dataset), H5I_DATASET}, &location, config_, *self};
-    const auto quantities = quantities_of(asked, facts.path.c_str(), facts, dims);
+    const auto quantities = [&] {
+        const LibraryState state;
+        return quantities_of(asked, facts.path.c_str(), facts, dims);
+    }();
     if (!quantities.ok()) return quantities.status();
     const auto composed = compose(config_, facts, *quantities, *axes, !facts.extendible);
     if (!composed.ok()) return composed.status();
     Seen seen;
-    if (H5Iinc_ref(dataset) < 0) return store::hdf5_error(StatusCode::internal, facts.path);
-    seen.dataset = Handle(dataset, H5Dclose);
+    seen.path = facts.path;
     seen.dtype = facts.number_bytes() == 4 ? float32 : float64;
-    seen.members = quantities->members;
+    seen.members = facts.members;
     seen.codec = settings_of(config_, facts.path).codec;
     const writer::Composition* const parts = composed->composition.get();
     seen.components = parts == nullptr
                           ? std::vector<writer::Component>{{"", composed->bound, false}}
                           : parts->components();
     if (parts != nullptr) seen.whole = parts->whole();
-    seen.pieces = pieces_of(parts, dims, facts.number_bytes());
     seen.ranges.resize(seen.components.size());
-    for (const Piece& piece : seen.pieces) {
-        const auto values = read(seen, piece);
-        if (!values.ok()) return values.status().with_context(facts.path);
-        widen_range(values->data(), values->size() / facts.number_bytes(), seen.dtype,
-                    seen.ranges[piece.part.component]);
-    }
-    for (std::size_t c = 0; c < seen.components.size() && !seen.whole.empty(); ++c) {
+    if (Status status = find_ranges(dataset, extents, *axes, parts, seen); !status.ok())
+        return status.with_context(facts.path);
+    for (std::size_t c = 0; c < seen.components.size(); ++c) {
+        seen.samples.push_back(facts.count == 0 ? std::vector<Piece>{}
+                                                : pieces_of(parts, dims, facts.number_bytes(), c));
+        if (seen.whole.empty()) continue;
         Range& whole = wholes_[{seen.whole, seen.components[c].name}];
         whole = widened(whole, seen.ranges[c]);
     }
@@ -182,26 +268,26 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
 
 json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                        const Range& range) {
-    std::vector<const Piece*> own;
-    for (const Piece& piece : seen.pieces)
-        if (piece.part.component == component) own.push_back(&piece);
-    const std::size_t step = std::max<std::size_t>(1, own.size() / k_sampled_pieces);
+    const Handle dataset(H5Dopen2(file_, seen.path.c_str(), H5P_DEFAULT), H5Dclose);
+    std::vector<std::string> member;
+    if (!seen.members.empty()) member.push_back(seen.members[component]);
     double raw = 0, stored = 0, squares = 0, values = 0;
-    for (std::size_t i = 0; i < own.size(); i += step) {
-        const auto original = read(seen, *own[i]);
-        if (!original.ok()) return nullptr;
-        const Shape& shape = own[i]->part.shape;
-        const auto codec = make_block_codec({seen.codec}, seen.dtype, shape, bound);
+    std::vector<std::byte> original;
+    for (const Piece& piece : seen.samples[component]) {
+        if (!read(dataset.get(), seen.dtype, member, piece.slab, original).ok()) return nullptr;
+        const auto codec = make_block_codec({seen.codec}, seen.dtype, piece.shape, bound);
         if (!codec.ok()) return nullptr;
-        const auto block = (*codec)->encode(*original, shape);
+        const auto block = (*codec)->encode(original, piece.shape);
         if (!block.ok()) return nullptr;
-        std::vector<std::byte> kept(original->size());
+        std::vector<std::byte> kept(original.size());
         if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
         raw += static_cast<double>(kept.size());
         stored += static_cast<double>(block->bytes.size());
-        values += static_cast<double>(shape.count());
-        squares += seen.dtype == float32 ? squares_of<float>(*original, kept)
-                                         : squares_of<double>(*original, kept);
+        values += static_cast<double>(piece.shape.count());
+        squares += seen.dtype == float32 ? squares_of<float>(original, kept)
+                                         : squares_of<double>(original, kept);
+        done_bytes_ += kept.size();
+        say("sampling");
     }
     if (stored == 0) return nullptr;
     return {
@@ -209,7 +295,16 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
         {"psnr", number(20.0 * std::log10((range.max - range.min) / std::sqrt(squares / values)))}};
 }
 
-json Foresight::tell(std::size_t n) const {
+json Foresight::tell(std::size_t n) {
+    if (!sampling_) {
+        sampling_ = true;
+        done_bytes_ = all_bytes_ = 0;
+        for (const Seen& seen : seen_)
+            for (std::size_t c = 0; c < seen.components.size(); ++c)
+                for (const Piece& piece : seen.samples[c])
+                    if (!seen.components[c].as_it_is)
+                        all_bytes_ += piece.shape.count() * size_of(seen.dtype);
+    }
     const Seen& seen = seen_[n];
     json quantities = json::array();
     for (std::size_t c = 0; c < seen.components.size(); ++c) {

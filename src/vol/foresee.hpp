@@ -1,8 +1,15 @@
 // What would become of a dataset that exists, quantity by quantity, if it were written under the
 // connector: `caesura vol check`. Reads values, writes nothing.
+//
+// Invariants:
+//  - All values are read once, whole chunks at a time, in slabs of about 16 MiB (of one chunk where
+//    that is larger), however many arrays lie in them.
+//  - What is kept of a dataset is its composition, ranges, and where samples lie: no values, no
+//    open dataset, nothing for each array but its shape.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +21,15 @@ namespace caesura::vol {
 /// The datasets of one file.
 class Foresight {
   public:
-    explicit Foresight(const Config& config) : config_(config) {}
+    /// Told after each read: "reading" values or "sampling" them, and how much of it is done.
+    using Watch =
+        std::function<void(const char* doing, std::uint64_t done_bytes, std::uint64_t all_bytes)>;
+    /// @param file  natively; open as long as this lives. @param watch  may be empty.
+    Foresight(const Config& config, hid_t file, Watch watch)
+        : config_(config), file_(file), watch_(std::move(watch)) {}
+    /// Before the first look(), for the Watch alone.
+    /// @param all_bytes  of the datasets that are to be looked at.
+    void expect(std::uint64_t all_bytes) { all_bytes_ = all_bytes; }
     /// Look at all values of a dataset that qualifies.
     /// @return  its number. Errors: those of H5Dcreate under the connector (a bound that can be
     /// meant of none), io.
@@ -22,30 +37,47 @@ class Foresight {
     /// After all have been looked at, as a bound may be of the range of several: an entry for each
     /// quantity, with name ("" if it has none), min, max, bound_kind, bound, in_units (0: exact),
     /// ratio and psnr (both from a sample; null: not known), and warnings.
-    nlohmann::json tell(std::size_t number) const;
+    nlohmann::json tell(std::size_t number);
 
   private:
-    /// Values that lie in one array of one quantity, read in one go.
-    struct Piece {
+    /// Part of a dataset, read in one go.
+    struct Slab {
         std::vector<hsize_t> offset, extent;
-        codec::BundlePart part;
+    };
+    /// Values that lie in one array of one quantity.
+    struct Piece {
+        Slab slab;
+        Shape shape;
     };
     struct Seen {
-        store::Handle dataset;
+        std::string path;
         DType dtype = float32;
         std::string codec, whole;
         std::vector<writer::Component> components;
         std::vector<writer::Composition::Range> ranges;
-        std::vector<Piece> pieces;
-        bool members = false;  ///< the components are those of a compound type
+        std::vector<std::vector<Piece>> samples;  ///< of each component
+        std::vector<std::string> members;         ///< of a compound type, whose components they are
     };
-    static std::vector<Piece> pieces_of(const writer::Composition* parts, std::vector<hsize_t> dims,
-                                        std::size_t value_bytes);
-    static Result<std::vector<std::byte>> read(const Seen& seen, const Piece& piece);
-    static nlohmann::json sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
-                                 const writer::Composition::Range& range);
+    struct Extents {
+        std::vector<hsize_t> dims, chunk;  ///< chunk: all 1 of a contiguous dataset
+    };
+    static Extents extents_of(hid_t dataset, const DatasetFacts& facts);
+    static std::vector<Piece> pieces_of(const writer::Composition* parts,
+                                        const std::vector<hsize_t>& dims, std::size_t value_bytes,
+                                        std::size_t component);
+    static Status read(hid_t dataset, DType dtype, const std::vector<std::string>& members,
+                       const Slab& slab, std::vector<std::byte>& values);
+    Status find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
+                       const writer::Composition* parts, Seen& seen);
+    nlohmann::json sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
+                          const writer::Composition::Range& range);
+    void say(const char* doing) const;
 
     const Config& config_;
+    const hid_t file_;
+    const Watch watch_;
+    std::uint64_t done_bytes_ = 0, all_bytes_ = 0;
+    bool sampling_ = false;
     std::deque<Seen> seen_;
     std::map<std::pair<std::string, std::string>, writer::Composition::Range> wholes_;
 };

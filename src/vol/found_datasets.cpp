@@ -8,6 +8,7 @@
 #include "base/wire.hpp"
 #include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/hdf5_class.hpp"
+#include "vol/found_quantities.hpp"
 #include "vol/members.hpp"
 #include "vol/object.hpp"
 #include "vol/report.hpp"
@@ -63,12 +64,15 @@ const char* codec_of(Mode mode) {
     return "caesura";
 }
 
-/// The members, each with the bound that all share.
-std::shared_ptr<const writer::Composition> of_members(const BlockIo::Dataset& found,
-                                                      const ErrorBound& bound) {
-    std::vector<writer::Component> components;
-    for (const std::string& member : found.members) components.push_back({member, bound, false});
-    return writer::Composition::interleaved(std::move(components), found.dims.rank() - 1);
+/// Has it any block?
+bool has_blocks(void* dataset) {
+    hsize_t bytes = 0;
+    H5VL_dataset_get_args_t args{};
+    args.op_type = H5VL_DATASET_GET_STORAGE_SIZE;
+    args.args.get_storage_size.storage_size = &bytes;
+    return H5VLdataset_get(dataset, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) <
+               0 ||
+           bytes > 0;
 }
 
 /// Axes, dims and chunk; whether it can grow.
@@ -144,7 +148,6 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
     if (!members.empty()) {
         if (found->dims.rank() == k_max_rank) return unfit("a compound type with too many axes");
         add_members(*found, std::move(members));
-        definition.composition = found->composition = of_members(*found, settings->bound);
     }
     // Whatever else the parameters say, our Writer would not do.
     const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
@@ -159,6 +162,10 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
         return status.with_context(found->path);
     if (Status status = register_filter(); !status.ok()) return status;
     found->definition = std::move(definition);
+    found->said = said_bounds({under, H5I_DATASET});
+    found->lossy = found->lossy || found->said;
+    found->stored = has_blocks(under);
+    found->definition->composition = found->composition = composition_said_by(*found);
     found->settled = found->dims;
     return found;
 }
@@ -214,6 +221,34 @@ Status BlockIo::unite(const NativeObject& through) {
     return define_found(paths);
 }
 
+// What no rank can tell alone: rank 0 reads the boxes.
+Status BlockIo::find_composition(Dataset& found) {
+    if (found.composition == nullptr) {
+        H5VL_loc_params_t location{};
+        location.type = H5VL_OBJECT_BY_SELF;
+        location.obj_type = H5I_DATASET;
+        if (Status status = place_.tree.open(found); !status.ok()) return status;
+        const Asked asked{
+            {found.native.under(), H5I_DATASET}, &location, *place_.config, *place_.communicator};
+        DatasetFacts facts;
+        facts.path = found.path;
+        facts.rank = found.rank;
+        facts.count = found.dims.count();
+        const auto dims = native_extent(found, found.dims);
+        const auto quantities =
+            quantities_of(asked, found.path.c_str(), facts,
+                          std::span(dims).first(static_cast<std::size_t>(found.rank)));
+        // A rule that does not fit is an error where a dataset is made.
+        if (!quantities.ok() && quantities.status().code() != StatusCode::invalid_argument)
+            return quantities.status();
+        if (quantities.ok()) found.composition = composition_of(found, *place_.config, *quantities);
+        found.definition->composition = found.composition;
+    }
+    found.definition->loosest = loosest_so_far(found);
+    note_rules(found, *place_.config);
+    return {};
+}
+
 Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
     Status first;
     std::vector<DatasetPtr> found;
@@ -238,9 +273,11 @@ Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
         }
         Dataset& dataset = *found[i];
         dataset.path = path->second;
-        Status status = define(dataset, *dataset.definition);
+        Status status = find_composition(dataset);
+        if (status.ok()) status = define(dataset, *dataset.definition);
         if (status.ok()) {
             dataset.definition.reset();
+            dataset.said.reset();
             note_field(found[i]);
             report_dataset(
                 place_.config, place_.ledger.file().path(), dataset.path, true,

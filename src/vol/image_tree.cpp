@@ -69,7 +69,7 @@ Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord
 
 Status ImageTree::say_bounds(const store::DatasetSpec& spec) {
     BlockDataset& dataset = *datasets_.at(spec.path);
-    if (dataset.bounds == spec.attributes) return {};
+    if (dataset.bounds == spec.attributes || !can_set_attributes()) return {};
     if (Status status = open(dataset); !status.ok()) return status;
     if (Status status = set_attributes(dataset.native, spec.attributes); !status.ok())
         return status.with_context(dataset.path);

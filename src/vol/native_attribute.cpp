@@ -52,13 +52,36 @@ Handle NativeAttribute::type() const {
     return Handle(get(args) ? args.args.get_type.type_id : H5I_INVALID_HID, H5Tclose);
 }
 
-/// read() has room for one value.
-bool NativeAttribute::is_one(H5T_class_t kind) const {
-    if (under_ == nullptr || H5Tget_class(type().get()) != kind) return false;
+std::optional<std::vector<double>> NativeAttribute::numbers() const {
+    std::vector<double> values(count_of(H5T_FLOAT));
+    if (values.empty() || !read(H5T_NATIVE_DOUBLE, values.data())) return std::nullopt;
+    return values;
+}
+
+std::optional<std::vector<std::string>> NativeAttribute::texts() const {
+    const std::size_t n = count_of(H5T_STRING);
+    if (n == 0) return std::nullopt;
+    const Handle type = this->type();
+    if (H5Tis_variable_str(type.get()) > 0) return std::nullopt;
+    const std::size_t length = H5Tget_size(type.get());
+    std::string all(n * length, '\0');
+    if (!read(type.get(), all.data())) return std::nullopt;
+    std::vector<std::string> values(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        values[i] = all.substr(i * length, length);
+        values[i].resize(std::min(values[i].find('\0'), length));
+    }
+    return values;
+}
+
+/// How many values of this kind it has.
+std::size_t NativeAttribute::count_of(H5T_class_t kind) const {
+    if (under_ == nullptr || H5Tget_class(type().get()) != kind) return 0;
     H5VL_attr_get_args_t args{};
     args.op_type = H5VL_ATTR_GET_SPACE;
     const Handle space(get(args) ? args.args.get_space.space_id : H5I_INVALID_HID, H5Sclose);
-    return space.ok() && H5Sget_simple_extent_npoints(space.get()) == 1;
+    const hssize_t n = space.ok() ? H5Sget_simple_extent_npoints(space.get()) : 0;
+    return n > 0 ? static_cast<std::size_t>(n) : 0;
 }
 
 bool NativeAttribute::get(H5VL_attr_get_args_t& args) const {

@@ -3,13 +3,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "store/hdf5_handle.hpp"
 #include "vol/native_dataset.hpp"
 
 namespace caesura::vol {
 
-/// One attribute of an object, of one value; or none. HDF5's error stack is the caller's to keep.
+/// One attribute of an object, or none. HDF5's error stack is the caller's to keep.
 class NativeAttribute {
   public:
     /// @param path  of the object, from `through` on; ".": itself.
@@ -20,10 +21,14 @@ class NativeAttribute {
     // Nothing if it is not there, of another type, or of more values.
     std::optional<std::int64_t> integer() const;
     std::optional<std::string> text() const;
+    // Likewise, of any number of values; texts of a fixed length.
+    std::optional<std::vector<double>> numbers() const;
+    std::optional<std::vector<std::string>> texts() const;
 
   private:
     store::Handle type() const;
-    bool is_one(H5T_class_t kind) const;
+    bool is_one(H5T_class_t kind) const { return count_of(kind) == 1; }
+    std::size_t count_of(H5T_class_t kind) const;
     bool get(H5VL_attr_get_args_t& args) const;
     bool read(hid_t type, void* value) const;
     void* under_ = nullptr;

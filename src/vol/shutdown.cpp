@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "vol/captured_file.hpp"
 #include "vol/pending_files.hpp"
 
 namespace caesura::vol {
@@ -16,8 +17,11 @@ bool g_mpi_ends = false, g_told_by_mpi = false;
 bool g_process_ends = false, g_told_by_process = false;
 pid_t g_process = 0;
 
+bool has_ended() { return g_library_ends || g_mpi_ends || g_process_ends; }
+
 int at_finalize(MPI_Comm, int, void*, void*) {
     g_mpi_ends = true;
+    CapturedFile::commit_all_open();
     pending_files::complete_all();
     pending_files::show_errors();
     return MPI_SUCCESS;
@@ -29,10 +33,12 @@ void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
     if (is_forked()) return;
-    if (g_process_ends && !g_mpi_ends)
+    if (g_process_ends && !g_mpi_ends) {
         pending_files::give_up("the program ended without MPI_Finalize and without H5close");
-    else
+    } else {
+        if (!g_mpi_ends) CapturedFile::commit_all_open();  // else it has been done
         pending_files::complete_all();
+    }
     pending_files::show_errors();
 }
 
@@ -50,12 +56,15 @@ bool tell_by_mpi() {
 
 }  // namespace
 
-bool may_put_off() {
-    if (g_library_ends || g_mpi_ends || g_process_ends) return false;
+void listen_for_ends() {
+    if (has_ended()) return;
     if (!g_told_by_mpi) g_told_by_mpi = tell_by_mpi();
     if (!g_told_by_library) g_told_by_library = H5atclose(at_library_close, nullptr) >= 0;
     if (!g_told_by_process) g_told_by_process = std::atexit(at_exit) == 0;
-    return g_told_by_mpi && g_told_by_library && g_told_by_process;
+}
+
+bool may_put_off() {
+    return !has_ended() && g_told_by_mpi && g_told_by_library && g_told_by_process;
 }
 
 void library_begins() {

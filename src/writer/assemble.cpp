@@ -159,6 +159,7 @@ Status Assembly::make_codecs() {
             loosen(field.dataset->loosest, dumped.bounds);
         } else {
             dumped.bound = resolve(field.bound, range(0));
+            if (field.dataset) loosen(field.dataset->loosest, {&dumped.bound, 1});
         }
         auto codec = codec_of(field, codec_bound(dumped));
         if (!codec.ok()) return codec.status();

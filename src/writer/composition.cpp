@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 namespace caesura::writer {
 namespace {
@@ -72,21 +73,53 @@ std::shared_ptr<const Composition> Composition::interleaved(std::vector<Componen
     return made;
 }
 
+BoxList::BoxList(std::vector<Shape> shapes) : shapes_(std::move(shapes)) {
+    ends_.reserve(shapes_.size());
+    std::uint64_t end = 0;
+    for (const Shape& shape : shapes_) ends_.push_back(end += shape.count());
+}
+
+std::shared_ptr<const BoxList> BoxList::of(std::vector<Shape> shapes) {
+    // Never destroyed: lanes may end after our statics.
+    static auto& mutex = *new std::mutex;
+    static auto& known = *new std::vector<std::weak_ptr<const BoxList>>;
+    const std::scoped_lock lock(mutex);
+    std::erase_if(known, [](const auto& list) { return list.expired(); });
+    for (const auto& one : known)
+        if (auto list = one.lock(); list != nullptr && list->shapes() == shapes) return list;
+    std::shared_ptr<const BoxList> made(new BoxList(std::move(shapes)));
+    known.push_back(made);
+    return made;
+}
+
 std::shared_ptr<const Composition> Composition::arrays(std::vector<Component> components,
                                                        std::vector<Shape> boxes,
                                                        std::string whole) {
     std::shared_ptr<Composition> made(new Composition(std::move(components)));
-    made->boxes_ = std::move(boxes);
+    made->boxes_ = BoxList::of(std::move(boxes));
     made->whole_ = std::move(whole);
-    std::uint64_t end = 0;
-    for (const Shape& box : made->boxes_)
-        made->ends_.push_back(end += box.count() * made->components_.size());
     return made;
 }
 
+/// The box that has a value of the dataset.
+std::size_t Composition::box_at(std::uint64_t value) const {
+    const auto& ends = boxes_->ends();
+    return static_cast<std::size_t>(
+        std::upper_bound(ends.begin(), ends.end(), value / components_.size()) - ends.begin());
+}
+
+/// Its first value.
+std::uint64_t Composition::begin_of(std::size_t box) const {
+    return box == 0 ? 0 : boxes_->ends()[box - 1] * components_.size();
+}
+
 std::uint64_t Composition::array_count(std::uint64_t at) const {
-    const auto box = std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin();
-    return boxes_[static_cast<std::size_t>(box)].count();
+    return boxes_->shapes()[box_at(at)].count();
+}
+
+Composition::Array Composition::array_of(std::size_t box, std::size_t component) const {
+    const Shape& shape = boxes_->shapes()[box];
+    return {begin_of(box) + component * shape.count(), shape};
 }
 
 std::vector<codec::BundlePart> Composition::parts(const Box& box) const {
@@ -105,16 +138,15 @@ std::vector<codec::BundlePart> Composition::parts(const Box& box) const {
     }
     std::uint64_t at = box.offset[0];
     const std::uint64_t end = at + box.extent[0];
-    auto b =
-        static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin());
-    for (; at < end; ++b) {
-        const std::uint64_t cells = boxes_[b].count();
-        const std::uint64_t begin = ends_[b] - cells * components_.size();
-        while (at < std::min(end, ends_[b])) {
+    for (std::size_t b = box_at(at); at < end; ++b) {
+        const Shape& shape = boxes_->shapes()[b];
+        const std::uint64_t cells = shape.count(), begin = begin_of(b);
+        const std::uint64_t box_end = begin + cells * components_.size();
+        while (at < std::min(end, box_end)) {
             part.component = static_cast<std::uint32_t>((at - begin) / cells);
             const std::uint64_t array = begin + part.component * cells;
             const std::uint64_t until = std::min(end, array + cells);
-            cut(boxes_[b], at - array, until - array, part, parts);
+            cut(shape, at - array, until - array, part, parts);
             at = until;
         }
     }

@@ -2,9 +2,8 @@
 // temperature, say, each with a bound of its own. And which arrays its values are.
 //
 // Three kinds:
-//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk has
-//  extent
-//    1 there.
+//  - along an axis: the dataset is an array, one of whose axes counts quantities; a chunk holds
+//    one of them.
 //  - arrays: the dataset has one axis; in it boxes lie one after the other, in each box all
 //    quantities, each an array of the box's shape.
 //  - interleaved: the last axis counts quantities, and a chunk has all of them. So are the members
@@ -18,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "hdf5/block_codec.hpp"
@@ -30,6 +30,24 @@ struct Component {
     ErrorBound bound = lossless();
     bool as_it_is = false;  ///< stored without compression
     friend bool operator==(const Component&, const Component&) = default;
+};
+
+/// Boxes that lie one after the other. A code on AMReX has 100,000 of them in a level, the same in
+/// all its datasets, and mostly in the next plotfile too: lists that are equal are one.
+class BoxList {
+  public:
+    /// @param shapes  C order, 1 to 4 axes.
+    /// Cost: a comparison with each list of as many boxes that somebody has. Thread-safe.
+    static std::shared_ptr<const BoxList> of(std::vector<Shape> shapes);
+    const std::vector<Shape>& shapes() const { return shapes_; }
+    /// Cells of all boxes up to this one, itself included.
+    const std::vector<std::uint64_t>& ends() const { return ends_; }
+    std::uint64_t cells() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  private:
+    explicit BoxList(std::vector<Shape> shapes);
+    std::vector<Shape> shapes_;
+    std::vector<std::uint64_t> ends_;
 };
 
 class Composition {
@@ -57,9 +75,21 @@ class Composition {
     bool bundles() const { return axis_ < 0 || interleaved_; }
     const std::string& whole() const { return whole_; }
     /// Values of all arrays; 0 along an axis.
-    std::uint64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+    std::uint64_t count() const {
+        return boxes_ == nullptr ? 0 : boxes_->cells() * components_.size();
+    }
     /// The values of one box and component, of the box that has value `at`.
     std::uint64_t array_count(std::uint64_t at) const;
+    /// The boxes of arrays; elsewhere there are none.
+    std::span<const Shape> boxes() const {
+        return boxes_ == nullptr ? std::span<const Shape>() : boxes_->shapes();
+    }
+    /// A box's array of one component: its first value in the dataset, and its shape.
+    struct Array {
+        std::uint64_t begin = 0;
+        Shape shape;
+    };
+    Array array_of(std::size_t box, std::size_t component) const;
 
     /// The arrays in a box of the dataset that lies in one block, in the order of its values: shape
     /// and component. What a block cuts off an array are up to seven arrays more.
@@ -74,12 +104,14 @@ class Composition {
 
   private:
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
+    std::size_t box_at(std::uint64_t value) const;
+    std::uint64_t begin_of(std::size_t box) const;
+
     std::vector<Component> components_;
     int axis_ = -1, axis_in_file_ = -1;
     bool interleaved_ = false;
     std::string whole_;
-    std::vector<Shape> boxes_;
-    std::vector<std::uint64_t> ends_;  ///< of each box's values
+    std::shared_ptr<const BoxList> boxes_;  ///< null: no arrays
 };
 
 /// The finite values' range, widened by `count` values.

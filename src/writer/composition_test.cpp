@@ -71,6 +71,34 @@ TEST(Composition, leaves_whole_boxes_whole) {
     EXPECT_EQ(parts[3].component, 1u);
 }
 
+TEST(Composition, says_where_the_array_of_a_box_and_component_lies) {
+    const std::vector<Shape> boxes = {{4, 5, 6}, {3, 7}, {11}, {1, 1, 9}};
+    const auto composition = Composition::arrays(named(3), boxes);
+    const auto all = places(boxes, 3);
+    for (std::size_t box = 0; box < boxes.size(); ++box)
+        for (std::uint32_t component = 0; component < 3; ++component) {
+            const auto array = composition->array_of(box, component);
+            EXPECT_EQ(array.shape, boxes[box]);
+            EXPECT_EQ(all[array.begin].component, component);
+            EXPECT_EQ(all[array.begin].array, 3 * box + component);
+            EXPECT_EQ(all[array.begin].index, 0u);
+        }
+}
+
+// 100,000 boxes are 5 MB: not once for each dataset of each file that waits.
+TEST(Composition, keeps_equal_lists_of_boxes_once) {
+    const std::vector<Shape> boxes(100, Shape{8, 8, 8});
+    const auto one = Composition::arrays(named(1), boxes),
+               six = Composition::arrays(named(6), boxes);
+    EXPECT_EQ(one->boxes().data(), six->boxes().data());
+    EXPECT_EQ(one->count() * 6, six->count());
+    auto others = boxes;
+    others.back() = {8, 8, 16};
+    EXPECT_NE(Composition::arrays(named(1), others)->boxes().data(), one->boxes().data());
+    const std::weak_ptr<const BoxList> list = BoxList::of({{3, 5, 7}});
+    EXPECT_TRUE(list.expired());
+}
+
 /// Component c of value i is 1000 c + something; NaN and infinity are no part of a range.
 TEST(Composition, knows_the_range_of_each_component) {
     const std::vector<Shape> boxes = {{4, 6}, {3, 5}};

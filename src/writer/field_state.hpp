@@ -53,7 +53,8 @@ struct FieldState {
         ErrorBound codec_bound = {};
         /// Of several quantities or arrays; else null.
         std::shared_ptr<const Composition> composition = {};
-        /// By component: the loosest bound of any dump so far, resolved; 0: exact.
+        /// By component, of one quantity one: the loosest bound of any dump so far, resolved; 0:
+        /// exact. Infinite: blocks were there before that do not say it.
         std::vector<double> loosest = {};
         std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
         std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above

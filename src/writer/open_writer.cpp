@@ -104,6 +104,7 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
     field.dataset->composition = dataset.composition;
+    field.dataset->loosest = dataset.loosest;
     if (Status made = fix_pipeline(field); !made.ok()) return made;
     return impl_->fields.add(
         std::move(field),

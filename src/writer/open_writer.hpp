@@ -56,6 +56,8 @@ struct DatasetDefinition {
     /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis,
     /// or all of it where they are interleaved.
     std::shared_ptr<const Composition> composition = {};
+    /// Of a dataset that exists: the loosest bound of its blocks, as FieldState::Dataset::loosest.
+    std::vector<double> loosest = {};
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
     std::optional<TableSet> tables = {};
 };

@@ -1,5 +1,8 @@
 #include "writer/tree.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "codec/bound/bound_map.hpp"
 #include "store/manifest.hpp"
 
@@ -22,13 +25,23 @@ const char* kind_name(ErrorBound::Kind kind) {
     return "lossless";
 }
 
-/// What the blocks of a dataset of several quantities are held to, for attributes; nothing where
-/// all of it is exact. "caesura_bound" is the loosest that any block has, in units of the values
-/// (of each value where it is pointwise_relative). Of a dataset of one quantity the pipeline says
-/// it, and an application's dataset stays as it was made.
+/// What the blocks of an application's dataset are held to, for attributes; nothing where all of it
+/// is exact, or where blocks of before are held to nobody knows what. "caesura_bound" is the
+/// loosest that any block has, in units of the values (of each value where it is
+/// pointwise_relative).
 std::vector<store::Attribute> bounds_of(const FieldState& field) {
+    const std::vector<double>& loosest = field.dataset->loosest;
+    if (!std::all_of(loosest.begin(), loosest.end(), [](double b) { return std::isfinite(b); }))
+        return {};
     const Composition* const parts = field.composition();
-    if (parts == nullptr || parts->components().size() == 1) return {};
+    if (parts == nullptr || parts->components().size() == 1) {
+        const ErrorBound& bound =
+            parts == nullptr ? field.bound : parts->components().front().bound;
+        if (bound.kind == ErrorBound::Kind::lossless || loosest.size() != 1) return {};
+        return {{"caesura_bound", loosest.front()},
+                {"caesura_bound_kind", std::string(kind_name(bound.kind))},
+                {"caesura_bound_requested", bound.value}};
+    }
     std::vector<std::string> names, kinds;
     std::vector<double> requested;
     bool any = false;
@@ -40,7 +53,7 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
     }
     if (!any) return {};
     std::vector<store::Attribute> bounds = {{"caesura_components", std::move(names)},
-                                            {"caesura_bound", field.dataset->loosest},
+                                            {"caesura_bound", loosest},
                                             {"caesura_bound_kind", std::move(kinds)},
                                             {"caesura_bound_requested", std::move(requested)}};
     if (parts->axis_in_file() >= 0)

@@ -5,7 +5,7 @@
 //
 // WHAT: echo (send back what comes), flood (send messages of NUMBER bytes without end), sink (take
 // what comes), come_and_go (connect and close, NUMBER times), send (NUMBER messages of 1000 bytes,
-// then close). OPTION: bytes=, identity=, heartbeat_s=, silence_s=, trusted=1, devices=.
+// then close). OPTION: bytes=, identity=, heartbeat_s=, silence_s=, trusted=1, spin_s=, devices=.
 // It prints one line when it is ready, and one why it lost its peer; it ends then, unless it
 // listens.
 #include <fmt/format.h>
@@ -105,6 +105,8 @@ bool read_option(Options& options, const std::string& word) {
         options.port.silence_s = std::strtod(value.c_str(), nullptr);
     else if (name == "trusted")
         options.port.trusted_network = value == "1";
+    else if (name == "spin_s")
+        options.port.spin_s = std::strtod(value.c_str(), nullptr);
     else if (name == "devices")
         options.port.network_devices = value;
     else
@@ -124,6 +126,7 @@ int come_and_go(Port& port, Peer& peer, const Address& address, std::uint64_t ti
 }
 
 int run(int argc, char** argv) {
+    (void)::setenv("UCX_TCP_CM_REUSEADDR", "y", 0);  // the next one may have the same port
     Options options;
     const std::string side = argv[1];
     options.port.identity = "peer";

@@ -125,6 +125,19 @@ TEST_F(Serve, writes_over_tcp_for_whom_knows_the_secret) {
     EXPECT_FALSE(run(address_ + ",secret=" + place_ + "/wrong", 1).ok());
 }
 
+// Goal: a service that was killed with a client connected can be started again at the same port.
+TEST_F(Serve, started_again_gets_its_port) {
+    const std::string secret = "secret = \"" + place_ + "/secret\"\n";
+    start("tcp:127.0.0.1:0", secret);
+    const std::string listen = address_.substr(std::string("service:").size());
+    EXPECT_FALSE(run(address_ + ",secret=" + place_ + "/secret", 2, [&](unsigned n, Writer&) {
+                     if (n == 1) stop(SIGKILL);
+                 }).ok());
+    start(listen, secret);
+    EXPECT_TRUE(run(address_ + ",secret=" + place_ + "/secret", 2).ok());
+    expect_dumps(2);
+}
+
 // Goal: a service that is killed takes nothing with it from who may write by himself.
 TEST_F(Serve, killed_it_loses_nothing_of_who_writes_by_himself) {
     start("unix:" + place_ + "/socket");

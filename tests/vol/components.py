@@ -11,7 +11,11 @@ It runs natively and under the connector, and the files are compared component b
   2. no more than 1.10 times the bytes of the same boxes compressed one by one, without loss too;
   3. the file's attributes and each block say the bound, and `caesura verify --against` agrees;
   4. quantities along an axis, and in boxes that a rule describes, likewise;
-  5. a rule that does not fit, and a bound that would be one of all components together, are errors
+  5. a file that is opened again keeps all of this for what is written to it, by its own attributes
+     where the configuration says nothing any more;
+  6. levels that are handed over one by one, or piece by piece, as memory is short, are within the
+     bounds of the final ranges too, and within what blocks and attributes say;
+  7. a rule that does not fit, and a bound that would be one of all components together, are errors
      that say so.
 
 Standard exit status: 0 if all holds, else 1.
@@ -31,6 +35,8 @@ import h5py
 import hdf5plugin  # noqa: F401  finds filters
 import numpy as np
 from caesura import codec, comparing, verifying
+from caesura.block_bounds import add_bounds
+from caesura.cli.info import add_components
 from caesura.components import components_of, parts_of
 
 NAMES = ["density", "xmom", "ymom", "zmom", "Temp", "phi_grav"]
@@ -118,9 +124,11 @@ SAID = (
 def run(
     options: argparse.Namespace, ranks: int, where: Path, config: str | None, *more: str
 ) -> str | None:
-    """The program in an empty directory; what it printed if it failed."""
-    shutil.rmtree(where, ignore_errors=True)
-    where.mkdir(parents=True)
+    """The program in an empty directory, or "again" in the one as it is; what it printed if it
+    failed."""
+    if "again" not in more:
+        shutil.rmtree(where, ignore_errors=True)
+        where.mkdir(parents=True)
     variables = {}
     if config is not None:
         toml = where.with_suffix(".toml")
@@ -225,6 +233,29 @@ def check_said(path: str, ours: Path, bounds: list[caesura.Bound]) -> list[str]:
     return wrong
 
 
+def check_info(path: Path, bounds: list[caesura.Bound]) -> list[str]:
+    """`caesura info` lists the bound of each array in each block, by component."""
+    listing = caesura._core.OpenFile(str(path)).info()
+    for dataset in listing["datasets"]:
+        add_components(path, dataset)
+    add_bounds(path, listing, each_block=True)
+    wrong, found = [], {dataset["path"]: dataset for dataset in listing["datasets"]}
+    for data in PATHS:
+        dataset = found[f"/{data}"]
+        limits = dict(zip(NAMES, bounds, strict=True))
+        for array in (array for chunk in dataset["chunks"] for array in chunk["arrays"]):
+            limit = limits[array["component"]]
+            if array["kind"] not in (limit.kind, "lossless") or array["bound"] > limit.value * (
+                1 + 1e-6
+            ):
+                wrong.append(f"{data}: info says {array}, not {limit}")
+        for one in dataset["components"]:
+            limit = limits[one["name"]]
+            if {of["kind"] for of in one["bounds"]} - {"lossless"} != {limit.kind} - {"lossless"}:
+                wrong.append(f"{data}: info says {one}, not {limit}")
+    return wrong
+
+
 def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[str]:
     """One run and all that is to hold of its files."""
     native_place = options.out / f"native-{ranks}"
@@ -248,6 +279,8 @@ def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[s
                     wrong.append(f"{path}: {stored} bytes, box by box {alone}")
                 if configuration != "lossless":
                     wrong += check_said(path, place / plot, bounds)
+            if configuration != "lossless":
+                wrong += check_info(place / plot, bounds)
         verified = verifying.verify(place / plot, comparing.open_reference(native_place / plot))
         wrong += verified.findings
         named = [f"/{path} [{name}]" for path in PATHS for name in NAMES]
@@ -273,6 +306,7 @@ def check_declared(options: argparse.Namespace, ranks: int) -> list[str]:
         h5py.File(native_place / "plt00000.h5") as native,
         h5py.File(place / "plt00000.h5") as ours,
     ):
+        limits = {"lone": 1e-3, "prime": 1e-3 * float(np.ptp(native["prime"][:]))}
         for name in ("first_axis", "last_axis", "cubes"):
             before, after = native[name][:], ours[name][:]
             components = components_of(ours[name].attrs)
@@ -290,8 +324,17 @@ def check_declared(options: argparse.Namespace, ranks: int) -> list[str]:
                     wrong.append(f"{name} [{one.name}]: nothing was lost")
     reference = comparing.open_reference(native_place / "plt00000.h5")
     verified = verifying.verify(place / "plt00000.h5", reference)
+    with h5py.File(place / "plt00000.h5") as ours:
+        for name, kind, requested in (("lone", "absolute", 1e-3), ("prime", "relative", 1e-3)):
+            said = {
+                key: ours[name].attrs.get(f"caesura_bound{key}") for key in ("_kind", "_requested")
+            }
+            if said != {"_kind": kind.encode(), "_requested": requested}:
+                wrong.append(f"{name}: the attributes say {said}")
     for name in ("lone", "prime"):
         result = verified.fields[f"/{name}"]
+        if not np.isclose(result.bound, limits[name], rtol=1e-6):
+            wrong.append(f"{name}: the attribute says {result.bound}, not {limits[name]}")
         if not 0 < result.max_error <= result.bound:
             wrong.append(f"{name}: off by {result.max_error} of {result.bound}")
     if "/cubes [rho]" not in verified.fields or "/last_axis [v]" not in verified.fields:
@@ -318,6 +361,113 @@ def check_each(options: argparse.Namespace, ranks: int) -> list[str]:
             if not np.isclose(result.bound, bound.value, rtol=1e-6):
                 wrong.append(f"{result.path}: blocks are held to {result.bound}, not {bound}")
     return wrong + verified.findings
+
+
+def check_again(options: argparse.Namespace, ranks: int) -> list[str]:
+    """Files that are opened again, with the same rules, and with none."""
+    made = options.out / f"made-{ranks}"
+    native_place = options.out / f"native-again-{ranks}"
+    shutil.rmtree(native_place, ignore_errors=True)
+    shutil.copytree(options.out / f"native-{ranks}", native_place)
+    runs = [(native_place, None, "again"), (made, DECLARED + MIXED, "")]
+    for where, config, how in runs:
+        if said := run(options, ranks, where, config, how):
+            return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    for name, config in {
+        "rules": DECLARED + MIXED,
+        "attributes": "threshold_bytes = 65536\n",
+    }.items():
+        place = options.out / f"again-{name}-{ranks}"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(made, place)
+        if said := run(options, ranks, place, config, "again"):
+            return [*wrong, f"the program failed: {said[-3000:]}"]
+        for plot in ("plt00000.h5", "plt00001.h5"):
+            files = [where / plot for where in (native_place, place)]
+            found = check_rewritten(*files, name == "rules")
+            verified = verifying.verify(files[1], comparing.open_reference(files[0]))
+            wrong += [f"{name} {plot} {one}" for one in [*found, *verified.findings]]
+    return wrong
+
+
+def check_rewritten(native_path: Path, path: Path, rules: bool) -> list[str]:
+    """Each component within the bound that it was made with, and as small as box by box."""
+    wrong = []
+    with h5py.File(native_path) as native, h5py.File(path) as ours:
+        bounds = bounds_for("mixed", ranges_of(native))
+        for data in PATHS:
+            wrong += check_values(data, native, ours, bounds) + check_said(data, path, bounds)
+            alone = one_by_one(data, native, bounds, {2})
+            stored, raw = ours[data].id.get_storage_size(), native[data].nbytes
+            print(f"again: {data}: ratio {raw / stored:.2f}, box by box {raw / alone:.2f}")
+            # "ymom" was not compressed, which attributes do not say; now it is, without loss.
+            if stored > MOST_OVER_ONE_BY_ONE * alone:
+                wrong.append(f"{data}: {stored} bytes, box by box {alone}")
+        for name in ("first_axis", "last_axis", "cubes"):
+            before, after = native[name][:], ours[name][:]
+            kept = name != "cubes" or rules  # else nobody knows where its boxes are
+            for which, one in enumerate(components_of(ours[name].attrs)):
+                true, stored = (quantity(values, name, which) for values in (before, after))
+                error, bound = np.abs(true - stored).max(), 1e-3 * float(np.ptp(true))
+                bound = 0.0 if one.name == "T" else 1e7 if one.name == "1" else bound
+                if error > bound or (kept and bound > 0 and error == 0):
+                    wrong.append(f"{name} [{one.name}]: off by {error} of {bound}")
+                if kept and not np.isclose(one.bound, bound, rtol=1e-6):
+                    wrong.append(f"{name} [{one.name}]: says {one.bound}, not {bound}")
+        # Of one quantity: its filter says the bound, with rules or without.
+        error = np.abs(native["lone"][:] - ours["lone"][:]).max()
+        if not 0 < error <= 1e-3:
+            wrong.append(f"lone: off by {error}")
+    return wrong
+
+
+def check_blocks_kept(path: str, native: h5py.File, ours: h5py.File) -> list[str]:
+    """Each array within what its block says; where that is nothing, as the block was rewritten in
+    part, within what the attribute says."""
+    wrong, dataset = [], ours[path]
+    limits = [one.bound for one in components_of(dataset.attrs)]
+    before, after = native[path][:], dataset[:]
+    for number in range(dataset.id.get_num_chunks()):
+        begin = at = dataset.id.get_chunk_info(number).chunk_offset[0]
+        for part in parts_of(dataset.id.read_direct_chunk((begin,))[1]):
+            place = slice(at, at + part.values)
+            error = np.abs(before[place] - after[place]).max()
+            if error > (part.bound or limits[part.component]):
+                wrong.append(f"{path} from {at}: off by {error}, the block says {part}")
+            at += part.values
+    return wrong
+
+
+def check_short_of_memory(options: argparse.Namespace, ranks: int, *how: str) -> list[str]:
+    """What is handed over before all of it is known: the range that counts is that of all before,
+    so that each component is within the bound of the final range, and of what the file says."""
+    place = options.out / f"short-{ranks}"
+    config = "memory_bytes = 1048576\n" + CONFIGURATIONS["relative"]
+    if said := run(options, ranks, place, config, *how):
+        return [f"the program failed: {said[-3000:]}"]
+    wrong, said_less = [], False
+    for plot in ("plt00000.h5", "plt00001.h5"):
+        native_path = options.out / f"native-{ranks}" / plot
+        with h5py.File(native_path) as native, h5py.File(place / plot) as ours:
+            bounds = bounds_for("relative", ranges_of(native))
+            for path in PATHS:
+                components = components_of(ours[path].attrs)
+                said = [caesura.absolute(one.bound) for one in components]
+                wrong += check_values(path, native, ours, bounds)
+                wrong += check_values(path, native, ours, said)
+                wrong += check_blocks_kept(path, native, ours)
+                for one, bound in zip(components, bounds, strict=True):
+                    if not 0 < one.bound <= bound.value * (1 + 1e-6):
+                        wrong.append(f"{path} {one.name}: says {one.bound}, not {bound.value}")
+                    said_less = said_less or one.bound < bound.value * (1 - 1e-6)
+                stored, raw = ours[path].id.get_storage_size(), native[path].nbytes
+                print(f"short of memory {how}: {path}: ratio {raw / stored:.2f}")
+        verified = verifying.verify(place / plot, comparing.open_reference(native_path))
+        wrong += verified.findings
+    if not said_less:
+        wrong.append("nothing was handed over before all was known: nothing was tested")
+    return wrong
 
 
 def check_misfits(options: argparse.Namespace) -> list[str]:
@@ -359,6 +509,9 @@ def main() -> int:
         runs["together"] = check_refused(options, ranks)
         runs["declared"] = check_declared(options, ranks)
         runs["each"] = check_each(options, ranks)
+        runs["again"] = check_again(options, ranks)
+        runs["short of memory"] = check_short_of_memory(options, ranks)
+        runs["short, in pieces"] = check_short_of_memory(options, ranks, "pieces")
         for name, wrong in runs.items():
             print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")
             good = good and not wrong

@@ -13,7 +13,9 @@ member by member:
      `caesura verify --against` agrees;
   4. a bound that would be one of all members together is an error that names them; lossless and
      point-wise relative are none;
-  5. a codec that cannot keep members apart leaves the dataset as it is.
+  5. a file that is opened again keeps all of this for what is written to it, by its own attributes
+     where the configuration says nothing any more;
+  6. a codec that cannot keep members apart leaves the dataset as it is.
 
 Standard exit status: 0 if all holds, else 1.
 """
@@ -63,10 +65,14 @@ SAID = (
 )
 
 
-def run(options: argparse.Namespace, ranks: int, where: Path, config: str | None) -> str | None:
-    """The program in an empty directory; what it printed if it failed."""
-    shutil.rmtree(where, ignore_errors=True)
-    where.mkdir(parents=True)
+def run(
+    options: argparse.Namespace, ranks: int, where: Path, config: str | None, *more: str
+) -> str | None:
+    """The program in an empty directory, or "again" in the one as it is; what it printed if it
+    failed."""
+    if "again" not in more:
+        shutil.rmtree(where, ignore_errors=True)
+        where.mkdir(parents=True)
     variables = {}
     if config is not None:
         toml = where.with_suffix(".toml")
@@ -77,7 +83,7 @@ def run(options: argparse.Namespace, ranks: int, where: Path, config: str | None
             "VOL_TEST_CONNECTOR": "caesura",
         }
     exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where)]
+    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where), *more]
     env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
     return None if done.returncode == 0 else done.stdout + done.stderr
@@ -184,10 +190,35 @@ def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[s
     place = options.out / f"{configuration}-{ranks}"
     if said := run(options, ranks, place, CONFIGURATIONS[configuration]):
         return [f"the program failed: {said[-3000:]}"]
+    print(f"{configuration}, {ranks} ranks:")
+    return check_file(native_file, place / "particles.h5", configuration)
+
+
+def check_again(options: argparse.Namespace, ranks: int) -> list[str]:
+    """The file of "mixed" is opened again, with the same rules and with none."""
+    native_place = options.out / f"native-again-{ranks}"
+    shutil.rmtree(native_place, ignore_errors=True)
+    shutil.copytree(options.out / f"native-{ranks}", native_place)
+    if said := run(options, ranks, native_place, None, "again"):
+        return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    for name, config in {"rules": MIXED, "attributes": ""}.items():
+        place = options.out / f"again-{name}-{ranks}"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(options.out / f"mixed-{ranks}", place)
+        if said := run(options, ranks, place, config, "again"):
+            return [*wrong, f"the program failed: {said[-3000:]}"]
+        print(f"again, by {name}, {ranks} ranks:")
+        files = [where / "particles.h5" for where in (native_place, place)]
+        wrong += [f"by {name}: {one}" for one in check_file(*files, "mixed")]
+    return wrong
+
+
+def check_file(native_file: Path, ours_file: Path, configuration: str) -> list[str]:
+    """All that is to hold of a file."""
     wrong = []
     lossy = configuration != "lossless"
-    print(f"{configuration}, {ranks} ranks:")
-    with h5py.File(native_file) as native, h5py.File(place / "particles.h5") as ours:
+    with h5py.File(native_file) as native, h5py.File(ours_file) as ours:
         for path, names in MEMBERS.items():
             if ours[path].dtype != native[path].dtype:
                 wrong.append(f"{path} is of {ours[path].dtype}")
@@ -209,7 +240,7 @@ def check(options: argparse.Namespace, configuration: str, ranks: int) -> list[s
                     wrong.append(f"{path}: a part differs from the whole")
         if (ours["particles"]["vy"] != members_in(ours["particles"][:])[4]).any():
             wrong.append("vy alone differs")
-    wrong += check_tools(place / "particles.h5", native_file, lossy)
+    wrong += check_tools(ours_file, native_file, lossy)
     return [one for one in wrong if one]
 
 
@@ -247,6 +278,7 @@ def main() -> int:
             print(f"natively, {ranks} ranks: {said}")
             return 1
         runs = {name: check(options, name, ranks) for name in CONFIGURATIONS}
+        runs["again"] = check_again(options, ranks)
         for name, wrong in runs.items():
             print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")
             good = good and not wrong

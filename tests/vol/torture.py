@@ -72,6 +72,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=60, help="of the program")
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--h5diff", default="h5diff")
+    parser.add_argument("--without-bounds", required=True, help="the program vol_without_bounds")
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     parser.add_argument("--delays", help="the library that delays; none without")

@@ -25,7 +25,7 @@ from rich.progress import (
 
 OK, FINDING, USAGE, UNREADABLE = 0, 1, 2, 3
 
-_UNWATCHED_WIDTH = 160  # a pipe has no width; tables must not be cut for it
+_UNWATCHED_WIDTH = 200  # a pipe has no width; tables must not be cut for it
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else _UNWATCHED_WIDTH)
 err = Console(stderr=True, highlight=False)
@@ -88,9 +88,8 @@ def need_core(as_json: bool) -> Any:
     return _core
 
 
-@contextmanager
-def byte_progress(description: str, total: int, as_json: bool) -> Iterator[Any]:
-    """Yields a function that is told bytes done. Silent when nobody watches."""
+def _bar(as_json: bool) -> Progress:
+    """Of bytes. Silent when nobody watches."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=32),
@@ -99,6 +98,22 @@ def byte_progress(description: str, total: int, as_json: bool) -> Iterator[Any]:
         TimeRemainingColumn(),
     )
     shown = err.is_terminal and not as_json
-    with Progress(*columns, console=err, transient=True, disable=not shown) as progress:
+    return Progress(*columns, console=err, transient=True, disable=not shown)
+
+
+@contextmanager
+def byte_progress(description: str, total: int, as_json: bool) -> Iterator[Any]:
+    """Yields a function that is told bytes done."""
+    with _bar(as_json) as progress:
         task = progress.add_task(description, total=total)
         yield lambda count: progress.advance(task, count)
+
+
+@contextmanager
+def phase_progress(as_json: bool) -> Iterator[Any]:
+    """Yields a function that is told what is being done, bytes done of it, and all bytes of it."""
+    with _bar(as_json) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda doing, done, total: progress.update(
+            task, description=doing, completed=done, total=total
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,25 +31,36 @@ class FieldSummary:
     blocks: int = 0
     raw_bytes: int = 0
     stored_bytes: int = 0
+    bounds: list[dict[str, Any]] = field(default_factory=list)  # of its blocks, by kind
 
 
 def info(
     file: Annotated[Path, typer.Argument(help="An HDF5 file.")],
+    each_block: Annotated[
+        bool, typer.Option("--blocks", help="Say the bound of each block, with its component.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
     """List fields, codecs, error bounds, ratios and what the file spends its bytes on.
+
+    Bounds in units are those that the blocks themselves say, from the smallest to the largest.
 
     Exit codes: 0; 2 usage; 3 the file cannot be read.
     """
     core = need_core(as_json)
     with expected_errors(as_json):
+        from caesura.block_bounds import add_bounds
+
         listing = core.OpenFile(str(file)).info()
         for dataset in listing["datasets"]:
             add_components(file, dataset)
+        add_bounds(file, listing, each_block)
     if as_json:
         print_json({**listing, **totals(listing)})
     else:
         show(listing)
+        if each_block:
+            show_blocks(listing)
 
 
 def add_components(path: Path, dataset: dict[str, Any]) -> None:
@@ -96,6 +107,7 @@ def codec_of(dataset: dict[str, Any]) -> str:
     """The writer's word for it, else the pipeline's filters."""
     named = dataset["attributes"].get("caesura_codec")
     filters = [entry["name"] or f"filter {entry['id']}" for entry in dataset["pipeline"]]
+    filters = ["caesura" if name.startswith("caesura ") else name for name in filters]
     return str(named) if named else "+".join(filters) or "none"
 
 
@@ -138,6 +150,27 @@ def bound_text(kind: str, requested: float, bound: float) -> str:
     return f"{bound:g}" if kind == "absolute" else "lossless"
 
 
+def units_text(bounds: list[dict[str, Any]]) -> str:
+    """Bounds in units for people, "1e-3 to 2e-3"; nothing where no bound is one in units."""
+    by_kind = {one["kind"]: one for one in bounds}
+    absolute = by_kind.get("absolute")
+    if absolute is None:
+        return "exact" if set(by_kind) == {"lossless"} else ""
+    least = "exact" if "lossless" in by_kind else f"{absolute['min']:.4g}"
+    most = f"{absolute['max']:.4g}"
+    return most if least == most else f"{least} to {most}"
+
+
+def together(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Both as one."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in [*a, *b]:
+        into = found.setdefault(one["kind"], {**one, "arrays": 0})
+        into["min"], into["max"] = min(into["min"], one["min"]), max(into["max"], one["max"])
+        into["arrays"] += one["arrays"]
+    return [found[kind] for kind in sorted(found)]
+
+
 def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
     """Fields in order of first appearance; a field that changes shape or codec gets a row each."""
     found: dict[tuple, FieldSummary] = {}
@@ -156,7 +189,26 @@ def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
         summary.blocks += len(dataset["chunks"])
         summary.raw_bytes += dataset["raw_bytes"]
         summary.stored_bytes += dataset["stored_bytes"]
+        if "components" not in dataset:  # which have a table of their own
+            summary.bounds = together(summary.bounds, dataset.get("bounds", []))
     return list(found.values())
+
+
+def show_blocks(listing: dict[str, Any]) -> None:
+    """A row for each array of each block, in the file's order."""
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    for name in ("dataset", "block", "component", "bound"):
+        table.add_column(name, justify="left" if name in ("dataset", "component") else "right")
+    for dataset in listing["datasets"]:
+        for chunk in dataset["chunks"]:
+            for array in chunk["arrays"]:
+                table.add_row(
+                    dataset["path"],
+                    str(chunk["chunk"]),
+                    array["component"] or "",
+                    bound_text(array["kind"], array["bound"], array["bound"]),
+                )
+    out.print(table)
 
 
 def components_table(dataset: dict[str, Any]) -> Table:
@@ -167,11 +219,10 @@ def components_table(dataset: dict[str, Any]) -> Table:
         table.add_column(name, justify="left" if name in ("component", "bound") else "right")
     for one in dataset["components"]:
         raw, stored = one["raw_bytes"], one["stored_bytes"]
-        in_units = one["kind"] in ("absolute", "relative", "psnr") and one["bound"] > 0
         table.add_row(
             one["name"],
             bound_text(one["kind"], one["requested"], one["bound"]),
-            f"{one['bound']:.3g}" if in_units else "",
+            units_text(one.get("bounds", [])),
             bytes_text(raw),
             bytes_text(stored),
             f"{raw / stored:.2f}" if stored else "",
@@ -185,23 +236,24 @@ def show(listing: dict[str, Any]) -> None:
     span = f"iterations {dumps[0]} to {dumps[-1]}" if dumps else "no iteration"
     out.print(f"[bold]{listing['path']}[/bold]: {len(dumps)} dumps ({span})", soft_wrap=True)
     table = Table(box=None, padding=(0, 2), header_style="bold")
-    names = ("field", "type", "shape", "chunk", "codec", "bound", "dumps", "blocks", "raw",
-             "stored", "ratio")  # fmt: skip
+    names = ("field", "type", "shape", "chunk", "codec", "bound", "in units", "dumps", "blocks",
+             "raw", "stored", "ratio")  # fmt: skip
     for name in names:
-        table.add_column(name, justify="left" if name in names[:6] else "right", no_wrap=True)
-    for field in summaries(listing):
-        ratio = f"{field.raw_bytes / field.stored_bytes:.2f}" if field.stored_bytes else ""
+        table.add_column(name, justify="left" if name in names[:7] else "right", no_wrap=True)
+    for one in summaries(listing):
+        ratio = f"{one.raw_bytes / one.stored_bytes:.2f}" if one.stored_bytes else ""
         table.add_row(
-            field.name,
-            field.dtype,
-            "×".join(map(str, field.shape)),
-            "×".join(map(str, field.chunk)),
-            field.codec,
-            field.bound,
-            str(field.dumps),
-            str(field.blocks),
-            bytes_text(field.raw_bytes),
-            bytes_text(field.stored_bytes),
+            one.name,
+            one.dtype,
+            "×".join(map(str, one.shape)),
+            "×".join(map(str, one.chunk)),
+            one.codec,
+            one.bound,
+            units_text(one.bounds),
+            str(one.dumps),
+            str(one.blocks),
+            bytes_text(one.raw_bytes),
+            bytes_text(one.stored_bytes),
             ratio,
         )
     out.print(table)

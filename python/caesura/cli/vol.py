@@ -17,6 +17,7 @@ from caesura.cli.common import (
     UNREADABLE,
     expected_errors,
     out,
+    phase_progress,
     print_json,
     stop,
 )
@@ -46,15 +47,18 @@ def check(
     it; a plugin path that is wrong shows here.
 
     Of each quantity of a dataset it says the range, the bound in units, and from a sample which
-    ratio and PSNR to expect; it reads all values once. A bound above 1 % of the range, or below the
-    values' own precision, is marked, and so is a rule that no dataset meets.
+    ratio and PSNR to expect; it reads all values once, however long that takes. A bound above 1 %
+    of the range, or below the values' own precision, is marked, and so is a rule that no dataset
+    meets.
 
     Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made; 2
     usage; 3 plugin, configuration or file cannot be read.
     """
-    with expected_errors(as_json):
+    with expected_errors(as_json), phase_progress(as_json) as progress:
         answer = vol.check(
-            str(file.absolute()) if file else "", str(config.absolute()) if config else ""
+            str(file.absolute()) if file else "",
+            str(config.absolute()) if config else "",
+            progress,
         )
     if "error" in answer:
         stop(answer["error"], as_json, UNREADABLE)

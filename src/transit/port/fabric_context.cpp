@@ -15,7 +15,8 @@ class UcxConfig {
     ~UcxConfig() {
         if (handle_ != nullptr) ucp_config_release(handle_);
     }
-    ucs_status_t read() { return ucp_config_read(nullptr, nullptr, &handle_); }
+    // CAESURA_UCX_... in the environment is for us; UCX_... alone is for whoever else uses UCX.
+    ucs_status_t read() { return ucp_config_read("CAESURA", nullptr, &handle_); }
     ucp_config_t* handle() const { return handle_; }
     void set(const Fabric::Options& options, const char* shared_memory) {
         set("KEEPALIVE_INTERVAL", "1s");
@@ -24,8 +25,6 @@ class UcxConfig {
             options.transports.empty() ? "^posix,sysv,xpmem,knem,cma,self" : options.transports);
         if (!options.devices.empty()) set("NET_DEVICES", options.devices);
         if (!options.tcp_ports.empty()) set("TCP_PORT_RANGE", options.tcp_ports);
-        // A service that is started again gets its port, whatever connections linger.
-        set("TCP_CM_REUSEADDR", "y");
         if (options.remote_memory) return;
         set("RNDV_SCHEME", "am");
         set("TCP_PUT_ENABLE", "n");

@@ -17,10 +17,12 @@
 //    through the hand-shake is never heard of; Counts knows.
 //  - What a peer sends is looked at before anything is allocated for it, and is held within bounds.
 //  - After on_lost() nothing of that peer comes, and every `done` of it has been called: memory
-//  that
-//    was given to send() or by room_for() is the caller's again.
-//  - The environment of the process is left alone, no signal is raised, nothing is printed. UCX
-//    takes SIGSEGV and its like when it is loaded.
+//    that was given to send() or by room_for() is the caller's again.
+//  - The environment of the process is left alone, no signal is raised, nothing is printed.
+//    A program that must get a tcp port again soon after its end sets UCX_TCP_CM_REUSEADDR=y before
+//    it makes a port: UCX takes that from the environment alone.
+//    (UCX's own library takes SIGSEGV and its like when it is loaded, to print a backtrace;
+//    UCX_HANDLE_ERRORS=none forbids it.)
 //
 // Nobody encrypts. And UCX itself trusts whoever speaks UCX to it: a stranger who can reach its TCP
 // ports, and knows its wire format, can crash the process or worse before we see a byte. Let a
@@ -55,7 +57,8 @@ struct Who {
     int process = 0;         ///< local: its pid, of the kernel; 0 in another pid namespace
 };
 
-/// What a port tells. Default: nothing is wanted, large messages are refused.
+/// What a port tells. Calls return soon: while they work, the port gives no sign of life.
+/// Default: nothing is wanted, large messages are refused.
 class PortHandler {
   public:
     virtual ~PortHandler() = default;
@@ -89,16 +92,20 @@ struct PortOptions {
     bool remote_memory = false;
     std::string network_devices{};  ///< tcp: UCX's names, "eth0,mlx5_0:1"; empty: all
     std::string transports{};       ///< tcp: UCX's names, "tcp"; empty: all but shared memory
-    std::string tcp_ports{};        ///< tcp: "5000-5099" for data; empty: any
-    unsigned socket_mode = 0600;    ///< unix: of the socket file
-    bool other_users = false;       ///< unix: let in who is neither this user nor root
+    /// tcp: "5000-5999" for data; empty: any. A connection takes one on each network device.
+    std::string tcp_ports{};
+    unsigned socket_mode = 0600;  ///< unix: of the socket file
+    bool other_users = false;     ///< unix: let in who is neither this user nor root
 
     double heartbeat_s = 1.0;   ///< between signs of life
     double silence_s = 10.0;    ///< without one, the peer is lost
     double hand_shake_s = 5.0;  ///< for all of it
     double close_s = 5.0;       ///< for what has been sent before close() to go
 
-    std::size_t connections = 1024;            ///< at once, those that we made included
+    /// At once, those that we made included. Each has memory and descriptors of its own, whatever
+    /// it does: 2 MiB and 4 descriptors inside a node at most, 0.1 MiB and 6 by tcp with two
+    /// devices.
+    std::size_t connections = 1024;
     std::size_t half_open = 64;                ///< strangers in the hand-shake at once
     double connects_per_s = 500.0;             ///< strangers let in; the rest wait or are refused
     std::uint64_t header_bytes = 1024;         ///< of a message, at most

@@ -154,7 +154,7 @@ bool Port::Core::run_once(double timeout_s) {
     bool any = calls_.run();
     any |= work();
     check_times();
-    if (local_ && !local_watched_ && may_let_in())
+    if (local_ && !local_watched_ && may_let_in() && now_s() >= listen_again_s_)
         local_watched_ = watch(local_->descriptor(), k_local_tag);
     if (!any && options_.spin_s > 0.0 && timeout_s > 0.0) {
         const base::Clock& real = base::Clock::steady();

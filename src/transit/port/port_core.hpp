@@ -53,6 +53,7 @@ class Port::Core {
     static std::uint64_t socket_tag(PeerId id) { return 2 * id; }
     static std::uint64_t fabric_tag(PeerId id) { return 2 * id + 1; }
     static constexpr double k_refusal_s = 1.0;  ///< for a refusal to arrive
+    static constexpr double k_listen_again_s = 0.1;
 
     enum class Stage { reaching, greeting, open, leaving, ending };
     struct Peer;
@@ -112,6 +113,7 @@ class Port::Core {
     Descriptor poll_, wake_;
     std::optional<LocalListener> local_;
     bool local_watched_ = false;
+    double listen_again_s_ = 0.0;  ///< the UNIX listener has had no descriptor
     std::shared_ptr<Fabric::Context> node_, network_;
     std::unique_ptr<Fabric> tcp_;  ///< listens
     struct Served {

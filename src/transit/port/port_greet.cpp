@@ -107,8 +107,11 @@ void Port::Core::turn_away(Descriptor& socket, const std::string& reason) {
 void Port::Core::accept_local() {
     while (may_let_in()) {
         auto socket = local_->accept();
-        // No descriptor is free: its socket stays where it is until one is, or the next check.
-        if (!socket.ok()) break;
+        // No descriptor is free: its socket stays where it is until one is.
+        if (!socket.ok()) {
+            listen_again_s_ = now_s() + k_listen_again_s;
+            break;
+        }
         if (!socket->is_open()) return;
         allowance_ -= 1.0;
         const auto credentials = credentials_of(*socket);
@@ -164,7 +167,10 @@ void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
     std::optional<Greeting> answer;
     if (peer.who.asked) {
         auto made = own_greeting(peer);
-        if (!made.ok()) return lose(peer, made.status());
+        if (!made.ok()) {
+            turn_away(peer.socket, made.status().message());
+            return lose(peer, made.status());
+        }
         answer = std::move(*made);
     } else if (const auto service = credentials_of(peer.socket); service.ok()) {
         peer.who.user = service->user;

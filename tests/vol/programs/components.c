@@ -4,18 +4,22 @@
  * component after component.
  *
  * components.py runs it, and compares what comes out component by component. Arguments: a
- * directory, the number of plotfiles, and "each" for a dataset of each component
- * (WriteMultiLevelPlotfileHDF5 has both). Where H5Dcreate2 fails it says why and ends with
- * status 3. */
+ * directory, the number of plotfiles, and any of "each" for a dataset of each component
+ * (WriteMultiLevelPlotfileHDF5 has both), "pieces": every rank writes its boxes in calls that end
+ * inside boxes, and "again": the plotfiles are there, all data are written once more with other
+ * values of three times the range, and the first ones of "lone" a third time. Where H5Dcreate2
+ * fails it says why and ends with status 3. */
 #include <math.h>
 #include <stdio.h>
 
 #include "check.h"
 
-enum { k_components = 6, k_axes = 3, k_most_boxes = 64 };
+enum { k_components = 6, k_axes = 3, k_most_boxes = 64, k_pieces = 7 };
 
 static const char* const k_names[k_components] = {"density", "xmom", "ymom",
                                                   "zmom",    "Temp", "phi_grav"};
+
+static bool g_again, g_in_pieces;
 
 struct box {
     int32_t low[k_axes], high[k_axes];
@@ -69,7 +73,8 @@ static double shape_at(int component, int plot, double x, double y, double z) {
 static double value_at(int component, int plot, double x, double y, double z) {
     static const double scales[k_components] = {0.4, 5e11, 3e11, 7e11, 2e3, 3e-7};
     static const double bases[k_components] = {1.5, 0, 1e10, 0, 9e3, 4e-6};
-    return bases[component] + scales[component] * shape_at(component, plot, x, y, z);
+    const double scale = scales[component] * (g_again ? 3 : 1);
+    return bases[component] + scale * shape_at(component, plot + (g_again ? 5 : 0), x, y, z);
 }
 
 /* Components [first, end). */
@@ -104,6 +109,7 @@ static void describe(hid_t group, const struct level* level) {
 static hid_t data_of(hid_t group, int number, hsize_t all) {
     char name[32];
     snprintf(name, sizeof name, "data:datatype=%d", number);
+    if (g_again) return OK(H5Dopen2(group, name, H5P_DEFAULT));
     hid_t space = OK(H5Screate_simple(1, &all, NULL));
     hid_t dataset =
         H5Dcreate2(group, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -115,7 +121,7 @@ static hid_t data_of(hid_t group, int number, hsize_t all) {
     return dataset;
 }
 
-/* Components [first, end) of this rank's boxes: one slab of the dataset. */
+/* Components [first, end) of this rank's boxes: one slab of the dataset, or its pieces. */
 static void write_data(hid_t group, const struct level* level, int plot, int first, int end) {
     const hsize_t of = k_components, n = (hsize_t)(end - first);
     hsize_t all = level->offsets[level->n_boxes] / of * n, first_box, n_boxes;
@@ -127,14 +133,12 @@ static void write_data(hid_t group, const struct level* level, int plot, int fir
         fill_box(level, &level->boxes[b], plot, first, end,
                  values + (level->offsets[b] / of * n - begin));
     hid_t dataset = data_of(group, first, all);
-    hid_t in_file = OK(H5Screate_simple(1, &all, NULL));
-    hid_t in_memory = OK(H5Screate_simple(1, &count, NULL));
-    OK(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &begin, NULL, &count, NULL));
-    hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
-    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, in_memory, in_file, list, values));
-    OK(H5Pclose(list));
-    OK(H5Sclose(in_memory));
-    OK(H5Sclose(in_file));
+    const hsize_t pieces = g_in_pieces ? k_pieces : 1;
+    for (hsize_t p = 0; p < pieces; ++p) {
+        const hsize_t from = count * p / pieces, to = count * (p + 1) / pieces;
+        const hsize_t offset = begin + from, extent = to - from;
+        write_box(dataset, 1, &offset, &extent, values + from);
+    }
     OK(H5Dclose(dataset));
     free(values);
 }
@@ -142,8 +146,9 @@ static void write_data(hid_t group, const struct level* level, int plot, int fir
 static void write_level(hid_t file, const struct level* level, int plot, bool each) {
     char name[32];
     snprintf(name, sizeof name, "level_%d", level->number);
-    hid_t group = OK(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-    describe(group, level);
+    hid_t group = OK(g_again ? H5Gopen2(file, name, H5P_DEFAULT)
+                             : H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (!g_again) describe(group, level);
     const int step = each ? 1 : k_components;
     for (int c = 0; c < k_components; c += step) write_data(group, level, plot, c, c + step);
     OK(H5Gclose(group));
@@ -222,17 +227,34 @@ static void write_declared(hid_t file, int plot) {
         for (int axis = 1; axis < sets[s].rank; ++axis) inner *= extent[axis];
         double* values = malloc(sizeof(double) * (size_t)(count + 1));
         fill_declared(&sets[s], plot, offset[0], count, inner, values);
-        hid_t dataset = make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank, sets[s].dims,
-                                     H5P_DEFAULT);
+        hid_t dataset = g_again ? OK(H5Dopen2(file, sets[s].name, H5P_DEFAULT))
+                                : make_dataset(file, sets[s].name, H5T_IEEE_F64LE, sets[s].rank,
+                                               sets[s].dims, H5P_DEFAULT);
         write_box(dataset, sets[s].rank, offset, extent, values);
         OK(H5Dclose(dataset));
         free(values);
     }
 }
 
+/* A part of a block after a flush: the rest of it stays as it is. */
+static void write_some_again(hid_t file) {
+    const hsize_t offset = 0, extent = g_rank == 0 ? 100 : 0;
+    double values[100];
+    for (int i = 0; i < 100; ++i) values[i] = value_at(0, 1, 0.01 * i, 0, 0);
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    hid_t dataset = OK(H5Dopen2(file, "lone", H5P_DEFAULT));
+    write_box(dataset, 1, &offset, &extent, values);
+    OK(H5Dclose(dataset));
+}
+
 int main(int argc, char** argv) {
     const int plots = argc > 2 ? atoi(argv[2]) : 2;
-    const bool each = argc > 3 && strcmp(argv[3], "each") == 0;
+    bool each = false;
+    for (int i = 3; i < argc; ++i) {
+        each = each || strcmp(argv[i], "each") == 0;
+        g_again = g_again || strcmp(argv[i], "again") == 0;
+        g_in_pieces = g_in_pieces || strcmp(argv[i], "pieces") == 0;
+    }
     start(&argc, &argv);
     static struct level coarse = {.number = 0}, fine = {.number = 1};
     lay_out_coarse(&coarse);
@@ -240,11 +262,12 @@ int main(int argc, char** argv) {
     for (int plot = 0; plot < plots; ++plot) {
         char name[32];
         snprintf(name, sizeof name, "plt%05d", plot);
-        make_alone(name);
+        if (!g_again) make_alone(name);
         hid_t file = open_file(name, H5F_ACC_RDWR);
         write_level(file, &coarse, plot, each);
         write_level(file, &fine, plot, each);
         write_declared(file, plot);
+        if (g_again) write_some_again(file);
         OK(H5Fclose(file));
     }
     return finish();
