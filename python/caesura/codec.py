@@ -94,7 +94,8 @@ def compress(
     bound: a number (absolute), or caesura.lossless(), absolute(x), relative(x) (of this array's
     range), pointwise_relative(x), psnr(x).
     mode: "auto" (the better of fast and strong, by their predicted sizes), "fast" (Lorenzo),
-    "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger).
+    "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger), "regions"
+    (auto with settings of their own for regions that differ; never larger, slow).
     tables: what TableStatistics.train() gave; decompress() then needs it too.
     threads: for arrays above 16 MiB; None or 0: as many as the machine has. The bytes do not
     depend on it.

@@ -77,7 +77,7 @@ const TableSet& trained_set() {
 Settings random_settings(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t n) { return static_cast<unsigned>(random() % n); };
     Settings settings;
-    settings.mode = static_cast<Mode>(below(4));
+    settings.mode = static_cast<Mode>(below(5));
     settings.checksum = below(2) == 0;
     const ErrorBound k_bounds[] = {
         lossless(),     absolute(0.1),
