@@ -73,8 +73,10 @@ def summary(row: dict) -> str:
         parts.append(f"{one['region']} {row['auto'] / one['best'] - 1:+.1%}")
     if "times" in row:
         seconds = row["times"]
-        parts.append(f"slower {seconds['regions_s'] / seconds['auto_s']:.2f} "
-                     f"decode {seconds['decode_regions_s'] / seconds['decode_auto_s']:.2f}")
+        parts.append(
+            f"slower {seconds['regions_s'] / seconds['auto_s']:.2f} "
+            f"decode {seconds['decode_regions_s'] / seconds['decode_auto_s']:.2f}"
+        )
     for one in row.get("trees", []):
         gain = row["auto"] / one["bytes"] - 1
         parts.append(f"tree{one['effort']}{one['extra']} {gain:+.1%} {one['leaves']}")

@@ -157,7 +157,8 @@ struct FrameInfo {
 /// of 16 MiB where the slab comes to less than half its bytes. More slabs are needed for a
 /// point-wise relative bound, a PSNR target (each attempt is decoded and looked at) and values that
 /// are not aligned (one each); for gaps of NaN or fill values (one to four); and for a bound below
-/// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six). The
+/// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six); for
+/// Mode::regions (three). The
 /// process keeps working memory for as many calls at once as it has cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,

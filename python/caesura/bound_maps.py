@@ -91,8 +91,9 @@ def largest_change(values: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         for axis in range(values.ndim):
             along = np.moveaxis(most, axis, 0)
-            change = np.moveaxis(np.nan_to_num(np.abs(np.diff(values, axis=axis)), nan=0.0,
-                                               posinf=np.inf), axis, 0)
+            change = np.moveaxis(
+                np.nan_to_num(np.abs(np.diff(values, axis=axis)), nan=0.0, posinf=np.inf), axis, 0
+            )
             np.maximum(along[:-1], change, out=along[:-1])
             np.maximum(along[1:], change, out=along[1:])
     return most

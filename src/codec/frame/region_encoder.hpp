@@ -13,7 +13,7 @@
 
 namespace caesura::codec {
 
-/// As PartEncoder::encode() with `encoder`. Memory: beside the encoder's, at most twice the slab,
+/// As PartEncoder::encode() with `encoder`. Memory: beside the encoder's, at most three times the slab,
 /// and its parts. Errors: internal. Throws std::bad_alloc.
 Status encode_regions(PartEncoder& encoder, std::span<const std::byte> values, const Shape& shape,
                       const EncodeRequest& request, TableStatistics* statistics, Output& out);
