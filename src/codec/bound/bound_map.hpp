@@ -24,6 +24,7 @@ inline bool looks_at_values(const BoundMap& map) {
     return !map.values.empty() || !map.steep.empty();
 }
 
+/// Source: S4 §V-B. Differs: the user says the bounds.
 /// The layers of a block, neighbours of one bound joined. They are of at least 65536 values, so
 /// that what each costs by itself does not matter, but the last.
 /// @param elsewhere  where no rule says anything: absolute, 0 exact. A layer that no single rule

@@ -103,7 +103,7 @@ void expect_no_layer_looser(const BoundMap& map, double elsewhere, const Box& bl
     EXPECT_EQ(end, block.extent[0]);
 }
 
-TEST(BoundMap, HoldsEveryValueToItsRules) {
+TEST(BoundMap, holds_every_value_to_its_rules) {
     const std::uint64_t seed = std::random_device{}();
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
@@ -119,7 +119,7 @@ TEST(BoundMap, HoldsEveryValueToItsRules) {
     }
 }
 
-TEST(BoundMap, KeepsLayersWithoutTightValuesLoose) {
+TEST(BoundMap, keeps_layers_without_tight_values_loose) {
     BoundMap map;
     map.boxes.push_back({{Shape{40, 0, 0}, Shape{1, 5, 5}}, 1e-5});
     const Box block{Shape{0, 0, 0}, Shape{128, 128, 128}};
@@ -129,7 +129,7 @@ TEST(BoundMap, KeepsLayersWithoutTightValuesLoose) {
     EXPECT_EQ(bound_layers(map, 1e-2, block, nullptr, float32)[1].bound, 0.0);
 }
 
-TEST(BoundMap, LoosensWhatOneRuleCovers) {
+TEST(BoundMap, loosens_what_one_rule_covers) {
     BoundMap map;
     map.boxes.push_back({{Shape{0, 0}, Shape{64, 1024}}, 0.5});
     const Box block{Shape{0, 0}, Shape{128, 1024}};
@@ -149,7 +149,7 @@ void expect_refused(const BoundMap& map, const std::string& part) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
 }
 
-TEST(BoundMap, RefusesRulesThatCannotBeMeant) {
+TEST(BoundMap, refuses_rules_that_cannot_be_meant) {
     BoundMap box;
     box.boxes.push_back({{Shape{0, 5}, Shape{10, 16}}, 1e-3});
     expect_refused(box, "box 0 (offset [0, 5] extent [10, 16]): it leaves the field [10, 20]");
@@ -174,7 +174,7 @@ TEST(BoundMap, RefusesRulesThatCannotBeMeant) {
     expect_refused(many, "257 rules");
 }
 
-TEST(BoundMap, SaysItsRulesAsText) {
+TEST(BoundMap, says_its_rules_as_text) {
     BoundMap map;
     map.boxes.push_back({{Shape{1, 2}, Shape{3, 4}}, 1e-5});
     map.values.push_back({-k_infinity, 0.5, 0.0});

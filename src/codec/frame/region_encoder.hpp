@@ -13,8 +13,9 @@
 
 namespace caesura::codec {
 
-/// As PartEncoder::encode() with `encoder`. Memory: beside the encoder's, at most three times the slab,
-/// and its parts. Errors: internal. Throws std::bad_alloc.
+/// Source: S4 §V-B. Differs: regions are found by cutting, not given.
+/// As PartEncoder::encode() with `encoder`. Memory: beside the encoder's, at most three times the
+/// slab, and its parts. Errors: internal. Throws std::bad_alloc.
 Status encode_regions(PartEncoder& encoder, std::span<const std::byte> values, const Shape& shape,
                       const EncodeRequest& request, TableStatistics* statistics, Output& out);
 
