@@ -41,6 +41,14 @@ TEST(Split, a_part_that_is_not_cut_is_its_only_region) {
     EXPECT_EQ((*regions)[0].box.extent, (Shape{4, 4}));
 }
 
+TEST(Split, bytes_are_pinned) {
+    const Bytes part = cut(1, 0x0102, raw_part(1), raw_part(2));
+    const unsigned expected[] = {5, 1, 2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    ASSERT_EQ(part.size(), std::size(expected));
+    for (std::size_t i = 0; i < part.size(); ++i)
+        EXPECT_EQ(std::to_integer<unsigned>(part[i]), expected[i]) << i;
+}
+
 void expect_corrupt(const Bytes& part) {
     EXPECT_EQ(regions_of(part, Shape{10, 20}).status().code(), StatusCode::corrupt);
 }
