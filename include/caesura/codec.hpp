@@ -225,8 +225,8 @@ inline constexpr std::size_t k_frame_overhead_bytes = 64;
 
 /// Which compressor a field wants.
 struct CodecSpec {
-    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong"
-    ///    and "caesura:planes" fix the Mode of codec.hpp
+    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong",
+    ///    "caesura:planes" and "caesura:regions" fix the Mode of codec.hpp
     ///  - "none"
     ///  - "sz3", "zfp": lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
     ///  reversible
