@@ -207,9 +207,9 @@ class Writer:
         comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
         bound of fields that give none; neither means lossless. bound: the same as a value, for the
         other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
-        "caesura:fast", "caesura:strong", "caesura:planes", "caesura:regions"), "none", or that of an HDF5 filter
-        plugin: "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec
-        does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
+        "caesura:fast", ":strong", ":planes", ":regions"), "none", or that of an HDF5 filter plugin:
+        "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec does not
+        check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
