@@ -116,10 +116,10 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
 
 /// Rules as caesura.BoundMap.rules() has them: lists of numbers.
 BoundMap to_bound_map(const nb::dict& from) {
-    using Extents = std::vector<std::uint64_t>;
+    using Indices = std::vector<std::uint64_t>;
     BoundMap map;
     for (const auto& rule :
-         nb::cast<std::vector<std::tuple<Extents, Extents, double>>>(from["boxes"])) {
+         nb::cast<std::vector<std::tuple<Indices, Indices, double>>>(from["boxes"])) {
         const auto& [offset, extent, bound] = rule;
         if (offset.size() > k_max_rank || extent.size() > k_max_rank)
             raise_if_error({StatusCode::invalid_argument, "bound map: a box of " +

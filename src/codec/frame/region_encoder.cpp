@@ -10,7 +10,7 @@ namespace {
 
 /// Halves shorter than this lose more at their edges than settings bring.
 constexpr std::uint64_t k_least_extent = 8;
-constexpr std::uint64_t k_least_values = 1U << 14;
+constexpr std::uint64_t k_least_values = 1U << 16;
 /// A cut that saves less is not gone on with: a region more costs time for little.
 constexpr double k_worth_keeping = 0.997;
 /// A predictor that a sample rates so much worse is not tried.

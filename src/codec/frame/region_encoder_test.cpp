@@ -127,7 +127,7 @@ TEST(RegionEncoder, shares_tables_and_counts_what_it_kept) {
 }
 
 TEST(RegionEncoder, cut_frames_with_any_byte_missing_or_changed_do_no_harm) {
-    const Shape shape{64, 32, 32};
+    const Shape shape{64, 64, 64};
     const auto values = two_kinds<float>(shape, 2);
     Bytes frame = frame_of(values, shape, absolute(1e-1), in_mode(Mode::regions));
     ASSERT_GE(read_frame_info(frame)->regions, 2u);
