@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -28,13 +29,19 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
     for (const transit::ClientStatus& one : port.status())
         clients.push_back({{"client", one.id},
                            {"application", one.application},
+                           {"weight", one.weight},
+                           {"age_s", one.age_s},
                            {"blocks", one.blocks},
                            {"raw_bytes", one.raw_bytes},
                            {"stored_bytes", one.stored_bytes},
                            {"dumps", one.dumps},
+                           {"waiting_blocks", one.waiting_blocks},
                            {"outstanding_bytes", one.outstanding_bytes}});
     const transit::PortCounts& counts = port.counts();
+    const double time_s =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
+                                {"time_s", time_s},           {"waiting_blocks", port.waiting()},
                                 {"clients", clients},         {"connected", counts.connected},
                                 {"lost", counts.lost},        {"turned_away", counts.turned_away},
                                 {"unproved", counts.unproved}};

@@ -417,6 +417,17 @@ def bench_builds(arguments: list[str]) -> int:
     return run_open("builds", command, log="builds", env=environment())
 
 
+def bench_transit(arguments: list[str]) -> int:
+    """Two applications on one service: bench/transit. `arguments` go to its two.py."""
+    build("", "caesura_python", "caesura_serve", "cosmology", "cosmology_hdf5", "caesura_vol",
+          "h5caesura", "pfs", "pfs_stat")  # fmt: skip
+    place = Path("bench", "transit")
+    command = [str(machine.VENV_PYTHON), str(place / "two.py"), *arguments]
+    code = run_open("transit: two", command, log="transit-two", env=environment())
+    picture = [str(machine.ensure_bench()), str(place / "two_picture.py")]
+    return code or run_open("transit: picture", picture, log="transit-picture", env=environment())
+
+
 GROUPS: dict[str, Callable[[list[str]], int]] = {
     "codec": bench_codec,
     "prediction": bench_prediction,
@@ -428,9 +439,10 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "vol": bench_vol,
     "together": bench_together,
     "spill": bench_spill,
+    "transit": bench_transit,
     "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "running", "builds")
+TAKE_ARGUMENTS = ("codec", "peers", "running", "transit", "builds")
 ONLY_BY_NAME = ("builds",)  # it wants to be told of another build
 
 

@@ -90,6 +90,7 @@ how to write
                     --slot-weight W says, from 0 (space) to 1 (speed)
   --reserve-factor F  times every predicted size (1)
   --stripe-bytes B  space begins at multiples of B (0: 4096)
+  --transport T     service:ADDRESS, as `caesura serve` prints it: it compresses and writes
   --no-fsync        do not wait for the disk at commits (modes caesura, async)
 
 )") + k_help_of_results;
@@ -188,6 +189,7 @@ const std::map<std::string, Setter>& setters() {
         {"--slot-weight", [](auto& p, auto& o) { o.slot_speed_weight = p.number(0.0, 1.0); }},
         {"--stripe-bytes",
          [](auto& p, auto& o) { o.stripe_bytes = p.template whole<std::uint64_t>(0, 1 << 30); }},
+        {"--transport", [](auto& p, auto& o) { o.transport = p.text(); }},
         {"--no-fsync", [](auto&, auto& o) { o.durable = false; }},
         {"--timing-json", [](auto& p, auto& o) { o.timing_json = p.text(); }},
         {"--trace", [](auto& p, auto& o) { o.trace = p.text(); }},

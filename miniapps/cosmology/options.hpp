@@ -42,6 +42,7 @@ struct Options {
     double reserve_sigmas = 2.0, reserve_factor = 1.0;
     double slot_space = 1.25, slot_speed_weight = -1.0;  ///< weight below 0: slot_space counts
     std::uint64_t stripe_bytes = 0;
+    std::string transport;  ///< as WriterOptions::transport
     std::string trace, timing_json, raw_dir;
     bool marks = true;  ///< false: the writer learns of the application by observation alone
     bool check = false, help = false, quiet = false;

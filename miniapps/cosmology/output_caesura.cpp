@@ -99,6 +99,7 @@ class CaesuraOutput : public Output {
         if (options_.slot_speed_weight >= 0.0)
             writer_options.slot_speed_weight = options_.slot_speed_weight;
         writer_options.stripe_bytes = options_.stripe_bytes;
+        writer_options.transport = options_.transport;
         writer_options.chunk_bytes = options_.chunk_bytes;
         writer_options.memory_bytes = options_.memory_bytes;
         writer_options.durable = options_.durable;

@@ -73,6 +73,7 @@ _MORE = {
     "cooperative": bool,
     "balance_writes": bool,
     "max_delay": float,
+    "transport": str,
 }
 
 
@@ -211,7 +212,8 @@ class Writer:
         "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec does not
         check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
-        rank. more: "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
+        rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
+        "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()

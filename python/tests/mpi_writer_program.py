@@ -29,9 +29,11 @@ def my_part(rank, size):
 
 def main():
     path, bound = sys.argv[1], float(sys.argv[2])
+    transport = sys.argv[3] if len(sys.argv) > 3 else ""
     comm = MPI.COMM_WORLD
     begin, end = my_part(comm.rank, comm.size)
-    with caesura.Writer(path, comm=comm, absolute=bound, chunk_bytes=1 << 16) as writer:
+    options = {"comm": comm, "transport": transport}
+    with caesura.Writer(path, **options, absolute=bound, chunk_bytes=1 << 16) as writer:
         field = writer.define_field("rho", np.float32, SHAPE)
         for n in range(4):
             with writer.iteration(n) as iteration:
@@ -41,7 +43,7 @@ def main():
                 if end > begin:
                     dump.put(field, whole(n)[begin:end], offset=(begin, 0, 0))
     for _ in range(30):  # communicators are given back
-        with caesura.Writer(path + ".small", comm=comm, codec="none") as small:
+        with caesura.Writer(path + ".small", **options, codec="none") as small:
             field = small.define_field("x", np.float32, (comm.size, 4))
             with small.iteration(0) as iteration:
                 values = np.full((1, 4), comm.rank, np.float32)

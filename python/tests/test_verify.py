@@ -229,6 +229,14 @@ def test_recover_of_a_sound_file_changes_nothing(written, tmp_path):
     assert "nothing to do" in run("recover", path).stdout
 
 
+def test_recover_says_of_a_file_without_a_commit_that_it_is_empty(tmp_path):
+    path = tmp_path / "run.h5"
+    code = f"import caesura, os; writer = caesura.Writer({str(path)!r}); os._exit(0)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert not h5py.is_hdf5(path)
+    assert "is empty" in run("recover", path).stdout
+
+
 def test_report_writes_page_and_picture(traces, tmp_path):
     page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
     answer = run("report", *traces, "--html", page, "--svg", picture, "--json")

@@ -60,6 +60,7 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.balance_writes = all.balance_writes != 0;
     options.max_delay_s = all.max_delay_s;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
+    if (all.transport) options.transport = all.transport;
     if (all.on_message)
         options.on_message = [call = all.on_message,
                               context = all.message_context](std::string_view message) {

@@ -28,6 +28,7 @@ Status BlockIo::start() {
     if (started()) return {};
     WriterOptions options;
     options.memory_bytes = place_.config->memory_bytes;
+    options.transport = place_.config->transport;  // of the experience, which has it already
     options.durable = place_.config->durability == Durability::durable;
     options.max_delay_s = max_delay_s(*place_.config, place_.alone);
     auto writer = writer::OpenWriter::make(

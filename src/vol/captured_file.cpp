@@ -29,13 +29,18 @@ constexpr std::uint64_t k_waiting_bytes = 256u << 20;
 
 /// What is learned of an application goes from file to file of the same ranks, and so do the pages
 /// that hold copies of its data. Never destroyed: lanes may end after our statics.
-std::shared_ptr<writer::Experience> experience_of(const Ranks& members, const Config& config) {
-    static auto& known = *new std::map<Ranks, std::shared_ptr<writer::Experience>>;
+std::shared_ptr<writer::Experience> experience_of(
+    const Ranks& members, const Config& config,
+    const std::shared_ptr<writer::Transport>& transport) {
+    using Key = std::pair<Ranks, writer::Transport*>;
+    static auto& known = *new std::map<Key, std::shared_ptr<writer::Experience>>;
     const auto make = [&] {
-        return std::make_shared<writer::Experience>(pending_files::most_bytes(config));
+        auto made = std::make_shared<writer::Experience>(pending_files::most_bytes(config));
+        if (transport != nullptr) made->use(transport);
+        return made;
     };
     if (members.empty()) return make();
-    auto& experience = known[members];
+    auto& experience = known[Key(members, transport.get())];
     if (experience == nullptr) experience = make();
     return experience;
 }
@@ -78,8 +83,8 @@ Status CapturedFile::write_raw() {
 
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
-        blocks_ = BlockIo::make(
-            {communicator_, *ledger_, *tree_, config_, experience_of(members_, *config_), alone_});
+        blocks_ = BlockIo::make({communicator_, *ledger_, *tree_, config_,
+                                 experience_of(members_, *config_, transport_), alone_});
     return *blocks_;
 }
 

@@ -36,6 +36,7 @@
 #include "vol/config.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"
+#include "vol/transport.hpp"
 
 namespace caesura::vol {
 
@@ -240,7 +241,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool offered_ = false;                       ///< its lock was given up: others may complete it
     std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
     std::string name_, key_;
-    unsigned long number_ = 0;  ///< HDF5's, of the open file
+    unsigned long number_ = 0;                      ///< HDF5's, of the open file
+    std::shared_ptr<writer::Transport> transport_;  ///< null: this process writes
     std::optional<store::SharedFile> shared_file_;
     std::unique_ptr<store::LiveImage> image_;
     std::unique_ptr<ImageTree> tree_;

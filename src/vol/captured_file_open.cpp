@@ -34,8 +34,6 @@ std::map<std::string, std::weak_ptr<CapturedFile>>& open_files() {
     return files;
 }
 
-base::FileSystem& file_system() { return base::FileSystem::posix(); }
-
 /// What rank 0 says of a file that exists.
 struct Inspection {
     bool captured = false;
@@ -49,15 +47,16 @@ void refuse(Inspection& seen, const std::string& why) {
 }
 
 /// Rank 0's answer for a file that is to be created. The native connector gets every file that the
-/// system refuses: it fails as well, and its error is the one that applications know.
-Inspection can_be_made(const std::string& name, unsigned flags) {
+/// system refuses: it fails as well, and its error is the one that applications know. A file that
+/// the service may not write it makes as if there were no Caesura.
+Inspection can_be_made(base::FileSystem& files, const std::string& name, unsigned flags) {
     Inspection seen;
     std::error_code error;
     if ((flags & H5F_ACC_EXCL) != 0 && fs::exists(name, error)) {
         refuse(seen, "exists, and H5F_ACC_EXCL is set");
         return seen;
     }
-    if (auto file = file_system().open(name, base::FileSystem::Mode::create); !file.ok()) {
+    if (auto file = files.open(name, base::FileSystem::Mode::create); !file.ok()) {
         refuse(seen, file.status().message());
         return seen;
     }
@@ -83,7 +82,7 @@ bool is_closed(base::File& file) {
 /// take from another what that one may be writing. What stands in its way the native connector
 /// says.
 /// @param kept, image  the file and what was read of it, if nothing had to be done.
-Status inspect(const std::string& name, bool alone, Inspection& seen,
+Status inspect(base::FileSystem& files, const std::string& name, bool alone, Inspection& seen,
                std::optional<store::SharedFile>& kept, std::unique_ptr<store::LiveImage>& image) {
     // For one process alone the native connector says it.
     const auto failed = [&](const Status& status) {
@@ -91,10 +90,10 @@ Status inspect(const std::string& name, bool alone, Inspection& seen,
         refuse(seen, status.message());
         return Status{};
     };
-    auto file = file_system().open(name, base::FileSystem::Mode::read_write);
+    auto file = files.open(name, base::FileSystem::Mode::read_write);
     if (file.ok() && is_closed(**file)) {
         if (Status late = wait_for_other_process(name); !late.ok()) return late;
-        file = file_system().open(name, base::FileSystem::Mode::read_write);
+        file = files.open(name, base::FileSystem::Mode::read_write);
     }
     if (!file.ok()) {
         refuse(seen, file.status().message());  // the native connector says it in its own words
@@ -134,7 +133,7 @@ Status inspect(const std::string& name, bool alone, Inspection& seen,
         refuse(seen, "another process is still writing it, or was when it was killed");
         return {};
     }
-    const auto recovered = store::recover(file_system(), name);
+    const auto recovered = store::recover(files, name);
     return recovered.ok() ? Status{} : failed(recovered.status());
 }
 
@@ -221,17 +220,26 @@ void CapturedFile::recall_name() { open_files()[key_] = weak_from_this(); }
 /// @return  false: the file is for the native connector, `why` says why. The same on all ranks.
 Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& why) {
     Inspection seen;
-    Status mine;
-    if (communicator_->rank() == 0 && call.creates()) {
-        seen = can_be_made(name_, call.flags);
+    auto connected = transport_of(*config_);
+    if (connected.ok()) transport_ = std::move(*connected);
+    Status mine = connected.status();
+    base::FileSystem& files = files_of(transport_);
+    if (!mine.ok()) {
+        // Told below: the other ranks are on their way there.
+    } else if (communicator_->rank() == 0 && call.creates()) {
+        seen = can_be_made(files, name_, call.flags);
         if (seen.captured) {
-            auto made = store::SharedFile::create(file_system(), name_, seen.run);
+            auto made = store::SharedFile::create(files, name_, seen.run);
             mine = made.status();
             if (made.ok()) shared_file_ = std::move(*made);
         }
     } else if (communicator_->rank() == 0) {
-        mine = inspect(name_, alone_, seen, shared_file_, image_);
+        mine = inspect(files, name_, alone_, seen, shared_file_, image_);
     }
+    // Nobody is to write natively what was to be compressed, because the service has died.
+    if (mine.ok() && !seen.captured && communicator_->rank() == 0 && transport_ != nullptr &&
+        transport_->is_lost())
+        mine = {StatusCode::io, name_ + ": " + seen.why.data()};
     if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&seen, 1)), mine);
         !all.ok())
         return all;
@@ -239,8 +247,9 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
         why = seen.why.data();
         return false;
     }
+    if (!mine.ok()) return mine;
     if (!shared_file_) {
-        auto opened = store::SharedFile::open(file_system(), name_, seen.run);
+        auto opened = store::SharedFile::open(files, name_, seen.run);
         if (!opened.ok()) return opened.status();
         shared_file_ = std::move(*opened);
     }

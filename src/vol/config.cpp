@@ -24,7 +24,7 @@ constexpr std::array k_file_keys = {
     std::string_view("report"),      std::string_view("commit_writes"),
     std::string_view("max_delay"),   std::string_view("closing_line"),
     std::string_view("on_term"),     std::string_view("term_s"),
-    std::string_view("dataset")};
+    std::string_view("transport"),   std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),          std::string_view("capture"),
     std::string_view("codec"),         std::string_view("bound"),
@@ -336,6 +336,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.chunk_bytes, table.get_bytes("chunk_bytes"));
     put(config.threshold_bytes, table.get_bytes("threshold_bytes"));
     put(config.memory_bytes, table.get_bytes("memory_bytes"));
+    put(config.transport, table.get<std::string>("transport", "a string"));
     put(config.report, table.get<std::string>("report", "a string"));
     put(config.commit_writes, table.get<bool>("commit_writes", "true or false"));
     check_durability(table, config);
@@ -377,13 +378,14 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
 std::string to_toml(const Config& config) {
     std::string out = fmt::format(
         "capture = {}\ncodec = {}\n{}chunk_bytes = {}\nthreshold_bytes = {}\n"
-        "memory_bytes = {}\ndurability = \"{}\"\nreport = {}\ncommit_writes = {}\n"
+        "memory_bytes = {}\ndurability = \"{}\"\ntransport = {}\nreport = {}\n"
+        "commit_writes = {}\n"
         "max_delay = {}\nclosing_line = {}\non_term = \"{}\"\nterm_s = {}\n",
         config.capture, quoted(config.codec), bound_toml(config.bound), config.chunk_bytes,
         config.threshold_bytes, config.memory_bytes, to_string(config.durability),
-        quoted(config.report), config.commit_writes, number_toml(config.max_delay_s),
-        config.closing_line, config.commit_on_term ? "commit" : "nothing",
-        number_toml(config.term_s));
+        quoted(config.transport), quoted(config.report), config.commit_writes,
+        number_toml(config.max_delay_s), config.closing_line,
+        config.commit_on_term ? "commit" : "nothing", number_toml(config.term_s));
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

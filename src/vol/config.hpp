@@ -69,6 +69,7 @@ struct Config {
     bool closing_line = true;     ///< on rank 0's stderr, when HDF5 closes; a loss is always said
     bool commit_on_term = false;  ///< SIGTERM: write what is in flight, see on_term.hpp
     double term_s = 30.0;         ///< and then so long at most until the process ends
+    std::string transport;        ///< as in WriterOptions; empty: this process writes
     std::string report;           ///< path; "%r" becomes the rank; empty: none
     std::vector<Rule> rules;      ///< the last one that matches wins, key by key
     friend bool operator==(const Config&, const Config&) = default;

@@ -185,6 +185,9 @@ TEST(VolConfig, delays_and_signals_are_read_and_written_back) {
     EXPECT_FALSE(config.closing_line);
     EXPECT_EQ(parsed(to_toml(config)).max_delay_s, 2.0);
     EXPECT_EQ(parsed(to_toml(config)).term_s, 12.5);
+    const Config served = parsed("transport = \"service:unix:/run/a b.sock,on_loss=write\"\n");
+    EXPECT_EQ(served.transport, "service:unix:/run/a b.sock,on_loss=write");
+    EXPECT_EQ(parsed(to_toml(served)), served);
     EXPECT_TRUE(std::isinf(parsed("max_delay = inf").max_delay_s));
     for (const auto& [text, why] :
          {std::pair("max_delay = -1", "'max_delay' must be a number of"),

@@ -139,9 +139,7 @@ Status Writer::Impl::connect() {
         session.options.transport,
         {session.options.software, session.rank, session.size, session.budget.limit_bytes()});
     if (!made.ok()) return made.status().with_context(fmt::format("rank {}", session.rank));
-    experience.transport = std::move(*made);
-    if (base::PageSource* const pages = experience.transport->pages())
-        experience.pool.take_pages_from(*pages);
+    experience.use(std::move(*made));
     return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "writer/transport.hpp"
+
 namespace caesura::writer {
 namespace {
 
@@ -53,6 +55,11 @@ Shape Experience::fitting_chunk(const std::string& path, const Shape& dims) cons
 void Experience::keep_fitting_chunk(const std::string& path, const Shape& dims,
                                     const Shape& chunk) {
     chunks_[without_numbers(path) + to_string(dims)] = chunk;
+}
+
+void Experience::use(std::shared_ptr<Transport> service) {
+    transport = std::move(service);
+    if (base::PageSource* const pages = transport->pages()) pool.take_pages_from(*pages);
 }
 
 double Experience::max_delay_s(double asked_s, double now_s) {

@@ -52,6 +52,9 @@ struct Experience {
     /// @param asked_s  0: what is usual where dumps come as often as these.
     double max_delay_s(double asked_s, double now_s);
 
+    /// Before anything is taken from the pool.
+    void use(std::shared_ptr<Transport> service);
+
     run::Observer observer;
     run::Listener listener;
     bool calibration_read = false;

@@ -28,9 +28,9 @@ Result<std::shared_ptr<Transport>> make_transport(std::string_view text,
     const auto found = factories().find(scheme);
     if (found == factories().end())
         return Status{StatusCode::unsupported,
-                      fmt::format("transport '{}': this program was built without the client of "
-                                  "the service; install libucx-dev and libsodium-dev, build "
-                                  "again and link caesura_transit",
+                      fmt::format("transport '{}': Caesura was built without the client of the "
+                                  "service; install UCX and libsodium (libucx-dev, "
+                                  "libsodium-dev) and build it again",
                                   text)};
     return found->second(text.substr(colon + 1), options);
 }

@@ -1,19 +1,11 @@
 // caesura-serve as a process, Writers in others, UCX between them; and what is left when one of
 // them is killed.
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "stock_reader.hpp"
+#include "transit/serve_process.hpp"
 
 namespace caesura {
 namespace {
@@ -25,48 +17,8 @@ std::vector<float> serve_values(unsigned dump) {
     return testing::make_field<float>(k_serve_shape, k_serve_seed + dump, 1);
 }
 
-class Serve : public ::testing::Test {
+class Serve : public testing::Serve {
   protected:
-    void SetUp() override {
-        place_ = ::testing::TempDir() + "caesura_serve_" + std::to_string(::getpid());
-        std::filesystem::create_directories(place_);
-        std::ofstream(place_ + "/secret") << "a secret that both sides know, of some length";
-        ::chmod((place_ + "/secret").c_str(), 0600);
-    }
-    void TearDown() override {
-        if (service_ > 0) stop(SIGKILL);
-        std::filesystem::remove_all(place_);
-    }
-    // Starts it, and waits until it says where it is.
-    void start(const std::string& listen, const std::string& more = {}) {
-        const std::string config = place_ + "/serve.toml";
-        std::ofstream(config) << "listen = [\"" << listen << "\"]\nthreads = 1\nlease_s = 2\n"
-                              << more << "[[write]]\ndirectory = \"" << place_ << "\"\n";
-        int ends[2];
-        ASSERT_EQ(::pipe(ends), 0);
-        service_ = ::fork();
-        if (service_ == 0) {
-            ::dup2(ends[1], STDOUT_FILENO);
-            ::close(ends[0]);
-            ::execl(CAESURA_SERVE, CAESURA_SERVE, config.c_str(), nullptr);
-            ::_exit(127);
-        }
-        ::close(ends[1]);
-        char byte = 0;
-        address_.clear();
-        while (::read(ends[0], &byte, 1) == 1 && byte != '\n') address_ += byte;
-        ::close(ends[0]);
-        ASSERT_EQ(address_.rfind("service:", 0), 0u) << "it did not start: '" << address_ << "'";
-    }
-    int stop(int signal) {
-        ::kill(service_, signal);
-        int status = 0;
-        ::waitpid(service_, &status, 0);
-        service_ = -1;
-        return status;
-    }
-    std::string path() const { return place_ + "/run.h5"; }
-
     // A run of some dumps; `at` is asked before each.
     Status run(const std::string& transport, unsigned dumps,
                const std::function<void(unsigned, Writer&)>& at = {}) {
@@ -99,9 +51,6 @@ class Serve : public ::testing::Test {
             ASSERT_EQ(testing::broken(serve_values(n), read.values, 0.0), "") << "dump " << n;
         }
     }
-
-    std::string place_, address_;
-    pid_t service_ = -1;
 };
 
 // Goal: an application's file comes out of a service on its node, which ends in good order.
@@ -138,8 +87,10 @@ TEST_F(Serve, started_again_gets_its_port) {
     expect_dumps(2);
 }
 
-// Goal: a service that is killed takes nothing with it from who may write by himself.
+// Goal: a service that is killed takes nothing with it from who may write by himself, and its end
+// is noticed: ctest would end this test long before the lease does.
 TEST_F(Serve, killed_it_loses_nothing_of_who_writes_by_himself) {
+    lease_s_ = 3600;
     start("unix:" + place_ + "/socket");
     const Status told = run(address_ + ",on_loss=write", 8, [&](unsigned n, Writer&) {
         if (n == 4) stop(SIGKILL);

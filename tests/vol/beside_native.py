@@ -4,6 +4,7 @@
 Natively its own assertions must hold. Under the connector the same assertions must hold, the same
 files must come out, and h5diff must find no difference beyond the bound. The connector's variables
 go to the program only, never to mpirun or h5diff, which read the files as any stock tool does.
+With --serve the same also where a service compresses the blocks and writes the files.
 
 A Python program is run by $CAESURA_PARALLEL_PYTHON and skipped without it (exit status 77).
 
@@ -86,7 +87,12 @@ CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
     "lossy": (1e-3, "bound = 1e-3" + COMMON + RELATIVE),
     "handed_on": (0.0, "capture = false" + COMMON),
+    "served": (0.0, 'bound_kind = "lossless"' + COMMON),
 }
+
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transit"))
+from service_process import Service  # noqa: E402
 
 
 class Expected(NamedTuple):
@@ -139,6 +145,18 @@ def check_handed_on(report: Path) -> bool:
         return True
     print(f"{report}: not every file was handed on as the configuration says: {files}")
     return False
+
+
+def check_served(service: Service, expected: Expected) -> bool:
+    """Whether clients came to the service, if there was anything for it to do."""
+    if expected.files == 0:
+        return True
+    try:
+        service.status(lambda told: told["connected"] > 0, 10)
+    except TimeoutError:
+        print("nobody came to the service")
+        return False
+    return True
 
 
 def tail(log: Path, lines: int = 60) -> str:
@@ -253,7 +271,8 @@ def run_native(options: argparse.Namespace) -> int:
 
 
 def run_connector(options: argparse.Namespace) -> int:
-    """All rank counts under the connector without loss; the largest also with, and handed on."""
+    """All rank counts under the connector without loss; the largest also with, and handed on; two
+    ranks also with a service."""
     name = Path(options.program).stem.removeprefix("vol_")
     expected = table().get(name)
     if expected is None:
@@ -261,6 +280,8 @@ def run_connector(options: argparse.Namespace) -> int:
         return 1
     most = max(options.ranks)
     runs = [*(("lossless", ranks) for ranks in options.ranks), ("lossy", most), ("handed_on", most)]
+    if options.serve:
+        runs.append(("served", min(options.ranks, key=lambda ranks: abs(ranks - 2))))
     good = True
     for configuration, ranks in runs:
         bound, text = CONFIGURATIONS[configuration]
@@ -268,6 +289,10 @@ def run_connector(options: argparse.Namespace) -> int:
         where.parent.mkdir(parents=True, exist_ok=True)
         report = where.with_suffix(".json")
         report.unlink(missing_ok=True)
+        service = None
+        if configuration == "served":
+            service = Service(options.serve, options.out.resolve(), threads=1)
+            text = f'transport = "{service.address}"\n' + text
         where.with_suffix(".toml").write_text(f'report = "{report}"\n' + text)
         variables = connector_variables(options, where, bound)
         handed_on = configuration == "handed_on"
@@ -279,6 +304,9 @@ def run_connector(options: argparse.Namespace) -> int:
             and compare(options, native, where, bound)
             and (check_handed_on(report) if handed_on else check_captured(report, expected))
         )
+        if service is not None:
+            with service:
+                passed = passed and check_served(service, expected) and service.end() == 0
         print(f"{name}, {configuration}, {ranks} ranks: {'passed' if passed else 'FAILED'}")
         good = good and passed
     return 0 if good else 1
@@ -296,6 +324,7 @@ def main() -> int:
     parser.add_argument("--without-bounds", help="the program vol_without_bounds")
     parser.add_argument("--connector", help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", help="directory of libh5caesura.so")
+    parser.add_argument("--serve", help="caesura-serve")
     options = parser.parse_args()
     if options.program.endswith(".py") and not os.environ.get("CAESURA_PARALLEL_PYTHON"):
         print("there is no Python with parallel h5py: see tools/parallel_python.py")

@@ -12,6 +12,7 @@ from caesura.cli import (
     lab,
     recover,
     report,
+    serve,
     together,
     verify,
     version,
@@ -55,4 +56,5 @@ app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("together")(together.together)
 app.add_typer(vol.app, name="vol")
+app.add_typer(serve.app, name="serve")
 lab.add_to(app)

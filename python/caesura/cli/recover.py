@@ -49,6 +49,8 @@ def recover(
 def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
     """What was done, one line each."""
     if report["was_clean"]:
+        if not holds_hdf5(file):
+            return [f"{file} is empty: its writer ended before its first commit. Delete it."]
         return [f"{file} is whole: {dumps(report['committed_dumps'])}, nothing to do."]
     verb = "would be " if dry_run else ""
     lines = []
@@ -66,6 +68,12 @@ def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:
     after = "would hold" if dry_run else "holds"
     lines.append(f"{file} {after} {dumps(report['committed_dumps'])}.")
     return lines
+
+
+def holds_hdf5(file: Path) -> bool:
+    """Our files begin with HDF5's signature once there has been a commit."""
+    with file.open("rb") as opened:
+        return opened.read(8) == b"\x89HDF\r\n\x1a\n"
 
 
 def dropped_text(dump: dict, verb: str) -> str:

@@ -20,6 +20,8 @@ class ChannelListener {
     /// @param is_dead  the service's process has ended for certain: it does nothing any more,
     /// either.
     virtual void on_lost(const Status& why, bool is_dead) = 0;
+    /// After on_lost() that did not know it yet: the service's process has ended.
+    virtual void on_dead() = 0;
 };
 
 class Channel {

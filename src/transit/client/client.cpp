@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -31,7 +32,7 @@ double now_s() { return base::Clock::steady().now_s(); }
 }  // namespace
 
 Client::Client(const ClientOptions& options)
-    : options_(options), files_(std::make_unique<RemoteFiles>(*this)) {}
+    : options_(options), owner_(::getpid()), files_(std::make_unique<RemoteFiles>(*this)) {}
 
 Client::~Client() {
     if (channel_ && !is_lost()) tell(Bye{});
@@ -79,6 +80,10 @@ Status Client::greet(std::unique_ptr<Channel> channel) {
 
 void Client::tell(const ClientMessage& message, std::vector<std::span<const std::byte>> payload,
                   std::function<void()> done) {
+    if (owner_ != ::getpid()) {
+        if (done) done();
+        return;
+    }
     auto bytes = encode(message);
     if (!bytes.ok()) {  // what we make ourselves is right, or memory has run out
         if (done) done();
@@ -89,6 +94,8 @@ void Client::tell(const ClientMessage& message, std::vector<std::span<const std:
 
 Result<Client::Reply> Client::ask(std::uint64_t request, const ClientMessage& message,
                                   std::span<const std::span<const std::byte>> payload) {
+    if (owner_ != ::getpid())
+        return Status(StatusCode::cancelled, "the service is that of the process's parent");
     {
         const std::lock_guard lock(mutex_);
         if (is_lost()) return why_lost_;
@@ -156,17 +163,26 @@ void Client::on_lost(const Status& why, bool is_dead) {
     {
         const std::lock_guard lock(mutex_);
         if (lost_.exchange(true, std::memory_order_acq_rel)) return;
-        const std::string_view text = why.ok() ? "it has ended the connection" : why.message();
-        why_lost_ = {StatusCode::io, fmt::format("the service is gone: {}. Committed dumps are in "
-                                                 "the file; start it again, or let the Writer "
-                                                 "write by itself (on_loss=write)",
-                                                 text)};
+        const std::string text = why.ok() ? "it has ended the connection" : why.message();
+        why_lost_ = {StatusCode::io, text};
+        if (welcome_)
+            why_lost_ = {StatusCode::io,
+                         fmt::format("the service is gone: {}. Committed dumps are in the file; "
+                                     "start it again, or let the Writer write by itself "
+                                     "(on_loss=write)",
+                                     text)};
         const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();
     }
     const std::lock_guard lock(sinks_mutex_);
     for (const auto& [dump, sink] : sinks_) sink->lost();
+}
+
+void Client::on_dead() {
+    const std::lock_guard lock(mutex_);
+    over_s_ = 0.0;
+    changed_.notify_all();
 }
 
 void Client::wait_for_end() {

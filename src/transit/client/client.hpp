@@ -13,6 +13,7 @@
 //  - A service that is lost may still be at work. What is written here goes where it cannot write:
 //    to the end of the file, or, what it might write too (a commit's metadata), only once it has
 //    stopped for certain: its process is dead, or its lease has run out (wait_for_end).
+//  - A child of fork() gets an error from every call: the connection is its parent's.
 #pragma once
 
 #include <condition_variable>
@@ -33,6 +34,7 @@ struct ClientOptions {
     OnLoss on_loss = OnLoss::fail;
     double weight = 1.0;
     bool share_memory = true;
+    bool of_this_node = false;  ///< what it has written is lost with this node alone
     /// Beyond the lease, for clocks and for what the kernel of the service's node has begun.
     double margin_s = 2.0;
 };
@@ -69,6 +71,7 @@ class Client final : public writer::Transport, public ChannelListener {
     /// Wait until so many bytes may be under way. False: lost.
     bool spend(std::uint64_t bytes);
     bool writes_here() const { return options_.on_loss == OnLoss::write_here; }
+    bool is_of_this_node() const { return options_.of_this_node; }
     /// Lost: until the service does nothing any more.
     void wait_for_end();
     Status loss() const;
@@ -80,6 +83,7 @@ class Client final : public writer::Transport, public ChannelListener {
     void on_message(std::span<const std::byte> message,
                     std::span<const std::byte> payload) override;
     void on_lost(const Status& why, bool is_dead) override;
+    void on_dead() override;
 
   private:
     explicit Client(const ClientOptions& options);
@@ -95,6 +99,7 @@ class Client final : public writer::Transport, public ChannelListener {
     void take(const Finished& message, std::span<const std::byte> payload);
 
     ClientOptions options_;
+    const pid_t owner_;
     std::unique_ptr<Arena> arena_;  ///< null: memory cannot be shared
     base::BufferPool pool_;         ///< of overflowed blocks and of what is read
     std::unique_ptr<RemoteFiles> files_;

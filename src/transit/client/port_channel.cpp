@@ -4,6 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
+
 #include "transit/envelope.hpp"
 #include "transit/messages.hpp"
 
@@ -12,8 +15,38 @@ namespace {
 
 // Signs of life go out in between.
 constexpr double k_turn_s = 0.25;
+// While the end of the service's process is watched for.
+constexpr double k_watch_s = 0.005;
 // An answer's payload: what a file was asked for, or a block that overflowed.
 constexpr std::uint64_t k_most_bytes = k_block_limit_bytes + k_message_limit_bytes;
+
+/// All channels of this process. Never destroyed: stop_all() comes after destructors of statics.
+struct Channels {
+    std::mutex mutex;
+    std::vector<PortChannel*> all;
+};
+Channels& channels() {
+    static auto& live = *new Channels;
+    return live;
+}
+
+}  // namespace
+
+PortChannel::PortChannel(Address address) : address_(std::move(address)), owner_(::getpid()) {
+    const std::lock_guard lock(channels().mutex);
+    channels().all.push_back(this);
+}
+
+void PortChannel::stop_all() {
+    for (PortChannel* const one : channels().all)
+        if (one->owner_ == ::getpid()) one->stop();
+}
+
+namespace {
+
+// A destructor of the program's or library's image: after handlers of exit(), of which HDF5 closes
+// files in one, and before the destructors of UCX, on which this image depends.
+[[gnu::destructor]] void end_channels() { PortChannel::stop_all(); }
 
 }  // namespace
 
@@ -28,13 +61,24 @@ Result<std::unique_ptr<PortChannel>> PortChannel::make(const std::string& addres
     return channel;
 }
 
+void PortChannel::stop() {
+    if (!thread_.joinable()) return;
+    port_->post([this] {
+        if (service_) port_->close(*service_);
+    });
+    stopping_.store(true, std::memory_order_release);
+    thread_.join();
+}
+
 PortChannel::~PortChannel() {
-    if (thread_.joinable()) {
-        port_->post([this] {
-            if (service_) port_->close(*service_);
-        });
-        stopping_.store(true, std::memory_order_release);
-        thread_.join();
+    if (owner_ == ::getpid()) {
+        {
+            const std::lock_guard lock(channels().mutex);
+            std::erase(channels().all, this);
+        }
+        stop();
+    } else if (thread_.joinable()) {
+        thread_.detach();
     }
     port_.reset();
     if (process_ >= 0) ::close(process_);
@@ -52,8 +96,12 @@ void PortChannel::loop() {
     else
         listener_->on_lost(connected.status(), false);
     // What was sent before the end still goes, and its `done` is called.
-    while (!stopping_.load(std::memory_order_acquire) || port_->peers() > 0)
-        port_->run_once(k_turn_s);
+    while (!stopping_.load(std::memory_order_acquire) || port_->peers() > 0) {
+        port_->run_once(awaits_death_ ? k_watch_s : k_turn_s);
+        if (!awaits_death_ || !service_is_dead()) continue;
+        awaits_death_ = false;
+        listener_->on_dead();
+    }
     for (Waiting& one : waiting_)
         if (one.done) one.done();
 }
@@ -121,7 +169,9 @@ void PortChannel::on_lost(PeerId, const Status& why) {
     rooms_.clear();
     for (Waiting& one : std::exchange(waiting_, {}))
         if (one.done) one.done();
-    listener_->on_lost(why, service_is_dead());
+    const bool is_dead = service_is_dead();
+    awaits_death_ = process_ >= 0 && !is_dead;
+    listener_->on_lost(why, is_dead);
 }
 
 }  // namespace caesura::transit

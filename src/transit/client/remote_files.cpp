@@ -6,6 +6,9 @@
 namespace caesura::transit {
 namespace {
 
+/// Of one file, for a service on another node.
+constexpr std::uint64_t k_most_unsynced_bytes = std::uint64_t{64} << 20;
+
 // The service has another working directory.
 std::string absolute(const std::string& path) {
     std::error_code error;
@@ -63,6 +66,7 @@ Result<base::File*> RemoteFile::here() {
         if (!status.ok()) return status;
     }
     unsynced_.clear();
+    unsynced_bytes_ = 0;
     here_ = std::move(*opened);
     return here_.get();
 }
@@ -88,26 +92,50 @@ Status RemoteFile::write_at(std::uint64_t offset, std::span<const std::byte> byt
 
 Status RemoteFile::write_at(std::uint64_t offset,
                             std::span<const std::span<const std::byte>> buffers) {
+    std::uint64_t bytes = 0;
+    for (const auto& buffer : buffers) bytes += buffer.size();
+    if (bytes <= k_io_limit_bytes) return write_once(offset, bytes, buffers);
     // In parts that the service takes.
-    std::vector<std::byte> all;
-    for (const auto& buffer : buffers) all.insert(all.end(), buffer.begin(), buffer.end());
-    for (std::size_t at = 0; at < all.size(); at += k_io_limit_bytes) {
-        const std::size_t n = std::min<std::size_t>(k_io_limit_bytes, all.size() - at);
-        const std::span<const std::byte> part[] = {std::span(all).subspan(at, n)};
-        WriteFile message;
-        message.offset = offset + at;
-        message.payload_bytes = n;
-        const auto reply = ask(
-            message,
-            [&](base::File& own, Client::Reply&) { return own.write_at(offset + at, part[0]); },
-            part);
-        if (!reply.ok()) return reply.status();
-    }
-    if (client_.writes_here() && !client_.is_lost()) {
-        const std::lock_guard guard(mutex_);
-        unsynced_.push_back({offset, std::move(all), false});
-    }
+    for (const auto& buffer : buffers)
+        for (std::size_t at = 0; at < buffer.size(); at += k_io_limit_bytes) {
+            const std::span<const std::byte> part[] = {
+                buffer.subspan(at, std::min<std::size_t>(k_io_limit_bytes, buffer.size() - at))};
+            if (Status status = write_once(offset, part[0].size(), part); !status.ok())
+                return status;
+            offset += part[0].size();
+        }
     return {};
+}
+
+Status RemoteFile::write_once(std::uint64_t offset, std::uint64_t bytes,
+                              std::span<const std::span<const std::byte>> buffers) {
+    if (bytes == 0) return {};
+    WriteFile message;
+    message.offset = offset;
+    message.payload_bytes = bytes;
+    const auto reply = ask(
+        message, [&](base::File& own, Client::Reply&) { return own.write_at(offset, buffers); },
+        buffers);
+    if (!reply.ok() || !remembers()) return reply.status();
+    Change change{offset, {}, false};
+    for (const auto& buffer : buffers)
+        change.bytes.insert(change.bytes.end(), buffer.begin(), buffer.end());
+    return remember(std::move(change));
+}
+
+bool RemoteFile::remembers() const {
+    return client_.writes_here() && !client_.is_lost() && !client_.is_of_this_node();
+}
+
+Status RemoteFile::remember(Change change) {
+    if (!remembers()) return {};
+    {
+        const std::lock_guard guard(mutex_);
+        unsynced_bytes_ += change.bytes.size();
+        unsynced_.push_back(std::move(change));
+        if (unsynced_bytes_ < k_most_unsynced_bytes) return {};
+    }
+    return sync();
 }
 
 Status RemoteFile::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
@@ -140,8 +168,10 @@ Status RemoteFile::sync() {
     const auto reply = ask(SyncFile{}, [](base::File& own, Client::Reply&) { return own.sync(); });
     if (!reply.ok()) return reply.status();
     const std::lock_guard guard(mutex_);
-    unsynced_.erase(unsynced_.begin(), unsynced_.begin() + static_cast<std::ptrdiff_t>(
-                                                               std::min(before, unsynced_.size())));
+    const auto end =
+        unsynced_.begin() + static_cast<std::ptrdiff_t>(std::min(before, unsynced_.size()));
+    for (auto one = unsynced_.begin(); one != end; ++one) unsynced_bytes_ -= one->bytes.size();
+    unsynced_.erase(unsynced_.begin(), end);
     return {};
 }
 
@@ -150,11 +180,7 @@ Status RemoteFile::truncate(std::uint64_t bytes) {
     message.bytes = bytes;
     const Status status =
         ask(message, [&](base::File& own, Client::Reply&) { return own.truncate(bytes); }).status();
-    if (status.ok() && client_.writes_here() && !client_.is_lost()) {
-        const std::lock_guard guard(mutex_);
-        unsynced_.push_back({bytes, {}, true});
-    }
-    return status;
+    return status.ok() ? remember({bytes, {}, true}) : status;
 }
 
 Result<std::uint64_t> RemoteFile::size() {

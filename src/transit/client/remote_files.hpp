@@ -2,8 +2,9 @@
 //
 // Invariants:
 //  - What was written since the last sync() is remembered where the client goes on by itself when
-//    the service is lost: it is written again then, because the service's node may be lost with it.
-//    It is a commit's metadata; blocks do not go this way.
+//    the service is lost and that is on another node: it is written again then, because the node
+//    may be lost with it. It is a commit's metadata, and what an application's HDF5 file has beside
+//    blocks; when there is much of it, it is synced.
 #pragma once
 
 #include "base/file.hpp"
@@ -58,7 +59,13 @@ class RemoteFile final : public base::File {
     const std::uint32_t number_;
     std::mutex mutex_;  ///< several threads may use a File
     Lock lock_ = Lock::none;
+    /// As many bytes as the service takes at once.
+    Status write_once(std::uint64_t offset, std::uint64_t bytes,
+                      std::span<const std::span<const std::byte>> buffers);
+    bool remembers() const;
+    Status remember(Change change);
     std::vector<Change> unsynced_;
+    std::uint64_t unsynced_bytes_ = 0;
     std::unique_ptr<base::File> here_;
 };
 

@@ -15,6 +15,8 @@ const int caesura_transit_client_anchor = 1;
 namespace caesura::transit {
 namespace {
 
+constexpr double k_silence_limit_s = 3600.0;
+
 const bool k_registered = [] {
     writer::register_transport("service", connect_to_service);
     return true;
@@ -26,6 +28,14 @@ Result<bool> yes_or_no(std::string_view key, std::string_view value) {
     return base::invalid(fmt::format("{} is '{}'; use yes or no", key, value));
 }
 
+Status set_number(std::string_view key, std::string_view value, double limit, double& number) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    const bool whole = error == std::errc() && end == value.data() + value.size();
+    if (!whole || !(number > 0.0) || !std::isfinite(number) || number > limit)
+        return base::invalid(fmt::format("{} is '{}'; it must lie in (0, {}]", key, value, limit));
+    return {};
+}
+
 Status set(ServiceAddress& service, std::string_view key, std::string_view value) {
     if (key == "on_loss") {
         if (value != "error" && value != "write")
@@ -34,16 +44,9 @@ Status set(ServiceAddress& service, std::string_view key, std::string_view value
         return {};
     }
     if (key == "secret") return service.port.secret_path = value, Status{};
-    if (key == "weight") {
-        double& weight = service.client.weight;
-        const auto [end, error] =
-            std::from_chars(value.data(), value.data() + value.size(), weight);
-        const bool whole = error == std::errc() && end == value.data() + value.size();
-        if (!whole || !(weight > 0.0) || !std::isfinite(weight) || weight > k_weight_limit)
-            return base::invalid(
-                fmt::format("weight is '{}'; it must lie in (0, {}]", value, k_weight_limit));
-        return {};
-    }
+    if (key == "weight") return set_number(key, value, k_weight_limit, service.client.weight);
+    if (key == "silence_s")
+        return set_number(key, value, k_silence_limit_s, service.port.silence_s);
     if (key == "trusted" || key == "copies") {
         const auto said = yes_or_no(key, value);
         if (!said.ok()) return said.status();
@@ -53,8 +56,8 @@ Status set(ServiceAddress& service, std::string_view key, std::string_view value
             service.client.share_memory = !*said;
         return {};
     }
-    return base::invalid(
-        fmt::format("there is no '{}'; use on_loss, secret, weight, trusted or copies", key));
+    return base::invalid(fmt::format(
+        "there is no '{}'; use on_loss, secret, weight, silence_s, trusted or copies", key));
 }
 
 }  // namespace
@@ -63,6 +66,7 @@ Result<ServiceAddress> parse_service_address(std::string_view text) {
     ServiceAddress service;
     std::size_t comma = text.find(',');
     service.address = text.substr(0, comma);
+    service.client.of_this_node = service.address.starts_with("unix:");
     while (comma != std::string_view::npos) {
         text.remove_prefix(comma + 1);
         comma = text.find(',');

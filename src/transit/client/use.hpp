@@ -3,13 +3,15 @@
 //     service:unix:/run/user/1000/caesura.sock
 //     service:tcp:node17:4711,secret=/etc/caesura/secret,on_loss=write
 //
-// | key     | values       | default | meaning                                                |
-// |---------|--------------|---------|--------------------------------------------------------|
-// | on_loss | error, write | error   | the service is gone: an error, or this process goes on |
-// | secret  | a path       | none    | tcp: what both sides know; its owner's file alone      |
-// | weight  | > 0          | 1       | share beside other clients, as the operator lets       |
-// | trusted | yes, no      | no      | tcp: payloads carry no tag; as the service says        |
-// | copies  | yes, no      | no      | values are sent although memory could be shared        |
+// | key       | values       | default | meaning                                                |
+// |-----------|--------------|---------|--------------------------------------------------------|
+// | on_loss   | error, write | error   | the service is gone: an error, or this process goes on |
+// | secret    | a path       | none    | tcp: what both sides know; its owner's file alone      |
+// | weight    | > 0          | 1       | share beside other clients, as the operator lets       |
+// | silence_s | > 0          | 10      | a service that is not heard for so long is gone; the   |
+// |           |              |         | operator's lease_s says the same of clients            |
+// | trusted   | yes, no      | no      | tcp: payloads carry no tag; as the service says        |
+// | copies    | yes, no      | no      | values are sent although memory could be shared        |
 //
 // A program that links caesura_transit_client has the scheme; it need not call anything.
 #pragma once

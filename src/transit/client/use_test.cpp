@@ -8,13 +8,15 @@ namespace {
 // Goal: every key is understood, and what is wrong is named.
 TEST(ServiceAddress, says_what_it_is_given_and_what_is_wrong) {
     const auto all = parse_service_address(
-        "tcp:node17:4711,secret=/etc/caesura/s,on_loss=write,weight=2.5,trusted=yes,copies=yes");
+        "tcp:node17:4711,secret=/etc/caesura/s,on_loss=write,weight=2.5,silence_s=30,trusted=yes,"
+        "copies=yes");
     ASSERT_TRUE(all.ok()) << all.status().message();
     EXPECT_EQ(all->address, "tcp:node17:4711");
     EXPECT_EQ(all->port.secret_path, "/etc/caesura/s");
     EXPECT_TRUE(all->port.trusted_network);
     EXPECT_EQ(all->client.on_loss, OnLoss::write_here);
     EXPECT_EQ(all->client.weight, 2.5);
+    EXPECT_EQ(all->port.silence_s, 30.0);
     EXPECT_FALSE(all->client.share_memory);
     const auto plain = parse_service_address("unix:/run/caesura.sock");
     ASSERT_TRUE(plain.ok());
@@ -24,6 +26,7 @@ TEST(ServiceAddress, says_what_it_is_given_and_what_is_wrong) {
          std::vector<std::pair<std::string, std::string>>{{"unix:/a,on_loss=wait", "wait"},
                                                           {"unix:/a,weight=-1", "-1"},
                                                           {"unix:/a,weight=2x", "2x"},
+                                                          {"unix:/a,silence_s=0", "silence_s"},
                                                           {"unix:/a,weigth=2", "weigth"},
                                                           {"unix:/a,trusted=1", "trusted"},
                                                           {"unix:/a,", "KEY=VALUE"}}) {

@@ -49,8 +49,9 @@ std::vector<ClientStatus> Service::status() const {
     std::vector<ClientStatus> all;
     for (const auto& [id, session] : sessions_) {
         const SessionCounters& counters = session->counters();
-        all.push_back({id, session->application(), counters.blocks, counters.raw_bytes,
-                       counters.stored_bytes, counters.dumps, counters.outstanding_bytes});
+        all.push_back({id, session->application(), session->weight(), session->age_s(),
+                       counters.blocks, counters.raw_bytes, counters.stored_bytes, counters.dumps,
+                       counters.waiting_blocks, counters.outstanding_bytes});
     }
     return all;
 }

@@ -24,7 +24,10 @@ struct ServiceOptions {
 struct ClientStatus {
     ClientId id = 0;
     std::string application;
-    std::uint64_t blocks = 0, raw_bytes = 0, stored_bytes = 0, dumps = 0, outstanding_bytes = 0;
+    double weight = 1.0;
+    double age_s = 0.0;  ///< since it came
+    std::uint64_t blocks = 0, raw_bytes = 0, stored_bytes = 0, dumps = 0;
+    std::uint64_t waiting_blocks = 0, outstanding_bytes = 0;  ///< not compressed yet
 };
 
 class Service {
@@ -40,6 +43,8 @@ class Service {
     /// It is gone: drop what it had, close its files, recover them.
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
+    /// Blocks of all clients that wait for a worker, or are on one.
+    std::size_t waiting() const { return press_.waiting(); }
     std::size_t clients() const { return sessions_.size(); }
     /// A message and its payload, at most.
     std::uint64_t largest_message_bytes() const {

@@ -30,6 +30,11 @@ std::string Session::application() const {
     return fmt::format("{}, rank {} of {}", hello_.application, hello_.rank, hello_.size);
 }
 
+double Session::weight() const {
+    const std::lock_guard lock(hello_mutex_);
+    return std::min(permit_.weight, hello_.weight);
+}
+
 void Session::handle(const ClientMessage& message, base::Buffer payload) try {
     if (!is_alive()) return;
     if (!greeted_ && !std::holds_alternative<Hello>(message)) {

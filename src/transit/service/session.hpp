@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/clock.hpp"
 #include "transit/service/replies.hpp"
 #include "transit/service/served_dump.hpp"
 
@@ -52,7 +53,7 @@ struct Workshop {
 /// For the service's status; read by any thread.
 struct SessionCounters {
     std::atomic<std::uint64_t> blocks{0}, raw_bytes{0}, stored_bytes{0}, dumps{0};
-    std::atomic<std::uint64_t> outstanding_bytes{0};
+    std::atomic<std::uint64_t> waiting_blocks{0}, outstanding_bytes{0};
 };
 
 class Session final : public DumpListener, public std::enable_shared_from_this<Session> {
@@ -70,7 +71,10 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     Lane& lane() { return lane_; }
     bool is_alive() const override { return alive_.load(std::memory_order_acquire); }
     const SessionCounters& counters() const { return counters_; }
-    std::string application() const;  ///< any thread
+    // Any thread.
+    std::string application() const;
+    double weight() const;
+    double age_s() const { return base::Clock::steady().now_s() - began_s_; }
 
     void taken(ServedDump& dump, const ServedBlock& block) override;
     void result(ServedDump& dump, BlockResult result, base::Buffer stored) override;
@@ -119,6 +123,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     const Permit permit_;
     const Workshop workshop_;
     Lane& lane_;
+    const double began_s_ = base::Clock::steady().now_s();
     std::atomic<bool> alive_{true};
     bool greeted_ = false;
     mutable std::mutex hello_mutex_;

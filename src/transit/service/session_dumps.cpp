@@ -43,6 +43,9 @@ Status Session::begin(const BeginDump& message) {
         if (!run.ok()) return run.status();
         auto shared = store::SharedFile::open(*permit_.files, file.path, *run);
         if (!shared.ok()) return shared.status();
+        // The lock is the client's, on the file that it has open: it may give it up before it
+        // closes.
+        shared->file().unlock();
         file.shared = std::make_unique<store::SharedFile>(std::move(*shared));
     }
     auto codecs = codecs_of(message);
@@ -74,6 +77,7 @@ ServedBlock* Session::add_block(std::uint64_t dump, std::uint32_t job, std::uint
     }
     block->raw_bytes = bytes;
     outstanding_bytes_ += bytes;
+    counters_.waiting_blocks.fetch_add(1, std::memory_order_relaxed);
     counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);
     return block;
 }
@@ -125,7 +129,7 @@ void Session::take(const Block& message, base::Buffer& payload) {
     counters_.blocks.fetch_add(1, std::memory_order_relaxed);
     counters_.raw_bytes.fetch_add(block->raw_bytes, std::memory_order_relaxed);
     const double cost = std::max(1e-6, message.expected_compress_s);
-    workshop_.press.give(id_, std::min(permit_.weight, hello_.weight), cost, *block);
+    workshop_.press.give(id_, weight(), cost, *block);
 }
 
 void Session::take(const StoredBlock& message, base::Buffer& payload) {
@@ -149,6 +153,7 @@ void Session::take(const StoredBlock& message, base::Buffer& payload) {
 
 void Session::taken(ServedDump& dump, const ServedBlock& block) {
     outstanding_bytes_ -= block.raw_bytes;
+    counters_.waiting_blocks.fetch_sub(1, std::memory_order_relaxed);
     counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);
     Taken taken;
     taken.dump = dump.order().dump;

@@ -137,12 +137,19 @@ bool is_user(const std::string& rule, const Who& who) {
 
 }  // namespace
 
-std::string default_socket() {
+namespace {
+
+// What one user's service needs that was told nothing.
+std::string own_place(std::string_view suffix) {
     if (const char* const run = std::getenv("XDG_RUNTIME_DIR"); run != nullptr && *run == '/')
-        return std::string(run) + "/caesura.sock";
-    return fmt::format("{}/caesura-{}.sock", std::filesystem::temp_directory_path().string(),
-                       ::getuid());
+        return fmt::format("{}/caesura.{}", run, suffix);
+    return fmt::format("{}/caesura-{}.{}", std::filesystem::temp_directory_path().string(),
+                       ::getuid(), suffix);
 }
+
+}  // namespace
+
+std::string default_socket() { return own_place("sock"); }
 
 Result<Settings> read_settings(const std::string& path) {
     std::ifstream file(path);
@@ -170,6 +177,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("other_users", settings.port.other_users);
     reader.take("idle_priority", settings.service.press.idle_priority);
     reader.take("recover", settings.service.recover);
+    if (parsed.table().get("listen") == nullptr) settings.status_path = own_place("json");
     reader.take("status", settings.status_path);
     reader.count("threads", settings.service.press.threads, 1, 1024);
     reader.count("lanes", settings.service.lanes, 1, 256);

@@ -13,7 +13,9 @@
 // | clients         | 1024              | at once                                              |
 // | recover         | true              | files of clients that are gone                       |
 // | other_users     | false             | unix: users besides this one and root may come       |
-// | status          | none              | a file that says every second how things stand       |
+// | status          | none; with the    | a file that says every second how things stand       |
+// |                 | user's socket one |                                                      |
+// |                 | beside it         |                                                      |
 // | [[write]]       |                   | who may write where                                  |
 // |   directory     |                   | absolute                                             |
 // |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |

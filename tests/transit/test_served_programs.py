@@ -1,0 +1,372 @@
+"""The service from Python, from ranks of mpirun, and for an unmodified HDF5 program under the
+connector: the values are what they are without it, and a service that is killed costs no committed
+dump. And what `caesura serve` says of it."""
+
+# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import caesura
+import h5py
+import numpy as np
+import pytest
+from caesura import serving, vol
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "python" / "tests")]
+from mpi_parts import DEFAULTS, run_ranks  # noqa: E402
+from service_process import Service  # noqa: E402
+
+try:
+    PROGRAM = serving.program_path()
+except RuntimeError as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+LONG_LEASE_S = 3600  # nobody waits for its end: the tests' own limit comes first
+SHAPE = (64, 64, 64)
+PACED = Path(os.environ.get("CAESURA_BUILD", "build")) / "tests" / "vol" / "vol_paced"
+needs_mpi = pytest.mark.skipif(shutil.which("mpirun") is None, reason="needs mpirun")
+
+
+@pytest.fixture
+def service(tmp_path):
+    with Service(PROGRAM, tmp_path, threads=1, lease_s=LONG_LEASE_S) as running:
+        yield running
+
+
+def values(dump):
+    grid = np.arange(np.prod(SHAPE), dtype=np.float64).reshape(SHAPE)
+    return np.sin(1e-3 * grid + dump).astype(np.float32)
+
+
+def write(path, transport, dumps, before=lambda n, writer: None, **options):
+    """One rank's dumps; before each `before` is called."""
+    with caesura.Writer(path, transport=transport, chunk_bytes=1 << 18, **options) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        for n in range(dumps):
+            before(n, writer)
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=n).put(field, values(n))
+    return writer
+
+
+def check(path, dumps, bound=0.0):
+    with caesura.open(path) as file:
+        for n in range(dumps):
+            stored = file[f"/data/{n}/meshes/rho"][...].astype(np.float64)
+            assert np.max(np.abs(stored - values(n))) <= bound, n
+
+
+# ------------------------------------------------------------------------------------- Python
+
+
+@pytest.mark.parametrize("bound", [0.0, 1e-3])
+def test_a_python_program_writes_through_it(tmp_path, service, bound):
+    path = tmp_path / "run.h5"
+    write(path, service.address, 4, **({"absolute": bound} if bound else {}))
+    check(path, 4, bound)
+    told = service.status(lambda told: told["lost"] == 1)
+    assert told["connected"] == 1
+    assert service.end() == 0
+    assert not service.socket.exists()
+    assert not service.status_path.exists()
+
+
+def test_the_file_is_that_of_a_writer_without_it(tmp_path, service):
+    for name, transport in (("own", ""), ("served", service.address)):
+        write(tmp_path / f"{name}.h5", transport, 3)
+    with caesura.open(tmp_path / "own.h5") as own, caesura.open(tmp_path / "served.h5") as served:
+        names = []
+        own.visit(names.append)
+        there = []
+        served.visit(there.append)
+        assert names == there
+        for name in names:
+            assert dict(own[name].attrs).keys() == dict(served[name].attrs).keys(), name
+
+
+def test_killed_it_loses_nothing_of_who_writes_by_himself(tmp_path, service):
+    path = tmp_path / "run.h5"
+    write(
+        path,
+        service.address + ",on_loss=write",
+        6,
+        lambda n, _: service.end(signal.SIGKILL) if n == 3 else None,
+    )
+    check(path, 6)
+
+
+def test_killed_it_is_an_error_that_says_so(tmp_path, service):
+    path = tmp_path / "run.h5"
+
+    def before(n, writer):
+        if n == 3:
+            writer.finish_by(60.0)
+            service.end(signal.SIGKILL)
+
+    with pytest.raises(OSError, match="the service is gone"):
+        write(path, service.address, 6, before)
+    caesura.recover(path)
+    check(path, 3)
+
+
+def test_a_service_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        write(tmp_path / "run.h5", f"service:unix:{tmp_path}/nowhere.sock", 1)
+    with pytest.raises(ValueError, match="on_loss"):
+        write(tmp_path / "run.h5", "service:unix:/nowhere.sock,on_los=write", 1)
+
+
+def test_a_program_that_forgets_its_writer_ends(tmp_path, service):
+    """Its connection ends before UCX does."""
+    text = (
+        "import caesura, numpy, os, sys\n"
+        "writer = caesura.Writer(sys.argv[1], transport=sys.argv[2])\n"
+        "field = writer.define_field('f', numpy.float32, (64, 64, 64))\n"
+        "iteration = writer.begin_iteration(0)\n"
+        "iteration.begin_dump(time=0).put(field, numpy.ones((64, 64, 64), numpy.float32))\n"
+        "iteration.end()\n"
+        "sys.forgotten = writer\n"
+    )
+    command = [sys.executable, "-c", text, str(tmp_path / "run.h5"), service.address]
+    for _ in range(10):
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert answer.returncode == 0, answer.stderr
+    service.status(lambda told: told["lost"] == 10)
+
+
+@needs_mpi
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="needs mpi4py")
+def test_ranks_write_one_file_through_it(tmp_path, service):
+    path, bound = tmp_path / "run.h5", 1e-4
+    program = ROOT / "python" / "tests" / "mpi_writer_program.py"
+    answer = run_ranks(2, program, path, bound, service.address)
+    assert json.loads(answer.stdout.splitlines()[-1])["committed"] == [3, 3]
+    shape = (100, 30, 20)
+    grid = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    with caesura.open(path) as file:
+        for n in range(4):
+            expected = np.sin(grid * 1e-3 + n, dtype=np.float32)
+            stored = file[f"/data/{n}/meshes/rho"][...].astype(np.float64)
+            assert np.max(np.abs(stored - expected)) <= bound
+    service.status(lambda told: told["lost"] == told["connected"] > 2)
+
+
+# ----------------------------------------------------------------- an unmodified HDF5 program
+
+
+class Paced:
+    """vol_paced on two ranks under the connector; it goes on when it is told to."""
+
+    def __init__(self, directory, transport, dumps=3):
+        self.directory, self.dumps = directory, dumps
+        self.report = directory / "report.json"
+        config = directory / "run.toml"
+        lines = ["threshold_bytes = 4096", "chunk_bytes = 262144", f'report = "{self.report}"']
+        lines += [f'transport = "{transport}"'] if transport else []
+        config.write_text("\n".join(lines) + "\n")
+        plugins = f"{vol.connector_path()}:{caesura.plugin_path()}"
+        exports = ["-x", f"HDF5_PLUGIN_PATH={plugins}"]
+        exports += ["-x", f"HDF5_VOL_CONNECTOR=caesura config={config}"]
+        exports += ["-x", "VOL_TEST_CONNECTOR=caesura"]
+        command = ["mpirun", "-n", "2", *exports, str(PACED), str(directory), str(dumps)]
+        env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**DEFAULTS, **env},
+        )
+        self.said = ""
+
+    def to(self, dump):
+        """Until it has handed over that dump, which is counted through both parts."""
+        for line in self.process.stdout:
+            self.said += line
+            if line.strip() == f"dump {dump}":
+                return
+            if line.startswith("dump "):
+                self.go_on()
+        raise AssertionError(f"it ended before dump {dump}: {self.said}")
+
+    def go_on(self):
+        self.process.stdin.write("on\n")
+        self.process.stdin.flush()
+
+    def end(self, code=0):
+        last = 2 * self.dumps
+        for line in self.process.stdout:
+            self.said += line
+            if line.startswith("dump ") and int(line.split()[1]) < last:
+                self.go_on()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        assert (self.process.wait(60) == 0) == (code == 0), self.said
+        return self.said
+
+    def check(self, names):
+        """Values of these dumps, by h5py with our filter and nothing else of ours."""
+        at = np.arange(np.prod(SHAPE)).reshape(SHAPE)
+        for name, place, dump in names:
+            with h5py.File(self.directory / name) as file:
+                expected = (np.sin(1e-3 * at) + dump).astype(np.float32)
+                assert np.array_equal(file[place + "rho"][...], expected), (name, place)
+                assert np.array_equal(file[place + "ids"][...], at + dump), (name, place)
+
+    def all_dumps(self):
+        return [(f"dump_{n}.h5", "", n) for n in range(self.dumps)] + [
+            ("all.h5", f"step_{n}/", n) for n in range(self.dumps)
+        ]
+
+
+def h5dumped(path, dataset, count):
+    """The first values, as stock h5dump has them with the filter plugin."""
+    command = ["h5dump", "-y", "-d", dataset, "-s", "0,0,0", "-c", f"1,1,{count}", str(path)]
+    env = {**os.environ, "HDF5_PLUGIN_PATH": caesura.plugin_path()}
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+    numbers = said.split("DATA {")[1].split("}")[0].replace(",", " ")
+    return [float(word) for word in numbers.split()]
+
+
+needs_connector = pytest.mark.skipif(not PACED.exists(), reason=f"{PACED} is not built")
+
+
+@needs_mpi
+@needs_connector
+def test_an_unmodified_program_writes_through_it(tmp_path, service):
+    (tmp_path / "served").mkdir()
+    (tmp_path / "own").mkdir()
+    own = Paced(tmp_path / "own", "")
+    own.end()
+    served = Paced(tmp_path / "served", service.address)
+    served.to(1)
+    told = service.status(lambda told: len(told["clients"]) == 2)
+    assert {one["application"] for one in told["clients"]} == {
+        f"vol_paced, rank {rank} of 2" for rank in range(2)
+    }
+    served.go_on()
+    said = served.end()
+    assert "nothing lost" in said
+    served.check(served.all_dumps())
+    own.check(own.all_dumps())
+    assert h5dumped(tmp_path / "served" / "all.h5", "/step_2/rho", 4) == pytest.approx(
+        np.sin(1e-3 * np.arange(4)) + 2
+    )
+    report = json.loads(served.report.read_text())
+    assert [one["handled_by"] for one in report["files"]] == ["caesura"] * 4
+    blocks = sum(one["blocks"]["count"] for one in report["files"])
+    assert blocks == sum(
+        one["blocks"]["count"] for one in json.loads(own.report.read_text())["files"]
+    )
+    told = service.status(lambda told: told["lost"] == 2)
+    assert not told["clients"]
+
+
+@needs_mpi
+@needs_connector
+@pytest.mark.parametrize("dump", [1, 4])  # in a series of files, and inside one
+def test_an_unmodified_program_goes_on_where_it_is_killed(tmp_path, service, dump):
+    paced = Paced(tmp_path, service.address + ",on_loss=write")
+    paced.to(dump)
+    service.end(signal.SIGKILL)
+    paced.go_on()
+    assert "nothing lost" in paced.end()
+    paced.check(paced.all_dumps())
+
+
+@needs_mpi
+@needs_connector
+def test_an_unmodified_program_is_told_that_it_is_killed(tmp_path, service):
+    paced = Paced(tmp_path, service.address)
+    paced.to(4)  # dumps 3 and 4 of the last file are flushed
+    service.end(signal.SIGKILL)
+    paced.go_on()
+    assert "the service is gone" in paced.end(code=1)
+    paced.check([(f"dump_{n}.h5", "", n) for n in range(3)])
+    for name in tmp_path.glob("*.h5"):
+        caesura.recover(name)
+    paced.check([("all.h5", f"step_{n}/", n) for n in range(2)])
+
+
+@needs_mpi
+@needs_connector
+def test_an_unmodified_program_is_told_that_nobody_is_there(tmp_path):
+    said = Paced(tmp_path, f"service:unix:{tmp_path}/nowhere.sock").end(code=1)
+    assert "nowhere.sock" in said
+
+
+# ------------------------------------------------------------------------------- caesura serve
+
+
+def serve(*arguments, code=0):
+    command = [sys.executable, "-m", "caesura", "serve", *map(str, arguments)]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == code, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr
+    return answer.stdout + answer.stderr
+
+
+def test_the_command_starts_it_and_says_how_it_stands(tmp_path):
+    command = [sys.executable, "-m", "caesura", "serve"]
+    with Service(command, tmp_path, threads=1) as running:
+        seen = []
+
+        def before(n, writer):
+            if n == 2:
+                writer.finish_by(60.0)
+                running.status(lambda told: told["clients"] and told["clients"][0]["dumps"] == 2)
+                seen.append(serve("status", running.config))
+                seen.append(json.loads(serve("status", running.status_path, "--json")))
+                seen.append(serve("drain", running.config))
+                running.status(lambda told: told["draining"])
+                with pytest.raises(OSError, match="about to end"):
+                    write(tmp_path / "late.h5", running.address, 1)
+
+        write(tmp_path / "run.h5", running.address + ",weight=0.5", 4, before)
+        table, told, _ = seen
+        assert "caesura, rank 0 of 1" in table
+        assert "2.1 MB" in table
+        client = told["clients"][0]
+        assert told["alive"]
+        assert client["weight"] == 0.5
+        assert client["raw_bytes"] == 2 * 4 * np.prod(SHAPE)
+        assert 0 < client["stored_bytes"] < client["raw_bytes"]
+        assert client["age_s"] >= 0
+        assert running.process.wait(60) == 0
+        check(tmp_path / "run.h5", 4)
+
+
+def test_a_service_that_was_killed_is_a_finding(tmp_path, service):
+    told = service.status()
+    service.end(signal.SIGKILL)
+    assert told["process"] == service.process.pid
+    assert "IT IS GONE" in serve("status", service.status_path, code=1)
+    assert "is no service any more" in serve("drain", service.status_path, code=3)
+
+
+def test_stop_ends_it_while_clients_are_there(tmp_path, service):
+    with caesura.Writer(tmp_path / "run.h5", transport=service.address + ",on_loss=write"):
+        service.status(lambda told: told["clients"])
+        serve("stop", service.config)
+        assert service.process.wait(60) == 1
+
+
+def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
+    assert "no service writes it" in serve("status", tmp_path / "no.json", code=3)
+    bad = tmp_path / "bad.toml"
+    bad.write_text('listen = ["unix:/tmp/x"]\n[[write]]\ndirectory = "/tmp"\n')
+    assert "names no status file" in serve("status", bad, code=3)
+    bad.write_text("threads = 0\n")
+    assert "line 1: threads" in serve(bad, code=3)
+    said = serve("--help")
+    assert "listen = [" in said
+    assert "[[write]]" in said
