@@ -141,6 +141,12 @@ def test_a_block_is_tight_only_in_the_layers_that_need_it(tmp_path):
             assert [part["bound"] for part in parts] == [
                 ("absolute", 1e-1), ("absolute", 1e-5), ("absolute", 1e-1)
             ]  # fmt: skip
+            dataset = json.loads(run("info", path, "--json", "--blocks").stdout)["datasets"][0]
+            (chunk,) = dataset["chunks"]
+            said = [array["bound"] for array in chunk["arrays"]]
+            assert np.allclose(said, [1e-1, 1e-5, 1e-1], rtol=1e-6) and max(said) <= 1e-1
+            (bounds,) = dataset["bounds"]
+            assert (bounds["kind"], bounds["arrays"]) == ("absolute", 3)
     assert sizes["mapped"] < sizes["loose"] + 0.5 * (sizes["all"] - sizes["loose"])
 
 

@@ -63,37 +63,113 @@ class RegionEncoder {
     Status encode(const Piece& slab, Coded& coded) {
         // Both predictors, whatever a sample says: so it is never larger than auto's.
         if (Status status = encode_uncut(slab, {0, 0}, coded); !status.ok()) return status;
-        return improve(slab, predict(slab), 0, coded);
+        Coded cut = coded;
+        if (Status status = improve(slab, predict(slab), 0, cut); !status.ok()) return status;
+        if (Status status = polish(slab, coded); !status.ok()) return status;
+        if (cut.bytes.size() < coded.bytes.size()) coded = std::move(cut);
+        return {};
     }
 
   private:
-    /// Cut a piece, whose part is at hand uncut, as long as that pays.
+    /// Cut a piece, whose part is at hand uncut, as long as that pays; mend what is not cut.
     Status improve(const Piece& piece, const Predicted& uncut, int depth, Coded& coded) {
-        if (depth == k_deepest_split) return {};
-        Cut cut = best_cut(piece);
-        if (cut.axis < 0 || cut.bytes() > uncut.bytes()) return {};
+        Cut cut;
         Halves halves;
-        if (Status status = encode_halves(piece, cut, halves); !status.ok()) return status;
-        // Interpolation lacks fewest neighbours where extents are a power of two and one.
-        if (piece.shape[cut.axis] % 2 == 0) {
-            Cut beside = cut;
-            ++beside.extent;
-            Halves others;
-            if (Status status = encode_halves(piece, beside, others); !status.ok()) return status;
-            if (others.bytes() < halves.bytes()) {
-                halves = std::move(others);
-                cut = beside;
-            }
+        if (depth < k_deepest_split) {
+            const Status status = try_cut(piece, uncut, cut, halves);
+            if (!status.ok()) return status;
         }
-        if (static_cast<double>(halves.bytes()) >
-            k_worth_keeping * static_cast<double>(coded.bytes.size()))
-            return {};
+        const bool pays =
+            cut.axis >= 0 && static_cast<double>(halves.bytes()) <
+                                 k_worth_keeping * static_cast<double>(coded.bytes.size());
+        if (!pays) return depth > 0 ? polish(piece, coded) : Status();
         for (const int half : {0, 1}) {
             const Piece own{halves.values[half], halves.shapes[half]};
             const Status status = improve(own, cut.halves[half], depth + 1, halves.coded[half]);
             if (!status.ok()) return status;
         }
         join(cut, halves, coded);
+        return {};
+    }
+
+    /// The cut of which samples say most, and its halves; no axis where they say it does not pay.
+    Status try_cut(const Piece& piece, const Predicted& uncut, Cut& cut, Halves& halves) {
+        cut = best_cut(piece);
+        if (cut.axis < 0 || cut.bytes() > uncut.bytes()) {
+            cut.axis = -1;
+            return {};
+        }
+        if (Status status = encode_halves(piece, cut, halves); !status.ok()) return status;
+        if (piece.shape[cut.axis] % 2 != 0) return {};
+        // Interpolation lacks fewest neighbours where extents are a power of two and one.
+        Cut beside = cut;
+        ++beside.extent;
+        Halves others;
+        if (Status status = encode_halves(piece, beside, others); !status.ok()) return status;
+        if (others.bytes() >= halves.bytes()) return {};
+        halves = std::move(others);
+        cut = beside;
+        return {};
+    }
+
+    /// Settings a step away from those that the sample chose, tried on all values.
+    Status polish(const Piece& piece, Coded& coded) {
+        const auto kind = static_cast<PartKind>(coded.bytes[0]);
+        if (kind != PartKind::lorenzo && kind != PartKind::interpolation) return {};
+        const auto part = read_part(coded.bytes, piece.shape);
+        if (!part.ok())
+            return {StatusCode::internal, "a part's own head: " + part.status().message()};
+        Choice best;
+        best.kind = kind;
+        best.lorenzo = part->header.lorenzo;
+        best.interpolation = part->header.interpolation;
+        const auto all = static_cast<std::uint8_t>((1U << piece.shape.rank()) - 1);
+        const auto consider = [&](auto change) -> Status {
+            Choice other = best;
+            change(other.lorenzo, other.interpolation);
+            if (other.lorenzo.axes == best.lorenzo.axes &&
+                other.interpolation == best.interpolation)
+                return {};
+            const std::size_t before = coded.bytes.size();
+            Status status = encode_once(piece, Mode::automatic, &other, coded);
+            if (coded.bytes.size() < before) best = other;
+            return status;
+        };
+        using Lorenzo = LorenzoSettings;
+        using Interpolation = InterpolationSettings;
+        if (kind == PartKind::lorenzo)
+            return consider([&](Lorenzo& lorenzo, Interpolation&) { lorenzo.axes = all; });
+        Status status = consider([&](Lorenzo&, Interpolation& other) {
+            other.cubic = (other.cubic & all) == 0 ? all : std::uint8_t{0};
+        });
+        for (const int step : {4, -4}) {
+            if (!status.ok()) return status;
+            status = consider([&](Lorenzo&, Interpolation& other) {
+                for (std::uint8_t& feedback : other.feedback)
+                    feedback = static_cast<std::uint8_t>(std::clamp(feedback + step, 0, 15));
+            });
+        }
+        if (!status.ok()) return status;
+        return consider([&](Lorenzo&, Interpolation& other) {
+            const bool even = other.alpha == 16 && other.beta == 16;
+            other.alpha = even ? Interpolation{}.alpha : std::uint8_t{16};
+            other.beta = even ? Interpolation{}.beta : std::uint8_t{16};
+        });
+    }
+
+    /// @param chosen  settings, or null: by a sample. @param coded  kept unless it is larger.
+    Status encode_once(const Piece& piece, Mode mode, const Choice* chosen, Coded& coded) {
+        EncodeRequest request = request_;
+        request.mode = mode;
+        request.chosen = chosen;
+        Output out;
+        TableStatistics counts;
+        Status status =
+            encoder_.encode(piece.values, piece.shape, request, count_ ? &counts : nullptr, out);
+        if (!status.ok()) return status;
+        if (!coded.bytes.empty() && coded.bytes.size() <= out.size()) return {};
+        coded.bytes = out.take();
+        coded.counts = std::move(counts);
         return {};
     }
 
@@ -129,16 +205,8 @@ class RegionEncoder {
         for (const Mode mode : {Mode::fast, Mode::strong}) {
             const std::uint64_t bytes = mode == Mode::fast ? predicted.fast : predicted.strong;
             if (static_cast<double>(bytes) > limit) continue;
-            EncodeRequest request = request_;
-            request.mode = mode;
-            Output out;
-            TableStatistics counts;
-            Status status = encoder_.encode(piece.values, piece.shape, request,
-                                            count_ ? &counts : nullptr, out);
+            Status status = encode_once(piece, mode, nullptr, coded);
             if (!status.ok()) return status;
-            if (!coded.bytes.empty() && coded.bytes.size() <= out.size()) continue;
-            coded.bytes = out.take();
-            coded.counts = std::move(counts);
         }
         return {};
     }

@@ -2,7 +2,7 @@
 //
 // Samples say along which axis a cut would pay; then both sides are coded, each cut further where
 // that pays, and the cut is kept only if its bytes are fewer. Every region is coded by both
-// predictors.
+// predictors, and with settings a step away from those that its sample chose.
 //
 // Invariants:
 //  - A part is never longer than what Mode::automatic makes of the slab.
