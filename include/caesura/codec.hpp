@@ -158,7 +158,7 @@ struct FrameInfo {
 /// point-wise relative bound, a PSNR target (each attempt is decoded and looked at) and values that
 /// are not aligned (one each); for gaps of NaN or fill values (one to four); and for a bound below
 /// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six); for
-/// Mode::regions (three). The
+/// Mode::regions (two). The
 /// process keeps working memory for as many calls at once as it has cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
