@@ -135,10 +135,9 @@ TEST(CField, rules_of_bounds_reach_the_file) {
     std::string found;
     for (const auto& attribute : info->datasets.at(0).spec.attributes)
         if (attribute.name == "caesura_bound_map") found = std::get<std::string>(attribute.value);
-    EXPECT_EQ(found,
-              R"({"elsewhere": 0.125, "boxes": [{"offset": [2, 0], "extent": [3, 4], )"
-              R"("bound": 0.25}], "values": [{"lowest": -1, "highest": 2, "bound": 0.5}], )"
-              R"("steep": [{"change": 3, "bound": 0}]})");
+    EXPECT_EQ(found, R"({"elsewhere": 0.125, "boxes": [{"offset": [2, 0], "extent": [3, 4], )"
+                     R"("bound": 0.25}], "values": [{"lowest": -1, "highest": 2, "bound": 0.5}], )"
+                     R"("steep": [{"change": 3, "bound": 0}]})");
 }
 
 // The other ranks are on their way into the close, so it is one whatever the report is.
