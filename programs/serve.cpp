@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "transit/service/decision_trace.hpp"
 #include "transit/service/settings.hpp"
 
 namespace {
@@ -37,13 +38,30 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
                            {"dumps", one.dumps},
                            {"waiting_blocks", one.waiting_blocks},
                            {"outstanding_bytes", one.outstanding_bytes}});
+    nlohmann::json devices = nlohmann::json::array();
+    for (const transit::DeviceStatus& one : port.devices())
+        devices.push_back({{"device", one.name},
+                           {"blocks", one.blocks},
+                           {"bytes", one.bytes},
+                           {"waiting", one.waiting},
+                           {"utilisation", one.utilisation},
+                           {"failures", one.failures},
+                           {"paused_s", one.paused_s},
+                           {"to_bytes_per_s", one.to_bytes_per_s},
+                           {"from_bytes_per_s", one.from_bytes_per_s},
+                           {"median_error", one.error}});
     const transit::PortCounts& counts = port.counts();
     const double time_s =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    const nlohmann::json all = {{"process", ::getpid()},      {"draining", draining},
-                                {"time_s", time_s},           {"waiting_blocks", port.waiting()},
-                                {"clients", clients},         {"connected", counts.connected},
-                                {"lost", counts.lost},        {"turned_away", counts.turned_away},
+    const nlohmann::json all = {{"process", ::getpid()},
+                                {"draining", draining},
+                                {"time_s", time_s},
+                                {"waiting_blocks", port.waiting()},
+                                {"clients", clients},
+                                {"devices", devices},
+                                {"connected", counts.connected},
+                                {"lost", counts.lost},
+                                {"turned_away", counts.turned_away},
                                 {"unproved", counts.unproved}};
     return all.dump(1) + "\n";
 }
@@ -62,7 +80,28 @@ int fail(const Status& status) {
     return 3;
 }
 
-int serve(const transit::Settings& settings, int signals) {
+// The devices and the trace that the operator has asked for.
+Status equip(transit::Settings& settings) {
+    auto devices = std::make_shared<std::vector<std::unique_ptr<transit::BlockDevice>>>();
+    std::vector<std::string> names{"cpu"};
+    for (const transit::DeviceSettings& wanted : settings.devices) {
+        auto device = transit::make_device(wanted);
+        if (!device.ok()) return device.status();
+        names.push_back((*device)->label());
+        devices->push_back(std::move(*device));
+    }
+    settings.service.make_devices = [devices] { return std::move(*devices); };
+    if (settings.trace_path.empty()) return {};
+    auto trace = transit::DecisionTrace::create(settings.trace_path, std::move(names));
+    if (!trace.ok()) return trace.status();
+    settings.service.trace = [held = std::move(*trace)](const transit::Placed& placed) {
+        held->add(placed);
+    };
+    return {};
+}
+
+int serve(transit::Settings& settings, int signals) {
+    if (const Status status = equip(settings); !status.ok()) return fail(status);
     auto admission = transit::admission_of(settings);
     if (!admission.ok()) return fail(admission.status());
     auto port = transit::ServicePort::make(settings.service, settings.port, std::move(*admission));

@@ -12,5 +12,6 @@ NB_MODULE(_core, module) {
     caesura::python::bind_times(module);
     caesura::python::bind_together(module);
     caesura::python::bind_checkpointer(module);
+    caesura::python::bind_where(module);
     caesura::python::bind_writer(module);
 }

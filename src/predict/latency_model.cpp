@@ -26,12 +26,18 @@ constexpr double k_usual_load = 3.0, k_most_load = 30.0;
 
 constexpr double k_least_s = 1e-9;
 
+double middle(std::vector<double> values) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+}
+
 // Sizes as shares of 1 MiB: their squares stay near 1.
 constexpr double k_unit_bytes = 1024.0 * 1024.0;
 
 }  // namespace
 
-LatencyModel::LatencyModel() : load_(k_usual_load) {}
+LatencyModel::LatencyModel() : load_(k_usual_load) { fit_busy(); }
 
 LatencyModel::Terms LatencyModel::terms_of(double bytes) {
     const double size = bytes / k_unit_bytes;
@@ -46,7 +52,10 @@ double LatencyModel::idle_s(double bytes) const {
 }
 
 double LatencyModel::slowdown(double utilisation) const {
-    return 1.0 + load_ * utilisation * utilisation * utilisation;
+    const double at = utilisation * (k_busy - 1);
+    const auto low = std::min(static_cast<std::size_t>(at), k_busy - 2);
+    const double share = at - static_cast<double>(low);
+    return std::exp(busy_[low] + share * (busy_[low + 1] - busy_[low]));
 }
 
 double LatencyModel::level(double bytes, double utilisation) const {
@@ -67,11 +76,12 @@ void LatencyModel::learn(double bytes, double utilisation, double seconds) {
     // Each on what the other said of the runs before.
     fit_sizes();
     fit_load();
+    fit_busy();
 }
 
 // A device that has become slower, or faster, keeps its curve: older runs are moved to the new
-// level, and so go on to say what size and load do. Where all that surprises is of one size, only
-// runs of that size are moved: the curve may bend there.
+// level, and so go on to say what size and load do. Where all that surprises is of one size, it is
+// held against what that size took before: the curve may bend there, which is nothing new.
 void LatencyModel::follow(double surprise, int magnitude) {
     const double odd = std::max(k_least_new_level, k_new_level_spreads * spread_);
     const bool turned =
@@ -85,17 +95,22 @@ void LatencyModel::follow(double surprise, int magnitude) {
             std::sqrt((1.0 - k_spread_gain) * before * before + k_spread_gain * counted * counted);
         return;
     }
-    std::sort(surprises_.begin(), surprises_.end(),
-              [](const Surprise& a, const Surprise& b) { return a.log_ratio < b.log_ratio; });
-    const double factor = std::exp(surprises_[surprises_.size() / 2].log_ratio);
-    const bool of_one_size =
-        std::all_of(surprises_.begin(), surprises_.end(),
-                    [&](const Surprise& one) { return one.magnitude == magnitude; });
     // The surprises but this one are the last runs, and of the new level already.
     const std::size_t old = last_.size() - std::min(last_.size(), surprises_.size() - 1);
-    for (std::size_t i = 0; i < old; ++i)
-        if (!of_one_size || last_[i].magnitude == magnitude) last_[i].seconds *= factor;
+    std::vector<double> new_ratios;
+    for (const Surprise& one : surprises_) new_ratios.push_back(one.log_ratio);
+    double change = middle(new_ratios);
+    if (std::all_of(surprises_.begin(), surprises_.end(),
+                    [&](const Surprise& one) { return one.magnitude == magnitude; })) {
+        std::vector<double> old_ratios;
+        for (std::size_t i = 0; i < old; ++i)
+            if (const Run& run = last_[i]; run.magnitude == magnitude)
+                old_ratios.push_back(std::log(run.seconds / level(run.bytes, run.utilisation)));
+        change = old_ratios.empty() ? 0.0 : change - middle(old_ratios);
+    }
     surprises_.clear();
+    if (std::fabs(change) <= odd) return;
+    for (std::size_t i = 0; i < old; ++i) last_[i].seconds *= std::exp(change);
 }
 
 // A few noisy runs would be explained by any term, and a wrong one errs by magnitudes at other
@@ -135,6 +150,28 @@ void LatencyModel::fit_load() {
             best = load;
         }
     load_ = best;
+}
+
+// What runs near each of some utilisations took beyond the cubic, as far as there are many; it
+// rises.
+void LatencyModel::fit_busy() {
+    constexpr double k_cubic_counts_runs = 3.0;
+    std::array<std::vector<double>, k_busy> beyond;
+    const auto cubic = [&](double utilisation) {
+        return std::log(1.0 + load_ * utilisation * utilisation * utilisation);
+    };
+    for (const Run& run : last_) {
+        const auto near = static_cast<std::size_t>(run.utilisation * (k_busy - 1) + 0.5);
+        beyond[near].push_back(std::log(run.seconds / std::max(k_least_s, idle_s(run.bytes))) -
+                               cubic(run.utilisation));
+    }
+    double last = 0.0;
+    for (std::size_t i = 1; i < k_busy; ++i) {
+        const double n = static_cast<double>(beyond[i].size());
+        const double more =
+            beyond[i].empty() ? 0.0 : middle(beyond[i]) * n / (n + k_cubic_counts_runs);
+        last = busy_[i] = std::max(last, cubic(static_cast<double>(i) / (k_busy - 1)) + more);
+    }
 }
 
 std::optional<LatencyModel::Latency> LatencyModel::predict(double bytes, double utilisation) const {

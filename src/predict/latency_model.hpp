@@ -16,9 +16,10 @@ namespace caesura::predict {
 /// One variant of a function on one device.
 ///
 /// Source: S4-Eq2, t = b0 util^3 + b1 size^2 + b2 size + b3. Differs: util^3 multiplies, because a
-/// busy device takes longer by a share; errors count as ratios, because sizes span many magnitudes;
-/// no coefficient is negative, so that the curve rises; the last runs of each size count, and a
-/// level that has changed for good is taken over at once.
+/// busy device takes longer by a share, and is corrected by what runs at like utilisations took,
+/// because a core that is shared slows down from the first per cent on; errors count as ratios,
+/// because sizes span many magnitudes; no coefficient is negative, so that the curve rises; the
+/// last runs of each size count, and a level that has changed for good is taken over at once.
 /// Calls: not thread-safe.
 class LatencyModel {
   public:
@@ -52,11 +53,14 @@ class LatencyModel {
     void follow(double surprise, int magnitude);
     void fit_sizes();
     void fit_load();
+    void fit_busy();
 
     std::deque<Run> last_;  ///< oldest first
     std::size_t seen_ = 0;
     Terms coefficients_{};
     double load_;  ///< so many times longer, in addition, on a device that is wholly busy
+    static constexpr std::size_t k_busy = 6;  ///< utilisations of 0, 0.2, ... 1
+    std::array<double, k_busy> busy_{};       ///< ln(slowdown) there; rises
     double spread_ = 0.0;
     struct Surprise {
         double log_ratio;  ///< ln(seen / predicted)

@@ -150,5 +150,39 @@ TEST(LatencyModel, a_new_level_of_one_size_leaves_the_others_alone) {
     EXPECT_NEAR(model.predict(std::exp2(18), 0.0)->seconds, 4.0, 0.4);
 }
 
+// Goal: a service's blocks are mostly of one size. What it knows of others must not hold it.
+TEST(LatencyModel, a_device_that_slows_down_is_known_by_blocks_of_one_size_alone) {
+    for (const double slower : {4.0, 40.0, 0.25}) {
+        LatencyModel model;
+        Draw draw;
+        teach(model, k_worlds[1], 100, draw);
+        const double bytes = 4e6, before_s = k_worlds[1].seconds(bytes, 0.0);
+        for (int i = 0; i < 10; ++i) model.learn(bytes, 0.0, slower * before_s * draw.noise(0.05));
+        EXPECT_NEAR(std::log(model.predict(bytes, 0.0)->seconds / (slower * before_s)), 0.0, 0.3);
+    }
+}
+
+// Goal: a core that another program has for a share of the time is slower from the first per cent
+// on, and no cubic.
+TEST(LatencyModel, learns_how_a_shared_core_slows_down) {
+    const auto slowdown = [](double busy) { return std::min(3.0, 1.0 / (1.0 - busy)); };
+    LatencyModel model;
+    Draw draw;
+    for (int i = 0; i < 300; ++i) {
+        const double bytes = draw.bytes(), busy = draw.between(0.0, 0.99);
+        model.learn(bytes, busy,
+                    k_worlds[0].seconds(bytes, 0.0) * slowdown(busy) * draw.noise(0.05));
+    }
+    std::vector<double> errors;
+    for (double bytes = std::exp2(17.0); bytes <= std::exp2(25.0); bytes *= 2.0)
+        for (double busy = 0.0; busy < 1.0; busy += 0.05)
+            errors.push_back(std::fabs(model.predict(bytes, busy)->seconds /
+                                           (k_worlds[0].seconds(bytes, 0.0) * slowdown(busy)) -
+                                       1.0));
+    std::sort(errors.begin(), errors.end());
+    EXPECT_LT(errors[errors.size() / 2], 0.1);
+    EXPECT_LT(errors[errors.size() * 9 / 10], 0.25);
+}
+
 }  // namespace
 }  // namespace caesura::predict

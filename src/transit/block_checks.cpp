@@ -242,6 +242,38 @@ Status check(const StoredBlock& block) {
     return wrong(fmt::format("a block of {} bytes", block.payload_bytes));
 }
 
+Status check(const PressBlock& message) {
+    if (Status status = check_codec(message.codec); !status.ok()) return status;
+    const auto bytes = bytes_of(message.valid, size_of(message.codec.dtype), k_block_limit_bytes);
+    const Shape& chunk = message.codec.chunk;
+    bool inside = bytes && message.valid.rank() == chunk.rank();
+    for (int axis = 0; inside && axis < chunk.rank(); ++axis)
+        inside = message.valid[axis] <= chunk[axis];
+    if (!inside)
+        return wrong(
+            fmt::format("{} of a chunk of {}", to_string(message.valid), to_string(chunk)));
+    if (message.payload_bytes == *bytes) return {};
+    return wrong(
+        fmt::format("{} bytes for a block of {}", message.payload_bytes, to_string(message.valid)));
+}
+
+Status check(const PressedBlock& message) {
+    const bool fits = message.status.ok() ? message.payload_bytes >= 1 &&
+                                                message.payload_bytes <= k_block_limit_bytes
+                                          : message.payload_bytes == 0;
+    if (!fits)
+        return wrong(fmt::format("a block of {} bytes ({})", message.payload_bytes,
+                                 to_string(message.status.code())));
+    if (message.max_error && !(*message.max_error >= 0.0))
+        return wrong(fmt::format("max_error is {}", *message.max_error));
+    if (!(message.compress_s >= 0.0 && message.compress_s <= k_seconds_limit))
+        return wrong(fmt::format("compress_s is {}", message.compress_s));
+    if (!(message.utilisation >= 0.0 && message.utilisation <= 1.0))
+        return wrong(fmt::format("utilisation is {}", message.utilisation));
+    if (message.statistics.empty()) return {};
+    return TableStatistics::parse(message.statistics).status();
+}
+
 Status check(const Finished& message) {
     for (const store::ChunkRecord& record : message.records)
         if (record.bytes < 1 || record.bytes > k_block_limit_bytes ||

@@ -33,5 +33,7 @@ Status check(const BeginDump& message);
 Status check(const Block& message);
 Status check(const StoredBlock& message);
 Status check(const Finished& message);
+Status check(const PressBlock& message);
+Status check(const PressedBlock& message);
 
 }  // namespace caesura::transit

@@ -271,6 +271,17 @@ void fields(Io& io, Of<Io, DropDump>& m) {
     dump_request(io, m);
 }
 
+template <class Io>
+void fields(Io& io, Of<Io, PressBlock>& m) {
+    io.u64(m.request);
+    fields(io, m.codec);
+    int axes = m.valid.rank();
+    io.axes(axes);
+    io.shape(m.valid, axes);
+    io.flag(m.exactly, "exactly");
+    io.u64(m.payload_bytes);
+}
+
 // --------------------------------------------------------------------------- service
 
 template <class Io>
@@ -343,6 +354,20 @@ void fields(Io& io, Of<Io, Finished>& m) {
     });
     io.u64(m.used_end);
     io.flag(m.is_whole, "is_whole");
+}
+
+template <class Io>
+void fields(Io& io, Of<Io, PressedBlock>& m) {
+    io.u64(m.request);
+    io.status(m.status);
+    io.u32(m.filter_mask);
+    io.optional(m.max_error, "max_error", [&](auto& error) { io.f64(error); });
+    io.flag(m.fell_back, "fell_back");
+    io.f64(m.compress_s);
+    io.f64(m.utilisation);
+    io.bytes(m.statistics, k_statistics_limit_bytes, "statistics");
+    io.note(m.device, k_name_limit_bytes, "device");
+    io.u64(m.payload_bytes);
 }
 
 }  // namespace caesura::transit

@@ -68,7 +68,12 @@ std::vector<ClientMessage> client_samples() {
             StoredBlock{3, 0, "rho #4", 2, 4, 1, 1, 7, 1000},
             FinishDump{16, 3},
             EndSpill{17, 3},
-            DropDump{18, 3}};
+            DropDump{18, 3},
+            PressBlock{19,
+                       {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
+                       {4, 5},
+                       true,
+                       80}};
 }
 
 std::vector<ServiceMessage> service_samples() {
@@ -86,7 +91,8 @@ std::vector<ServiceMessage> service_samples() {
                  {{3, 2, 1, 5, 65792, 1000, 0xfedcba9876543210}},
                  {{69632, 4096}},
                  69632,
-                 false}};
+                 false},
+        PressedBlock{19, {}, 1, 0.25, true, 0.5, 0.75, {}, "cpu", 60}};
 }
 
 namespace {
@@ -379,6 +385,8 @@ ClientMessage RandomMessages::client(std::size_t kind) {
             return EndSpill{any(), any()};
         case 19:
             return DropDump{any(), any()};
+        case 20:
+            return press();
         default:
             return file_message(kind);
     }
@@ -399,6 +407,32 @@ BlockResult RandomMessages::result() {
     result.device = text(k_name_limit_bytes);
     if (result.state == BlockState::overflowed) result.payload_bytes = result.stored_bytes;
     return result;
+}
+
+PressBlock RandomMessages::press() {
+    PressBlock press;
+    press.request = any();
+    press.codec = codec();
+    press.valid = press.codec.chunk;
+    for (int axis = 0; axis < press.valid.rank(); ++axis)
+        press.valid[axis] = 1 + below(press.valid[axis]);
+    press.exactly = coin();
+    press.payload_bytes = press.valid.count() * size_of(press.codec.dtype);
+    return press;
+}
+
+PressedBlock RandomMessages::pressed() {
+    PressedBlock pressed;
+    pressed.request = any();
+    pressed.status = status();
+    pressed.filter_mask = any32();
+    if (coin()) pressed.max_error = seconds();
+    pressed.fell_back = coin();
+    pressed.compress_s = seconds();
+    pressed.utilisation = static_cast<double>(below(1001)) / 1000.0;
+    pressed.device = text(k_name_limit_bytes);
+    if (pressed.status.ok()) pressed.payload_bytes = 1 + below(k_block_limit_bytes);
+    return pressed;
 }
 
 ServiceMessage RandomMessages::service(std::size_t kind) {
@@ -427,8 +461,10 @@ ServiceMessage RandomMessages::service(std::size_t kind) {
             return Credit{1 + offset()};
         case 7:
             return result();
-        default:
+        case 8:
             return finished(begin_dump());
+        default:
+            return pressed();
     }
 }
 

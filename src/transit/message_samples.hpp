@@ -45,6 +45,8 @@ class RandomMessages {
     void fill_places(BeginDump& dump);
     DatasetCodec codec();
     ClientMessage file_message(std::size_t kind);
+    PressBlock press();
+    PressedBlock pressed();
     BlockResult result();
 
     std::mt19937_64 random_;

@@ -105,6 +105,14 @@ bool operator==(const Finished& a, const Finished& b) {
            a.tails == b.tails && a.used_end == b.used_end && a.is_whole == b.is_whole;
 }
 
+bool operator==(const PressedBlock& a, const PressedBlock& b) {
+    return a.request == b.request && same(a.status, b.status) && a.filter_mask == b.filter_mask &&
+           a.max_error == b.max_error && a.fell_back == b.fell_back &&
+           a.compress_s == b.compress_s && a.utilisation == b.utilisation &&
+           a.statistics == b.statistics && a.device == b.device &&
+           a.payload_bytes == b.payload_bytes;
+}
+
 std::string_view to_string(Kind kind) {
     switch (kind) {
         case Kind::hello:
@@ -147,6 +155,8 @@ std::string_view to_string(Kind kind) {
             return "end_spill";
         case Kind::drop_dump:
             return "drop_dump";
+        case Kind::press:
+            return "press";
         case Kind::welcome:
             return "welcome";
         case Kind::refusal:
@@ -165,6 +175,8 @@ std::string_view to_string(Kind kind) {
             return "result";
         case Kind::finished:
             return "finished";
+        case Kind::pressed:
+            return "pressed";
     }
     return "unknown";
 }

@@ -37,7 +37,7 @@ namespace caesura::transit {
 /// Refusal never change.
 inline constexpr std::uint32_t k_protocol_version = 1;
 
-/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 38 to 47 dumps, 48 to 79
+/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 39 to 47 dumps, 48 to 79
 /// objects, 80 to 95 functions on data; with the first bit likewise.
 enum class Kind : std::uint8_t {
     hello = 1,
@@ -60,6 +60,7 @@ enum class Kind : std::uint8_t {
     finish_dump = 35,
     end_spill = 36,
     drop_dump = 37,
+    press = 38,
     welcome = 128,
     refusal = 129,
     service_heartbeat = 130,
@@ -69,6 +70,7 @@ enum class Kind : std::uint8_t {
     credit = 161,
     result = 162,
     finished = 163,
+    pressed = 164,
 };
 /// "begin_dump"; "unknown" for a number that is no kind.
 std::string_view to_string(Kind kind);
@@ -345,10 +347,23 @@ struct DropDump {
     friend bool operator==(const DropDump&, const DropDump&) = default;
 };
 
+/// A block to compress and send back, of another service that has this one as a device. Payload:
+/// its values, dense. Gets a PressedBlock. For the service to check: its size, the credit, and that
+/// the codec is one of Caesura's own, which loads nothing.
+struct PressBlock {
+    static constexpr Kind k_kind = Kind::press;
+    std::uint64_t request = 0;
+    DatasetCodec codec;
+    Shape valid;           ///< of the chunk, from its corner
+    bool exactly = false;  ///< as in Block
+    std::uint64_t payload_bytes = 0;
+    friend bool operator==(const PressBlock&, const PressBlock&) = default;
+};
+
 using ClientMessage =
     std::variant<Hello, Share, Heartbeat, Bye, OpenFile, CloseFile, WriteFile, ReadFile, SyncFile,
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
-                 StoredBlock, FinishDump, EndSpill, DropDump>;
+                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock>;
 
 // --------------------------------------------------------------------------- service
 
@@ -446,8 +461,25 @@ struct Finished {
     friend bool operator==(const Finished& a, const Finished& b);
 };
 
+/// To a PressBlock. Payload: the block as it is to be stored; none with an error. For the client to
+/// check: that he has asked, and before he stores it that it decodes.
+struct PressedBlock {
+    static constexpr Kind k_kind = Kind::pressed;
+    std::uint64_t request = 0;
+    Status status;
+    std::uint32_t filter_mask = 0;
+    std::optional<double> max_error;  ///< as in BlockResult
+    bool fell_back = false;
+    double compress_s = 0.0;            ///< from its message to its result, waiting included
+    double utilisation = 0.0;           ///< of the service's cores by others, 0 to 1
+    std::vector<std::byte> statistics;  ///< TableStatistics::bytes() or empty
+    std::string device;                 ///< for people
+    std::uint64_t payload_bytes = 0;    ///< 1 to k_block_limit_bytes; 0 with an error
+    friend bool operator==(const PressedBlock& a, const PressedBlock& b);
+};
+
 using ServiceMessage = std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken,
-                                    Credit, BlockResult, Finished>;
+                                    Credit, BlockResult, Finished, PressedBlock>;
 
 // ------------------------------------------------------------------------------ bytes
 

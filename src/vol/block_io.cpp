@@ -201,6 +201,7 @@ Result<base::Buffer> BlockIo::numbers_of(const base::Buffer& values, std::uint64
 
 Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Buffer values,
                           const MemberRun& run, bool together) {
+    waiting_bytes_ += values.size();
     copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(values)});
     const std::byte* const first = copies_.back().buffer.data();
     const std::size_t bytes = run.count * size_of(dataset.dtype);
@@ -365,6 +366,7 @@ void BlockIo::forget_committed() {
 /// What was put so far has been handed over.
 void BlockIo::begin_turns() {
     for (const auto& [token, dataset] : by_token_) dataset->writes_together = 0;
+    waiting_bytes_ = 0;
 }
 
 Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {

@@ -106,7 +106,9 @@ class BlockIo {
     bool anything_pending_here() const;
     /// Raw bytes of this rank that are not committed.
     std::uint64_t held_bytes() const;
-    /// The same, and in how many hand-overs, the one that is to come included.
+    /// Of these, what was not handed over.
+    std::uint64_t waiting_bytes() const { return waiting_bytes_; }
+    /// The first, and in how many hand-overs, the one that is to come included.
     losses::Uncommitted uncommitted() const;
     /// Does all that was handed over lie in the file? Any thread.
     bool has_written_all() const { return !started() || writer_->has_written_all(); }
@@ -174,6 +176,7 @@ class BlockIo {
     FileParts place_;
     base::BufferPool& pool_;
     std::vector<Copy> copies_;  ///< oldest first
+    std::uint64_t waiting_bytes_ = 0;
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, DatasetPtr> by_token_;
     bool closing_ = false;  ///< its last blocks, so far, have been handed over

@@ -135,7 +135,13 @@ Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t
     // Writer's own default is another on every rank, and all must decide alike.
     const std::uint64_t limit =
         config_->memory_bytes > 0 ? config_->memory_bytes / 2 : k_waiting_bytes;
-    waiting_together_ += bytes / static_cast<std::uint64_t>(ranks());
+    waiting_together_ += bytes;
+    if (waiting_together_ < limit) return {};
+    // All of a dataset may be much more than was written. Blocks that are handed over in part are
+    // compressed again, and without loss: so this is asked before.
+    const auto all = base::from_all(*communicator_, blocks_ ? blocks_->waiting_bytes() : 0);
+    if (!all.ok()) return all.status();
+    waiting_together_ = *std::max_element(all->begin(), all->end());
     return waiting_together_ < limit ? Status{} : hand_over(through);
 }
 

@@ -140,8 +140,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// drain(), and everything that became blocks is committed.
     /// @param through  any object of the file.
     Status settle(const NativeObject& through);
-    /// After a collective write of so many bytes on all ranks together: hand blocks over before
-    /// what waits takes too much memory. The same decision on all ranks.
+    /// After a collective write: hand blocks over before what waits takes too much memory on any
+    /// rank. The same decision on all ranks; communicates only where that may be so.
+    /// @param bytes  of all that a rank may have written; the same on all.
     Status relieve_together(const NativeObject& through, std::uint64_t bytes);
     /// Collective: the lanes get all that was written so far, so that dims may change.
     Status hand_over(const NativeObject& through);
@@ -254,7 +255,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     std::unique_ptr<BlockIo> blocks_;
     bool may_hold_blocks_ = false;
     std::uint64_t pending_bytes_ = 0;
-    std::uint64_t waiting_together_ = 0;  ///< bytes written collectively, not handed over
+    std::uint64_t waiting_together_ = 0;  ///< bytes that may wait on a rank, not handed over
     /// Tokens of what was written collectively since the last drain(); the same on all ranks.
     std::set<std::string> written_together_;
     std::vector<std::shared_ptr<store::RawBatch>> unwritten_;  ///< oldest first

@@ -126,24 +126,28 @@ Status keep_order(const Transfer<const void*>& call) {
     return {};
 }
 
-/// After a write: no more memory than is allowed.
+/// After a write: no more memory than is allowed. Also after an error, as the other ranks of a
+/// collective write come here too.
 Status relieve(const Transfer<const void*>& call, bool collective) {
+    Status first;
     for (const Object* const one : files_of(call)) {
-        if (Status status = one->file->write_through(); !status.ok()) return status;
+        Status status = one->file->write_through();
         bool at_once = false;
-        std::uint64_t bytes = 0;  // that all ranks together may have written: the same everywhere
+        std::uint64_t bytes = 0;  // that a rank may have written: the same everywhere
         for (std::size_t i = 0; i < call.count; ++i)
             if (const auto* const block = block_of(call.object(i));
                 block != nullptr && call.object(i).file == one->file) {
                 bytes += block->dims.count() * size_of(block->dtype);
                 at_once |= block->commit_writes;
             }
-        if (!collective || bytes == 0) continue;
-        const Status status = at_once ? one->file->settle(through(*one))
-                                      : one->file->relieve_together(through(*one), bytes);
-        if (!status.ok()) return status;
+        if (collective && bytes > 0) {
+            Status all = at_once ? one->file->settle(through(*one))
+                                 : one->file->relieve_together(through(*one), bytes);
+            if (status.ok()) status = std::move(all);
+        }
+        if (first.ok()) first = std::move(status);
     }
-    return {};
+    return first;
 }
 
 herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],

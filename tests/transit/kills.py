@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -62,15 +63,15 @@ class Plan:
     delay_s: float  # and so much later
 
     @classmethod
-    def draw(cls, seed: int) -> Plan:
-        """Half of the kills are of the service."""
+    def draw(cls, seed: int, clients_only: bool = False) -> Plan:
+        """Half of the kills are of the service, or none."""
         draw = random.Random(seed)
         clients = draw.choice([1, 2, 3])
         return cls(
             seed,
             tuple(draw.choice(["write", "error"]) for _ in range(clients)),
             tuple(draw.choice([0.0, 1e-3]) for _ in range(clients)),
-            draw.choice([-1, draw.randrange(clients)]),
+            draw.choice([0 if clients_only else -1, draw.randrange(clients)]),
             draw.randrange(DUMPS + 2),
             draw.choice([0.0, draw.uniform(0.0, 0.05)]),
         )
@@ -105,9 +106,11 @@ def state_of(service: Service) -> dict[str, int]:
 
 
 def shared_memory() -> set[str]:
-    """Names of segments that outlive processes. Open MPI's are not ours: no client has MPI."""
+    """Names of segments that outlive processes. Other programs' are passed over: Open MPI's,
+    the benches'."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
-    named = {name for name in named if "/vader_segment." not in name}
+    others = re.compile(r"/(vader_segment\.|sem\.OMPIO|caesura-|tmp)")
+    named = {name for name in named if not others.search(name)}
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     # Most go with the last process that has them: the bit of "destroyed".
     return named | {f"sysv {row[1]}" for row in rows if not int(row[2], 8) & 0o1000}
@@ -116,8 +119,8 @@ def shared_memory() -> set[str]:
 class Campaign:
     """Runs on a service that is started anew when it was killed."""
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
+    def __init__(self, out: Path, clients_only: bool = False) -> None:
+        self.out, self.clients_only = out, clients_only
         self.program = serving.program_path()
         self.service: Service | None = None
         self.faults: list[str] = []
@@ -154,7 +157,7 @@ class Campaign:
 
     def run(self, seed: int) -> list[str]:
         """One kill; what was wrong."""
-        plan = Plan.draw(seed)
+        plan = Plan.draw(seed, self.clients_only)
         before = shared_memory()
         folder = self.out / f"run-{seed}"
         folder.mkdir()
@@ -322,13 +325,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
+    parser.add_argument(
+        "--clients-only", action="store_true", help="one service through all runs: does it grow?"
+    )
     parser.add_argument("--connects", type=int, default=0)
     parser.add_argument("--out", type=Path, help="a directory; left if a run fails")
     parser.add_argument("--json", type=Path, help="figures go there")
     options = parser.parse_args()
     out = options.out or Path(tempfile.mkdtemp(prefix="caesura-kills-"))
     out.mkdir(parents=True, exist_ok=True)
-    campaign = Campaign(out)
+    campaign = Campaign(out, options.clients_only)
     try:
         return measure(campaign, options)
     finally:
@@ -341,7 +347,8 @@ def measure(campaign: Campaign, options: argparse.Namespace) -> int:
     killed = {"client": 0, "service": 0}
     for seed in range(options.seed, options.seed + options.runs):
         faults = campaign.run(seed)
-        killed["service" if Plan.draw(seed).victim < 0 else "client"] += 1
+        victim = Plan.draw(seed, options.clients_only).victim
+        killed["service" if victim < 0 else "client"] += 1
         print(f"seed {seed}: {'; '.join(faults) or 'passed'}", flush=True)
     connects = campaign.connect(options.connects)
     faults = campaign.faults + growth(connects)

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace caesura::testing {
 
@@ -24,6 +25,7 @@ class Serve : public ::testing::Test {
     }
     void TearDown() override {
         if (service_ > 0) stop(SIGKILL);
+        if (service_ = std::exchange(other_, -1); service_ > 0) stop(SIGKILL);
         std::filesystem::remove_all(place_);
     }
     // Starts it, and waits until it says where it is.
@@ -48,6 +50,11 @@ class Serve : public ::testing::Test {
         ::close(ends[0]);
         ASSERT_EQ(address_.rfind("service:", 0), 0u) << "it did not start: '" << address_ << "'";
     }
+    // Another one, as a device of that which start() starts.
+    void start_other(const std::string& socket) {
+        start("unix:" + socket);
+        other_ = std::exchange(service_, -1);
+    }
     int stop(int signal) {
         ::kill(service_, signal);
         int status = 0;
@@ -59,7 +66,7 @@ class Serve : public ::testing::Test {
 
     int lease_s_ = 2;
     std::string place_, address_;
-    pid_t service_ = -1;
+    pid_t service_ = -1, other_ = -1;
 };
 
 }  // namespace caesura::testing

@@ -53,6 +53,34 @@ class Serve : public testing::Serve {
     }
 };
 
+std::string text_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// Goal: another service and an emulated GPU do blocks of a service's clients, by UCX; the other is
+// killed in the middle, and nobody loses a block. Trace and status say who did what.
+TEST_F(Serve, has_other_devices_and_loses_nothing_with_them) {
+    start_other(place_ + "/far");
+    start("unix:" + place_ + "/socket",
+          "choice = \"average\"\nstatus = \"" + place_ + "/status\"\ntrace = \"" + place_ +
+              "/trace\"\n[[device]]\nkind = \"remote\"\naddress = \"unix:" + place_ +
+              "/far\"\n[[device]]\nkind = \"emulated\"\nname = \"gpu\"\n");
+    const Status told = run(address_, 8, [&](unsigned n, Writer& writer) {
+        if (n != 4) return;
+        EXPECT_TRUE(writer.finish_by(60.0).ok());
+        ::kill(other_, SIGKILL);
+        ::waitpid(std::exchange(other_, -1), nullptr, 0);
+    });
+    EXPECT_TRUE(told.ok()) << told.message();
+    expect_dumps(8);
+    const std::string trace = text_of(place_ + "/trace");
+    for (const char* device : {"\"device\":\"remote\"", "\"device\":\"gpu (emulated)\"",
+                               "\"device\":\"cpu\"", "\"predicted_s\""})
+        EXPECT_NE(trace.find(device), std::string::npos) << device;
+    EXPECT_NE(text_of(place_ + "/status").find("gpu (emulated)"), std::string::npos);
+}
+
 // Goal: an application's file comes out of a service on its node, which ends in good order.
 TEST_F(Serve, writes_for_an_application_of_its_node) {
     start("unix:" + place_ + "/socket");

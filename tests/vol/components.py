@@ -15,7 +15,8 @@ It runs natively and under the connector, and the files are compared component b
      where the configuration says nothing any more;
   6. levels that are handed over one by one, or piece by piece, as memory is short, are within the
      bounds of the final ranges too, and within what blocks and attributes say;
-  7. a rule that does not fit, and a bound that would be one of all components together, are errors
+  7. levels that are written piece by piece are as small as at once where there is memory for them;
+  8. a rule that does not fit, and a bound that would be one of all components together, are errors
      that say so.
 
 Standard exit status: 0 if all holds, else 1.
@@ -43,6 +44,8 @@ NAMES = ["density", "xmom", "ymom", "zmom", "Temp", "phi_grav"]
 DATA = "data:datatype=0"
 PATHS = [f"level_{level}/{DATA}" for level in (0, 1)]
 MOST_OVER_ONE_BY_ONE = 1.10
+# On all ranks together: more than both levels, less than three times the first.
+MOST_WAITING_BYTES = 32 << 20
 RULE = '[[dataset]]\npath = "**/data:datatype=*"\n'
 RELATIVE = 'bound_kind = "relative"\n'
 MIXED = "".join(
@@ -470,6 +473,28 @@ def check_short_of_memory(options: argparse.Namespace, ranks: int, *how: str) ->
     return wrong
 
 
+def check_pieces(options: argparse.Namespace, ranks: int) -> list[str]:
+    """Many calls for one dataset count with what they write: where there is memory for all of it,
+    blocks are made once all their pieces are there, and are as small as those of one call."""
+    place = options.out / f"pieces-{ranks}"
+    config = f"memory_bytes = {2 * MOST_WAITING_BYTES // ranks}\n" + CONFIGURATIONS["relative"]
+    if said := run(options, ranks, place, config, "pieces"):
+        return [f"the program failed: {said[-3000:]}"]
+    wrong = []
+    with (
+        h5py.File(options.out / f"native-{ranks}" / "plt00001.h5") as native,
+        h5py.File(place / "plt00001.h5") as ours,
+    ):
+        bounds = bounds_for("relative", ranges_of(native))
+        for path in PATHS:
+            wrong += check_values(path, native, ours, bounds)
+            alone = one_by_one(path, native, bounds, set())
+            stored = ours[path].id.get_storage_size()
+            if stored > MOST_OVER_ONE_BY_ONE * alone:
+                wrong.append(f"{path}: {stored} bytes, box by box {alone}")
+    return wrong
+
+
 def check_misfits(options: argparse.Namespace) -> list[str]:
     """Rules that cannot be carried out are errors of H5Dcreate."""
     wrong = []
@@ -511,6 +536,7 @@ def main() -> int:
         runs["each"] = check_each(options, ranks)
         runs["again"] = check_again(options, ranks)
         runs["short of memory"] = check_short_of_memory(options, ranks)
+        runs["pieces"] = check_pieces(options, ranks)
         runs["short, in pieces"] = check_short_of_memory(options, ranks, "pieces")
         for name, wrong in runs.items():
             print(f"{name}, {ranks} ranks: {'FAILED' if wrong else 'passed'}", *wrong, sep="\n  ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from caesura.cli import (
     calibrate,
@@ -17,10 +18,22 @@ from caesura.cli import (
     verify,
     version,
     vol,
+    where,
 )
+
+
+class _Commands(TyperGroup):
+    """`caesura plan where` is `caesura where`, beside the lab's `caesura plan INSTANCE`."""
+
+    def resolve_command(self, ctx, args):
+        if args[:2] == ["plan", "where"]:
+            args = args[1:]
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     name="caesura",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -55,6 +68,7 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("together")(together.together)
+app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")
 app.add_typer(serve.app, name="serve")
 lab.add_to(app)

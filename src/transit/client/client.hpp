@@ -97,6 +97,7 @@ class Client final : public writer::Transport, public ChannelListener {
     void take(const Credit& message, std::span<const std::byte> payload);
     void take(const BlockResult& message, std::span<const std::byte> payload);
     void take(const Finished& message, std::span<const std::byte> payload);
+    void take(const PressedBlock&, std::span<const std::byte>) {}  // a Writer asks for none
 
     ClientOptions options_;
     const pid_t owner_;

@@ -1,5 +1,7 @@
 #include "transit/service/press.hpp"
 
+#include <algorithm>
+
 #include "run/priority.hpp"
 
 namespace caesura::transit {
@@ -32,7 +34,9 @@ void Press::give(std::uint64_t client, double weight, double cost, Work& work) {
         const std::lock_guard lock(mutex_);
         if (!stopping_.load(std::memory_order_acquire)) {
             waiting_.fetch_add(1, std::memory_order_relaxed);
-            queue_.push(client, weight, cost, &work);
+            const double now_s = base::Clock::steady().now_s();
+            queue_.push(client, weight, cost, {&work, now_s});
+            since_s_.insert(now_s);
             event_.raise();
             return;
         }
@@ -48,35 +52,77 @@ void Press::forget(std::uint64_t client) {
     event_.raise();
 }
 
+std::optional<Press::Waiting> Press::next() {
+    auto item = queue_.pop();
+    if (item) since_s_.erase(since_s_.find(item->since_s));
+    return item;
+}
+
+void Press::fill_slots() {
+    for (const auto& worker : workers_) {
+        if (worker->slot.load(std::memory_order_acquire) != nullptr) continue;
+        const auto item = next();
+        if (!item) return;
+        worker->since_s = item->since_s;
+        worker->slot.store(item->work, std::memory_order_release);
+        worker->event.raise();
+    }
+}
+
+// What has waited too long: of a worker that has not begun it, else of the queue, which stays fair.
+// @param wait_s  until there may be something, at most.
+Work* Press::take_due(double& wait_s) {
+    if (!options_.idle_priority) return nullptr;
+    const double now_s = base::Clock::steady().now_s();
+    for (const auto& worker : workers_) {
+        if (worker->slot.load(std::memory_order_acquire) == nullptr) continue;
+        const double left_s = worker->since_s + options_.most_wait_s - now_s;
+        if (left_s > 0.0)
+            wait_s = std::min(wait_s, left_s);
+        else if (Work* const work = worker->slot.exchange(nullptr, std::memory_order_acq_rel))
+            return work;
+    }
+    if (since_s_.empty()) return nullptr;
+    const double left_s = *since_s_.begin() + options_.most_wait_s - now_s;
+    if (left_s <= 0.0) return next()->work;
+    wait_s = std::min(wait_s, left_s);
+    return nullptr;
+}
+
 void Press::dispatch() {
     for (;;) {
         const std::uint32_t seen = event_.count();
         const bool stopping = stopping_.load(std::memory_order_acquire);
         std::deque<Work*> given_up;
+        Work* due = nullptr;
+        double wait_s = base::Event::k_forever_s;
         {
             const std::lock_guard lock(mutex_);
             for (const std::uint64_t client : to_forget_)
-                for (Work* const work : queue_.forget(client)) given_up.push_back(work);
+                for (const Waiting& item : queue_.forget(client)) {
+                    since_s_.erase(since_s_.find(item.since_s));
+                    given_up.push_back(item.work);
+                }
             to_forget_.clear();
             while (stopping) {
-                const auto work = queue_.pop();
-                if (!work) break;
-                given_up.push_back(*work);
+                const auto item = next();
+                if (!item) break;
+                given_up.push_back(item->work);
             }
-            for (const auto& worker : workers_) {
-                if (worker->slot.load(std::memory_order_acquire) != nullptr) continue;
-                const auto work = queue_.pop();
-                if (!work) break;
-                worker->slot.store(*work, std::memory_order_release);
-                worker->event.raise();
-            }
+            fill_slots();
+            if (!stopping) due = take_due(wait_s);
         }
         for (Work* const work : given_up) {
             work->give_up();
             waiting_.fetch_sub(1, std::memory_order_relaxed);
         }
         if (stopping) return;
-        event_.wait(seen);
+        if (due != nullptr) {
+            due->compute();
+            waiting_.fetch_sub(1, std::memory_order_relaxed);
+        } else {
+            event_.wait(seen, wait_s);
+        }
     }
 }
 

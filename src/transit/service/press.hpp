@@ -6,11 +6,14 @@
 //    (decision D5). One thread at normal priority, the dispatcher, has the queue, and puts the next
 //    block into a slot of a worker before it has finished the last.
 //  - What a client that is gone has left in the queue comes back undone.
+//  - Cores that applications keep busy leave workers at idle priority next to nothing. So a block
+//    that none of them has begun for most_wait_s the dispatcher compresses itself.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -37,6 +40,7 @@ class Press {
     struct Options {
         int threads = 1;
         bool idle_priority = true;
+        double most_wait_s = 10.0;  ///< with it; as the Writer's usual max_delay_s
     };
     explicit Press(const Options& options);
     ~Press() { stop(); }
@@ -54,15 +58,24 @@ class Press {
     struct Worker {
         base::Event event;
         std::atomic<Work*> slot{nullptr};  ///< the next one
+        double since_s = 0.0;              ///< of it; the dispatcher's
         std::thread thread;
     };
+    struct Waiting {
+        Work* work;
+        double since_s;
+    };
     void dispatch();
+    void fill_slots();
+    std::optional<Waiting> next();
+    Work* take_due(double& wait_s);
     void work(Worker& worker);
 
     Options options_;
     base::Event event_;
     std::mutex mutex_;  ///< of threads at normal priority alone: the queue, what to forget
-    FairQueue<Work*> queue_;
+    FairQueue<Waiting> queue_;
+    std::multiset<double> since_s_;  ///< of all in the queue
     std::vector<std::uint64_t> to_forget_;
     std::atomic<std::size_t> waiting_{0};
     std::atomic<bool> stopping_{false};

@@ -1,32 +1,12 @@
 #include "transit/service/served_dump.hpp"
 
 #include <cmath>
-#include <new>
-
-#include "base/clock.hpp"
 
 namespace caesura::transit {
 
-void ServedBlock::compute() {
-    if (!dump_.listener_.is_alive()) {
-        encoded = Status(StatusCode::cancelled, "the client is gone");
-    } else {
-        const base::Clock& clock = base::Clock::steady();
-        const double begin_s = clock.thread_cpu_s();
-        try {
-            encoded = run::encode(job, pool_);
-        } catch (const std::bad_alloc&) {
-            encoded = Status(StatusCode::no_space, "out of memory");
-        }
-        compress_s = clock.thread_cpu_s() - begin_s;
-    }
-    lane_.done(*this);
-}
+bool ServedBlock::is_wanted() const { return dump_.listener_.is_alive(); }
 
-void ServedBlock::give_up() {
-    encoded = Status(StatusCode::cancelled, "the client is gone");
-    lane_.done(*this);
-}
+void ServedBlock::ready() { lane_.done(*this); }
 
 void ServedBlock::take_up() { dump_.take_up(*this); }
 
@@ -85,13 +65,16 @@ void ServedDump::write(ServedBlock& block) {
         const auto statistics = block.encoded->statistics.bytes();
         result.statistics.assign(statistics.begin(), statistics.end());
         result.compress_s = block.compress_s;
-        result.device = "cpu";
+        result.device = block.device;
     }
     run::Job* const one[] = {&job};
+    const double begin_s = base::Clock::steady().now_s();
     if (Status status = sink_.write(one); !status.ok()) {
         error_ = std::move(status);
         return;
     }
+    if (job.state.load() == run::JobState::written)
+        listener_.wrote(job.stored.size(), base::Clock::steady().now_s() - begin_s);
     result.dump = order_.dump;
     result.job = block.number;
     result.stored_bytes = job.stored.size();

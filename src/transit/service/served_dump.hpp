@@ -13,8 +13,8 @@
 
 #include "run/encode.hpp"
 #include "transit/messages.hpp"
+#include "transit/service/dispatch.hpp"
 #include "transit/service/lane.hpp"
-#include "transit/service/press.hpp"
 #include "writer/region_sink.hpp"
 
 namespace caesura::transit {
@@ -22,27 +22,25 @@ namespace caesura::transit {
 class ServedDump;
 
 /// A block from its message to its result.
-class ServedBlock final : public Work, public DoneWork {
+class ServedBlock final : public Encoding, public DoneWork {
   public:
     ServedBlock(ServedDump& dump, Lane& lane, base::BufferPool& pool)
-        : dump_(dump), lane_(lane), pool_(pool) {}
+        : Encoding(pool), dump_(dump), lane_(lane) {}
 
-    void compute() override;
-    void give_up() override;
     void take_up() override;
 
-    run::Job job;
     std::uint32_t number = 0;
     std::uint64_t raw_bytes = 0;  ///< of the client's credits
     base::Buffer payload;         ///< values that came with the message
     bool compressed_before = false;
-    Result<run::Encoded> encoded = Status(StatusCode::internal, "not encoded");
-    double compress_s = 0.0;
+
+  protected:
+    bool is_wanted() const override;
+    void ready() override;
 
   private:
     ServedDump& dump_;
     Lane& lane_;
-    base::BufferPool& pool_;
 };
 
 /// What a dump tells its session; on the lane.
@@ -50,7 +48,9 @@ class DumpListener {
   public:
     virtual ~DumpListener() = default;
     virtual bool is_alive() const = 0;  ///< any thread
-    virtual void taken(ServedDump& dump, const ServedBlock& block) = 0;
+    virtual void taken(ServedDump& dump, ServedBlock& block) = 0;
+    /// So long it took to write so much.
+    virtual void wrote(std::uint64_t bytes, double seconds) = 0;
     virtual void result(ServedDump& dump, BlockResult result, base::Buffer stored) = 0;
     /// All is answered: the listener may free the dump.
     virtual void ended(ServedDump& dump, std::optional<Finished> finished) = 0;

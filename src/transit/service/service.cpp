@@ -1,21 +1,39 @@
 #include "transit/service/service.hpp"
 
 namespace caesura::transit {
+namespace {
+
+Dispatch::Options dispatch_options(const ServiceOptions& options) {
+    Dispatch::Options dispatch;
+    dispatch.placer = options.placer;
+    dispatch.host_threads = options.press.threads;
+    dispatch.host_last = options.host_last;
+    dispatch.trace = options.trace;
+    return dispatch;
+}
+
+}  // namespace
 
 Service::Service(const ServiceOptions& options, Replies& replies)
-    : options_(options), replies_(replies), press_(options.press) {
+    : options_(options),
+      replies_(replies),
+      press_(options.press),
+      dispatch_(press_, dispatch_options(options),
+                options.make_devices ? options.make_devices()
+                                     : std::vector<std::unique_ptr<BlockDevice>>()) {
     for (int i = 0; i < options.lanes; ++i) lanes_.push_back(std::make_unique<Lane>());
 }
 
 Service::~Service() {
     while (!sessions_.empty()) lost(sessions_.begin()->first);
-    press_.stop();   // workers hand what they have done to the lanes
-    lanes_.clear();  // which do what is left
+    press_.stop();     // workers hand what they have done to the lanes
+    dispatch_.stop();  // so do devices
+    lanes_.clear();    // which do what is left
 }
 
 void Service::connected(ClientId client, Permit permit) {
     Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-    const Workshop workshop{press_,           replies_,        paths_,          hdf5_,
+    const Workshop workshop{dispatch_,        replies_,        paths_,          hdf5_,
                             options_.lease_s, options_.limits, options_.recover};
     sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
 }

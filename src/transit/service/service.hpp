@@ -19,6 +19,12 @@ struct ServiceOptions {
     double lease_s = 10.0;  ///< as the port's silence_s: a client that is not heard for so long
     Limits limits = {k_block_limit_bytes, k_io_limit_bytes, 64, 64};
     bool recover = true;  ///< files of clients that are gone; else that is left to others
+    /// Beside the host's cores. Called once; empty: none.
+    std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;
+    where::PlacerOptions placer;
+    bool host_last = false;  ///< Dispatch::Options
+    /// Hears of every block, on any lane.
+    std::function<void(const Placed&)> trace;
 };
 
 struct ClientStatus {
@@ -43,8 +49,9 @@ class Service {
     /// It is gone: drop what it had, close its files, recover them.
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
+    std::vector<DeviceStatus> devices() const { return dispatch_.status(); }
     /// Blocks of all clients that wait for a worker, or are on one.
-    std::size_t waiting() const { return press_.waiting(); }
+    std::size_t waiting() const { return press_.waiting() + dispatch_.waiting(); }
     std::size_t clients() const { return sessions_.size(); }
     /// A message and its payload, at most.
     std::uint64_t largest_message_bytes() const {
@@ -59,6 +66,7 @@ class Service {
     std::map<ClientId, std::shared_ptr<Session>> sessions_;
     std::size_t next_lane_ = 0;
     Press press_;
+    Dispatch dispatch_;
     std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

@@ -92,13 +92,13 @@ void Session::take(const Bye&, base::Buffer&) {
 }
 
 void Session::end() {
-    workshop_.press.forget(id_);
+    workshop_.dispatch.forget(id_);
     // A dump may free itself while it is dropped.
     std::vector<ServedDump*> left;
     for (const auto& [number, dump] : dumps_) left.push_back(dump.get());
     for (ServedDump* const dump : left) dump->drop();
     // Workers are at blocks of these: ended() of the last one comes back here.
-    self_ = dumps_.empty() ? nullptr : shared_from_this();
+    self_ = dumps_.empty() && pressed_.empty() ? nullptr : shared_from_this();
     if (self_) return;
     for (auto& [number, file] : std::exchange(files_, {})) close(std::move(file));
 }
@@ -112,7 +112,7 @@ void Session::ended(ServedDump& dump, std::optional<Finished> finished) {
     // Not before the caller, a call of the dump itself, is over.
     lane_.give([self = shared_from_this(), number] {
         self->dumps_.erase(number);
-        if (!self->is_alive() && self->dumps_.empty()) self->end();
+        if (!self->is_alive() && self->dumps_.empty() && self->pressed_.empty()) self->end();
     });
 }
 

@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/clock.hpp"
+#include "transit/service/pressed_work.hpp"
 #include "transit/service/replies.hpp"
 #include "transit/service/served_dump.hpp"
 
@@ -41,7 +42,7 @@ class OpenPaths {
 
 /// What all sessions of a service use.
 struct Workshop {
-    Press& press;
+    Dispatch& dispatch;
     Replies& replies;
     OpenPaths& paths;
     std::mutex& hdf5;  ///< whoever calls HDF5 holds it
@@ -76,7 +77,10 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     double weight() const;
     double age_s() const { return base::Clock::steady().now_s() - began_s_; }
 
-    void taken(ServedDump& dump, const ServedBlock& block) override;
+    void taken(ServedDump& dump, ServedBlock& block) override;
+    void wrote(std::uint64_t bytes, double seconds) override {
+        workshop_.dispatch.wrote(bytes, seconds);
+    }
     void result(ServedDump& dump, BlockResult result, base::Buffer stored) override;
     void ended(ServedDump& dump, std::optional<Finished> finished) override;
 
@@ -106,6 +110,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     void take(const FinishDump& message, base::Buffer& payload);
     void take(const EndSpill& message, base::Buffer& payload);
     void take(const DropDump& message, base::Buffer& payload);
+    void take(const PressBlock& message, base::Buffer& payload);
 
     void answer(std::uint64_t request, Status status, std::uint64_t number = 0,
                 base::Buffer payload = {});
@@ -117,6 +122,9 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     Result<std::vector<std::shared_ptr<const BlockCodec>>> codecs_of(const BeginDump& message);
     ServedBlock* add_block(std::uint64_t dump, std::uint32_t job, std::uint64_t bytes);
     Status fill(const Block& message, ServedBlock& block, const ServedDump& dump);
+    Status press(const PressBlock& message, base::Buffer& payload);
+    friend class PressedWork;
+    void pressed(PressedWork& work);
     void close(OpenedFile file);
 
     const ClientId id_;
@@ -133,6 +141,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     std::map<std::uint32_t, OpenedFile> files_;
     std::uint32_t next_file_ = 1;
     std::map<std::uint64_t, std::unique_ptr<ServedDump>> dumps_;
+    std::map<std::uint64_t, std::unique_ptr<PressedWork>> pressed_;  ///< by request
     std::uint64_t outstanding_bytes_ = 0;
     SessionCounters counters_;
     std::shared_ptr<Session> self_;  ///< while it is to live on and is no client's any more

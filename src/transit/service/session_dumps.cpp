@@ -94,6 +94,7 @@ Status Session::fill(const Block& message, ServedBlock& block, const ServedDump&
     job.fill = message.fill;
     if (!job.fill && !covers_all(message)) job.fill.emplace();  // never memory of others
     job.codec = dump.codec(message.codec);
+    block.recipe = &dump.order().codecs[message.codec];
     job.parts = message.parts;
     job.bundled = message.bundled;
     job.exactly = message.exactly;
@@ -129,7 +130,7 @@ void Session::take(const Block& message, base::Buffer& payload) {
     counters_.blocks.fetch_add(1, std::memory_order_relaxed);
     counters_.raw_bytes.fetch_add(block->raw_bytes, std::memory_order_relaxed);
     const double cost = std::max(1e-6, message.expected_compress_s);
-    workshop_.press.give(id_, weight(), cost, *block);
+    workshop_.dispatch.give(id_, weight(), cost, *block);
 }
 
 void Session::take(const StoredBlock& message, base::Buffer& payload) {
@@ -151,7 +152,8 @@ void Session::take(const StoredBlock& message, base::Buffer& payload) {
     block->take_up();
 }
 
-void Session::taken(ServedDump& dump, const ServedBlock& block) {
+void Session::taken(ServedDump& dump, ServedBlock& block) {
+    workshop_.dispatch.learn(block);
     outstanding_bytes_ -= block.raw_bytes;
     counters_.waiting_blocks.fetch_sub(1, std::memory_order_relaxed);
     counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);

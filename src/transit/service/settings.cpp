@@ -10,79 +10,15 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 #include "base/invalid.hpp"
 #include "transit/service/rooted_files.hpp"
+#include "transit/service/toml_reader.hpp"
 
 namespace caesura::transit {
 namespace {
 
-// One document: the first mistake is kept, and says where it is.
-class Reader {
-  public:
-    Reader(const toml::table& table, std::string name) : table_(table), name_(std::move(name)) {}
-
-    template <class T>
-    void take(std::string_view key, T& value) {
-        known_.emplace_back(key);
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return;
-        if (const auto found = node->value_exact<T>())
-            value = *found;
-        else
-            wrong(*node, key, "is of another type");
-    }
-    void number(std::string_view key, double& value, double least, double most) {
-        known_.emplace_back(key);
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return;
-        const auto found = node->value<double>();
-        if (!found || !(*found >= least && *found <= most))
-            return wrong(*node, key, fmt::format("must be a number in [{}, {}]", least, most));
-        value = *found;
-    }
-    template <class T>
-    void count(std::string_view key, T& value, std::int64_t least, std::int64_t most) {
-        known_.emplace_back(key);
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return;
-        const auto found = node->value_exact<std::int64_t>();
-        if (!found || *found < least || *found > most)
-            return wrong(*node, key,
-                         fmt::format("must be a whole number in [{}, {}]", least, most));
-        value = static_cast<T>(*found);
-    }
-    const toml::array* list(std::string_view key) {
-        known_.emplace_back(key);
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return nullptr;
-        if (node->as_array() == nullptr) wrong(*node, key, "must be a list");
-        return node->as_array();
-    }
-    /// Keys that nobody took.
-    void end() {
-        for (const auto& [key, node] : table_)
-            if (std::find(known_.begin(), known_.end(), key.str()) == known_.end())
-                wrong(node, key.str(),
-                      fmt::format("is none; use one of {}", fmt::join(known_, ", ")));
-    }
-    void wrong(const toml::node& node, std::string_view key, const std::string& what) {
-        if (status_.ok())
-            status_ = base::invalid(
-                fmt::format("{}, line {}: {} {}", name_, node.source().begin.line, key, what));
-    }
-    const Status& status() const { return status_; }
-
-  private:
-    const toml::table& table_;
-    std::string name_;
-    std::vector<std::string> known_;
-    Status status_;
-};
-
-Status take_listen(Reader& reader, Settings& settings) {
+Status take_listen(TomlReader& reader, Settings& settings) {
     const toml::array* const list = reader.list("listen");
     if (list == nullptr) {
         auto address = Address::parse("unix:" + default_socket());
@@ -103,7 +39,7 @@ Status take_listen(Reader& reader, Settings& settings) {
     return {};
 }
 
-Status take_writes(Reader& reader, const std::string& name, Settings& settings) {
+Status take_writes(TomlReader& reader, const std::string& name, Settings& settings) {
     const toml::array* const list = reader.list("write");
     if (list == nullptr) return {};
     for (const toml::node& one : *list) {
@@ -111,7 +47,7 @@ Status take_writes(Reader& reader, const std::string& name, Settings& settings) 
             reader.wrong(one, "write", "must be tables: [[write]]");
             continue;
         }
-        Reader rule(*one.as_table(), name);
+        TomlReader rule(*one.as_table(), name);
         Settings::Write write;
         rule.take("user", write.user);
         rule.take("directory", write.directory);
@@ -168,10 +104,13 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     Settings settings;
     settings.service.press.threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    Reader reader(parsed.table(), name);
+    TomlReader reader(parsed.table(), name);
     if (Status status = take_listen(reader, settings); !status.ok())
         return status.with_context(name);
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
+    auto devices = take_devices(reader, name);
+    if (!devices.ok()) return devices.status();
+    settings.devices = std::move(*devices);
     reader.take("secret", settings.port.secret_path);
     reader.take("trusted_network", settings.port.trusted_network);
     reader.take("other_users", settings.port.other_users);
@@ -179,7 +118,15 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("recover", settings.service.recover);
     if (parsed.table().get("listen") == nullptr) settings.status_path = own_place("json");
     reader.take("status", settings.status_path);
+    reader.take("trace", settings.trace_path);
+    reader.take("host_last", settings.service.host_last);
+    std::string choice = "model";
+    reader.take("choice", choice);
+    if (choice == "average") settings.service.placer.rule = where::Rule::average;
+    if (choice != "average" && choice != "model")
+        reader.wrong(*parsed.table().get("choice"), "choice", "must be model or average");
     reader.count("threads", settings.service.press.threads, 1, 1024);
+    reader.number("most_wait_s", settings.service.press.most_wait_s, 0.0, 86400.0);
     reader.count("lanes", settings.service.lanes, 1, 256);
     reader.count("clients", settings.port.connections, 1, 1 << 20);
     reader.count("credits_bytes", settings.credits_bytes, 1 << 20, std::int64_t{1} << 40);

@@ -7,6 +7,8 @@
 // | trusted_network | false             | tcp: payloads carry no tag                           |
 // | threads         | all cores         | that compress                                        |
 // | idle_priority   | true              | they run below everything else                       |
+// | most_wait_s     | 10                | idle_priority: a block that none of them has begun   |
+// |                 |                   | for so long is compressed at normal priority         |
 // | lanes           | 4                 | threads that write                                   |
 // | lease_s         | 10                | a client that is not heard for so long is gone       |
 // | credits_bytes   | 268435456         | values of one client that may be under way           |
@@ -20,9 +22,15 @@
 // |   directory     |                   | absolute                                             |
 // |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |
 // |   weight        | 1                 | the most that a client's wish counts                 |
+// | trace           | none              | a file: what was decided and predicted for each block |
+// | choice          | "model"           | of devices, or "average": S4's running average       |
+// | host_last       | false             | the host's cores do only what no device can          |
+// | [[device]]      |                   | compresses blocks beside the host's cores:           |
+// |                 |                   | device_settings.hpp                                  |
 #pragma once
 
 #include "transit/port/address.hpp"
+#include "transit/service/device_settings.hpp"
 #include "transit/service/service_port.hpp"
 
 namespace caesura::transit {
@@ -32,13 +40,14 @@ struct Settings {
     ServiceOptions service;
     PortOptions port;
     std::uint64_t credits_bytes = std::uint64_t{256} << 20;
-    std::string status_path;
+    std::string status_path, trace_path;
     struct Write {
         std::string user = "*";
         std::string directory;
         double weight = 1.0;
     };
     std::vector<Write> writes;
+    std::vector<DeviceSettings> devices;
 };
 
 /// Errors: invalid_argument, naming file, line, key and what there is; io.

@@ -47,6 +47,52 @@ directory = "/scratch/all"
     EXPECT_EQ(read->writes[1].user, "*");
 }
 
+// Goal: so are those of devices, and how they are chosen.
+TEST(ServiceSettings, reads_every_key_of_devices) {
+    const auto read = parse_settings(R"(
+trace = "/run/trace.json"
+choice = "average"
+host_last = true
+[[device]]
+kind = "emulated"
+name = "gpu0"
+memory_bytes = 1048576
+coder = "codec"
+link_bytes_per_s = 1e9
+compress_bytes_per_s = 2e9
+per_block_s = 0.001
+[[device]]
+kind = "remote"
+address = "tcp:10.0.0.7:4711"
+secret = "/etc/caesura/secret"
+trusted_network = true
+at_once = 2
+patience_s = 3
+[[write]]
+directory = "/scratch"
+)",
+                                     "serve.toml");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read->trace_path, "/run/trace.json");
+    EXPECT_EQ(read->service.placer.rule, where::Rule::average);
+    EXPECT_TRUE(read->service.host_last);
+    ASSERT_EQ(read->devices.size(), 2u);
+    const DeviceSettings &gpu = read->devices[0], &remote = read->devices[1];
+    EXPECT_EQ(gpu.name, "gpu0");
+    EXPECT_EQ(gpu.kind, DeviceSettings::Kind::emulated);
+    EXPECT_EQ(gpu.memory_bytes, 1048576u);
+    EXPECT_EQ(gpu.coder, "codec");
+    EXPECT_EQ(gpu.link_bytes_per_s, 1e9);
+    EXPECT_EQ(gpu.compress_bytes_per_s, 2e9);
+    EXPECT_EQ(gpu.per_block_s, 0.001);
+    EXPECT_EQ(remote.name, "remote");
+    EXPECT_EQ(remote.address, "tcp:10.0.0.7:4711");
+    EXPECT_EQ(remote.secret_path, "/etc/caesura/secret");
+    EXPECT_TRUE(remote.trusted_network);
+    EXPECT_EQ(remote.at_once, 2);
+    EXPECT_EQ(remote.patience_s, 3.0);
+}
+
 // Goal: a mistake is named with its line.
 TEST(ServiceSettings, names_the_line_of_a_mistake) {
     const std::string write = "[[write]]\ndirectory = \"/tmp\"\n";
@@ -57,6 +103,14 @@ TEST(ServiceSettings, names_the_line_of_a_mistake) {
              {"listen = [\"pigeon:x\"]\n" + write, "pigeon"},
              {"threads = = 2", "line 1"},
              {"", "[[write]]"},
+             {"choice = \"best\"\n" + write, "line 1: choice"},
+             {write + "[[device]]\nkind = \"fpga\"\n", "line 3: kind"},
+             {write + "[[device]]\nkind = \"cuda\"\naddress = \"tcp:a:1\"\n", "line 5: address"},
+             {write + "[[device]]\nkind = \"remote\"\n", "line 3: address"},
+             {write + "[[device]]\nkind = \"emulated\"\nlink_bytes_per_s = 0\n", "line 5: link"},
+             {write + "[[device]]\nkind = \"emulated\"\ncoder = \"zip\"\n", "line 3: coder"},
+             {write + "[[device]]\nkind = \"emulated\"\nname = \"cpu\"\n", "line 3: name"},
+             {"device = 3\n" + write, "line 1: device"},
              {"[[write]]\nuser = \"a\"\n", "directory"},
              {"[[write]]\ndirectory = \"/tmp\"\nwieght = 1\n", "line 3: wieght"}}) {
         const auto read = parse_settings(text, "serve.toml");

@@ -109,6 +109,31 @@ static void close_twice(hid_t file, const char* name) {
     OK(H5Fclose(file));
 }
 
+/* A rank whose disk has refused other values fails in the next collective write that commits, and
+ * the others with it: nobody waits for ever, and the same write may be tried again. */
+static void refuse(const char* name) {
+    hsize_t dims[2] = {k_rows, 64}, n = k_rows * 64;
+    hid_t file = create_file(name);
+    hid_t dataset = make_dataset(file, "at_once", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    hid_t others = make_dataset(file, "others", H5T_STD_I32LE, 1, &n, H5P_DEFAULT);
+    if (captured()) {
+        void* zeros = calloc(k_rows * 64, sizeof(double));
+        hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
+        limit_to(1, true);
+        MPI_Barrier(MPI_COMM_WORLD);
+        H5E_BEGIN_TRY { H5Dwrite(others, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros); }
+        H5E_END_TRY
+        FAILS(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, list, zeros));
+        limit_to(1, false);
+        OK(H5Pclose(list));
+        free(zeros);
+    }
+    write_rows(dataset, k_rows, 64, 3.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(others));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
 /* ---- one way of losing a file each; under the connector alone */
 
 static void lose_by_flush(hid_t file, const char* name) {
@@ -234,6 +259,7 @@ int main(int argc, char** argv) {
         limit("lost_dump", false);
     }
     check_kept("lost_dump");
+    refuse("refused");
     if (!captured()) return finish();
     /* Nobody opens anything any more. */
     lose("lost_at_the_end");

@@ -1,0 +1,66 @@
+// A GPU through src/device: one of CUDA, or an emulated one in host memory.
+//
+// The emulated one really compresses, on a core of the host, and then waits until as much time has
+// gone by as its stated speeds say. Where the host takes longer than that, its time counts. So what
+// it takes is emulated, and its label says so.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "caesura/device.hpp"
+#include "transit/devices/device.hpp"
+
+namespace caesura::transit {
+
+/// Speeds of an emulated GPU. Changed by tests and benchmarks while it works.
+struct StatedSpeeds {
+    double link_bytes_per_s = 8e9;      ///< in each direction
+    double compress_bytes_per_s = 4e9;  ///< on an idle device
+    double per_block_s = 100e-6;
+    /// How busy it is with other things, and so many times longer it takes when it is wholly so.
+    std::atomic<double> busy{0.0};
+    double load = 3.0;
+    std::atomic<double> slower{1.0};  ///< so many times in all
+
+    double compress_s(double bytes) const;
+};
+
+class GpuDevice final : public BlockDevice {
+  public:
+    struct Options {
+        std::string name = "gpu";
+        std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+        device::Coder coder = device::Coder::packed;
+        int ordinal = 0;  ///< CUDA
+    };
+    /// Errors: those of EmulatedDevice::create().
+    static Result<std::unique_ptr<GpuDevice>> emulated(const Options& options,
+                                                       std::shared_ptr<StatedSpeeds> speeds);
+    /// Errors: those of create_cuda_device().
+    static Result<std::unique_ptr<GpuDevice>> cuda(const Options& options);
+    ~GpuDevice() override;
+
+    std::string label() const override;
+    bool takes(const run::Job& job, const DatasetCodec& codec) const override;
+    /// Parcels hold frames that know no shape, which the filter takes for whole chunks.
+    bool wants_padding() const override { return true; }
+    Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override;
+    double utilisation() const override;
+
+  private:
+    GpuDevice(Options options, std::unique_ptr<device::Device> device);
+    Result<EncodedBlock> encode_there(const DeviceBlock& block, DeviceParts& parts);
+    Status reserve(std::uint64_t bytes);
+    void free_memory();
+    void wait_as_stated(double began_s, double device_began_s, DeviceParts& parts) const;
+
+    const Options options_;
+    std::shared_ptr<StatedSpeeds> stated_;  ///< null: a real one
+    std::function<double()> utilisation_;
+    std::unique_ptr<device::Device> device_;
+    std::byte *values_ = nullptr, *parcel_ = nullptr;  ///< in the device, kept for the next block
+    std::uint64_t values_bytes_ = 0, parcel_bytes_ = 0;
+};
+
+}  // namespace caesura::transit

@@ -1,0 +1,267 @@
+#include "transit/service/dispatch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+namespace caesura::transit {
+namespace {
+
+constexpr std::size_t k_errors = 32;
+constexpr double k_us = 1e6;
+
+std::string_view name_of(ErrorBound::Kind kind) {
+    constexpr std::array<std::string_view, 5> k_names = {"lossless", "absolute", "relative",
+                                                         "pointwise_relative", "psnr"};
+    return k_names[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+std::string variant_of(const DatasetCodec& codec) {
+    return fmt::format("{} {} {}", codec.spec.name, to_string(codec.dtype),
+                       name_of(codec.bound.kind));
+}
+
+// ------------------------------------------------------------------------------ a block
+
+void Encoding::compute() {
+    if (!is_wanted()) return give_up();
+    const base::Clock& clock = *dispatch_->options_.clock;
+    begun_s_ = clock.now_s();
+    dispatch_->places_[place_]->running_since_s.store(begun_s_, std::memory_order_relaxed);
+    try {
+        place_ == 0 ? on_host() : on_device();
+    } catch (const std::bad_alloc&) {
+        encoded = Status(StatusCode::no_space, "out of memory");
+    }
+    ended_s_ = clock.now_s();
+    dispatch_->places_[place_]->running_since_s.store(-1.0, std::memory_order_relaxed);
+    leave();
+    if (place_ == 0 || encoded.ok()) return ready();
+    // Somebody else has to. Nothing of this is touched afterwards.
+    failed_ = true;
+    failure_ = encoded.status();
+    dispatch_->go_to_host(*this);
+}
+
+void Encoding::on_host() {
+    const base::Clock& clock = base::Clock::steady();
+    const double begin_s = clock.thread_cpu_s();
+    encoded = run::encode(job, pool_);
+    compress_s = clock.thread_cpu_s() - begin_s;
+    device = "cpu";
+}
+
+void Encoding::on_device() {
+    BlockDevice& there = *dispatch_->places_[place_]->device;
+    encoded = encode_on(there, job, *recipe, pool_, parts_);
+    compress_s = parts_.compute_s;
+    device = there.label();
+}
+
+void Encoding::give_up() {
+    if (dispatch_ != nullptr) leave();
+    encoded = Status(StatusCode::cancelled, "the client is gone");
+    ready();
+}
+
+void Encoding::leave() {
+    Dispatch::Place& place = *dispatch_->places_[place_];
+    place.expected_us.fetch_sub(std::exchange(expected_us_, 0), std::memory_order_relaxed);
+    place.waiting.fetch_sub(1, std::memory_order_relaxed);
+}
+
+// --------------------------------------------------------------------------- the dispatch
+
+Dispatch::Dispatch(Press& host, Options options, std::vector<std::unique_ptr<BlockDevice>> devices)
+    : options_(std::move(options)), placer_(options_.placer) {
+    places_.push_back(std::make_unique<Place>());
+    places_[0]->press = &host;
+    places_[0]->at_once = options_.host_threads;
+    placer_.add("cpu", options_.host_threads);
+    for (auto& device : devices) {
+        Place& place = *places_.emplace_back(std::make_unique<Place>());
+        place.at_once = device->at_once();
+        placer_.add(device->label(), place.at_once);
+        place.device = std::move(device);
+        // Threads that mostly wait for the device.
+        place.own_press = std::make_unique<Press>(Press::Options{place.at_once, false});
+        place.press = place.own_press.get();
+    }
+}
+
+void Dispatch::stop() {
+    for (const auto& place : places_)
+        if (place->own_press) place->own_press->stop();
+}
+
+double Dispatch::host_utilisation() const {
+    const double now_s = options_.clock->now_s();
+    return options_.host_utilisation ? options_.host_utilisation(now_s) : sampled_.share(now_s);
+}
+
+std::vector<where::Present> Dispatch::present(const Encoding& work, double now_s) const {
+    std::vector<where::Present> all;
+    for (const auto& place : places_) {
+        where::Present& one = all.emplace_back();
+        one.waiting = place->waiting.load(std::memory_order_relaxed);
+        one.waiting_s =
+            static_cast<double>(place->expected_us.load(std::memory_order_relaxed)) / k_us;
+        one.running_since_s = place->running_since_s.load(std::memory_order_relaxed);
+        if (place->device) {
+            one.takes_it = work.recipe != nullptr && place->device->takes(work.job, *work.recipe) &&
+                           !(work.for_another_service && place->device->is_remote());
+            one.utilisation = place->device->utilisation();
+            continue;
+        }
+        // A core that another block of ours has is as busy as one that others have.
+        const int cores = std::max(1, place->at_once);
+        const auto ours =
+            static_cast<double>(std::min(one.waiting, static_cast<std::size_t>(cores - 1)));
+        const double others =
+            options_.host_utilisation ? options_.host_utilisation(now_s) : sampled_.share(now_s);
+        one.utilisation = std::min(1.0, others + ours / cores);
+    }
+    return all;
+}
+
+void Dispatch::enter(Encoding& work, std::size_t place, double expected_s) {
+    work.place_ = place;
+    work.expected_us_ = static_cast<std::int64_t>(std::clamp(expected_s, 0.0, 1e6) * k_us);
+    places_[place]->waiting.fetch_add(1, std::memory_order_relaxed);
+    places_[place]->expected_us.fetch_add(work.expected_us_, std::memory_order_relaxed);
+}
+
+void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& work) {
+    work.dispatch_ = this;
+    work.client_ = client;
+    work.weight_ = weight;
+    work.cost_ = cost;
+    work.given_s_ = options_.clock->now_s();
+    work.request_.variant = work.recipe != nullptr ? variant_of(*work.recipe) : "other";
+    work.request_.field = where::field_of(work.job.label);
+    work.request_.bytes = static_cast<double>(work.job.valid_bytes());
+    auto now = present(work, work.given_s_);
+    now[0].takes_it = !options_.host_last;
+    std::optional<where::Decision> decision;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!work.for_another_service) work.request_.result_s_per_byte = write_s_per_byte_;
+        decision = placer_.choose(work.request_, now, work.given_s_);
+    }
+    if (decision) work.decision_ = std::move(*decision);  // else the host's: it takes everything
+    work.utilisation_ = now[work.decision_.device].utilisation;
+    enter(work, work.decision_.device, work.decision_.service_s);
+    const bool on_host = work.place_ == 0;
+    places_[work.place_]->press->give(client, weight, on_host ? cost : work.decision_.service_s,
+                                      work);
+}
+
+void Dispatch::go_to_host(Encoding& work) {
+    {
+        const std::lock_guard lock(mutex_);
+        placer_.failed(work.place_, options_.clock->now_s());
+    }
+    double expected_s = work.cost_;
+    if (!work.decision_.options.empty()) expected_s = work.decision_.options[0].expected.compute_s;
+    enter(work, 0, expected_s);
+    places_[0]->press->give(work.client_, work.weight_, work.cost_, work);
+}
+
+void Dispatch::forget(std::uint64_t client) {
+    for (const auto& place : places_) place->press->forget(client);
+}
+
+void Dispatch::wrote(std::uint64_t bytes, double seconds) {
+    constexpr double k_gain = 0.1;
+    if (bytes == 0 || !(seconds >= 0.0)) return;
+    const std::lock_guard lock(mutex_);
+    const double seen = seconds / static_cast<double>(bytes);
+    write_s_per_byte_ += (write_s_per_byte_ > 0.0 ? k_gain : 1.0) * (seen - write_s_per_byte_);
+}
+
+void Dispatch::learn(Encoding& work) {
+    if (work.dispatch_ != this) return;
+    Placed placed;
+    placed.label = work.job.label;
+    placed.variant = work.request_.variant;
+    placed.field = work.request_.field;
+    placed.bytes = work.job.valid_bytes();
+    placed.result_bytes = work.encoded.ok() ? work.encoded->stored.size() : 0;
+    placed.result_s_per_byte = work.request_.result_s_per_byte;
+    placed.failed = work.failed_;
+    placed.why = work.failure_.message();
+    placed.given_s = work.given_s_;
+    placed.begun_s = work.begun_s_;
+    placed.ended_s = work.ended_s_;
+    where::Run& run = placed.run;
+    run.bytes = work.request_.bytes;
+    run.result_bytes = static_cast<double>(placed.result_bytes);
+    const double service_s = work.ended_s_ - work.begun_s_;
+    if (work.place_ == 0) {
+        run.compute_s = service_s;
+        run.utilisation = work.utilisation_;
+    } else {
+        // What is neither of the ways is the device's, gathering included.
+        run.to_s = work.parts_.to_s;
+        run.from_s = work.parts_.from_s;
+        run.compute_s = std::max(1e-9, service_s - run.to_s - run.from_s);
+        run.utilisation = places_[work.place_]->device->utilisation();
+    }
+    const double took_s = work.ended_s_ - work.given_s_;
+    if (work.encoded.ok()) {
+        const std::lock_guard lock(mutex_);
+        Place& place = *places_[work.place_];
+        ++place.blocks;
+        place.bytes += placed.bytes;
+        const double predicted_s = work.decision_.predicted_s();
+        if (!work.failed_ && predicted_s > 0.0) {
+            const double writing_s = run.result_bytes * work.request_.result_s_per_byte;
+            place.errors.push_back(std::fabs((took_s + writing_s) / predicted_s - 1.0));
+            if (place.errors.size() > k_errors) place.errors.pop_front();
+        }
+        // After a failure: what the host took, which nobody had chosen.
+        where::Decision decision = work.decision_;
+        decision.device = work.place_;
+        if (work.failed_) decision.where = {};
+        placer_.done(work.request_, decision, run, took_s);
+    }
+    placed.decision = std::move(work.decision_);
+    if (options_.trace && placed.begun_s > 0.0) options_.trace(placed);
+}
+
+std::size_t Dispatch::waiting() const {
+    std::size_t waiting = 0;
+    for (const auto& place : places_)
+        if (place->own_press) waiting += place->own_press->waiting();
+    return waiting;
+}
+
+std::vector<DeviceStatus> Dispatch::status() const {
+    const double now_s = options_.clock->now_s();
+    std::vector<DeviceStatus> all;
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const Place& place = *places_[i];
+        DeviceStatus& one = all.emplace_back();
+        one.name = placer_.name(i);
+        one.blocks = place.blocks;
+        one.bytes = place.bytes;
+        one.failures = placer_.failures(i);
+        one.waiting = place.waiting.load(std::memory_order_relaxed);
+        one.utilisation = place.device ? place.device->utilisation() : host_utilisation();
+        one.paused_s = std::max(0.0, placer_.paused_until_s(i) - now_s);
+        one.to_bytes_per_s = placer_.record(i).to().bytes_per_s();
+        one.from_bytes_per_s = placer_.record(i).from().bytes_per_s();
+        if (place.errors.empty()) continue;
+        std::vector<double> errors(place.errors.begin(), place.errors.end());
+        std::nth_element(errors.begin(), errors.begin() + errors.size() / 2, errors.end());
+        one.error = errors[errors.size() / 2];
+    }
+    return all;
+}
+
+}  // namespace caesura::transit

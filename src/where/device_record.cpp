@@ -1,0 +1,96 @@
+#include "where/device_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace caesura::where {
+namespace {
+
+constexpr double k_gain = 0.2, k_most_change = 0.3;
+constexpr std::uint64_t k_first_runs = 3;  // which are taken as they are
+
+int magnitude_of(double bytes) { return std::ilogb(std::max(1.0, bytes)); }
+
+}  // namespace
+
+double Link::bytes_per_s() const {
+    // What a large transfer gains by being larger.
+    constexpr double k_large = 64e6;
+    const double more_s = seconds(2 * k_large) - seconds(k_large);
+    return more_s > 0.0 ? k_large / more_s : 0.0;
+}
+
+void DeviceRecord::Mean::learn(double seen, double most_change) {
+    const double gain = std::max(k_gain, 1.0 / static_cast<double>(++count));
+    double change = seen - value;
+    if (count > k_first_runs) change = std::clamp(change, -most_change, most_change);
+    value += gain * change;
+}
+
+double DeviceRecord::difference(const Field& field, double bytes) {
+    const auto found = field.of_size.find(magnitude_of(bytes));
+    const bool known = found != field.of_size.end() && found->second.count >= 2;
+    return known ? found->second.value : field.over_all.value;
+}
+
+void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run) {
+    if (!(run.bytes > 0.0 && run.compute_s > 0.0 && std::isfinite(run.compute_s))) return;
+    if (run.to_s > 0.0) to_.learn(run.bytes, run.to_s);
+    if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
+    ++runs_;
+    if (!variants_.contains(name) && variants_.size() >= k_variants) return;
+    Variant& variant = variants_[name];
+    const double share = run.result_bytes / run.bytes;
+    variant.result_share.learn(share, 1.0);
+    double usual_s = run.compute_s;
+    if (variant.fields.contains(field_name) || variant.fields.size() < k_fields) {
+        Field& field = variant.fields[field_name];
+        field.result_share.learn(share, 1.0);
+        if (const auto usual = variant.compute.predict(run.bytes, run.utilisation)) {
+            usual_s = run.compute_s / std::exp(difference(field, run.bytes));
+            // A device that becomes slower is no matter of the field: so little is taken for one.
+            const double apart = std::log(run.compute_s / usual->seconds);
+            field.over_all.learn(apart, k_most_change);
+            field.of_size[magnitude_of(run.bytes)].learn(apart, k_most_change);
+        }
+    }
+    variant.compute.learn(run.bytes, run.utilisation, usual_s);
+}
+
+Expected DeviceRecord::predict(const std::string& name, const std::string& field_name, double bytes,
+                               double utilisation, bool to_link, bool from_link) const {
+    Expected expected;
+    expected.result_bytes = bytes;
+    if (to_link) expected.to_s = to_.seconds(bytes);
+    const auto variant = variants_.find(name);
+    std::optional<predict::LatencyModel::Latency> latency;
+    double factor = 1.0;
+    if (variant != variants_.end()) {
+        latency = variant->second.compute.predict(bytes, utilisation);
+        double share = variant->second.result_share.value;
+        if (const auto field = variant->second.fields.find(field_name);
+            field != variant->second.fields.end()) {
+            factor = std::exp(difference(field->second, bytes));
+            share = field->second.result_share.value;
+        }
+        expected.result_bytes = bytes * share;
+    }
+    if (from_link) expected.from_s = from_.seconds(expected.result_bytes);
+    if (!latency) return expected;
+    expected.compute_s = factor * latency->seconds;
+    expected.hoped_s = factor * latency->least_s;
+    expected.known = latency->near_runs ? plan::Known::like_sizes : plan::Known::other_sizes;
+    return expected;
+}
+
+std::string field_of(std::string_view label) {
+    std::string field;
+    for (const char c : label.substr(0, 128)) {
+        const bool digit = c >= '0' && c <= '9';
+        if (digit && !field.empty() && field.back() == '#') continue;
+        field += digit ? '#' : c;
+    }
+    return field;
+}
+
+}  // namespace caesura::where

@@ -1,0 +1,55 @@
+#include "where/device_record.hpp"
+
+#include <gtest/gtest.h>
+
+namespace caesura::where {
+namespace {
+
+TEST(DeviceRecord, knows_ways_times_and_results_from_runs) {
+    DeviceRecord record;
+    EXPECT_EQ(record.predict("v", "f", 1e6, 0.0).known, plan::Known::nothing);
+    for (int i = 0; i < 20; ++i)
+        for (const double bytes : {1e6, 2e6, 4e6})
+            record.learn("v", "f",
+                         {bytes, bytes / 4, 0.0, bytes / 1e9, 1e-4 + bytes / 2e8, bytes / 4e9});
+    const Expected expected = record.predict("v", "f", 3e6, 0.0);
+    EXPECT_EQ(expected.known, plan::Known::like_sizes);
+    EXPECT_NEAR(expected.to_s, 3e-3, 3e-4);
+    EXPECT_NEAR(expected.compute_s, 1.51e-2, 1.5e-3);
+    EXPECT_NEAR(expected.result_bytes, 0.75e6, 1e4);
+    EXPECT_NEAR(expected.from_s, 0.75e6 / 4e9 * 4, 3e-4);
+    EXPECT_NEAR(record.to().bytes_per_s(), 1e9, 1e8);
+    const Expected inside = record.predict("v", "f", 3e6, 0.0, false, false);
+    EXPECT_EQ(inside.to_s + inside.from_s, 0.0);
+    EXPECT_EQ(record.predict("other", "f", 3e6, 0.0).known, plan::Known::nothing);
+}
+
+TEST(DeviceRecord, a_field_that_is_hard_to_compress_has_times_of_its_own) {
+    DeviceRecord record;
+    for (int i = 0; i < 20; ++i) {
+        record.learn("v", "easy", {1e6, 1e4, 0.0, 0.0, 0.001, 0.0});
+        record.learn("v", "hard", {1e6, 5e5, 0.0, 0.0, 0.004, 0.0});
+    }
+    EXPECT_NEAR(record.predict("v", "easy", 1e6, 0.0).compute_s, 0.001, 1e-4);
+    EXPECT_NEAR(record.predict("v", "hard", 1e6, 0.0).compute_s, 0.004, 4e-4);
+    const double usual_s = record.predict("v", "new", 1e6, 0.0).compute_s;
+    EXPECT_GT(usual_s, 0.0009);
+    EXPECT_LT(usual_s, 0.0045);
+}
+
+TEST(DeviceRecord, clients_cannot_make_it_grow_without_end) {
+    DeviceRecord record;
+    for (std::size_t i = 0; i < 4 * DeviceRecord::k_fields; ++i)
+        record.learn("v", std::string(i + 1, 'x'), {1e6, 1e6, 0.0, 0.0, 0.001, 0.0});
+    EXPECT_EQ(record.runs(), 4 * DeviceRecord::k_fields);
+    EXPECT_NEAR(record.predict("v", std::string(1000, 'x'), 1e6, 0.0).compute_s, 0.001, 1e-4);
+}
+
+TEST(DeviceRecord, a_field_is_the_same_from_dump_to_dump) {
+    EXPECT_EQ(field_of("/data/12/rho #3"), field_of("/data/7/rho #41"));
+    EXPECT_NE(field_of("rho #3"), field_of("temperature #3"));
+    EXPECT_LE(field_of(std::string(10000, 'a')).size(), 128u);
+}
+
+}  // namespace
+}  // namespace caesura::where
