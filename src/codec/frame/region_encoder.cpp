@@ -12,6 +12,7 @@ constexpr std::uint64_t k_least_extent = 8;
 constexpr std::uint64_t k_least_values = 1U << 16;
 /// A cut that saves less is not gone on with: a region more costs time for little.
 constexpr double k_worth_keeping = 0.997;
+
 /// A region's part and what it was made of.
 struct Coded {
     std::vector<std::byte> bytes;
