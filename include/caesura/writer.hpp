@@ -30,6 +30,7 @@
 #include <map>
 #include <type_traits>
 
+#include "caesura/bound_map.hpp"
 #include "caesura/codec.hpp"
 #include "caesura/plan.hpp"
 #include "caesura/store.hpp"
@@ -124,6 +125,9 @@ struct FieldOptions {
     std::vector<double> grid_offset;         ///< default 0
     double grid_unit_si = 1.0;
     std::vector<store::Attribute> attributes;
+    /// Bounds of some values; the field's own bound, absolute, relative or lossless, is that of all
+    /// others. Codec "caesura" only. Rules that look at values cost end() a pass over them.
+    BoundMap bound_map = {};
 };
 
 /// Handle of a field; valid for the life of its Writer.

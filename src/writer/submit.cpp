@@ -53,9 +53,11 @@ void Assembly::predict_jobs() {
         const FieldState& field = parts_.fields[job_fields_[i]];
         const ErrorBound bound = job.parts.size() == 1 ? job.parts[0].bound
                                  : job.exactly         ? lossless()
-                                                       : dumped_[job.dataset].bound;
+                                                       : codec_bound(dumped_[job.dataset]);
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
+            if (job.bundled && field.has_bound_map())
+                return estimate_layers(job, piece, *own_mode, field.tables);
             if (job.bundled) return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                       piece.part, bound, *own_mode, field.tables)

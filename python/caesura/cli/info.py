@@ -125,6 +125,8 @@ def bound_of(dataset: dict[str, Any]) -> str:
         return bound_in(dataset["pipeline"])
     if "components" in dataset:
         return "of each component"
+    if "caesura_bound_map" in attributes:
+        return f"up to {attributes.get('caesura_bound', 0.0):g}, by a map"
     return bound_text(
         kind, attributes.get("caesura_bound_requested", 0.0), attributes.get("caesura_bound", 0.0)
     )
