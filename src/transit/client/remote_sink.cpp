@@ -65,9 +65,12 @@ void RemoteSink::ask_to_finish() {
     client_.tell(FinishDump{request, number_});
 }
 
-// Everything is compressed here, and has no place but the end of the file.
+// What is compressed here has no place but the end of the file. The others, which the lane has
+// found ready before the loss, it takes back.
 void RemoteSink::overflow_all(std::span<Job* const> jobs) {
-    for (Job* const job : jobs) job->state.store(JobState::overflowed, std::memory_order_release);
+    for (Job* const job : jobs)
+        if (!job->elsewhere.load(std::memory_order_relaxed))
+            job->state.store(JobState::overflowed, std::memory_order_release);
 }
 
 Status RemoteSink::write(std::span<Job* const> jobs) {
