@@ -226,6 +226,9 @@ TEST_F(ServedWriter, gives_back_blocks_that_were_made_for_a_service_that_was_los
     run::Job* const ready[] = {&task.jobs[0], &task.jobs[1]};
     EXPECT_TRUE((*sink)->write(ready).ok());
     for (const run::Job* const job : ready) EXPECT_EQ(job->state.load(), run::JobState::compressed);
+    // Nor is a dump finished whose blocks the service alone has written.
+    for (run::Job* const job : ready) job->state = run::JobState::written;
+    EXPECT_FALSE((*sink)->finish().ok());
     // Once they are compressed here there is no place for them but the end of the file.
     for (run::Job* const job : ready) job->elsewhere = false;
     EXPECT_TRUE((*sink)->write(ready).ok());

@@ -190,6 +190,10 @@ Status RemoteSink::give_stored(Job& job) {
 
 Status RemoteSink::finish() {
     if (gives_back()) {  // what the service has written of it is nobody's
+        for (std::size_t i = 0; i < task_.n_jobs; ++i)
+            if (task_.jobs[i].elsewhere.load(std::memory_order_relaxed) &&
+                task_.jobs[i].state.load(std::memory_order_acquire) == JobState::written)
+                return client_.loss();  // since the lane has looked: it takes them back
         for (const store::RegionWriter::Place& place : order_.places)
             used_end_ = std::max(used_end_, place.address + place.bytes);
         return {};
