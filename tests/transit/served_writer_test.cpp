@@ -213,9 +213,7 @@ TEST_F(ServedWriter, gives_back_blocks_that_were_made_for_a_service_that_was_los
     ASSERT_TRUE(client.ok()) << client.status().message();
     auto file = store::SharedFile::create(base::FileSystem::posix(), path_, store::make_run_id());
     ASSERT_TRUE(file.ok()) << file.status().message();
-    run::DumpTask task;
-    task.n_jobs = 2;
-    task.jobs = std::make_unique<run::Job[]>(task.n_jobs);
+    run::DumpTask task(2);
     task.compress_elsewhere();
     hub.kill_service();
     ASSERT_TRUE((*client)->is_lost());
