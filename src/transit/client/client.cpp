@@ -140,8 +140,11 @@ void Client::delist(std::uint64_t dump) {
 
 Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, run::DumpTask& task,
                                                        writer::Lanes lanes) try {
-    // The service has never heard of these places.
-    if (is_lost() && writes_here())
+    // The service has never heard of these places. Jobs that were made for it before it was lost
+    // are not compressed: a sink of its takes them, and gives them back.
+    const bool is_made_for_it =
+        task.n_jobs > 0 && task.jobs[0].elsewhere.load(std::memory_order_relaxed);
+    if (is_lost() && writes_here() && !is_made_for_it)
         return std::unique_ptr<writer::DumpSink>(
             std::make_unique<writer::RegionSink>(std::move(order)));
     return std::unique_ptr<writer::DumpSink>(

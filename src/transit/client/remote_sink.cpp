@@ -80,9 +80,12 @@ void RemoteSink::ask_to_finish() {
     client_.tell(FinishDump{request, number_});
 }
 
-// Everything is compressed here, and has no place but the end of the file.
+// What is compressed here has no place but the end of the file. The others, which the lane has
+// found ready before the loss, it takes back.
 void RemoteSink::overflow_all(std::span<Job* const> jobs) {
-    for (Job* const job : jobs) job->state.store(JobState::overflowed, std::memory_order_release);
+    for (Job* const job : jobs)
+        if (!job->elsewhere.load(std::memory_order_relaxed))
+            job->state.store(JobState::overflowed, std::memory_order_release);
 }
 
 Status RemoteSink::write(std::span<Job* const> jobs) {
@@ -202,6 +205,10 @@ Status RemoteSink::give_stored(Job& job) {
 
 Status RemoteSink::finish() {
     if (gives_back()) {  // what the service has written of it is nobody's
+        for (std::size_t i = 0; i < task_.n_jobs; ++i)
+            if (task_.jobs[i].elsewhere.load(std::memory_order_relaxed) &&
+                task_.jobs[i].state.load(std::memory_order_acquire) == JobState::written)
+                return client_.loss();  // since the lane has looked: it takes them back
         for (const store::RegionWriter::Place& place : order_.places)
             used_end_ = std::max(used_end_, place.address + place.bytes);
         return {};
