@@ -326,9 +326,9 @@ struct PressBlock {
 using ClientMessage =
     std::variant<Hello, Share, Heartbeat, Bye, OpenFile, CloseFile, WriteFile, ReadFile, SyncFile,
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
-                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump, CreateObject,
-                 PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction, ListFunctions,
-                 RunPass>;
+                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump,
+                 CreateObject, PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction,
+                 ListFunctions, RunPass>;
 
 // --------------------------------------------------------------------------- service
 
@@ -443,9 +443,9 @@ struct PressedBlock {
     friend bool operator==(const PressedBlock& a, const PressedBlock& b);
 };
 
-using ServiceMessage = std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken,
-                                    Credit, BlockResult, Finished, PressedBlock, FoundObjects,
-                                    FoundInDump>;
+using ServiceMessage =
+    std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken, Credit, BlockResult,
+                 Finished, PressedBlock, FoundObjects, FoundInDump>;
 
 // ------------------------------------------------------------------------------ bytes
 

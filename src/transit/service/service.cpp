@@ -38,7 +38,7 @@ Service::~Service() {
 
 void Service::connected(ClientId client, Permit permit) {
     Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-    const Workshop workshop{press_, dispatch_, replies_,         paths_,          hdf5_,
+    const Workshop workshop{press_, dispatch_,        replies_,        paths_,          hdf5_,
                             tools_, options_.lease_s, options_.limits, options_.recover};
     sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
 }
