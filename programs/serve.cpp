@@ -13,9 +13,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "transit/members/members.hpp"
 #include "transit/service/decision_trace.hpp"
 #include "transit/service/settings.hpp"
 
@@ -25,7 +27,31 @@ using namespace caesura;
 
 constexpr double k_turn_s = 0.25, k_status_s = 1.0;
 
-std::string status_text(const transit::ServicePort& port, bool draining) {
+nlohmann::json members_text(const transit::Members* members) {
+    nlohmann::json all = nlohmann::json::array();
+    if (members == nullptr) return all;
+    for (const transit::Members::Counts& one : members->counts())
+        all.push_back({{"address", one.name},
+                       {"regions", one.regions},
+                       {"put_bytes", one.put_bytes},
+                       {"got_bytes", one.got_bytes},
+                       {"passes", one.passes},
+                       {"passed_bytes", one.passed_bytes}});
+    return all;
+}
+
+nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
+    return {{"objects", counts.objects},
+            {"memory_bytes", counts.memory_bytes},
+            {"guest_bytes", counts.guest_bytes},
+            {"sink_bytes", counts.spool_bytes},
+            {"sunk", counts.sunk},
+            {"came_back", counts.came_back},
+            {"moved_away", counts.moved_away}};
+}
+
+std::string status_text(const transit::ServicePort& port, const transit::Members* members,
+                        bool draining) {
     nlohmann::json clients = nlohmann::json::array();
     for (const transit::ClientStatus& one : port.status())
         clients.push_back({{"client", one.id},
@@ -62,7 +88,9 @@ std::string status_text(const transit::ServicePort& port, bool draining) {
                                 {"connected", counts.connected},
                                 {"lost", counts.lost},
                                 {"turned_away", counts.turned_away},
-                                {"unproved", counts.unproved}};
+                                {"unproved", counts.unproved},
+                                {"objects", objects_text(port.objects().counts())},
+                                {"members", members_text(members)}};
     return all.dump(1) + "\n";
 }
 
@@ -78,6 +106,26 @@ void write_status(const std::string& path, const std::string& text) {
 int fail(const Status& status) {
     std::fprintf(stderr, "caesura-serve: %s\n", status.message().c_str());
     return 3;
+}
+
+/// This service as a client of the others. They tell services of a group apart by host and process.
+std::unique_ptr<transit::Members> members_of(const transit::Settings& settings) {
+    std::vector<transit::Members::Member> members;
+    for (const transit::Address& address : settings.members) {
+        std::string service = "service:" + address.text();
+        if (!settings.port.secret_path.empty()) service += ",secret=" + settings.port.secret_path;
+        if (settings.port.trusted_network) service += ",trusted=yes";
+        members.push_back({address.text(), [service] {
+                               return transit::Objects::connect(service, "a service of the group");
+                           }});
+    }
+    if (members.empty()) return nullptr;
+    char host[256] = {};
+    (void)::gethostname(host, sizeof host - 1);
+    return std::make_unique<transit::Members>(
+        std::string(host) + ":" + std::to_string(::getpid()) + ":" +
+            std::to_string(static_cast<long long>(std::time(nullptr))),
+        std::move(members));
 }
 
 // The devices and the trace that the operator has asked for.
@@ -104,7 +152,15 @@ int serve(transit::Settings& settings, int signals) {
     if (const Status status = equip(settings); !status.ok()) return fail(status);
     auto admission = transit::admission_of(settings);
     if (!admission.ok()) return fail(admission.status());
-    auto port = transit::ServicePort::make(settings.service, settings.port, std::move(*admission));
+    auto functions = transit::functions_of(settings);
+    if (!functions.ok()) return fail(functions.status());
+    for (const std::string& message : functions->messages)
+        std::fprintf(stderr, "caesura-serve: %s\n", message.c_str());
+    transit::ServiceOptions options = settings.service;
+    options.functions = functions->registry;
+    const auto members = members_of(settings);
+    options.far = members.get();
+    auto port = transit::ServicePort::make(options, settings.port, std::move(*admission));
     if (!port.ok()) return fail(port.status());
     for (const transit::Address& address : settings.listen) {
         const auto listening = (*port)->listen(address);
@@ -124,7 +180,7 @@ int serve(transit::Settings& settings, int signals) {
             (*port)->drain();
         }
         if (!settings.status_path.empty() && clock.now_s() >= next_status_s) {
-            write_status(settings.status_path, status_text(**port, draining));
+            write_status(settings.status_path, status_text(**port, members.get(), draining));
             next_status_s = clock.now_s() + k_status_s;
         }
         if (draining && !(*port)->has_clients()) return 0;

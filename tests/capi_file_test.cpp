@@ -89,6 +89,57 @@ TEST(CField, units_axes_and_grid_reach_the_file) {
     EXPECT_EQ(attribute(defaults, "axisLabels"), Value(Strings{"y", "x"}));
 }
 
+TEST(CField, rules_of_bounds_reach_the_file) {
+    const File file("caesura_c_rules_");
+    const std::uint64_t shape[] = {8, 4}, offset[] = {0, 0};
+    const std::vector<float> values(32, 1.5f);
+    caesura_bound_rule rules[3] = {};
+    rules[0].kind = CAESURA_IN_BOX;
+    rules[0].offset[0] = 2;
+    rules[0].extent[0] = 3;
+    rules[0].extent[1] = 4;
+    rules[0].bound = 0.25;
+    rules[1].kind = CAESURA_OF_VALUES;
+    rules[1].lowest = -1.0;
+    rules[1].highest = 2.0;
+    rules[1].bound = 0.5;
+    rules[2].kind = CAESURA_WHERE_STEEP;
+    rules[2].change = 3.0;
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.bound_rules = rules;
+    options.bound_rule_count = 3;
+    std::uint32_t field = 0;
+    const auto define = [&](const char* name) {
+        return caesura_define_field_with(file.writer, name, CAESURA_FLOAT32, 2, shape,
+                                         CAESURA_ABSOLUTE, 0.125, &options, &field);
+    };
+    ASSERT_EQ(define("density"), CAESURA_OK) << last_error();
+    const std::uint32_t density = field;
+    rules[2].kind = 7;
+    EXPECT_EQ(define("unknown"), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("'unknown': a bound rule has the unknown kind 7"),
+              std::string::npos)
+        << last_error();
+    rules[2].kind = CAESURA_WHERE_STEEP;
+    rules[0].extent[0] = 7;
+    EXPECT_EQ(define("outside"), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("'outside'"), std::string::npos) << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(file.writer, density, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    std::string found;
+    for (const auto& attribute : info->datasets.at(0).spec.attributes)
+        if (attribute.name == "caesura_bound_map") found = std::get<std::string>(attribute.value);
+    EXPECT_EQ(found, R"({"elsewhere": 0.125, "boxes": [{"offset": [2, 0], "extent": [3, 4], )"
+                     R"("bound": 0.25}], "values": [{"lowest": -1, "highest": 2, "bound": 0.5}], )"
+                     R"("steep": [{"change": 3, "bound": 0}]})");
+}
+
 // The other ranks are on their way into the close, so it is one whatever the report is.
 TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
     const File file("caesura_c_no_report_");

@@ -128,8 +128,9 @@ def summary(found: dict) -> dict:
     made["cpu_r2"] = cpu["r2"]
     made["cpu_median_error_by_bytes"] = cpu["median_error_by_bytes"]
     made["cpu_r2_sizes_alone"] = found["model"]["cpu"]["sizes_alone"]["r2"]
-    made["last_wrong_after_slow_down"] = found["slow_down"]["model"]["last_wrong"]
-    made["average_last_wrong_after_slow_down"] = found["slow_down"]["average"]["last_wrong"]
+    for name in ("model", "average"):
+        of_it = found["slow_down"][name]
+        made[f"slow_down_{name}"] = {"before": of_it["before"], "last": of_it["last"]}
     made["bursts"] = of_bursts(found["bursts"])
     middle = made["middle"]
     made["goals_met"] = {
@@ -138,7 +139,7 @@ def summary(found: dict) -> dict:
         and made["bursts"]["model_over_best_static"] <= 0.02,
         "r2": made["cpu_r2"] >= 0.95,
         "median error": max(made["cpu_median_error_by_bytes"].values()) <= 0.15,
-        "recovery": made["last_wrong_after_slow_down"] <= 10,
+        "recovery": made["slow_down_model"]["before"] > 0 and made["slow_down_model"]["last"] <= 10,
         "bound": found["worst_error"] <= found["bound"],
     }
     return made

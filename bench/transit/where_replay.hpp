@@ -159,20 +159,24 @@ inline nlohmann::json model_quality(const std::vector<Measured>& requests, std::
             {"pairs_s", pairs}};
 }
 
-/// After a device has become slower: requests until none is on a device that takes 5 % more than
-/// the best.
+/// The GPU becomes slower: how many of the requests before had it, and which was the last of the 20
+/// after that did (later ones are trials).
 inline nlohmann::json recovery(const std::vector<Measured>& requests, std::size_t slower_from) {
+    constexpr std::size_t k_gpu = 1, k_looked_at = 20;
     nlohmann::json all;
     for (const auto& [name, rule] :
          {std::pair{"model", where::Rule::model}, std::pair{"average", where::Rule::average}}) {
         const Served served = replay(requests, rule, k_devices, true);
-        std::size_t wrong = 0, last_wrong = 0;
-        for (std::size_t i = slower_from; i < served.took_s.size(); ++i)
-            if (served.took_s[i] > 1.05 * served.best_s[i]) {
-                ++wrong;
-                last_wrong = i - slower_from + 1;
-            }
-        all[name] = {{"wrong", wrong}, {"last_wrong", last_wrong}, {"device", served.device}};
+        std::size_t before = 0, last = 0;
+        for (std::size_t i = 0; i < std::min(served.device.size(), slower_from + k_looked_at);
+             ++i) {
+            if (served.device[i] != k_gpu) continue;
+            if (i < slower_from)
+                ++before;
+            else
+                last = i - slower_from + 1;
+        }
+        all[name] = {{"before", before}, {"last", last}, {"device", served.device}};
     }
     return all;
 }

@@ -115,6 +115,16 @@ typedef struct caesura_options {
             1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL                                          \
     }
 
+/* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */
+enum { CAESURA_IN_BOX = 0, CAESURA_OF_VALUES = 1, CAESURA_WHERE_STEEP = 2 };
+typedef struct caesura_bound_rule {
+    int kind;                      /* CAESURA_IN_BOX, ... */
+    uint64_t offset[4], extent[4]; /* CAESURA_IN_BOX; an entry for each axis of the field */
+    double lowest, highest;        /* CAESURA_OF_VALUES; both included */
+    double change;                 /* CAESURA_WHERE_STEEP: from a value to a neighbour */
+    double bound;                  /* in units of the field; 0: exact */
+} caesura_bound_rule;
+
 /* What a reader is told of a field, and its codec; see FieldOptions in caesura/writer.hpp. Begin
  * with CAESURA_FIELD_OPTIONS_DEFAULT. Arrays have as many entries as the field has axes; they are
  * copied. */
@@ -127,9 +137,16 @@ typedef struct caesura_field_options {
     const double* grid_spacing;     /* NULL: 1 each; in grid_unit_si */
     const double* grid_offset;      /* NULL: 0 each; in grid_unit_si */
     double grid_unit_si;            /* 1; one unit of the grid in metres */
+    /* A value under several rules is held to the tightest, one under none to the field's bound,
+     * which is absolute, relative or lossless. NULL: no rules. */
+    const caesura_bound_rule* bound_rules;
+    size_t bound_rule_count;
 } caesura_field_options;
-#define CAESURA_FIELD_OPTIONS_DEFAULT \
-    { sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0 }
+#define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
+    {                                                                                           \
+        sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
+            NULL, 0                                                                             \
+    }
 
 /* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
  * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new

@@ -62,6 +62,9 @@ enum class Mode : std::uint8_t {
     fast = 1,       ///< Lorenzo prediction on integers
     strong = 2,     ///< multi-level interpolation with row feedback
     planes = 3,     ///< Lorenzo, residuals in fixed lengths: memory speed, smaller ratios
+    /// As automatic, with settings of its own for every region of a block where that is smaller:
+    /// never larger than automatic, 10 to 50 times slower to compress, up to 3 to decompress.
+    regions = 4,
 };
 
 /// The probability tables that frames of one field share, from dump to dump (S0 section 4.3).
@@ -130,11 +133,14 @@ struct FrameInfo {
     std::size_t value_bytes = 0;   ///< of one value
     ErrorBound bound;              ///< as asked for
     double absolute_bound = 0;     ///< what it came to; 0: lossless (or per value)
-    Mode mode = Mode::fast;  ///< what was chosen; never automatic. Meaningless if stored_exactly
+    /// What was chosen: fast, strong or planes; of several slabs or regions the first one's.
+    /// Meaningless if stored_exactly.
+    Mode mode = Mode::fast;
     bool stored_exactly = false;  ///< raw or lossless, because it was asked for or came out smaller
     bool inline_tables = false;   ///< the frame carries its own table set
     std::uint64_t table_set_id = 0;  ///< the shared set it needs; 0: none
     std::uint64_t slabs = 1;         ///< parts that decode independently
+    std::uint64_t regions = 1;       ///< with settings of their own; Mode::regions cuts slabs
     bool checksum = false;
     std::uint64_t exact_values = 0;  ///< values outside the lattice, stored as they are
 };
@@ -151,7 +157,8 @@ struct FrameInfo {
 /// of 16 MiB where the slab comes to less than half its bytes. More slabs are needed for a
 /// point-wise relative bound, a PSNR target (each attempt is decoded and looked at) and values that
 /// are not aligned (one each); for gaps of NaN or fill values (one to four); and for a bound below
-/// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six). The
+/// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six); for
+/// Mode::regions (two). The
 /// process keeps working memory for as many calls at once as it has cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,
@@ -218,8 +225,8 @@ inline constexpr std::size_t k_frame_overhead_bytes = 64;
 
 /// Which compressor a field wants.
 struct CodecSpec {
-    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong"
-    ///    and "caesura:planes" fix the Mode of codec.hpp
+    ///  - "caesura": ours, of the best predictor for each block; "caesura:fast", "caesura:strong",
+    ///    "caesura:planes" and "caesura:regions" fix the Mode of codec.hpp
     ///  - "none"
     ///  - "sz3", "zfp": lossy within the bound. Asked for lossless, sz3 becomes zstd, zfp
     ///  reversible

@@ -30,6 +30,7 @@
 #include <map>
 #include <type_traits>
 
+#include "caesura/bound_map.hpp"
 #include "caesura/codec.hpp"
 #include "caesura/plan.hpp"
 #include "caesura/store.hpp"
@@ -110,6 +111,9 @@ struct WriterOptions {
     /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that
     /// service, which has the file; the application hands its values over. Empty: by this process.
     std::string transport = {};
+    /// Analyses of every field of every dump, "stats" or "histogram(bins=64, low=0, high=1)": the
+    /// service runs them on the values as they pass. Needs `transport`.
+    std::vector<std::string> analyses = {};
 };
 
 struct FieldOptions {
@@ -121,6 +125,9 @@ struct FieldOptions {
     std::vector<double> grid_offset;         ///< default 0
     double grid_unit_si = 1.0;
     std::vector<store::Attribute> attributes;
+    /// Bounds of some values; the field's own bound, absolute, relative or lossless, is that of all
+    /// others. Codec "caesura" only. Rules that look at values cost end() a pass over them.
+    BoundMap bound_map = {};
 };
 
 /// Handle of a field; valid for the life of its Writer.

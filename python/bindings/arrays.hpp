@@ -61,10 +61,12 @@ inline constexpr std::array<std::pair<const char*, ErrorBound::Kind>, 5> k_kinds
      {"relative", ErrorBound::Kind::relative},
      {"pointwise_relative", ErrorBound::Kind::pointwise_relative},
      {"psnr", ErrorBound::Kind::psnr}}};
-inline constexpr std::array<std::pair<const char*, Mode>, 4> k_modes = {{{"auto", Mode::automatic},
-                                                                         {"fast", Mode::fast},
-                                                                         {"strong", Mode::strong},
-                                                                         {"planes", Mode::planes}}};
+inline constexpr std::array<std::pair<const char*, Mode>, 5> k_modes = {
+    {{"auto", Mode::automatic},
+     {"fast", Mode::fast},
+     {"strong", Mode::strong},
+     {"planes", Mode::planes},
+     {"regions", Mode::regions}}};
 inline constexpr std::array<std::pair<const char*, DType>, 2> k_dtypes = {
     {{"float32", float32}, {"float64", float64}}};
 

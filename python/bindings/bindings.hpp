@@ -38,6 +38,8 @@ void bind_errors(nb::module_& module);
 void share_errors();
 void bind_files(nb::module_& module);
 void bind_lambdas(nb::module_& module);
+/// Where there is a client of the service.
+void bind_objects(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
 void bind_times(nb::module_& module);

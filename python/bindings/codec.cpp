@@ -132,6 +132,7 @@ nb::dict codec_info(const Input& frame) {
     out["inline_tables"] = info.inline_tables;
     out["table_set_id"] = info.table_set_id;
     out["slabs"] = info.slabs;
+    out["regions"] = info.regions;
     out["checksum"] = info.checksum;
     out["exact_values"] = info.exact_values;
     return out;

@@ -7,6 +7,9 @@ NB_MODULE(_core, module) {
     caesura::python::bind_codec(module);
     caesura::python::bind_files(module);
     caesura::python::bind_lambdas(module);
+#ifdef CAESURA_HAS_SERVICE
+    caesura::python::bind_objects(module);
+#endif
     caesura::python::bind_plan(module);
     caesura::python::bind_predict(module);
     caesura::python::bind_times(module);

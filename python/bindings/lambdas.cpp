@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "lambda/chain.hpp"
 #include "lambda/registry.hpp"
+#include "results.hpp"
 
 namespace caesura::python {
 namespace {
@@ -53,23 +54,8 @@ RegionView view_of(const Place& place, std::span<const std::byte> values) {
     return region;
 }
 
-nb::object to_python_value(const lambda::Value& value) {
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return nb::cast(*whole);
-    if (const auto* number = std::get_if<double>(&value)) return nb::cast(*number);
-    if (const auto* text = std::get_if<std::string>(&value)) return nb::cast(*text);
-    if (const auto* wholes = std::get_if<std::vector<std::int64_t>>(&value))
-        return nb::cast(*wholes);
-    return nb::cast(std::get<std::vector<double>>(value));
-}
-
 nb::bytes as_bytes_object(const std::vector<std::byte>& bytes) {
     return nb::bytes(bytes.data(), bytes.size());
-}
-
-nb::dict to_python_results(const lambda::Results& results) {
-    nb::dict out;
-    for (const auto& [name, value] : results.entries()) out[name.c_str()] = to_python_value(value);
-    return out;
 }
 
 nb::dict run(const std::string& call, const PlaceTuple& given, const Input& values) {

@@ -14,6 +14,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings.hpp"
@@ -106,12 +107,35 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.calibration_path = take(from, "calibration", options.calibration_path);
     options.trace_path = take(from, "trace", options.trace_path);
     options.transport = take(from, "transport", options.transport);
+    options.analyses = take(from, "analyses", options.analyses);
     options.author = take(from, "author", options.author);
     options.software = take(from, "software", options.software);
     options.root_attributes = take(from, "root_attributes", options.root_attributes);
     if (from.contains("on_message"))
         options.on_message = to_callback(nb::object(from["on_message"]));
     return options;
+}
+
+/// Rules as caesura.BoundMap.rules() has them: lists of numbers.
+BoundMap to_bound_map(const nb::dict& from) {
+    using Indices = std::vector<std::uint64_t>;
+    BoundMap map;
+    for (const auto& rule :
+         nb::cast<std::vector<std::tuple<Indices, Indices, double>>>(from["boxes"])) {
+        const auto& [offset, extent, bound] = rule;
+        if (offset.size() > k_max_rank || extent.size() > k_max_rank)
+            raise_if_error({StatusCode::invalid_argument, "bound map: a box of " +
+                                                              std::to_string(extent.size()) +
+                                                              " axes; 1 to 4 are possible"});
+        map.boxes.push_back({{Shape(offset), Shape(extent)}, bound});
+    }
+    for (const auto& [lowest, highest, bound] :
+         nb::cast<std::vector<std::tuple<double, double, double>>>(from["values"]))
+        map.values.push_back({lowest, highest, bound});
+    for (const auto& [change, bound] :
+         nb::cast<std::vector<std::tuple<double, double>>>(from["steep"]))
+        map.steep.push_back({change, bound});
+    return map;
 }
 
 FieldOptions to_field_options(const nb::dict& from) {
@@ -130,6 +154,8 @@ FieldOptions to_field_options(const nb::dict& from) {
     options.grid_spacing = take(from, "grid_spacing", options.grid_spacing);
     options.grid_offset = take(from, "grid_offset", options.grid_offset);
     options.grid_unit_si = take(from, "grid_unit_si", options.grid_unit_si);
+    if (from.contains("bound_map"))
+        options.bound_map = to_bound_map(nb::cast<nb::dict>(from["bound_map"]));
     return options;
 }
 

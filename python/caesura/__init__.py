@@ -23,6 +23,7 @@ from caesura.hdf5 import filter_options, plugin_path, register
 __version__ = "0.1.0"
 __all__ = [
     "Bound",
+    "BoundMap",
     "Checkpointer",
     "CheckpointerReport",
     "CorruptError",
@@ -50,6 +51,7 @@ register()
 if TYPE_CHECKING:
     from caesura import codec, lambdas, plan
     from caesura._core import CorruptError
+    from caesura.bound_maps import BoundMap
     from caesura.checkpointing import (
         Checkpointer,
         CheckpointerReport,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from caesura.writing import Field, Writer, WriterReport
 
 _HOMES = {
+    "BoundMap": "caesura.bound_maps",
     "Checkpointer": "caesura.checkpointing",
     "CheckpointerReport": "caesura.checkpointing",
     "CorruptError": "caesura._core",

@@ -72,6 +72,7 @@ class FrameInfo:
     table_set_id: int  # the TableSet that decompress() needs; 0: none
     inline_tables: bool  # it carries a set of its own
     slabs: int  # parts that threads can decode
+    regions: int  # with settings of their own
     exact_values: int  # values that were stored as they are
     checksum: bool
     version: int
@@ -93,7 +94,8 @@ def compress(
     bound: a number (absolute), or caesura.lossless(), absolute(x), relative(x) (of this array's
     range), pointwise_relative(x), psnr(x).
     mode: "auto" (the better of fast and strong, by their predicted sizes), "fast" (Lorenzo),
-    "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger).
+    "strong" (interpolation; smaller on smooth fields), "planes" (fastest, larger), "regions"
+    (auto with settings of their own for regions that differ; never larger, slow).
     tables: what TableStatistics.train() gave; decompress() then needs it too.
     threads: for arrays above 16 MiB; None or 0: as many as the machine has. The bytes do not
     depend on it.
@@ -191,6 +193,7 @@ def info(data: Any) -> FrameInfo:
         table_set_id=about["table_set_id"],
         inline_tables=about["inline_tables"],
         slabs=about["slabs"],
+        regions=about["regions"],
         exact_values=about["exact_values"],
         checksum=about["checksum"],
         version=about["version"],

@@ -17,6 +17,8 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filters
 import numpy as np
 
+from caesura.bound_maps import MappedBounds
+
 _MESH = re.compile(r"^/data/(\d+)/(?:meshes|fields)/(.+)$")
 _SLAB_BYTES = 16 << 20  # read at once where a dataset has no chunks
 
@@ -37,6 +39,8 @@ class FieldResult:
     special_changed: int = 0  # NaN or infinities that are not what they were
     first_violation: str = ""
     pointwise: bool = False  # bound and errors are shares of each value
+    mapped: MappedBounds | None = None  # says the bound of each value; `bound` is the loosest
+    max_share: float = 0.0  # mapped: largest error over the bound of its value
 
     @property
     def ok(self) -> bool:
@@ -44,9 +48,17 @@ class FieldResult:
 
     @property
     def max_error_over_bound(self) -> float:
+        if self.mapped is not None:
+            return self.max_share
         return self.max_error / self.bound if self.bound > 0 else 0.0
 
     def sentence(self) -> str:
+        if self.violations and self.mapped is not None:
+            return (
+                f"{self.path}: {self.violations} of {self.values} values differ by more than the "
+                f"map of bounds allows them (up to {self.max_share:g} times it, "
+                f"first at {self.first_violation})"
+            )
         if self.violations:
             return (
                 f"{self.path}: {self.violations} of {self.values} values differ by more than the "
@@ -172,14 +184,16 @@ def compare_block(
         broken = difference > result.bound * size
         with np.errstate(divide="ignore", invalid="ignore"):
             difference = np.where(difference > 0, difference / size, 0.0)
+    elif result.mapped is not None:
+        bounds = result.mapped.at(original, where)
+        broken = np.where(bounds > 0, difference > bounds, _differ(original, stored) & finite)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(difference > 0, difference / bounds, 0.0)
+        result.max_share = max(result.max_share, float(shares.max(initial=0.0)))
     elif result.bound > 0:
         broken = difference > result.bound
-    else:  # bit for bit, so that -0.0 and payloads of NaN count
-        width = np.dtype(f"u{original.dtype.itemsize}")
-        unequal = np.ascontiguousarray(original).view(width) != np.ascontiguousarray(stored).view(
-            width
-        )
-        broken = unequal & finite
+    else:
+        broken = _differ(original, stored) & finite
     same_special = (np.isnan(original) & np.isnan(stored)) | (original == stored)
     special = ~finite & ~same_special
     result.max_error = max(result.max_error, float(difference.max(initial=0.0)))
@@ -191,6 +205,12 @@ def compare_block(
         result.first_violation = (
             f"{position}: {float(original[index]):g} became {float(stored[index]):g}"
         )
+
+
+def _differ(original: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """Bit for bit, so that -0.0 and payloads of NaN count."""
+    width = np.dtype(f"u{original.dtype.itemsize}")
+    return np.ascontiguousarray(original).view(width) != np.ascontiguousarray(stored).view(width)
 
 
 def bound_of(dataset: h5py.Dataset) -> float:

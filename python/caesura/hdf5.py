@@ -51,7 +51,7 @@ def filter_options(
     each chunk's own value range, so chunks of little variation get a tighter bound; for one bound
     everywhere compute it, and pass a number. Values that are no float32 or float64 are stored
     exactly, whatever the bound.
-    mode: "auto" (the best of each chunk), "fast", "strong" or "planes".
+    mode: "auto" (the best of each chunk), "fast", "strong", "planes" or "regions".
     tables: a codec.TableSet trained on the field; it is kept in the dataset.
     checksum: detect damage when reading.
 

@@ -47,6 +47,7 @@ _OWN_MODES = {
     "caesura:fast": "fast",
     "caesura:strong": "strong",
     "caesura:planes": "planes",
+    "caesura:regions": "regions",
 }
 
 

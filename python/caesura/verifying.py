@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 
 from caesura import _core
+from caesura.bound_maps import map_in
 from caesura.comparing import (
     ComparisonError,
     FieldResult,
@@ -59,6 +60,8 @@ class Verification:
             into.violations += result.violations
             into.special_changed += result.special_changed
             into.max_error = max(into.max_error, result.max_error)
+            into.max_share = max(into.max_share, result.max_share)
+            into.mapped = into.mapped or result.mapped
         return merged
 
     def as_json(self) -> dict[str, Any]:
@@ -165,6 +168,12 @@ def _comparisons(
         units = [one.bound for one in components if one.kind != "pointwise_relative"]
         rest = FieldResult(f"{dataset.name} [rewritten]", max(units, default=0.0))
         return [*named, rest]
+    try:
+        mapped = map_in(dataset.attrs)
+    except ValueError as error:
+        raise ComparisonError(f"{dataset.name}: {error}") from error
+    if mapped is not None:
+        return [FieldResult(dataset.name, bound_of(dataset), mapped=mapped)]
     if "caesura_bound" in dataset.attrs:
         return [FieldResult(dataset.name, bound_of(dataset), pointwise=is_pointwise(dataset))]
     bound, pointwise = _loosest_bound(store, number, info)

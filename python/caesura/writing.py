@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from caesura import _core, communicator
+from caesura.bound_maps import BoundMap
 from caesura.bounds import as_bound
 
 _LANES = {"compress": 0, "write": 1}
@@ -73,6 +74,7 @@ _MORE = {
     "balance_writes": bool,
     "max_delay": float,
     "transport": str,
+    "analyses": list,
 }
 
 
@@ -207,12 +209,13 @@ class Writer:
         comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
         bound of fields that give none; neither means lossless. bound: the same as a value, for the
         other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
-        "caesura:fast", "caesura:strong", "caesura:planes"), "none", or that of an HDF5 filter
-        plugin: "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec
-        does not check every value itself. calibration: a profile of `caesura calibrate`; "": where
+        "caesura:fast", ":strong", ":planes", ":regions"), "none", or that of an HDF5 filter plugin:
+        "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec does not
+        check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "reserve", "idle_priority", ... The rest is in caesura/writer.hpp.
+        "analyses" (calls, which it runs on the values as they pass), "reserve", "idle_priority",
+        ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
@@ -258,12 +261,14 @@ class Writer:
         bound: Any = None,
         codec: str | None = None,
         cd_values: Sequence[int] = (),
+        bound_map: BoundMap | None = None,
         **options: Any,
     ) -> Field:
         """Define a global array; the same calls in the same order on all ranks.
 
         name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
-        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si.
+        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si. bound_map:
+        bounds of some values, in units of the field; the field's own is that of all others.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
@@ -278,6 +283,8 @@ class Writer:
             )
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
+        if bound_map is not None:
+            options |= {"bound_map": bound_map.rules()}
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
         extents = tuple(int(extent) for extent in shape)
         if any(extent < 1 for extent in extents):

@@ -29,7 +29,7 @@ def largest_error(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64))))
 
 
-@pytest.mark.parametrize("mode", ["auto", "fast", "strong", "planes"])
+@pytest.mark.parametrize("mode", ["auto", "fast", "strong", "planes", "regions"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(5000,), (70, 71), (20, 30, 40), (7, 8, 9, 10), (1, 1, 300)])
 def test_every_value_is_within_an_absolute_bound(mode, dtype, shape):
@@ -41,7 +41,18 @@ def test_every_value_is_within_an_absolute_bound(mode, dtype, shape):
     assert back.flags.c_contiguous and back.flags.writeable and back.flags.owndata
     assert 0 < largest_error(values, back) <= 1e-3
     assert len(data) < values.nbytes
-    assert codec.info(data).mode == mode or mode == "auto"
+    assert codec.info(data).mode == mode or mode in ("auto", "regions")
+
+
+def test_regions_that_differ_have_settings_of_their_own():
+    values = smooth((64, 64, 64))
+    rows = np.random.default_rng(SEED).integers(0, 8, (64, 64, 4))
+    values[:, :, 32:] = np.repeat(rows, 8, axis=2)  # steps
+    data = codec.compress(values, 1e-3, mode="regions")
+    whole = codec.compress(values, 1e-3)
+    assert codec.info(data).regions > 1 and codec.info(whole).regions == 1
+    assert len(data) < 0.97 * len(whole)
+    assert largest_error(values, codec.decompress(data)) <= 1e-3
 
 
 def test_every_kind_of_bound_is_kept():

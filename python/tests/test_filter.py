@@ -71,6 +71,23 @@ def test_h5py_writes_and_reads_floats_within_the_bound(tmp_path, dtype, shape):
         assert np.array_equal(dataset[part], dataset[...][part])
 
 
+def test_another_process_reads_chunks_that_are_cut_into_regions(tmp_path):
+    values = field(shape=(64, 64, 64))
+    values[:, :, 32:] = np.repeat(np.round(values[:, :, 32::8]), 8, axis=2)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        options = caesura.filter_options(BOUND, mode="regions")
+        file.create_dataset("x", data=values, chunks=values.shape, **options)
+        frame = file["x"].id.read_direct_chunk((0, 0, 0))[1]
+    assert codec.info(frame).regions > 1
+    script = (
+        "import sys, h5py, numpy; h5py.h5pl.append(sys.argv[1].encode())\n"
+        "numpy.save(sys.argv[3], h5py.File(sys.argv[2])['x'][...])"
+    )
+    tool(sys.executable, "-c", script, caesura.plugin_path(), tmp_path / "a.h5", tmp_path / "x.npy")
+    error = np.abs(np.load(tmp_path / "x.npy").astype(np.float64) - values).max()
+    assert 0 < error <= BOUND
+
+
 @pytest.mark.parametrize("dtype", ["<i4", "u1", "<f2", "<c8", "S5", [("a", "<f4"), ("b", "<i2")]])
 def test_h5py_keeps_other_types_bit_for_bit(tmp_path, dtype):
     random = np.random.default_rng(2)

@@ -69,6 +69,26 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     return options;
 }
 
+// @param axes  how many entries of a box count.
+Status add_rule(const caesura_bound_rule& rule, std::size_t axes, caesura::BoundMap& map) {
+    const auto shape = [&](const uint64_t* extents) {
+        return caesura::Shape(std::span(extents, axes));
+    };
+    switch (rule.kind) {
+        case CAESURA_IN_BOX:
+            map.boxes.push_back({{shape(rule.offset), shape(rule.extent)}, rule.bound});
+            return {};
+        case CAESURA_OF_VALUES:
+            map.values.push_back({rule.lowest, rule.highest, rule.bound});
+            return {};
+        case CAESURA_WHERE_STEEP:
+            map.steep.push_back({rule.change, rule.bound});
+            return {};
+        default:
+            return invalid("a bound rule has the unknown kind " + std::to_string(rule.kind));
+    }
+}
+
 // @param axes  how many entries the caller's arrays have.
 caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_options* given,
                                                         std::size_t axes) {
@@ -85,6 +105,10 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
     if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + axes);
     if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + axes);
     options.grid_unit_si = all.grid_unit_si;
+    if (all.bound_rule_count > 0 && !all.bound_rules) return invalid("bound_rules is NULL");
+    for (std::size_t i = 0; i < all.bound_rule_count; ++i)
+        if (Status status = add_rule(all.bound_rules[i], axes, options.bound_map); !status.ok())
+            return status;
     return options;
 }
 

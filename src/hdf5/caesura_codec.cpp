@@ -26,11 +26,9 @@ namespace {
 constexpr std::string_view k_name = "caesura";
 
 Result<Mode> mode_of(const CodecSpec& spec) {
-    constexpr std::pair<std::string_view, Mode> k_modes[] = {{"", Mode::automatic},
-                                                             {":auto", Mode::automatic},
-                                                             {":fast", Mode::fast},
-                                                             {":strong", Mode::strong},
-                                                             {":planes", Mode::planes}};
+    constexpr std::pair<std::string_view, Mode> k_modes[] = {
+        {"", Mode::automatic},     {":auto", Mode::automatic}, {":fast", Mode::fast},
+        {":strong", Mode::strong}, {":planes", Mode::planes},  {":regions", Mode::regions}};
     const std::string_view wanted = std::string_view(spec.name).substr(k_name.size());
     for (const auto& [name, mode] : k_modes) {
         if (wanted == name) return mode;
@@ -38,7 +36,7 @@ Result<Mode> mode_of(const CodecSpec& spec) {
     return Status(
         StatusCode::invalid_argument,
         fmt::format("codec \"{}\" is unknown; choose caesura, or caesura: and one of auto, "
-                    "fast, strong and planes",
+                    "fast, strong, planes and regions",
                     spec.name));
 }
 

@@ -34,6 +34,7 @@ Mode mode_named(const std::string& name) {
     if (name == "fast") return Mode::fast;
     if (name == "strong") return Mode::strong;
     if (name == "planes") return Mode::planes;
+    if (name == "regions") return Mode::regions;
     return Mode::automatic;
 }
 
@@ -159,7 +160,7 @@ void add_codec_transforms(std::vector<Function>& to) {
          false,
          0,
          0,
-         {"auto", "fast", "strong", "planes"}}};
+         {"auto", "fast", "strong", "planes", "regions"}}};
     codec.variants = {
         compress_variant(Device::cpu, "plain", "the codec's own entropy coder", Last::coder),
         compress_variant(Device::cpu, "deflate",

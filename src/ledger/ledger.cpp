@@ -89,6 +89,12 @@ Result<Extent> Ledger::reserve(std::span<const std::uint64_t> bytes) {
 
 // --------------------------------------------------------------------------------- the commit
 
+store::DumpManifest* Ledger::gathered_manifest(std::uint64_t dump) {
+    for (store::DumpManifest& manifest : manifests_)
+        if (manifest.dump == dump && manifest.tree == store::TreeOwner::caesura) return &manifest;
+    return nullptr;
+}
+
 Result<Ledger::Gathered> Ledger::gather(std::uint64_t until, std::span<const std::byte> aside) {
     const std::uint64_t from = book_.gathered();
     if (Status status = book_.gather(until); !status.ok()) return status;

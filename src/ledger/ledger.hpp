@@ -84,6 +84,9 @@ class Ledger {
     /// @param aside  goes along to the ranks that build.
     /// Errors: the communicator's.
     Result<Gathered> gather(std::uint64_t until, std::span<const std::byte> aside = {});
+    /// The manifest of a dump that is gathered and not yet built; null: there is none, or it is an
+    /// application's, which has no attributes of ours.
+    store::DumpManifest* gathered_manifest(std::uint64_t dump);
     /// Are there dumps for the next build()? On ranks that build.
     bool anything_gathered() const { return !manifests_.empty(); }
     /// On all ranks, if Book::may_build(); those that do not build keep the account only.

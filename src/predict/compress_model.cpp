@@ -68,6 +68,7 @@ const char* name_of(Mode mode) {
             return "strong";
         case Mode::planes:
             return "planes";
+        case Mode::regions:
         case Mode::automatic:
             break;
     }

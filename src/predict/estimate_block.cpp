@@ -26,7 +26,8 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
     features.bits_per_value = std::min(bits, value_bits);
     features.smooth_bits_per_value = features.bits_per_value;
     features.estimated = true;
-    if (found.ok()) features.mode = mode == Mode::automatic ? found->mode : mode;
+    if (found.ok())
+        features.mode = mode == Mode::automatic || mode == Mode::regions ? found->mode : mode;
     features.exact = !found.ok() || found->exact;
     return features;
 }

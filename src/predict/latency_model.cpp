@@ -114,21 +114,23 @@ void LatencyModel::follow(double surprise, int magnitude) {
 }
 
 // A few noisy runs would be explained by any term, and a wrong one errs by magnitudes at other
-// sizes: each is let in when there are enough runs to tell it from those before it.
+// sizes: each is let in when there are enough runs to tell it from those before it. Most functions
+// take as long as they have bytes, so that is the first.
 void LatencyModel::fit_sizes() {
-    constexpr std::array<std::size_t, k_terms> k_runs_needed = {1, 2, 24};
-    std::size_t terms = 1;
-    while (terms < k_terms && last_.size() >= k_runs_needed[terms]) ++terms;
+    constexpr std::size_t k_runs_for_fixed = 4, k_runs_for_square = 24;
+    const bool bytes_alone = last_.size() < k_runs_for_fixed;
+    const std::size_t terms = bytes_alone ? 1 : last_.size() < k_runs_for_square ? 2 : k_terms;
     std::vector<std::vector<double>> rows;
     rows.reserve(last_.size());
     for (const Run& run : last_) {
         const Terms all = terms_of(run.bytes);
-        std::vector<double>& row = rows.emplace_back(all.begin(), all.begin() + terms);
+        const auto first = all.begin() + (bytes_alone ? 1 : 0);
+        std::vector<double>& row = rows.emplace_back(first, first + terms);
         for (double& term : row) term *= slowdown(run.utilisation) / run.seconds;
     }
     const std::vector<double> found = fit_nonnegative(rows, terms);
     coefficients_ = {};
-    std::copy(found.begin(), found.end(), coefficients_.begin());
+    std::copy(found.begin(), found.end(), coefficients_.begin() + (bytes_alone ? 1 : 0));
 }
 
 // The load that the runs say, and what is usual where they have seen none.

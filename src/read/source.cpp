@@ -129,6 +129,22 @@ Result<std::unique_ptr<Source>> Source::open(base::FileSystem& files, const std:
     return Status(StatusCode::no_space, path + ": no memory to list it");
 }
 
+Result<std::unique_ptr<Source>> Source::over(std::unique_ptr<base::File> file,
+                                             const std::string& path,
+                                             std::vector<store::DatasetInfo> datasets) try {
+    const auto bytes = file->size();
+    if (!bytes.ok()) return bytes.status();
+    auto impl = std::make_unique<Impl>();
+    impl->file = std::move(file);
+    impl->info.path = path;
+    impl->info.file_bytes = *bytes;
+    impl->info.datasets = std::move(datasets);
+    impl->take_datasets();
+    return std::unique_ptr<Source>(new Source(std::move(impl)));
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, path + ": no memory to list it");
+}
+
 const store::FileInfo& Source::info() const { return impl_->info; }
 
 std::span<const store::DatasetInfo> Source::datasets() const { return impl_->datasets; }

@@ -27,6 +27,7 @@
 #include "caesura/store.hpp"
 
 namespace caesura::base {
+class File;
 class FileSystem;
 }  // namespace caesura::base
 
@@ -51,6 +52,9 @@ struct ValueRange {
     friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
+/// Of any values, as many as fit.
+ValueRange range_of(std::span<const std::byte> values, DType dtype);
+
 /// What is known of a chunk that has not been decoded.
 struct Block {
     std::uint64_t chunk = 0;  ///< row-major number in the dataset's chunk grid
@@ -73,6 +77,12 @@ class Source {
     /// read_info().
     static Result<std::unique_ptr<Source>> open(const std::string& path);
     static Result<std::unique_ptr<Source>> open(base::FileSystem& files, const std::string& path);
+    /// A file whose datasets the caller knows: of a dump that no commit has made part of the file's
+    /// tree. @param datasets  chunked; chunks that are not listed hold the fill value.
+    /// Calls HDF5 as open() does. Errors: io.
+    static Result<std::unique_ptr<Source>> over(std::unique_ptr<base::File> file,
+                                                const std::string& path,
+                                                std::vector<store::DatasetInfo> datasets);
     ~Source();
     Source(const Source&) = delete;
     Source& operator=(const Source&) = delete;

@@ -38,12 +38,6 @@ ValueRange finite_range(const std::byte* values, std::uint64_t count) {
             static_cast<double>(*std::max_element(high.begin(), high.end()))};
 }
 
-ValueRange range_of(std::span<const std::byte> values, DType dtype) {
-    const std::uint64_t count = values.size() / size_of(dtype);
-    return dtype == float32 ? finite_range<float>(values.data(), count)
-                            : finite_range<double>(values.data(), count);
-}
-
 /// The union of ranges, which any threads widen.
 class Widening {
   public:
@@ -65,6 +59,12 @@ class Widening {
 };
 
 }  // namespace
+
+ValueRange range_of(std::span<const std::byte> values, DType dtype) {
+    const std::uint64_t count = values.size() / size_of(dtype);
+    return dtype == float32 ? finite_range<float>(values.data(), count)
+                            : finite_range<double>(values.data(), count);
+}
 
 std::optional<ValueRange> KnownRanges::find(std::uint64_t chunk, const ReadOptions& options) const {
     const std::lock_guard lock(mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace caesura::run {
 namespace {
@@ -67,6 +68,18 @@ Result<base::Buffer> copy_out(std::span<const std::byte> bytes, base::BufferPool
 }
 
 }  // namespace
+
+Result<std::span<const std::byte>> values_of(const Job& job, base::BufferPool& pool,
+                                             base::Buffer& scratch) {
+    const Box wanted{job.chunk_box.offset, job.valid};
+    const std::size_t bytes = job.valid_bytes();
+    if (const std::byte* const there = in_place(job, wanted)) return std::span(there, bytes);
+    auto taken = pool.take(bytes);
+    if (!taken.ok()) return taken.status();
+    scratch = std::move(*taken);
+    gather(job, wanted, scratch.data());
+    return std::as_const(scratch).bytes();
+}
 
 Result<Encoded> encode(const Job& job, base::BufferPool& pool) {
     const Box wanted = wanted_box(job);

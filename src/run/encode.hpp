@@ -20,6 +20,11 @@ struct Encoded {
     }
 };
 
+/// The values of the job's valid part, dense: where they lie, or gathered into `scratch`.
+/// Any thread. Errors: no_space.
+Result<std::span<const std::byte>> values_of(const Job& job, base::BufferPool& pool,
+                                             base::Buffer& scratch);
+
 /// Pure: changes nothing of the job. Buffers are the pool's. Any thread, as far as the job's codec
 /// is reentrant. Errors: those of the codec, no_space (memory); may throw bad_alloc.
 Result<Encoded> encode(const Job& job, base::BufferPool& pool);

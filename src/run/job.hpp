@@ -173,6 +173,14 @@ struct DumpTask {
     std::list<Snapshot> snapshots;
     std::vector<std::shared_ptr<const BlockCodec>> codecs;  ///< kept alive for the jobs
     std::vector<CodecRecipe> recipes;  ///< of the codecs, for whoever makes them elsewhere
+    /// What the datasets are, for him too.
+    struct Dataset {
+        std::string path;
+        DType dtype = float32;
+        Shape shape;
+    };
+    std::vector<Dataset> datasets;
+    double time = 0.0;                                       ///< of the data
     std::vector<std::uint32_t> compress_order, write_order;  ///< without planning
     Plans plans;  ///< with planning; the first is made before submit()
     WriteCost write_cost;

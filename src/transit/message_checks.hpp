@@ -28,6 +28,17 @@ Status check(const Taken& message);
 Status check(const Credit& message);
 Status check(const BlockResult& message);
 
+// object_checks.cpp
+Status check(const DescribeDump& message);
+Status check(const CreateObject& message);
+Status check(const PutRegion& message);
+Status check(const GetRegion& message);
+Status check(const FindObjects& message);
+Status check(const RunFunction& message);
+Status check(const RunPass& message);
+Status check(const FoundObjects& message);
+Status check(const FoundInDump& message);
+
 // block_checks.cpp
 Status check(const BeginDump& message);
 Status check(const Block& message);

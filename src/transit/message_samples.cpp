@@ -49,35 +49,38 @@ Block sample_block() {
 }  // namespace
 
 std::vector<ClientMessage> client_samples() {
-    return {Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
-            Share{{counted(16), 4711, 9, 0, 1 << 20}},
-            Heartbeat{},
-            Bye{},
-            OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create},
-            CloseFile{6, 2},
-            WriteFile{7, 2, 4096, true, 300},
-            ReadFile{8, 2, 8192, 512},
-            SyncFile{9, 2},
-            TruncateFile{10, 2, 65536},
-            SizeOfFile{11, 2},
-            LockFile{12, 2, true},
-            UnlockFile{13, 2},
-            SyncDirectory{14, "/data/run.h5"},
-            sample_dump(),
-            sample_block(),
-            StoredBlock{3, 0, "rho #4", 2, 4, 1, 1, 7, 1000},
-            FinishDump{16, 3},
-            EndSpill{17, 3},
-            DropDump{18, 3},
-            PressBlock{19,
-                       {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
-                       {4, 5},
-                       true,
-                       80}};
+    std::vector<ClientMessage> all = {
+        Hello{k_protocol_version, "nyx", 3, 8, {counted(0), 0x1112, 0x1314}, 1 << 30, 2.0},
+        Share{{counted(16), 4711, 9, 0, 1 << 20}},
+        Heartbeat{},
+        Bye{},
+        OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create},
+        CloseFile{6, 2},
+        WriteFile{7, 2, 4096, true, 300},
+        ReadFile{8, 2, 8192, 512},
+        SyncFile{9, 2},
+        TruncateFile{10, 2, 65536},
+        SizeOfFile{11, 2},
+        LockFile{12, 2, true},
+        UnlockFile{13, 2},
+        SyncDirectory{14, "/data/run.h5"},
+        sample_dump(),
+        sample_block(),
+        StoredBlock{3, 0, "rho #4", 2, 4, 1, 1, 7, 1000},
+        FinishDump{16, 3},
+        EndSpill{17, 3},
+        DropDump{18, 3},
+        PressBlock{19,
+                   {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
+                   {4, 5},
+                   true,
+                   80}};
+    add_object_samples(all);
+    return all;
 }
 
 std::vector<ServiceMessage> service_samples() {
-    return {
+    std::vector<ServiceMessage> all = {
         Welcome{k_protocol_version, 1 << 28, 5.0, {1 << 27, 1 << 26, 16, 4}, true},
         Refusal{Status{StatusCode::unsupported, "no"}},
         ServiceHeartbeat{},
@@ -93,6 +96,8 @@ std::vector<ServiceMessage> service_samples() {
                  69632,
                  false},
         PressedBlock{19, {}, 1, 0.25, true, 0.5, 0.75, {}, "cpu", 60}};
+    add_object_samples(all);
+    return all;
 }
 
 namespace {
@@ -344,6 +349,8 @@ ClientMessage RandomMessages::file_message(std::size_t kind) {
     }
 }
 
+constexpr std::size_t k_first_about_objects = 21;
+
 ClientMessage RandomMessages::client(std::size_t kind) {
     std::array<std::byte, 16> bytes;
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(below(256));
@@ -388,7 +395,8 @@ ClientMessage RandomMessages::client(std::size_t kind) {
         case 20:
             return press();
         default:
-            return file_message(kind);
+            return kind < k_first_about_objects ? file_message(kind)
+                                                : object_message(kind - k_first_about_objects);
     }
 }
 
@@ -464,7 +472,7 @@ ServiceMessage RandomMessages::service(std::size_t kind) {
         case 8:
             return finished(begin_dump());
         default:
-            return pressed();
+            return kind == 9 ? ServiceMessage(pressed()) : object_answer(kind - 10);
     }
 }
 

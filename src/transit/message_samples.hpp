@@ -12,6 +12,10 @@ namespace caesura::transit {
 std::vector<ClientMessage> client_samples();
 std::vector<ServiceMessage> service_samples();
 
+/// Those about objects, in their order (object_samples.cpp).
+void add_object_samples(std::vector<ClientMessage>& to);
+void add_object_samples(std::vector<ServiceMessage>& to);
+
 /// A table set and statistics as a codec makes them; the bytes may change with the codec.
 TableSet trained_tables();
 std::vector<std::byte> counted_statistics();
@@ -48,6 +52,11 @@ class RandomMessages {
     PressBlock press();
     PressedBlock pressed();
     BlockResult result();
+    std::vector<Tag> tags();
+    ObjectInfo object();
+    /// @param kind  counted from the first about objects.
+    ClientMessage object_message(std::size_t kind);
+    ServiceMessage object_answer(std::size_t kind);
 
     std::mt19937_64 random_;
 };

@@ -4,6 +4,7 @@
 
 #include "transit/message_checks.hpp"
 #include "transit/message_fields.hpp"
+#include "transit/object_fields.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -100,6 +101,12 @@ bool operator==(const Answer& a, const Answer& b) {
            a.payload_bytes == b.payload_bytes;
 }
 
+bool operator==(const FoundObjects& a, const FoundObjects& b) {
+    return a.request == b.request && same(a.status, b.status) &&
+           a.regions_skipped == b.regions_skipped && a.regions_kept == b.regions_kept &&
+           a.more == b.more && a.objects == b.objects;
+}
+
 bool operator==(const Finished& a, const Finished& b) {
     return a.request == b.request && same(a.status, b.status) && a.records == b.records &&
            a.tails == b.tails && a.used_end == b.used_end && a.is_whole == b.is_whole;
@@ -111,74 +118,6 @@ bool operator==(const PressedBlock& a, const PressedBlock& b) {
            a.compress_s == b.compress_s && a.utilisation == b.utilisation &&
            a.statistics == b.statistics && a.device == b.device &&
            a.payload_bytes == b.payload_bytes;
-}
-
-std::string_view to_string(Kind kind) {
-    switch (kind) {
-        case Kind::hello:
-            return "hello";
-        case Kind::share:
-            return "share";
-        case Kind::heartbeat:
-            return "heartbeat";
-        case Kind::bye:
-            return "bye";
-        case Kind::open:
-            return "open";
-        case Kind::close_file:
-            return "close_file";
-        case Kind::write:
-            return "write";
-        case Kind::read:
-            return "read";
-        case Kind::sync:
-            return "sync";
-        case Kind::truncate:
-            return "truncate";
-        case Kind::size:
-            return "size";
-        case Kind::lock:
-            return "lock";
-        case Kind::unlock:
-            return "unlock";
-        case Kind::sync_directory:
-            return "sync_directory";
-        case Kind::begin_dump:
-            return "begin_dump";
-        case Kind::block:
-            return "block";
-        case Kind::stored_block:
-            return "stored_block";
-        case Kind::finish_dump:
-            return "finish_dump";
-        case Kind::end_spill:
-            return "end_spill";
-        case Kind::drop_dump:
-            return "drop_dump";
-        case Kind::press:
-            return "press";
-        case Kind::welcome:
-            return "welcome";
-        case Kind::refusal:
-            return "refusal";
-        case Kind::service_heartbeat:
-            return "service_heartbeat";
-        case Kind::draining:
-            return "draining";
-        case Kind::answer:
-            return "answer";
-        case Kind::taken:
-            return "taken";
-        case Kind::credit:
-            return "credit";
-        case Kind::result:
-            return "result";
-        case Kind::finished:
-            return "finished";
-        case Kind::pressed:
-            return "pressed";
-    }
-    return "unknown";
 }
 
 Result<std::vector<std::byte>> encode(const ClientMessage& message) { return encode_any(message); }

@@ -29,6 +29,7 @@
 #include "codec/bundle/bundle.hpp"
 #include "ledger/free_space.hpp"
 #include "store/region_writer.hpp"
+#include "transit/object_messages.hpp"
 
 namespace caesura::transit {
 
@@ -36,44 +37,6 @@ namespace caesura::transit {
 /// of two versions part in peace: the begin of Hello and Welcome (kind, magic, version) and all of
 /// Refusal never change.
 inline constexpr std::uint32_t k_protocol_version = 1;
-
-/// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 39 to 47 dumps, 48 to 79
-/// objects, 80 to 95 functions on data; with the first bit likewise.
-enum class Kind : std::uint8_t {
-    hello = 1,
-    share = 2,
-    heartbeat = 3,
-    bye = 4,
-    open = 16,
-    close_file = 17,
-    write = 18,
-    read = 19,
-    sync = 20,
-    truncate = 21,
-    size = 22,
-    lock = 23,
-    unlock = 24,
-    sync_directory = 25,
-    begin_dump = 32,
-    block = 33,
-    stored_block = 34,
-    finish_dump = 35,
-    end_spill = 36,
-    drop_dump = 37,
-    press = 38,
-    welcome = 128,
-    refusal = 129,
-    service_heartbeat = 130,
-    draining = 131,
-    answer = 144,
-    taken = 160,
-    credit = 161,
-    result = 162,
-    finished = 163,
-    pressed = 164,
-};
-/// "begin_dump"; "unknown" for a number that is no kind.
-std::string_view to_string(Kind kind);
 
 // ----------------------------------------------------------------------------------- limits
 
@@ -363,7 +326,9 @@ struct PressBlock {
 using ClientMessage =
     std::variant<Hello, Share, Heartbeat, Bye, OpenFile, CloseFile, WriteFile, ReadFile, SyncFile,
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
-                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock>;
+                 StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump,
+                 CreateObject, PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction,
+                 ListFunctions, RunPass>;
 
 // --------------------------------------------------------------------------- service
 
@@ -478,8 +443,9 @@ struct PressedBlock {
     friend bool operator==(const PressedBlock& a, const PressedBlock& b);
 };
 
-using ServiceMessage = std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken,
-                                    Credit, BlockResult, Finished, PressedBlock>;
+using ServiceMessage =
+    std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken, Credit, BlockResult,
+                 Finished, PressedBlock, FoundObjects, FoundInDump>;
 
 // ------------------------------------------------------------------------------ bytes
 

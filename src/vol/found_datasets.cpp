@@ -56,6 +56,8 @@ const char* codec_of(Mode mode) {
             return "caesura:strong";
         case Mode::planes:
             return "caesura:planes";
+        case Mode::regions:
+            return "caesura:regions";
         case Mode::automatic:
             break;
     }

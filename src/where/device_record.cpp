@@ -30,7 +30,9 @@ void DeviceRecord::Mean::learn(double seen, double most_change) {
 double DeviceRecord::difference(const Field& field, double bytes) {
     const auto found = field.of_size.find(magnitude_of(bytes));
     const bool known = found != field.of_size.end() && found->second.count >= 2;
-    return known ? found->second.value : field.over_all.value;
+    const Mean& mean = known ? found->second : field.over_all;
+    const auto runs = static_cast<double>(mean.count);
+    return mean.value * runs / (runs + 1.0);  // one run says little
 }
 
 void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run) {

@@ -161,7 +161,7 @@ Status Assembly::make_codecs() {
             dumped.bound = resolve(field.bound, range(0));
             if (field.dataset) loosen(field.dataset->loosest, {&dumped.bound, 1});
         }
-        auto codec = codec_of(field, dumped.bound);
+        auto codec = codec_of(field, codec_bound(dumped));
         if (!codec.ok()) return codec.status();
         dumped.codec = std::move(*codec);
     }
@@ -238,7 +238,7 @@ Status Assembly::make_jobs() {
             task_->recipes.push_back({field.codec,
                                       field.dtype,
                                       chunk_of(field),
-                                      dumped.bound,
+                                      codec_bound(dumped),
                                       {field.tables, counts_tables(rank_, size_)}});
         for (const OwnedChunk& chunk : field.layout->mine) {
             run::Job& job = task_->jobs[next++];
@@ -267,6 +267,7 @@ Status Assembly::make_jobs() {
 
 // Into the arrays of which a block consists, each with the bound of its quantity.
 void Assembly::divide(const FieldDump& dumped, run::Job& job) const {
+    if (parts_.fields[dumped.field].has_bound_map()) return hold_to_map(dumped, job);
     const Composition* const composition = parts_.fields[dumped.field].composition();
     if (composition == nullptr) return;
     job.parts = composition->parts({job.chunk_box.offset, job.valid});

@@ -73,7 +73,12 @@ class Assembly {
     Status keep_pieces(const std::vector<Communicator::Bytes>& received);
     Status make_jobs();
     void divide(const FieldDump& dumped, run::Job& job) const;
+    void hold_to_map(const FieldDump& dumped, run::Job& job) const;
+    /// What the codec of a dataset is made with.
+    ErrorBound codec_bound(const FieldDump& dumped) const;
     static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);
+    predict::Features estimate_layers(const run::Job& job, const run::PutPart& piece, Mode mode,
+                                      const TableSet& tables) const;
     predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
     static std::vector<std::byte> sample_member(const run::Job& job, std::uint32_t member,
                                                 Box& where);

@@ -63,17 +63,20 @@ Status Writer::Impl::gather() {
     const std::uint64_t until = ledger->book().heard().durable_dumps;
     const bool everywhere = tree->records_on_all_ranks();
     base::Packer counts;
+    flights->send_findings(until, counts);
     // At the last close of a file of our own nobody will need them.
     if (!everywhere && (!closed || tree->serves_next_file())) tables.send_to(counts);
     auto gathered = ledger->gather(until, counts.bytes());
     if (!gathered.ok()) return round.lost(gathered.status());
     for (const Communicator::Bytes& aside : gathered->asides) {
         base::Unpacker unpacker(aside);
+        flights->take_findings(unpacker);
         tables.take(unpacker);
     }
     if (everywhere)
         if (Status sent = tables.gather_counts(); !sent.ok()) return sent;
     tables.note_new_counts();
+    flights->keep_findings();
     flights->gathered(until, gathered->records);
     return {};
 }

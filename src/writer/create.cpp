@@ -135,9 +135,9 @@ Status Writer::Impl::open_file() {
 Status Writer::Impl::connect() {
     writer::Experience& experience = *session.experience;
     if (session.options.transport.empty() || experience.transport) return {};
-    auto made = writer::make_transport(
-        session.options.transport,
-        {session.options.software, session.rank, session.size, session.budget.limit_bytes()});
+    auto made = writer::make_transport(session.options.transport,
+                                       {session.options.software, session.rank, session.size,
+                                        session.budget.limit_bytes(), session.options.analyses});
     if (!made.ok()) return made.status().with_context(fmt::format("rank {}", session.rank));
     experience.use(std::move(*made));
     return {};

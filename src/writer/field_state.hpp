@@ -67,6 +67,7 @@ struct FieldState {
     const Composition* composition() const {
         return dataset ? dataset->composition.get() : nullptr;
     }
+    bool has_bound_map() const { return options.bound_map.rules() > 0; }
     /// How many ranges of values its bounds depend on: of each component, of the field, or none.
     std::size_t ranges() const;
     /// By the values of a box. @param ranges  as many as ranges().
@@ -136,6 +137,11 @@ inline void FieldState::widen(const Box& box, const std::byte* values,
 /// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported
 /// (the codec must know a bound that only the values will say; foreign.cpp).
 Status fix_pipeline(FieldState& field);
+
+/// Can a field with this bound and codec have the map? Errors: invalid_argument (the map, the
+/// bound), unsupported (the codec); they name the field.
+Status check_bound_map(const std::string& field, const Shape& shape, const ErrorBound& bound,
+                       const CodecSpec& codec, const BoundMap& map);
 
 /// Does this rank count what its blocks are made of? So do at most 64, evenly spaced; rank 0
 /// always.

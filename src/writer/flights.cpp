@@ -127,6 +127,8 @@ void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
         longest_s = std::max(longest_s, task.finished_s.load() - flight.handed_over_s);
     if (!task.plans.empty()) harvest_plan(task);
     flight.features.clear();
+    if (auto findings = sink.findings(); !findings.empty())
+        findings_[flight.dump] = std::move(findings);
     const auto tails = sink.tails();
     if (Status status =
             ledger_.wrote(flight.dump, {sink.records(), tails, sink.used_end(), overflow});

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 
+#include "base/wire.hpp"
 #include "ledger/ledger.hpp"
 #include "run/executor.hpp"
 #include "writer/open_dump.hpp"
@@ -58,6 +59,13 @@ class Flights {
     /// are left behind in the file.
     void gathered(std::uint64_t until, std::span<const store::ChunkRecord> records);
 
+    /// What analyses have found in this rank's blocks of dumps before this number, for the ranks
+    /// that build; and from there.
+    void send_findings(std::uint64_t until, base::Packer& packer);
+    void take_findings(base::Unpacker& unpacker);
+    /// All have come: they become attributes of their datasets.
+    void keep_findings();
+
     /// Dumps before this number are known to be committed.
     void committed(std::uint64_t until);
     /// Dumps that are not known to be.
@@ -91,7 +99,9 @@ class Flights {
         std::uint64_t put_bytes = 0;
     };
     std::deque<HandedOver> uncommitted_;
-    std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump
+    std::map<std::uint64_t, std::uint64_t> iterations_;              ///< by dump
+    using Findings = std::map<std::uint64_t, std::vector<Finding>>;  ///< by dump
+    Findings findings_, findings_of_all_;
     Outcomes outcomes_;
 };
 

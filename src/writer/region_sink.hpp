@@ -34,6 +34,13 @@ struct SinkOrder {
     std::optional<store::RegionWriter::Place> spill = {};
 };
 
+/// What an analysis has found in this rank's blocks of a dataset: its state, for others to merge.
+struct Finding {
+    std::uint32_t dataset = 0;
+    std::uint64_t values = 0;  ///< that it has seen
+    std::vector<std::byte> state;
+};
+
 /// A sink, and what became of its regions: known once the dump's phase is finished.
 class DumpSink : public run::Sink {
   public:
@@ -45,6 +52,8 @@ class DumpSink : public run::Sink {
     virtual std::vector<Extent> tails() const = 0;
     /// End of the bytes used in any region; 0 if none is.
     virtual std::uint64_t used_end() const = 0;
+    /// Of WriterOptions::analyses.
+    virtual std::vector<Finding> findings() const { return {}; }
 };
 
 class RegionSink final : public DumpSink {

@@ -53,9 +53,11 @@ void Assembly::predict_jobs() {
         const FieldState& field = parts_.fields[job_fields_[i]];
         const ErrorBound bound = job.parts.size() == 1 ? job.parts[0].bound
                                  : job.exactly         ? lossless()
-                                                       : dumped_[job.dataset].bound;
+                                                       : codec_bound(dumped_[job.dataset]);
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
+            if (job.bundled && field.has_bound_map())
+                return estimate_layers(job, piece, *own_mode, field.tables);
             if (job.bundled) return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                       piece.part, bound, *own_mode, field.tables)
@@ -261,6 +263,12 @@ void Assembly::submit(const ledger::Extent& fresh) {
         flight.fields.push_back(dumped.field);
         if (auto& dataset = parts_.fields[dumped.field].dataset) dataset->dumps_end = dump + 1;
     }
+    if (parts_.session.elsewhere()) {
+        for (const store::DatasetSpec& spec : manifest_.datasets)
+            task_->datasets.push_back({spec.path, spec.dtype, spec.shape});
+        task_->time = dump_.time.time;
+        if (!parts_.ledger.builds()) manifest_ = {};
+    }
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
     SinkOrder order{parts_.ledger.file(),
@@ -283,7 +291,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
 Status Assembly::make_task() try {
     if (Status made = make_jobs(); !made.ok()) return made;
     predict_jobs();
-    if (parts_.ledger.builds()) describe();
+    if (parts_.ledger.builds() || parts_.session.elsewhere()) describe();
     reserve();
     return {};
 } catch (const std::bad_alloc&) {

@@ -44,6 +44,12 @@ class Transport {
     /// Errors: no_space (memory). What the service refuses is an error of the sink's calls.
     virtual Result<std::unique_ptr<DumpSink>> sink(SinkOrder order, run::DumpTask& task,
                                                    Lanes lanes) = 0;
+    /// What findings of all ranks about one dataset come to, as a JSON object by call. Those that
+    /// have not seen `values` together, or are not known here, are left out. Needs no service.
+    virtual std::string conclude(std::span<const Finding> findings, std::uint64_t values) const {
+        (void)findings, (void)values;
+        return {};
+    }
     /// Is the service there?
     virtual bool is_lost() const = 0;
 };
@@ -52,6 +58,7 @@ struct TransportOptions {
     std::string name;  ///< of the application, for the service's status
     int rank = 0, size = 1;
     std::uint64_t budget_bytes = 0;
+    std::vector<std::string> analyses = {};  ///< of every dump: see WriterOptions
 };
 
 /// Makes a Transport of what follows the scheme in WriterOptions::transport. Local.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "codec/bound/bound_map.hpp"
 #include "store/manifest.hpp"
 
 namespace caesura::writer {
@@ -80,10 +81,13 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         const FieldState& field = dumped.field;
         std::vector<store::Attribute> extra = {
             {"caesura_codec", field.codec.name},
-            {"caesura_bound", dumped.bound.value},
+            {"caesura_bound", codec::loosest_bound(field.options.bound_map, dumped.bound.value)},
             {"caesura_bound_kind", std::string(kind_name(field.bound.kind))},
             {"caesura_bound_requested", field.bound.value},
         };
+        if (field.has_bound_map())
+            extra.push_back(
+                {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, field.options, std::move(extra));
     }

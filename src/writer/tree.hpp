@@ -14,7 +14,7 @@ namespace caesura::writer {
 /// A field in a dump, in the order of the datasets' numbers.
 struct DumpedField {
     const FieldState& field;
-    ErrorBound bound;  ///< resolved: absolute or lossless
+    ErrorBound bound;  ///< resolved: absolute or lossless; of a map where it has no rule
     std::span<const FilterSpec> pipeline;
 };
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/file.hpp"
+#include "codec/bound/bound_map.hpp"
 #include "writer/impl.hpp"
 #include "writer/user_attributes.hpp"
 
@@ -49,6 +50,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
             !same.ok())
             return same;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
+    if (Status status = writer::check_bound_map(name, shape, bound, codec, options.bound_map);
+        !status.ok())
+        return status;
     // Find a missing plugin now, not after the first dump was computed.
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
@@ -57,8 +61,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     return impl_->fields.add(
         {name, dtype, shape, bound, codec, options,
          impl_->session.experience->of_field(name, codec, dtype, {})},
-        fmt::format("{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
-                    static_cast<int>(bound.kind), bound.value, codec.name));
+        fmt::format("{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
+                    static_cast<int>(bound.kind), bound.value, codec.name,
+                    codec::to_json(options.bound_map, 0.0)));
 }
 
 Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) {

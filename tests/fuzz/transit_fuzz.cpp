@@ -57,6 +57,16 @@ void use_dump(const BeginDump& dump) {
     require(lies_in(finished, dump).ok());
 }
 
+// What a session takes as it is.
+void use_object(const ClientMessage& message) {
+    if (const auto* put = std::get_if<PutRegion>(&message))
+        require(put->box.extent.count() * size_of(put->dtype) == put->payload_bytes);
+    if (const auto* create = std::get_if<CreateObject>(&message))
+        require(create->shape.count() > 0 && !create->name.empty());
+    if (const auto* find = std::get_if<FindObjects>(&message))
+        require(find->most > 0 && (!find->values || find->values->lowest <= find->values->highest));
+}
+
 template <class Message>
 void check_bytes(const Result<Message>& message, std::span<const std::byte> bytes) {
     if (!message.ok()) return require(message.status().code() != StatusCode::internal);
@@ -78,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_bytes(client, bytes);
     check_bytes(service, bytes);
     if (!client.ok()) return 0;
+    use_object(*client);
     if (const auto* block = std::get_if<Block>(&*client)) use_block(*block);
     if (const auto* dump = std::get_if<BeginDump>(&*client)) use_dump(*dump);
     return 0;

@@ -109,7 +109,7 @@ def shared_memory() -> set[str]:
     """Names of segments that outlive processes. Other programs' are passed over: Open MPI's,
     the benches'."""
     named = {str(path) for path in Path("/dev/shm").iterdir()}
-    others = re.compile(r"/(vader_segment\.|sem\.OMPIO|caesura-|tmp)")
+    others = re.compile(r"/(vader_segment\.|sem\.|caesura-|tmp)")
     named = {name for name in named if not others.search(name)}
     rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     # Most go with the last process that has them: the bit of "destroyed".

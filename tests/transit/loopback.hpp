@@ -21,9 +21,14 @@ class Loopback final : public Replies {
         bool shares_memory = true;
         /// After so many messages of clients the service dies; negative: never.
         std::int64_t die_after = -1;
+        /// What else a client may; null: it is "tester".
+        std::function<void(ClientId, Permit&)> permit = {};
     };
     explicit Loopback(Options options) : options_(std::move(options)) {
-        service_ = std::make_unique<Service>(options_.service, *this);
+        std::unique_ptr<Spool> spool;
+        if (!options_.service.sink.empty())
+            spool = Spool::make(options_.service.sink, options_.service.sink_bytes).value();
+        service_ = std::make_unique<Service>(options_.service, *this, std::move(spool));
     }
     ~Loopback() override {
         stop_service();
@@ -140,6 +145,8 @@ class Loopback::End final : public Channel {
             permit.files = RootedFiles::make({hub_.options_.root}).value();
             permit.shares_memory = hub_.options_.shares_memory;
             permit.credits_bytes = hub_.options_.credits_bytes;
+            permit.owner = "tester";
+            if (hub_.options_.permit) hub_.options_.permit(client_, permit);
             hub_.service_->connected(client_, std::move(permit));
         });
     }

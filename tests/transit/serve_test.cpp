@@ -5,6 +5,7 @@
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "stock_reader.hpp"
+#include "transit/client/objects.hpp"
 #include "transit/serve_process.hpp"
 
 namespace caesura {
@@ -171,6 +172,51 @@ TEST_F(Serve, recovers_the_file_of_a_client_that_is_killed) {
     std::filesystem::remove(path());
     EXPECT_TRUE(run(address_, 3).ok());
     expect_dumps(3);
+}
+
+// Goal: objects get through a service of its own process: put, sunk, read, found, analysed; and a
+// field of a file that a Writer has written through it.
+TEST_F(Serve, keeps_and_analyses_objects) {
+    std::filesystem::create_directories(place_ + "/sink");
+    start("unix:" + place_ + "/socket",
+          "objects_bytes = 2000000\nsink = \"" + place_ + "/sink\"\non_dump = [\"stats\"]\n");
+    ASSERT_TRUE(run(address_, 2).ok());
+    auto made = transit::Objects::connect(address_);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    transit::Objects& objects = **made;
+    const auto values = serve_values(7);
+    const auto id = objects.create({"mine", "f", float32, k_serve_shape});
+    ASSERT_TRUE(id.ok()) << id.status().message();
+    std::vector<transit::Ticket> tickets;
+    const std::size_t slab = values.size() / 16;
+    for (std::uint64_t i = 0; i < 16; ++i)
+        tickets.push_back(objects.put(*id, {{4 * i, 0, 0}, {4, 64, 64}}, &values[i * slab]));
+    for (const auto& ticket : tickets) {
+        const Status status = ticket.wait();
+        ASSERT_TRUE(status.ok()) << status.message();
+    }
+    std::vector<float> got(values.size());
+    ASSERT_TRUE(objects.get(*id, {{0, 0, 0}, k_serve_shape}, got.data()).wait().ok());
+    const auto expect_got = [&](const std::vector<float>& put) {
+        EXPECT_EQ(testing::broken(put, std::vector<double>(got.begin(), got.end()), 0.0), "");
+    };
+    expect_got(values);
+    const auto stats = objects.run(*id, "stats").wait();
+    ASSERT_TRUE(stats.ok()) << stats.status().message();
+    std::int64_t count = 0;
+    for (const char* name : {"count", "nan", "infinite"})
+        count += std::get<std::int64_t>(*stats->find(name));
+    EXPECT_EQ(count, static_cast<std::int64_t>(values.size()));
+    const auto found = objects.find({.container = path(), .name = "*f"});
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    ASSERT_EQ(found->objects.size(), 2u);
+    EXPECT_EQ(found->objects[1].results.size(), 1u);  // of on_dump
+    ASSERT_TRUE(
+        objects.get(found->objects[1].id, {{0, 0, 0}, k_serve_shape}, got.data()).wait().ok());
+    expect_got(serve_values(1));
+    made->reset();
+    const int status = stop(SIGTERM);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // Goal: nobody writes where the operator did not let him.

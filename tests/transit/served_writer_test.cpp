@@ -200,6 +200,39 @@ TEST_F(ServedWriter, goes_on_by_itself_wherever_the_service_dies) {
     }
 }
 
+// Goal: a service that is lost between a dump's making and its hand-over, or between the lane's
+// look and its write, gets nothing, and nothing goes to the file that is not compressed.
+TEST_F(ServedWriter, gives_back_blocks_that_were_made_for_a_service_that_was_lost_since) {
+    transit::Loopback::Options options;
+    options.root = place_;
+    options.service.recover = false;
+    transit::Loopback hub(options);
+    transit::ClientOptions client_options;
+    client_options.on_loss = transit::OnLoss::write_here;
+    auto client = transit::Client::make(hub.connect(), client_options);
+    ASSERT_TRUE(client.ok()) << client.status().message();
+    auto file = store::SharedFile::create(base::FileSystem::posix(), path_, store::make_run_id());
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    run::DumpTask task(2);
+    task.compress_elsewhere();
+    hub.kill_service();
+    ASSERT_TRUE((*client)->is_lost());
+    base::MemoryBudget budget(1 << 20);
+    auto sink = (*client)->sink({*file, {}}, task, {budget, [] {}});
+    ASSERT_TRUE(sink.ok()) << sink.status().message();
+    EXPECT_TRUE((*sink)->gives_back());
+    run::Job* const ready[] = {&task.jobs[0], &task.jobs[1]};
+    EXPECT_TRUE((*sink)->write(ready).ok());
+    for (const run::Job* const job : ready) EXPECT_EQ(job->state.load(), run::JobState::compressed);
+    // Nor is a dump finished whose blocks the service alone has written.
+    for (run::Job* const job : ready) job->state = run::JobState::written;
+    EXPECT_FALSE((*sink)->finish().ok());
+    // Once they are compressed here there is no place for them but the end of the file.
+    for (run::Job* const job : ready) job->elsewhere = false;
+    EXPECT_TRUE((*sink)->write(ready).ok());
+    for (const run::Job* const job : ready) EXPECT_EQ(job->state.load(), run::JobState::overflowed);
+}
+
 // Goal: without a fall-back a service that dies is an error that says so, and what was committed
 // stays readable.
 TEST_F(ServedWriter, says_that_the_service_died_and_keeps_what_was_committed) {

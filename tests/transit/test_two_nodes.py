@@ -5,6 +5,7 @@ nothing; whoever dies takes nothing committed with it. Root only, else skipped."
 # CAESURA_PYTEST_SERIAL: it waits for processes that need cores
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -181,3 +182,45 @@ def test_a_killed_client_is_noticed_and_its_file_recovered(run_with):
     run.service.status(lambda told: not told["clients"])
     assert wrong_in(client) == [], client.lines
     assert run.service.end() == 0
+
+
+def test_an_object_larger_than_either_memory_is_read_and_analysed_on_both_nodes(tmp_path, cable):
+    secret = tmp_path / "secret"
+    secret.write_text("a secret that both sides know, of some length")
+    secret.chmod(0o600)
+    memory_bytes, slab_bytes, slabs = 4 << 20, 1 << 18, 20  # 5 MiB
+    services = []
+    for node in (1, 0):
+        keys = {"members": [f"tcp:{ADDRESSES[1]}:4712"]} if node == 0 else {}
+        services.append(
+            Service(
+                cable.command(node, [str(PROGRAM)]),
+                tmp_path,
+                listen=[f"tcp:{ADDRESSES[node]}:{4711 + node}"],
+                secret=str(secret),
+                threads=1,
+                objects_bytes=memory_bytes if node == 0 else 3 << 20,
+                **keys,
+            )
+        )
+    there, here = services
+    with there, here:
+        words = [sys.executable, str(Path(__file__).with_name("objects_client.py"))]
+        words += [f"{here.address},secret={secret}", str(slabs)]
+        before = cable.received_bytes(1)
+        done = subprocess.run(
+            cable.command(0, words), capture_output=True, text=True, timeout=TIMEOUT_S
+        )
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["bytes"] == slabs * slab_bytes > memory_bytes
+        assert told["same"]
+        assert told["found"] == pytest.approx(told["numpy"], rel=1e-12)
+        assert told["counts"] == told["numpy_counts"]
+        away = told["bytes"] - memory_bytes
+        member = here.status(lambda told: told["members"][0]["got_bytes"] > 0)["members"][0]
+        # What had no room went to the other node, was analysed there twice, and came back once.
+        assert member["put_bytes"] == away
+        assert member["passed_bytes"] == 2 * away
+        assert member["got_bytes"] == away
+        assert away <= cable.received_bytes(1) - before <= 1.2 * away + 100_000

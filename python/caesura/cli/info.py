@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -124,6 +125,8 @@ def bound_of(dataset: dict[str, Any]) -> str:
         return bound_in(dataset["pipeline"])
     if "components" in dataset:
         return "of each component"
+    if "caesura_bound_map" in attributes:
+        return f"up to {attributes.get('caesura_bound', 0.0):g}, by a map"
     return bound_text(
         kind, attributes.get("caesura_bound_requested", 0.0), attributes.get("caesura_bound", 0.0)
     )
@@ -228,6 +231,31 @@ def components_table(dataset: dict[str, Any]) -> Table:
     return table
 
 
+def analyses_of(dataset: dict[str, Any]) -> dict[str, Any]:
+    """What was found in its values on their way (docs/reference/objects.md), by call."""
+    text = dataset["attributes"].get("caesura_analyses")
+    try:
+        found = json.loads(text) if isinstance(text, str) else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def analyses_table(datasets: list[dict[str, Any]]) -> Table:
+    """A row for each dataset and analysis; of lists how long they are."""
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    for name in ("dataset", "analysis", "found"):
+        table.add_column(name, no_wrap=name != "found")
+    for dataset in datasets:
+        for call, results in analyses_of(dataset).items():
+            found = ", ".join(
+                f"{name} {f'[{len(value)}]' if isinstance(value, list) else value}"
+                for name, value in results.items()
+            )
+            table.add_row(dataset["path"], call, found)
+    return table
+
+
 def show(listing: dict[str, Any]) -> None:
     sums = totals(listing)
     dumps = sums["iterations"]
@@ -258,6 +286,9 @@ def show(listing: dict[str, Any]) -> None:
     for dataset in listing["datasets"]:
         if "components" in dataset:
             out.print(components_table(dataset))
+    analysed = [dataset for dataset in listing["datasets"] if analyses_of(dataset)]
+    if analysed:
+        out.print(analyses_table(analysed))
     ratio = f", ratio {sums['ratio']:.2f}" if sums["ratio"] else ""
     out.print(
         f"{bytes_text(sums['raw_bytes'])} raw, {bytes_text(sums['stored_bytes'])} stored{ratio}"

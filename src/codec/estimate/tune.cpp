@@ -197,7 +197,7 @@ Choice choose(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& qua
     choice.kind = PartKind::lorenzo;
     choice.lorenzo = lorenzo.settings;
     double bits = lorenzo.bits;
-    if (mode == Mode::strong || mode == Mode::automatic) {
+    if (mode != Mode::fast && mode != Mode::planes) {
         const std::size_t n_pieces = tuning_pieces<T>(shape);
         choice.interpolation = explore_interpolation(spots, shape.rank(), quantiser, picks);
         const double interpolation_bits =

@@ -11,6 +11,7 @@
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/region_encoder.hpp"
 #include "codec/frame/slabs.hpp"
 #include "codec/frame/typed_view.hpp"
 #include "codec/frame/workspace.hpp"
@@ -64,6 +65,14 @@ class OrderedParts {
     bool failed_ = false;
 };
 
+/// The part of a slab.
+Status encode_slab(PartEncoder& encoder, Bytes values, const Shape& shape,
+                   const EncodeRequest& request, TableStatistics* statistics, Output& out) {
+    if (request.mode == Mode::regions)
+        return encode_regions(encoder, values, shape, request, statistics, out);
+    return encoder.encode(values, shape, request, statistics, out);
+}
+
 Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& request, int threads,
                     TableStatistics* statistics, Output& frame) {
     write_slab_table(slabs, frame);
@@ -75,9 +84,9 @@ Status encode_slabs(Bytes values, const Slabs& slabs, const EncodeRequest& reque
         Output& part = workspace->part;
         part.clear();
         TableStatistics counts;
-        Status status = workspace->encoder.encode(
-            bytes_of(slab, values, request.header.value_bytes()), slab.shape, request,
-            statistics != nullptr ? &counts : nullptr, part);
+        Status status =
+            encode_slab(workspace->encoder, bytes_of(slab, values, request.header.value_bytes()),
+                        slab.shape, request, statistics != nullptr ? &counts : nullptr, part);
         if (status.ok()) parts.append(index, part.bytes(), &counts, statistics);
         return status;
     };
@@ -115,10 +124,11 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
     } else {
         const FloatEnvironment environment;
         const WorkspaceLease workspace;
-        status = workspace->encoder.encode(values, header.shape, request, statistics, frame);
+        status = encode_slab(workspace->encoder, values, header.shape, request, statistics, frame);
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
         write_raw_frame(values, header, frame);
+    if (status.ok() && request.mode == Mode::regions) status = stamp_version(frame.bytes());
     return status;
 }
 
@@ -212,7 +222,7 @@ Status check_options(const CompressOptions& options) {
     const auto wrong = [](std::string what) {
         return Status(StatusCode::invalid_argument, std::move(what));
     };
-    if (options.mode > Mode::planes)
+    if (options.mode > Mode::regions)
         return wrong(fmt::format("unknown mode {}", static_cast<int>(options.mode)));
     if (options.threads < 0)
         return wrong(

@@ -28,7 +28,7 @@ const ErrorBound k_bounds[] = {lossless(),
                                psnr(40),
                                psnr(90),
                                psnr(300)};
-const Mode k_modes[] = {Mode::automatic, Mode::fast, Mode::strong, Mode::planes};
+const Mode k_modes[] = {Mode::automatic, Mode::fast, Mode::strong, Mode::planes, Mode::regions};
 
 /// In memory of the caller's, just as much as it must be: the same frame, and nothing written past
 /// that memory.

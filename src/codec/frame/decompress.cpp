@@ -5,6 +5,7 @@
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/split.hpp"
 #include "codec/frame/workspace.hpp"
 
 namespace caesura {
@@ -73,6 +74,18 @@ Status describe_part(std::span<const std::byte> bytes, const Shape& shape, Frame
     return {};
 }
 
+Status describe_slab(std::span<const std::byte> bytes, const Shape& shape, FrameInfo& info,
+                     bool& lossy_seen) {
+    const auto regions = regions_of(bytes, shape);
+    if (!regions.ok()) return regions.status();
+    info.regions += regions->size();
+    for (const Region& region : *regions) {
+        Status status = describe_part(region.part, region.box.extent, info, lossy_seen);
+        if (!status.ok()) return status;
+    }
+    return {};
+}
+
 }  // namespace
 }  // namespace codec
 
@@ -102,10 +115,11 @@ Result<FrameInfo> read_frame_info(std::span<const std::byte> frame) {
         info.bound = header.bound;
         info.checksum = header.checksum;
         info.slabs = layout->parts.size();
+        info.regions = 0;
         bool lossy = false;
         for (std::size_t i = 0; i < layout->parts.size(); ++i) {
             const Status status =
-                codec::describe_part(layout->parts[i], layout->slabs[i].shape, info, lossy);
+                codec::describe_slab(layout->parts[i], layout->slabs[i].shape, info, lossy);
             if (!status.ok()) return status;
         }
         info.stored_exactly = !lossy;

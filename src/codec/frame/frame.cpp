@@ -7,12 +7,14 @@
 #include <limits>
 
 #include "codec/frame/byte_io.hpp"
+#include "codec/frame/split.hpp"
 #include "codec/kernels/checksum.hpp"
 
 namespace caesura::codec {
 namespace {
 
 constexpr std::uint32_t k_magic = 0x5246438aU;  // 8a 43 46 52, "\x8aCFR"
+constexpr std::size_t k_version_at = 4;
 constexpr std::size_t k_checksum_at = 8;
 constexpr std::size_t k_checksum_end = 16;
 constexpr std::uint8_t k_flag_checksum = 1;
@@ -77,6 +79,14 @@ void write_header(const FrameHeader& header, Output& out) {
     for (int axis = 0; axis < header.shape.rank(); ++axis) writer.u64(header.shape[axis]);
 }
 
+Status stamp_version(std::span<std::byte> frame) {
+    const auto layout = read_layout(frame);
+    if (!layout.ok()) return layout.status();
+    if (std::any_of(layout->parts.begin(), layout->parts.end(), is_split))
+        frame[k_version_at] = std::byte{k_split_frame_version};
+    return {};
+}
+
 Status seal(std::span<std::byte> frame) {
     const auto layout = read_layout(frame);
     if (!layout.ok()) return layout.status();
@@ -90,11 +100,12 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     if (reader.u32() != k_magic && !reader.ended_early())
         return corrupt_frame("it does not begin as a frame of Caesura does");
     header.version = reader.u8();
-    if (!reader.ended_early() && header.version != k_frame_version) {
+    if (!reader.ended_early() &&
+        (header.version < k_frame_version || header.version > k_split_frame_version)) {
         return Status(StatusCode::unsupported,
-                      fmt::format("frame: it has format version {}, this library reads version {}; "
-                                  "use a later Caesura",
-                                  header.version, k_frame_version));
+                      fmt::format("frame: it has format version {}, this library reads versions {} "
+                                  "to {}; use a later Caesura",
+                                  header.version, k_frame_version, k_split_frame_version));
     }
     const std::uint8_t flags = reader.u8();
     const std::uint8_t type = reader.u8();

@@ -23,6 +23,8 @@
 namespace caesura::codec {
 
 inline constexpr std::uint8_t k_frame_version = 1;
+/// Of a frame with a part that is split.
+inline constexpr std::uint8_t k_split_frame_version = 2;
 
 /// The start of every frame: 24 bytes and 8 per axis.
 struct FrameHeader {
@@ -62,6 +64,9 @@ void write_slab_table(const Slabs& slabs, Output& out);
 void set_part(std::span<std::byte> frame, const FrameHeader& header, std::uint64_t index,
               std::uint64_t part_bytes, std::uint64_t checksum);
 std::uint64_t part_checksum(std::span<const std::byte> part, std::uint64_t index);
+/// Stamp the version that a frame's parts ask for, if it is not the first. Errors: those of
+/// read_layout.
+Status stamp_version(std::span<std::byte> frame);
 /// Stamp the checksum of a complete frame that announces one. Errors: those of read_layout.
 Status seal(std::span<std::byte> frame);
 
@@ -79,6 +84,7 @@ enum class PartKind : std::uint8_t {
     constant = 2,  ///< one value that all are
     lorenzo = 3,
     interpolation = 4,
+    split = 5,  ///< two parts (split.hpp); from frame version 2 on
 };
 
 /// The sections of a lossy part, in their order.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/frame/split.hpp"
 #include "codec/frame/typed_view.hpp"
 #include "codec/kernels/logarithm_kernels.hpp"
 
@@ -56,6 +57,32 @@ PartDecoder::~PartDecoder() = default;
 Status PartDecoder::decode(std::span<const std::byte> part, const FrameHeader& header,
                            const Shape& shape, const TableSet* tables,
                            std::span<std::byte> values) {
+    if (!is_split(part)) return decode_region(part, header, shape, tables, values);
+    if (header.untyped || header.version < k_split_frame_version)
+        return corrupt_part("it is cut, in a frame that has no such parts");
+    const auto regions = regions_of(part, shape);
+    if (!regions.ok()) return regions.status();
+    const std::size_t value_bytes = header.value_bytes();
+    const Box slab{Shape::filled(shape.rank(), 0), shape};
+    for (const Region& region : *regions) {
+        const auto bytes = static_cast<std::size_t>(region.box.extent.count()) * value_bytes;
+        const std::byte* const dense = dense_part(region.box, slab, values.data(), value_bytes);
+        if (dense == nullptr) region_.resize(bytes);
+        const auto own =
+            dense != nullptr
+                ? values.subspan(static_cast<std::size_t>(dense - values.data()), bytes)
+                : std::span(region_);
+        Status status = decode_region(region.part, header, region.box.extent, tables, own);
+        if (!status.ok()) return status;
+        if (dense == nullptr)
+            copy_box(region.box, region.box, own.data(), slab, values.data(), value_bytes);
+    }
+    return {};
+}
+
+Status PartDecoder::decode_region(std::span<const std::byte> part, const FrameHeader& header,
+                                  const Shape& shape, const TableSet* tables,
+                                  std::span<std::byte> values) {
     const auto content = part.subspan(1);
     const auto kind = static_cast<PartKind>(std::to_integer<std::uint8_t>(part[0]));
     const std::size_t value_bytes = header.value_bytes();
@@ -76,6 +103,7 @@ Status PartDecoder::decode(std::span<const std::byte> part, const FrameHeader& h
             return {};
         case PartKind::lorenzo:
         case PartKind::interpolation:
+        case PartKind::split:  // of which no region is
             break;
     }
     if (header.untyped) return corrupt_part("predicted values in a frame of bytes");

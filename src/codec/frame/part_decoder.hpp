@@ -30,6 +30,9 @@ class PartDecoder {
     template <class T>
     struct Typed;
 
+    Status decode_region(std::span<const std::byte> part, const FrameHeader& header,
+                         const Shape& shape, const TableSet* tables, std::span<std::byte> values);
+
     template <class T>
     Status decode_lossy(const Part& part, const Shape& shape, const TableSet& tables,
                         Typed<T>& typed, std::span<std::byte> values);
@@ -45,6 +48,7 @@ class PartDecoder {
     PredictorScratch& scratch_;
     std::array<std::unique_ptr<EntropyDecoder>, 3> decoders_;
     std::vector<std::uint32_t> positions_;
+    std::vector<std::byte> region_;  // of a slab, where its values do not follow each other
     std::unique_ptr<Typed<float>> float_;
     std::unique_ptr<Typed<double>> double_;
 };

@@ -102,6 +102,8 @@ struct PartEncoder::Work {
                             std::size_t begin, Output& out);
     Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
     template <class T>
+    Choice choose_by_sample(const Quantiser<T>& quantiser, const Shape& shape, Mode mode);
+    template <class T>
     Choice predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
                          const EncodeRequest& request);
     template <class T>
@@ -220,6 +222,15 @@ Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shap
     return {};
 }
 
+/// Of the block that the spots lie in, which have been rated.
+template <class T>
+Choice PartEncoder::Work::choose_by_sample(const Quantiser<T>& quantiser, const Shape& shape,
+                                           Mode mode) {
+    const Spots<T>& spots = typed<T>().spots;
+    Rehearsal<T> rehearsal(spots, shape, quantiser);
+    return choose(spots, shape, quantiser, mode, rehearsal);
+}
+
 template <class T>
 Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& shape,
                                        const EncodeRequest& request, TableStatistics* statistics,
@@ -230,9 +241,9 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     possible = prepared.possible;
     if (!possible) return {};
     header.coding = coding_of(request);
-    Rehearsal<T> rehearsal(typed<T>().spots, shape, prepared.quantiser);
-    const Choice choice =
-        choose(typed<T>().spots, shape, prepared.quantiser, request.mode, rehearsal);
+    const Choice choice = request.chosen != nullptr
+                              ? *request.chosen
+                              : choose_by_sample(prepared.quantiser, shape, request.mode);
     header.kind = choice.kind;
     header.lorenzo = choice.lorenzo;
     header.interpolation = choice.interpolation;
@@ -321,14 +332,13 @@ Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& 
     return possible ? predict_spots(prepared.quantiser, shape, request) : Choice();
 }
 
-/// Of what the spots lie in, which have been rated.
+/// Likewise, and what it will come to.
 template <class T>
 Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
                                         const EncodeRequest& request) {
     const Coding coding = coding_of(request);
     const Spots<T>& spots = typed<T>().spots;
-    Rehearsal<T> rehearsal(spots, shape, quantiser);
-    Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
+    Choice choice = choose_by_sample(quantiser, shape, request.mode);
     choice.bytes = measure(spots, shape, quantiser, choice, coding, *request.tables,
                            request.drift_check, scratch);
     return choice;

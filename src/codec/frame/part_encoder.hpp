@@ -23,6 +23,8 @@ struct EncodeRequest {
     Mode mode = Mode::automatic;
     const TableSet* tables = nullptr;  ///< never null
     bool drift_check = true;
+    /// Null, or predictor and settings that were chosen before; else a sample chooses them.
+    const Choice* chosen = nullptr;
 };
 
 /// Keeps its working memory from part to part. One thread at a time.

@@ -27,9 +27,9 @@ constexpr std::size_t k_user_words = 4;
 Status corrupt(std::string what) { return {StatusCode::corrupt, "cd_values: " + std::move(what)}; }
 
 Result<Mode> mode_of(unsigned value) {
-    if (value <= static_cast<unsigned>(Mode::planes)) return static_cast<Mode>(value);
-    return corrupt(
-        fmt::format("mode {} is none of 0 (auto), 1 (fast), 2 (strong), 3 (planes)", value));
+    if (value <= static_cast<unsigned>(Mode::regions)) return static_cast<Mode>(value);
+    return corrupt(fmt::format(
+        "mode {} is none of 0 (auto), 1 (fast), 2 (strong), 3 (planes), 4 (regions)", value));
 }
 
 Result<ErrorBound> bound_of(unsigned kind, double value) {

@@ -30,6 +30,7 @@ TEST(CdValues, user_form_is_mode_kind_mantissa_exponent) {
         {{1, 1, 25}, Mode::fast, absolute(25)},
         {{2, 2, 5, 4}, Mode::strong, relative(5e-4)},
         {{3, 3, 123, 5}, Mode::planes, pointwise_relative(1.23e-3)},
+        {{4, 1, 1, 3}, Mode::regions, absolute(1e-3)},
         {{0, 4, 80, 0}, Mode::automatic, psnr(80)},
         {{0, 1, 7, 300}, Mode::automatic, absolute(7e-300)},
         {{0, 1, 4294967295U, 40}, Mode::automatic, absolute(4294967295e-40)},
@@ -46,7 +47,7 @@ TEST(CdValues, user_form_is_mode_kind_mantissa_exponent) {
 }
 
 TEST(CdValues, what_cannot_be_meant_is_refused) {
-    const Words k_cases[] = {{4},          {0, 1},         {0, 5, 1, 3},    {0, 1, 0, 3},
+    const Words k_cases[] = {{5},          {0, 1},         {0, 5, 1, 3},    {0, 1, 0, 3},
                              {0, 2, 2, 0}, {0, 4, 400, 0}, {0, 1, 1, 3, 0}, {0, 1, 1, 4000000000U},
                              {17, 1, 1, 3}};
     for (const Words& words : k_cases) {
@@ -77,7 +78,7 @@ const TableSet& trained_set() {
 Settings random_settings(std::mt19937_64& random) {
     const auto below = [&](std::uint64_t n) { return static_cast<unsigned>(random() % n); };
     Settings settings;
-    settings.mode = static_cast<Mode>(below(4));
+    settings.mode = static_cast<Mode>(below(5));
     settings.checksum = below(2) == 0;
     const ErrorBound k_bounds[] = {
         lossless(),     absolute(0.1),

@@ -140,8 +140,11 @@ void Client::delist(std::uint64_t dump) {
 
 Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, run::DumpTask& task,
                                                        writer::Lanes lanes) try {
-    // The service has never heard of these places.
-    if (is_lost() && writes_here())
+    // The service has never heard of these places. Jobs that were made for it before it was lost
+    // are not compressed: a sink of its takes them, and gives them back.
+    const bool is_made_for_it =
+        task.n_jobs > 0 && task.jobs[0].elsewhere.load(std::memory_order_relaxed);
+    if (is_lost() && writes_here() && !is_made_for_it)
         return std::unique_ptr<writer::DumpSink>(
             std::make_unique<writer::RegionSink>(std::move(order)));
     return std::unique_ptr<writer::DumpSink>(
@@ -175,6 +178,7 @@ void Client::on_lost(const Status& why, bool is_dead) {
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();
     }
+    fail_later();
     const std::lock_guard lock(sinks_mutex_);
     for (const auto& [dump, sink] : sinks_) sink->lost();
 }
@@ -208,7 +212,7 @@ void Client::take(const Refusal& message, std::span<const std::byte>) {
 }
 
 void Client::take(const Answer& message, std::span<const std::byte> payload) {
-    Reply reply{message, {}};
+    Reply reply{message, {}, {}};
     if (!payload.empty()) {
         auto buffer = pool_.take(payload.size());
         if (buffer.ok()) {
@@ -218,11 +222,30 @@ void Client::take(const Answer& message, std::span<const std::byte> payload) {
             reply.answer.status = buffer.status();
         }
     }
-    const std::lock_guard lock(mutex_);
-    const auto found = asked_.find(message.request);
-    if (found == asked_.end()) return;
-    found->second = std::move(reply);
-    changed_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = asked_.find(message.request);
+        if (found != asked_.end()) {
+            found->second = std::move(reply);
+            changed_.notify_all();
+            return;
+        }
+    }
+    const Status status = reply.answer.status;
+    answer_later(message.request, status.ok() ? Result<Reply>(std::move(reply)) : status);
+}
+
+void Client::take(const FoundObjects& message, std::span<const std::byte>) {
+    if (!message.status.ok())
+        answer_later(message.request, message.status);
+    else
+        answer_later(message.request, Reply{{}, {}, message});
+}
+
+void Client::take(const FoundInDump& message, std::span<const std::byte>) {
+    const std::lock_guard lock(sinks_mutex_);
+    if (const auto found = sinks_.find(message.dump); found != sinks_.end())
+        found->second->found(message);
 }
 
 void Client::take(const Credit& message, std::span<const std::byte>) {

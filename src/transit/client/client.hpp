@@ -53,6 +53,8 @@ class Client final : public writer::Transport, public ChannelListener {
     base::PageSource* pages() override { return arena_.get(); }
     Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
                                                    writer::Lanes lanes) override;
+    std::string conclude(std::span<const writer::Finding> findings,
+                         std::uint64_t values) const override;
     bool is_lost() const override { return lost_.load(std::memory_order_acquire); }
 
     // ---- for RemoteFiles and RemoteSink
@@ -60,7 +62,16 @@ class Client final : public writer::Transport, public ChannelListener {
     struct Reply {
         Answer answer;
         base::Buffer payload;
+        std::optional<FoundObjects> found;  ///< to FindObjects
     };
+    /// What becomes of a request that nobody waits for. On the channel's thread, or on that which
+    /// asks; it must not wait, and may ask.
+    using Then = std::function<void(Result<Reply>)>;
+    /// Ask, and go on. @param payload  valid until `then`.
+    void ask_later(std::uint64_t request, const ClientMessage& message,
+                   std::vector<std::span<const std::byte>> payload, Then then);
+    /// What the service has said of itself.
+    Welcome welcome() const;
     std::uint64_t next_number() { return numbers_.fetch_add(1) + 1; }
     /// Ask, and wait for the answer. @param payload  valid during the call.
     /// Errors: the answer's; io (lost).
@@ -70,6 +81,7 @@ class Client final : public writer::Transport, public ChannelListener {
               std::function<void()> done = {});
     /// Wait until so many bytes may be under way. False: lost.
     bool spend(std::uint64_t bytes);
+    const std::vector<std::string>& analyses() const { return options_.writer.analyses; }
     bool writes_here() const { return options_.on_loss == OnLoss::write_here; }
     bool is_of_this_node() const { return options_.of_this_node; }
     /// Lost: until the service does nothing any more.
@@ -97,6 +109,10 @@ class Client final : public writer::Transport, public ChannelListener {
     void take(const Credit& message, std::span<const std::byte> payload);
     void take(const BlockResult& message, std::span<const std::byte> payload);
     void take(const Finished& message, std::span<const std::byte> payload);
+    void take(const FoundObjects& message, std::span<const std::byte> payload);
+    void take(const FoundInDump& message, std::span<const std::byte> payload);
+    bool answer_later(std::uint64_t request, Result<Reply> reply);
+    void fail_later();
     void take(const PressedBlock&, std::span<const std::byte>) {}  // a Writer asks for none
 
     ClientOptions options_;
@@ -111,6 +127,12 @@ class Client final : public writer::Transport, public ChannelListener {
     std::condition_variable changed_;
     std::optional<Welcome> welcome_;
     std::map<std::uint64_t, std::optional<Reply>> asked_;  ///< by request
+    struct Later {
+        Then then;
+        bool sent = false;                     ///< the payload is the caller's again
+        std::optional<Result<Reply>> outcome;  ///< it has come before that
+    };
+    std::map<std::uint64_t, Later> later_;  ///< by request
     std::uint64_t credits_bytes_ = 0, most_credits_bytes_ = 0;
     Status why_lost_;
     double over_s_ = 0.0;  ///< by the clock: from then on the service does nothing

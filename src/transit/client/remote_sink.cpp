@@ -51,7 +51,22 @@ Status RemoteSink::begin() {
         message.codecs.push_back({recipe.spec, recipe.dtype, recipe.chunk, recipe.bound,
                                   recipe.tables.set, recipe.tables.gather});
     begun_ = true;
-    return client_.ask(message.request, message).status();
+    if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
+    return describe_dump();
+}
+
+// A service without room for more objects writes the dump all the same.
+Status RemoteSink::describe_dump() {
+    if (task_.datasets.empty()) return {};
+    DescribeDump message;
+    message.request = client_.next_number();
+    message.dump = number_;
+    message.time = task_.time;
+    message.calls = client_.analyses();
+    for (const run::DumpTask::Dataset& dataset : task_.datasets)
+        message.objects.push_back({dataset.path, dataset.dtype, dataset.shape});
+    const Status status = client_.ask(message.request, message).status();
+    return status.code() == StatusCode::no_space ? Status{} : status;
 }
 
 // The service has all it will get.
@@ -65,9 +80,12 @@ void RemoteSink::ask_to_finish() {
     client_.tell(FinishDump{request, number_});
 }
 
-// Everything is compressed here, and has no place but the end of the file.
+// What is compressed here has no place but the end of the file. The others, which the lane has
+// found ready before the loss, it takes back.
 void RemoteSink::overflow_all(std::span<Job* const> jobs) {
-    for (Job* const job : jobs) job->state.store(JobState::overflowed, std::memory_order_release);
+    for (Job* const job : jobs)
+        if (!job->elsewhere.load(std::memory_order_relaxed))
+            job->state.store(JobState::overflowed, std::memory_order_release);
 }
 
 Status RemoteSink::write(std::span<Job* const> jobs) {
@@ -187,6 +205,10 @@ Status RemoteSink::give_stored(Job& job) {
 
 Status RemoteSink::finish() {
     if (gives_back()) {  // what the service has written of it is nobody's
+        for (std::size_t i = 0; i < task_.n_jobs; ++i)
+            if (task_.jobs[i].elsewhere.load(std::memory_order_relaxed) &&
+                task_.jobs[i].state.load(std::memory_order_acquire) == JobState::written)
+                return client_.loss();  // since the lane has looked: it takes them back
         for (const store::RegionWriter::Place& place : order_.places)
             used_end_ = std::max(used_end_, place.address + place.bytes);
         return {};
@@ -207,6 +229,15 @@ Status RemoteSink::finish() {
     tails_ = std::move(finished_->tails);
     used_end_ = finished_->used_end;
     return {};
+}
+
+std::vector<writer::Finding> RemoteSink::findings() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<writer::Finding> all;
+    if (!finished_ || !finished_->status.ok()) return all;
+    for (const FoundInDump& found : found_)
+        all.push_back({found.dataset, found.values, found.state});
+    return all;
 }
 
 bool RemoteSink::gives_back() const {
@@ -268,6 +299,11 @@ void RemoteSink::result(const BlockResult& result, std::span<const std::byte> st
     if (!client_.writes_here()) job.release_sources();
     job.state.store(state, std::memory_order_release);
     lanes_.answer_came();
+}
+
+void RemoteSink::found(const FoundInDump& found) {
+    const std::lock_guard lock(mutex_);
+    found_.push_back(found);
 }
 
 bool RemoteSink::finished(const Finished& finished) {

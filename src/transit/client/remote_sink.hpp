@@ -33,16 +33,19 @@ class RemoteSink final : public writer::DumpSink {
     const std::vector<store::ChunkRecord>& records() const override { return records_; }
     std::vector<ledger::Extent> tails() const override { return tails_; }
     std::uint64_t used_end() const override { return used_end_; }
+    std::vector<writer::Finding> findings() const override;
 
     // ---- the channel's thread
     void taken(std::uint32_t job);
     void result(const BlockResult& result, std::span<const std::byte> stored);
     /// False: it is another dump's.
     bool finished(const Finished& finished);
+    void found(const FoundInDump& found);
     void lost();
 
   private:
     Status begin();
+    Status describe_dump();
     void ask_to_finish();
     Status give(run::Job& job);
     Status give_stored(run::Job& job);
@@ -68,6 +71,7 @@ class RemoteSink final : public writer::DumpSink {
     std::uint32_t sending_ = 0;  ///< messages whose values are still being sent
     std::uint64_t finish_request_ = 0;
     std::optional<Finished> finished_;
+    std::vector<FoundInDump> found_;
     Status error_;  ///< of the channel's thread
 
     std::vector<store::ChunkRecord> records_;

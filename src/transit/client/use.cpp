@@ -82,8 +82,8 @@ Result<ServiceAddress> parse_service_address(std::string_view text) {
     return service;
 }
 
-Result<std::shared_ptr<writer::Transport>> connect_to_service(
-    std::string_view text, const writer::TransportOptions& options) {
+Result<std::shared_ptr<Client>> connect_client(std::string_view text,
+                                               const writer::TransportOptions& options) {
     auto service = parse_service_address(text);
     if (!service.ok()) return service.status();
     service->client.writer = options;
@@ -92,6 +92,13 @@ Result<std::shared_ptr<writer::Transport>> connect_to_service(
     if (!channel.ok()) return channel.status();
     auto client = Client::make(std::move(*channel), service->client);
     if (!client.ok()) return client.status().with_context("service " + service->address);
+    return client;
+}
+
+Result<std::shared_ptr<writer::Transport>> connect_to_service(
+    std::string_view text, const writer::TransportOptions& options) {
+    auto client = connect_client(text, options);
+    if (!client.ok()) return client.status();
     return std::shared_ptr<writer::Transport>(std::move(*client));
 }
 

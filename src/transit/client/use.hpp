@@ -30,6 +30,9 @@ struct ServiceAddress {
 Result<ServiceAddress> parse_service_address(std::string_view text);
 
 /// Connects, and waits for the welcome. Errors: also those of Client::make().
+Result<std::shared_ptr<Client>> connect_client(std::string_view text,
+                                               const writer::TransportOptions& options);
+/// Connects, and waits for the welcome. Errors: also those of Client::make().
 Result<std::shared_ptr<writer::Transport>> connect_to_service(
     std::string_view text, const writer::TransportOptions& options);
 

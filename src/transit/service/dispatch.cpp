@@ -30,9 +30,10 @@ std::string variant_of(const DatasetCodec& codec) {
 void Encoding::compute() {
     if (!is_wanted()) return give_up();
     const base::Clock& clock = *dispatch_->options_.clock;
-    begun_s_ = clock.now_s();
-    dispatch_->places_[place_]->running_since_s.store(begun_s_, std::memory_order_relaxed);
     try {
+        if (!std::exchange(looked_, true)) look();
+        begun_s_ = clock.now_s();
+        dispatch_->places_[place_]->running_since_s.store(begun_s_, std::memory_order_relaxed);
         place_ == 0 ? on_host() : on_device();
     } catch (const std::bad_alloc&) {
         encoded = Status(StatusCode::no_space, "out of memory");

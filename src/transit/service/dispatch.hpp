@@ -42,6 +42,8 @@ class Encoding : public Work {
   protected:
     /// Any thread.
     virtual bool is_wanted() const = 0;
+    /// Once, before it is encoded; on the thread that will. It may throw bad_alloc.
+    virtual void look() {}
     /// It is encoded, or `encoded` says why not; the last call. Any thread.
     virtual void ready() = 0;
     base::BufferPool& pool_;
@@ -56,6 +58,7 @@ class Encoding : public Work {
     double weight_ = 1.0, cost_ = 0.0;
     where::Request request_;
     where::Decision decision_;
+    bool looked_ = false;
     std::size_t place_ = 0;  ///< the device that it is given to now
     bool failed_ = false;    ///< on the device that was chosen
     Status failure_;

@@ -6,6 +6,10 @@ namespace caesura::transit {
 
 bool ServedBlock::is_wanted() const { return dump_.listener_.is_alive(); }
 
+void ServedBlock::look() {
+    if (dump_.notes_) seen = dump_.notes_->look(job, pool_);
+}
+
 void ServedBlock::ready() { lane_.done(*this); }
 
 void ServedBlock::take_up() { dump_.take_up(*this); }
@@ -23,6 +27,7 @@ ServedDump::ServedDump(BeginDump order, std::vector<std::shared_ptr<const BlockC
 ServedBlock* ServedDump::add(std::uint32_t number, Lane& lane, base::BufferPool& pool) {
     if (dropped_ || finish_request_ || number >= came_.size() || came_[number]) return nullptr;
     came_[number] = true;
+    ++n_came_;
     ++open_;
     blocks_[number] = std::make_unique<ServedBlock>(*this, lane, pool);
     blocks_[number]->number = number;
@@ -80,6 +85,9 @@ void ServedDump::write(ServedBlock& block) {
     result.stored_bytes = job.stored.size();
     result.filter_mask = job.filter_mask;
     const bool overflowed = job.state.load() == run::JobState::overflowed;
+    if (notes_ && !block.compressed_before)
+        notes_->note(job, std::move(block.seen),
+                     overflowed ? std::nullopt : std::optional(sink_.records().back()));
     result.state = overflowed ? BlockState::overflowed : BlockState::written;
     result.payload_bytes = overflowed ? job.stored.size() : 0;
     listener_.result(*this, std::move(result), overflowed ? std::move(job.stored) : base::Buffer());
@@ -96,6 +104,8 @@ void ServedDump::end_if_over() {
     finished.request = *finish_request_;
     if (error_.ok()) error_ = sink_.finish();
     finished.status = error_;
+    if (error_.ok() && notes_)
+        for (const FoundInDump& found : notes_->finish(order_.dump)) listener_.found(*this, found);
     if (error_.ok()) {
         finished.records = sink_.records();
         finished.tails = sink_.tails();

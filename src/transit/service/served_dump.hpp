@@ -14,6 +14,7 @@
 #include "run/encode.hpp"
 #include "transit/messages.hpp"
 #include "transit/service/dispatch.hpp"
+#include "transit/service/dump_notes.hpp"
 #include "transit/service/lane.hpp"
 #include "writer/region_sink.hpp"
 
@@ -33,9 +34,11 @@ class ServedBlock final : public Encoding, public DoneWork {
     std::uint64_t raw_bytes = 0;  ///< of the client's credits
     base::Buffer payload;         ///< values that came with the message
     bool compressed_before = false;
+    DumpNotes::Seen seen;
 
   protected:
     bool is_wanted() const override;
+    void look() override;
     void ready() override;
 
   private:
@@ -52,6 +55,8 @@ class DumpListener {
     /// So long it took to write so much.
     virtual void wrote(std::uint64_t bytes, double seconds) = 0;
     virtual void result(ServedDump& dump, BlockResult result, base::Buffer stored) = 0;
+    /// What it has found that the client wants; before it has ended.
+    virtual void found(ServedDump& dump, const FoundInDump& found) = 0;
     /// All is answered: the listener may free the dump.
     virtual void ended(ServedDump& dump, std::optional<Finished> finished) = 0;
 };
@@ -64,6 +69,9 @@ class ServedDump {
 
     const BeginDump& order() const { return order_; }
     const BlockCodec* codec(std::uint32_t number) const { return codecs_[number].get(); }
+    bool has_blocks() const { return n_came_ > 0; }
+    /// Before its first block: what is to be noted of them.
+    void take_notes(std::unique_ptr<DumpNotes> notes) { notes_ = std::move(notes); }
     /// A block comes. Null: it has come before, or the dump is finished or dropped.
     ServedBlock* add(std::uint32_t number, Lane& lane, base::BufferPool& pool);
     void finish(std::uint64_t request);
@@ -85,6 +93,8 @@ class ServedDump {
     std::vector<std::unique_ptr<ServedBlock>> blocks_;  ///< by number; null again once answered
     std::vector<bool> came_;
     std::uint32_t open_ = 0;  ///< come and not answered
+    std::uint32_t n_came_ = 0;
+    std::unique_ptr<DumpNotes> notes_;  ///< null: it was not described
     std::optional<std::uint64_t> finish_request_;
     Status error_;  ///< the first
     bool dropped_ = false;

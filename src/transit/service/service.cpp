@@ -14,9 +14,13 @@ Dispatch::Options dispatch_options(const ServiceOptions& options) {
 
 }  // namespace
 
-Service::Service(const ServiceOptions& options, Replies& replies)
+Service::Service(const ServiceOptions& options, Replies& replies, std::unique_ptr<Spool> spool)
     : options_(options),
       replies_(replies),
+      functions_(options.functions ? options.functions : std::make_shared<lambda::Registry>()),
+      store_(options.objects, std::move(spool), options.far),
+      tools_{store_, *functions_, options_.on_dump,
+             static_cast<std::size_t>(std::max(1, options.press.threads))},
       press_(options.press),
       dispatch_(press_, dispatch_options(options),
                 options.make_devices ? options.make_devices()
@@ -26,6 +30,7 @@ Service::Service(const ServiceOptions& options, Replies& replies)
 
 Service::~Service() {
     while (!sessions_.empty()) lost(sessions_.begin()->first);
+    if (options_.far != nullptr) options_.far->end();
     press_.stop();     // workers hand what they have done to the lanes
     dispatch_.stop();  // so do devices
     lanes_.clear();    // which do what is left
@@ -33,8 +38,8 @@ Service::~Service() {
 
 void Service::connected(ClientId client, Permit permit) {
     Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-    const Workshop workshop{dispatch_,        replies_,        paths_,          hdf5_,
-                            options_.lease_s, options_.limits, options_.recover};
+    const Workshop workshop{press_, dispatch_,        replies_,        paths_,          hdf5_,
+                            tools_, options_.lease_s, options_.limits, options_.recover};
     sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
 }
 

@@ -19,6 +19,14 @@ struct ServiceOptions {
     double lease_s = 10.0;  ///< as the port's silence_s: a client that is not heard for so long
     Limits limits = {k_block_limit_bytes, k_io_limit_bytes, 64, 64};
     bool recover = true;  ///< files of clients that are gone; else that is left to others
+    StoreLimits objects;
+    std::string sink;  ///< directory for values of objects that memory has no room for; or none
+    std::uint64_t sink_bytes = std::uint64_t{16} << 30;
+    /// The memory of other services, for objects; or none. Outlives the service.
+    FarMemory* far = nullptr;
+    /// What clients may have run; null: what is built in.
+    std::shared_ptr<const lambda::Registry> functions;
+    std::vector<std::string> on_dump;  ///< analyses of every dump
     /// Beside the host's cores. Called once; empty: none.
     std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;
     where::PlacerOptions placer;
@@ -39,7 +47,8 @@ struct ClientStatus {
 class Service {
   public:
     /// @param replies  outlives the service.
-    Service(const ServiceOptions& options, Replies& replies);
+    /// @param spool    for values of objects; null: none.
+    Service(const ServiceOptions& options, Replies& replies, std::unique_ptr<Spool> spool = {});
     /// Every client is given up as if it had died.
     ~Service();
 
@@ -49,6 +58,7 @@ class Service {
     /// It is gone: drop what it had, close its files, recover them.
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
+    const ObjectStore& objects() const { return store_; }
     std::vector<DeviceStatus> devices() const { return dispatch_.status(); }
     /// Blocks of all clients that wait for a worker, or are on one.
     std::size_t waiting() const { return press_.waiting() + dispatch_.waiting(); }
@@ -63,6 +73,9 @@ class Service {
     Replies& replies_;
     OpenPaths paths_;
     std::mutex hdf5_;
+    const std::shared_ptr<const lambda::Registry> functions_;
+    ObjectStore store_;
+    const ObjectTools tools_;
     std::map<ClientId, std::shared_ptr<Session>> sessions_;
     std::size_t next_lane_ = 0;
     Press press_;

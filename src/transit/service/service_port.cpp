@@ -14,7 +14,13 @@ Result<std::unique_ptr<ServicePort>> ServicePort::make(const ServiceOptions& ser
     if (!port.ok()) return port.status();
     made->port_ = std::move(*port);
     Replies& replies = *made;
-    made->service_ = std::make_unique<Service>(service, replies);
+    std::unique_ptr<Spool> spool;
+    if (!service.sink.empty()) {
+        auto opened = Spool::make(service.sink, service.sink_bytes);
+        if (!opened.ok()) return opened.status();
+        spool = std::move(*opened);
+    }
+    made->service_ = std::make_unique<Service>(service, replies, std::move(spool));
     return made;
 }
 

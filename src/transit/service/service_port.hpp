@@ -31,6 +31,7 @@ class ServicePort final : private PortHandler, private Replies {
     void drain();
     bool has_clients() const { return service_->clients() > 0; }
     std::vector<ClientStatus> status() const { return service_->status(); }
+    const ObjectStore& objects() const { return service_->objects(); }
     std::vector<DeviceStatus> devices() const { return service_->devices(); }
     std::size_t waiting() const { return service_->waiting(); }
     const PortCounts& counts() const { return port_->counts(); }

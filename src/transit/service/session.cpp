@@ -23,7 +23,13 @@ bool OpenPaths::remove(const std::string& path) {
 }
 
 Session::Session(ClientId id, Permit permit, const Workshop& workshop, Lane& lane)
-    : id_(id), permit_(std::move(permit)), workshop_(workshop), lane_(lane) {}
+    : id_(id),
+      permit_(std::move(permit)),
+      workshop_(workshop),
+      lane_(lane),
+      desk_(workshop.objects,
+            {errand_host(), workshop.replies, workshop.hdf5,
+             Asker{id, permit_.owner, permit_.reads, permit_.files}, permit_.credits_bytes}) {}
 
 std::string Session::application() const {
     const std::lock_guard lock(hello_mutex_);
@@ -93,6 +99,7 @@ void Session::take(const Bye&, base::Buffer&) {
 
 void Session::end() {
     workshop_.dispatch.forget(id_);
+    desk_.end();
     // A dump may free itself while it is dropped.
     std::vector<ServedDump*> left;
     for (const auto& [number, dump] : dumps_) left.push_back(dump.get());

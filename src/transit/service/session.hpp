@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/clock.hpp"
+#include "transit/service/object_desk.hpp"
 #include "transit/service/pressed_work.hpp"
 #include "transit/service/replies.hpp"
 #include "transit/service/served_dump.hpp"
@@ -22,8 +23,10 @@ namespace caesura::transit {
 /// What the operator allows a client.
 struct Permit {
     std::shared_ptr<base::FileSystem> files;
-    double weight = 1.0;         ///< of its wish counts no more than this
-    bool shares_memory = false;  ///< it is a process of this machine whose user is trusted
+    double weight = 1.0;                  ///< of its wish counts no more than this
+    std::string owner = {};               ///< to whom its objects belong
+    std::vector<std::string> reads = {};  ///< others whose objects it may read; "*": all
+    bool shares_memory = false;           ///< it is a process of this machine whose user is trusted
     std::uint64_t credits_bytes = std::uint64_t{256} << 20;
 };
 
@@ -42,10 +45,12 @@ class OpenPaths {
 
 /// What all sessions of a service use.
 struct Workshop {
+    Press& press;
     Dispatch& dispatch;
     Replies& replies;
     OpenPaths& paths;
     std::mutex& hdf5;  ///< whoever calls HDF5 holds it
+    const ObjectTools& objects;
     double lease_s = 10.0;
     Limits limits;
     bool recover = true;
@@ -82,6 +87,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
         workshop_.dispatch.wrote(bytes, seconds);
     }
     void result(ServedDump& dump, BlockResult result, base::Buffer stored) override;
+    void found(ServedDump& dump, const FoundInDump& found) override;
     void ended(ServedDump& dump, std::optional<Finished> finished) override;
 
   private:
@@ -110,6 +116,15 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     void take(const FinishDump& message, base::Buffer& payload);
     void take(const EndSpill& message, base::Buffer& payload);
     void take(const DropDump& message, base::Buffer& payload);
+    void take(const DescribeDump& message, base::Buffer& payload);
+    void take(const CreateObject& message, base::Buffer& payload);
+    void take(const PutRegion& message, base::Buffer& payload);
+    void take(const GetRegion& message, base::Buffer& payload);
+    void take(const DeleteObject& message, base::Buffer& payload);
+    void take(const FindObjects& message, base::Buffer& payload);
+    void take(const RunFunction& message, base::Buffer& payload);
+    void take(const RunPass& message, base::Buffer& payload);
+    void take(const ListFunctions& message, base::Buffer& payload);
     void take(const PressBlock& message, base::Buffer& payload);
 
     void answer(std::uint64_t request, Status status, std::uint64_t number = 0,
@@ -119,6 +134,8 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     OpenedFile* file_of(std::uint64_t request, std::uint32_t file);
     ServedDump* dump_of(std::uint64_t dump);
     Status begin(const BeginDump& message);
+    Status describe(const DescribeDump& message);
+    ErrandHost errand_host();
     Result<std::vector<std::shared_ptr<const BlockCodec>>> codecs_of(const BeginDump& message);
     ServedBlock* add_block(std::uint64_t dump, std::uint32_t job, std::uint64_t bytes);
     Status fill(const Block& message, ServedBlock& block, const ServedDump& dump);
@@ -144,6 +161,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     std::map<std::uint64_t, std::unique_ptr<PressedWork>> pressed_;  ///< by request
     std::uint64_t outstanding_bytes_ = 0;
     SessionCounters counters_;
+    ObjectDesk desk_;
     std::shared_ptr<Session> self_;  ///< while it is to live on and is no client's any more
 };
 

@@ -12,30 +12,35 @@
 #include <sstream>
 
 #include "base/invalid.hpp"
+#include "lambda/plugins.hpp"
+#include "lambda/python_functions.hpp"
 #include "transit/service/rooted_files.hpp"
 #include "transit/service/toml_reader.hpp"
 
 namespace caesura::transit {
 namespace {
 
-Status take_listen(TomlReader& reader, Settings& settings) {
-    const toml::array* const list = reader.list("listen");
-    if (list == nullptr) {
-        auto address = Address::parse("unix:" + default_socket());
-        if (!address.ok()) return address.status();
-        settings.listen.push_back(std::move(*address));
-        return {};
-    }
+Status take_addresses(TomlReader& reader, std::string_view key, std::vector<Address>& addresses) {
+    const toml::array* const list = reader.list(key);
+    if (list == nullptr) return {};
     for (const toml::node& one : *list) {
         const auto text = one.value_exact<std::string>();
         if (!text) {
-            reader.wrong(one, "listen", "must be a list of addresses");
+            reader.wrong(one, key, "must be a list of addresses");
             continue;
         }
         auto address = Address::parse(*text);
         if (!address.ok()) return address.status();
-        settings.listen.push_back(std::move(*address));
+        addresses.push_back(std::move(*address));
     }
+    return {};
+}
+
+Status take_listen(TomlReader& reader, Settings& settings) {
+    if (reader.list("listen") != nullptr) return take_addresses(reader, "listen", settings.listen);
+    auto address = Address::parse("unix:" + default_socket());
+    if (!address.ok()) return address.status();
+    settings.listen.push_back(std::move(*address));
     return {};
 }
 
@@ -58,6 +63,61 @@ Status take_writes(TomlReader& reader, const std::string& name, Settings& settin
         settings.writes.push_back(std::move(write));
     }
     return {};
+}
+
+Status take_reads(TomlReader& reader, const std::string& name, Settings& settings) {
+    const toml::array* const list = reader.list("read");
+    if (list == nullptr) return {};
+    for (const toml::node& one : *list) {
+        if (one.as_table() == nullptr) {
+            reader.wrong(one, "read", "must be tables: [[read]]");
+            continue;
+        }
+        TomlReader rule(*one.as_table(), name);
+        Settings::Read read;
+        rule.take("user", read.user);
+        rule.take("owner", read.owner);
+        rule.end();
+        if (read.owner.empty()) rule.wrong(one, "read", "needs an owner");
+        if (!rule.status().ok()) return rule.status();
+        settings.reads.push_back(std::move(read));
+    }
+    return {};
+}
+
+void take_texts(TomlReader& reader, std::string_view key, std::vector<std::string>& texts) {
+    const toml::array* const list = reader.list(key);
+    if (list == nullptr) return;
+    for (const toml::node& one : *list) {
+        if (const auto text = one.value_exact<std::string>())
+            texts.push_back(*text);
+        else
+            reader.wrong(one, key, "must be a list of texts");
+    }
+}
+
+void take_objects(TomlReader& reader, Settings& settings) {
+    reader.count("objects_bytes", settings.service.objects.memory_bytes, 0, std::int64_t{1} << 46);
+    reader.count("objects", settings.service.objects.objects, 1, 1 << 24);
+    reader.take("sink", settings.service.sink);
+    reader.count("sink_bytes", settings.service.sink_bytes, 1, std::int64_t{1} << 50);
+    take_texts(reader, "on_dump", settings.service.on_dump);
+    reader.take("plugins", settings.plugins);
+    reader.take("python_functions", settings.python_functions);
+    reader.take("python", settings.python);
+    reader.count("functions_mb", settings.functions_mb, 1, 1 << 24);
+}
+
+/// To whom objects of a client belong. A client over TCP calls himself as he likes, and is none of
+/// the node's users.
+std::string owner_of(const Who& who) {
+    if (who.kind == Address::Kind::tcp) return "tcp:" + who.identity;
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> memory(16384);
+    const bool named = ::getpwuid_r(who.user, &entry, memory.data(), memory.size(), &found) == 0 &&
+                       found != nullptr;
+    return named ? std::string(entry.pw_name) : fmt::to_string(who.user);
 }
 
 bool is_user(const std::string& rule, const Who& who) {
@@ -107,7 +167,11 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     TomlReader reader(parsed.table(), name);
     if (Status status = take_listen(reader, settings); !status.ok())
         return status.with_context(name);
+    if (Status status = take_addresses(reader, "members", settings.members); !status.ok())
+        return status.with_context(name);
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
+    if (Status status = take_reads(reader, name, settings); !status.ok()) return status;
+    take_objects(reader, settings);
     auto devices = take_devices(reader, name);
     if (!devices.ok()) return devices.status();
     settings.devices = std::move(*devices);
@@ -163,11 +227,48 @@ Result<Admission> admission_of(const Settings& settings) {
         if (!files.ok()) return files.status();
         permit.files = std::move(*files);
         permit.credits_bytes = settings.credits_bytes;
+        permit.owner = owner_of(who);
+        for (const Settings::Read& read : settings.reads)
+            if (is_user(read.user, who)) permit.reads.push_back(read.owner);
         // What this user's process does to its memory it can do to this one anyway.
         permit.shares_memory =
             who.kind == Address::Kind::local && who.user == ::getuid() && who.process > 0;
         return permit;
     });
+}
+
+Result<OperatorFunctions> functions_of(const Settings& settings) {
+    auto registry = std::make_shared<lambda::Registry>(settings.functions_mb);
+    OperatorFunctions functions;
+    const auto note = [&](const lambda::LoadedPlugins& loaded) {
+        for (const std::string& added : loaded.added) functions.messages.push_back(added);
+        for (const Status& refused : loaded.refused)
+            functions.messages.push_back("refused: " + refused.message());
+    };
+    if (!settings.plugins.empty()) {
+        const auto loaded = lambda::load_plugins(*registry, settings.plugins);
+        if (!loaded.ok()) return loaded.status();
+        note(*loaded);
+    }
+    if (!settings.python_functions.empty()) {
+        lambda::PythonSettings python;
+        python.python = settings.python;
+        const auto loaded =
+            lambda::add_python_functions(*registry, settings.python_functions, python);
+        if (!loaded.ok()) return loaded.status();
+        note(*loaded);
+    }
+    for (const std::string& call : settings.service.on_dump) {
+        const auto state = registry->start(call);
+        if (!state.ok()) return state.status().with_context("on_dump");
+        if (state->passes_left() > 0)
+            return base::invalid(
+                fmt::format("on_dump: {} passes over the values more than once; "
+                            "a histogram needs low and high",
+                            call));
+    }
+    functions.registry = std::move(registry);
+    return functions;
 }
 
 }  // namespace caesura::transit

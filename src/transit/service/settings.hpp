@@ -18,10 +18,24 @@
 // | status          | none; with the    | a file that says every second how things stand       |
 // |                 | user's socket one |                                                      |
 // |                 | beside it         |                                                      |
+// | objects_bytes   | 268435456         | values that clients put, in memory                   |
+// | objects         | 65536             | at most                                              |
+// | sink            | none              | a directory for values that memory has no room for   |
+// | sink_bytes      | 17179869184       | of it                                                |
+// | members         | none              | a list: addresses of other services of the group,    |
+// |                 |                   | whose memory is used when this one's is full         |
+// | on_dump         | none              | a list: analyses of every field of every dump        |
+// | plugins         | none              | a directory of functions in C                        |
+// | python_functions| none              | a directory of functions in Python                   |
+// | python          | "python3"         | that runs them                                       |
+// | functions_mb    | 65536             | what a function may ask for of memory, in MiB        |
 // | [[write]]       |                   | who may write where                                  |
 // |   directory     |                   | absolute                                             |
 // |   user          | "*"               | a user's name or number, a tcp client's name, or "*" |
 // |   weight        | 1                 | the most that a client's wish counts                 |
+// | [[read]]        |                   | who may read whose objects                           |
+// |   user          | "*"               | as above                                             |
+// |   owner         |                   | a user's name, "tcp:" and a client's name, or "*"    |
 // | trace           | none              | a file: what was decided and predicted for each block |
 // | choice          | "model"           | of devices, or "average": S4's running average       |
 // | host_last       | false             | the host's cores do only what no device can          |
@@ -47,8 +61,25 @@ struct Settings {
         double weight = 1.0;
     };
     std::vector<Write> writes;
+    struct Read {
+        std::string user = "*";
+        std::string owner;
+    };
+    std::vector<Read> reads;
+    std::vector<Address> members;
+    std::string plugins, python_functions, python = "python3";
+    std::int64_t functions_mb = 65536;
     std::vector<DeviceSettings> devices;
 };
+
+/// The functions that clients may have run: those built in, and the operator's.
+struct OperatorFunctions {
+    std::shared_ptr<const lambda::Registry> registry;
+    std::vector<std::string> messages;  ///< what was added, and what was not and why
+};
+/// Errors: a directory that is not there, or that others may write; an analysis of on_dump that
+/// cannot run; names it.
+Result<OperatorFunctions> functions_of(const Settings& settings);
 
 /// Errors: invalid_argument, naming file, line, key and what there is; io.
 Result<Settings> read_settings(const std::string& path);

@@ -21,6 +21,18 @@ clients = 8
 recover = false
 other_users = true
 status = "/run/caesura.json"
+objects_bytes = 1000000
+objects = 100
+sink = "/scratch/sink"
+sink_bytes = 2000000
+on_dump = ["stats", "min"]
+plugins = "/etc/caesura/plugins"
+python_functions = "/etc/caesura/functions"
+python = "python3.11"
+functions_mb = 512
+[[read]]
+user = "bob"
+owner = "alice"
 [[write]]
 user = "alice"
 directory = "/scratch/alice"
@@ -41,6 +53,16 @@ directory = "/scratch/all"
     EXPECT_EQ(read->credits_bytes, 67108864u);
     EXPECT_EQ(read->port.connections, 8u);
     EXPECT_EQ(read->status_path, "/run/caesura.json");
+    EXPECT_EQ(read->service.objects.memory_bytes, 1000000u);
+    EXPECT_EQ(read->service.objects.objects, 100u);
+    EXPECT_EQ(read->service.sink, "/scratch/sink");
+    EXPECT_EQ(read->service.sink_bytes, 2000000u);
+    EXPECT_EQ(read->service.on_dump, (std::vector<std::string>{"stats", "min"}));
+    EXPECT_EQ(read->plugins + read->python_functions + read->python,
+              "/etc/caesura/plugins/etc/caesura/functionspython3.11");
+    EXPECT_EQ(read->functions_mb, 512);
+    ASSERT_EQ(read->reads.size(), 1u);
+    EXPECT_EQ(read->reads[0].user + read->reads[0].owner, "bobalice");
     ASSERT_EQ(read->writes.size(), 2u);
     EXPECT_EQ(read->writes[0].user, "alice");
     EXPECT_EQ(read->writes[0].weight, 4.0);
@@ -102,6 +124,8 @@ TEST(ServiceSettings, names_the_line_of_a_mistake) {
              {"lease_s = \"long\"\n" + write, "line 1: lease_s"},
              {"listen = [\"pigeon:x\"]\n" + write, "pigeon"},
              {"threads = = 2", "line 1"},
+             {"on_dump = [1]\n" + write, "line 1: on_dump"},
+             {write + "[[read]]\nuser = \"bob\"\n", "owner"},
              {"", "[[write]]"},
              {"choice = \"best\"\n" + write, "line 1: choice"},
              {write + "[[device]]\nkind = \"fpga\"\n", "line 3: kind"},
@@ -146,6 +170,23 @@ TEST(ServiceSettings, admits_whom_the_rules_name) {
     EXPECT_FALSE(permit->shares_memory);
     who.identity = "stranger";
     EXPECT_NE((*admission)(who).status().message().find("stranger"), std::string::npos);
+}
+
+// Goal: what every dump is to be analysed by must be there, and see its values once.
+TEST(ServiceSettings, name_an_analysis_that_cannot_run_on_dumps) {
+    Settings settings;
+    settings.service.on_dump = {"stats", "histogram(bins=8, low=0, high=1)"};
+    EXPECT_TRUE(functions_of(settings).ok());
+    for (const char* call : {"nonsense", "histogram(bins=8)", "shuffle"}) {
+        settings.service.on_dump = {call};
+        const auto functions = functions_of(settings);
+        ASSERT_FALSE(functions.ok()) << call;
+        EXPECT_NE(functions.status().message().find("on_dump"), std::string::npos)
+            << functions.status().message();
+    }
+    settings.service.on_dump.clear();
+    settings.plugins = "/nowhere";
+    EXPECT_FALSE(functions_of(settings).ok());
 }
 
 }  // namespace

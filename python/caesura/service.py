@@ -1,0 +1,188 @@
+"""Objects of a service: arrays by name, on their way into files and in them.
+
+    from caesura import service
+
+    with service.connect("service:unix:/run/user/1000/caesura.sock") as objects:
+        id = objects.create("my run", "rho", np.float32, (64, 64))
+        objects.put(id, part, offset=(0, 32)).wait()
+        objects.run(id, "stats")                        # {"min": ..., "max": ..., ...}
+        for field in objects.find(container="/scratch/me/run.h5", values=(1e3, 1e4)).objects:
+            print(field.name, field.range, field.results)
+
+docs/reference/objects.md says what objects are. Mistakes are a ValueError, a service that is gone
+or a file that cannot be read an OSError, values that are not there (yet) a CorruptError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from caesura import _core
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of an object. range: its smallest and largest finite value, None if not known."""
+
+    offset: tuple[int, ...]
+    extent: tuple[int, ...]
+    place: str
+    range: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Object:
+    """What the service says of an object. values: how many are there."""
+
+    id: int
+    origin: str
+    container: str
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    time: float
+    owner: str
+    tags: dict[str, str]
+    values: int
+    range: tuple[float, float] | None
+    results: dict[str, dict[str, Any]]
+    regions: list[Region] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Objects, and how many regions a value range has kept and skipped."""
+
+    objects: list[Object]
+    regions_kept: int
+    regions_skipped: int
+
+
+class Ticket:
+    """A put that goes on in the service."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+
+    def wait(self) -> None:
+        """Until it is done; raises what went wrong."""
+        self._core.wait()
+
+    @property
+    def done(self) -> bool:
+        return self._core.is_done()
+
+
+class Objects:
+    """A connection to a service. Any thread."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+        self._held: list[tuple[Any, Any]] = []  # arrays that are being sent
+
+    def __enter__(self) -> Objects:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Waits for what is under way, then ends the connection."""
+        self._core = None
+        self._held = []
+
+    def create(
+        self,
+        container: str,
+        name: str,
+        dtype: Any,
+        shape: Sequence[int],
+        *,
+        time: float = 0.0,
+        absolute: float | None = None,
+        keep: bool = False,
+        tags: Mapping[str, str] | None = None,
+    ) -> int:
+        """The id of a new object, or of that which is there with the same type and shape.
+
+        absolute: values may come back so far from what was put. keep: it stays when this
+        connection ends.
+        """
+        bound = ("lossless", 0.0) if absolute is None else ("absolute", float(absolute))
+        return self._core.create(
+            container, name, str(np.dtype(dtype)), list(shape), float(time), bound, keep,
+            list((tags or {}).items()),
+        )  # fmt: skip
+
+    def put(self, id: int, array: Any, offset: Sequence[int] | None = None) -> Ticket:
+        """Values of a box that begins at `offset`. The array must not change until it is done."""
+        array = np.ascontiguousarray(array)
+        offset = [0] * array.ndim if offset is None else list(offset)
+        core = self._core.put(
+            id, offset, list(array.shape), str(array.dtype), array.reshape(-1).view(np.uint8)
+        )
+        self._held = [one for one in self._held if not one[0].is_done()]
+        self._held.append((core, array))
+        return Ticket(core)
+
+    def get(
+        self,
+        id: int,
+        offset: Sequence[int],
+        extent: Sequence[int],
+        dtype: Any = np.float32,
+    ) -> np.ndarray:
+        """The values of a box."""
+        array = np.empty(tuple(extent), np.dtype(dtype))
+        flat = array.reshape(-1).view(np.uint8)
+        self._core.get(id, list(offset), list(extent), str(array.dtype), flat).wait()
+        return array
+
+    def run(
+        self,
+        id: int,
+        call: str,
+        box: tuple[Sequence[int], Sequence[int]] | None = None,
+    ) -> dict[str, Any]:
+        """An analysis of the object, or of a box: offset and extent."""
+        return self._core.run(id, call, None if box is None else (list(box[0]), list(box[1])))
+
+    def find(
+        self,
+        container: str = "",
+        name: str = "",
+        *,
+        tags: Mapping[str, str] | None = None,
+        times: tuple[float, float] | None = None,
+        values: tuple[float, float] | None = None,
+        regions: bool = False,
+    ) -> Found:
+        """Objects by what is said of them; name with * and ?. values: with a region that may have
+        such a value. regions: list them."""
+        listed, kept, skipped = self._core.find(
+            container, name, list((tags or {}).items()), times, values, regions
+        )
+        objects = [
+            Object(**{**one, "regions": [Region(*region) for region in one["regions"]]})
+            for one in listed
+        ]
+        return Found(objects, kept, skipped)
+
+    def remove(self, id: int) -> None:
+        """An object that was put."""
+        self._core.remove(id)
+
+    def functions(self) -> str:
+        """What can be run, as text."""
+        return self._core.functions()
+
+
+def connect(service: str, application: str = "python") -> Objects:
+    """service: "service:ADDRESS", as `caesura serve` prints it."""
+    if not hasattr(_core, "Objects"):
+        raise RuntimeError("built without the service: install libucx-dev and libsodium-dev")
+    return Objects(_core.Objects.connect(service, application))

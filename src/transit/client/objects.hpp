@@ -1,0 +1,156 @@
+// Objects of a service: put values, get them, find them, have them analysed where they are.
+// docs/reference/objects.md says what objects are.
+//
+// intro      Connect to a service. A container is a file that Writers write, or any name.
+// simple     connect, create, put, get, find, run.
+// advanced   tickets, tags, value ranges, boxes.
+//
+//     auto objects = transit::Objects::connect("service:unix:/run/user/1000/caesura.sock");
+//     auto found = (*objects)->find({.container = "/scratch/me/run.h5", .name = "*density"});
+//     auto stats = (*objects)->run(found->objects[0].id, "stats").wait();
+//
+// Invariants:
+//  - Calls may come from any threads. None waits but wait(), create, remove, find and functions,
+//    and put and run where the service has as much of this client as it takes.
+//  - Memory that is given to put or get is the call's until its ticket is done. A ticket may be
+//    dropped; the call goes on.
+// Errors: io (the service is gone), besides what stands beside each call.
+// Source: S4 §III-A.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "lambda/results.hpp"
+#include "transit/client/client.hpp"
+
+namespace caesura::transit {
+
+using ObjectNumber = std::uint64_t;
+
+/// Something that goes on in the service.
+class Ticket {
+  public:
+    /// Until it is done. Any number of times, any thread.
+    Status wait() const;
+    bool is_done() const;
+
+  protected:
+    friend class Objects;
+    struct State {
+        mutable std::mutex mutex;
+        mutable std::condition_variable changed;
+        std::size_t left = 1;  ///< pieces
+        Status status;         ///< the first error
+        base::Buffer payload;
+        void end(const Status& of_piece, base::Buffer came = {});
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+/// An analysis that runs.
+class RunTicket : private Ticket {
+  public:
+    Result<lambda::Results> wait() const;
+    using Ticket::is_done;
+
+  private:
+    friend class Objects;
+};
+
+class Objects {
+  public:
+    /// @param service  "service:ADDRESS", as WriterOptions::transport.
+    /// Errors: invalid_argument (the address), io; the service's refusal.
+    static Result<std::unique_ptr<Objects>> connect(const std::string& service,
+                                                    const std::string& application = "objects");
+    /// Over a connection that is there.
+    explicit Objects(std::shared_ptr<Client> client);
+    /// Waits for what is under way.
+    ~Objects();
+    Objects(const Objects&) = delete;
+    Objects& operator=(const Objects&) = delete;
+
+    /// What an object is to be; see CreateObject.
+    struct NewObject {
+        std::string container, name;
+        DType dtype = float32;
+        Shape shape;
+        double time = 0.0;
+        ErrorBound bound = {};
+        bool keep = false;
+        bool guest = false;
+        std::vector<Tag> tags = {};
+    };
+    /// Errors: invalid_argument (another one of this name; a field), no_space.
+    Result<ObjectNumber> create(const NewObject& object);
+    /// @param values  dense, C order. Errors: invalid_argument (object, type, box, a region that is
+    /// there), no_space.
+    template <class T>
+    Ticket put(ObjectNumber object, const Box& box, const T* values) {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+        return put_bytes(object, box, values, std::is_same_v<T, float> ? float32 : float64);
+    }
+    Ticket put_bytes(ObjectNumber object, const Box& box, const void* values, DType dtype);
+    /// @param values  as many as the box has, of the object's type.
+    /// Errors: invalid_argument (object, box, type), insufficient_data (values are not there).
+    template <class T>
+    Ticket get(ObjectNumber object, const Box& box, T* values) {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+        return get_bytes(object, box, values, std::is_same_v<T, float> ? float32 : float64);
+    }
+    Ticket get_bytes(ObjectNumber object, const Box& box, void* values, DType dtype);
+    /// Of what was put. Errors: invalid_argument (no such object, or a dump's).
+    Status remove(ObjectNumber object);
+
+    struct Query {
+        std::string container = {}, name = {};  ///< name with * and ?; empty: any
+        std::vector<Tag> tags = {};
+        std::optional<Range> times = {}, values = {};
+        bool regions = false;  ///< list them
+    };
+    struct Found {
+        std::vector<ObjectInfo> objects;
+        std::uint64_t regions_skipped = 0, regions_kept = 0;  ///< by Query::values
+    };
+    /// Errors: invalid_argument; io and others of a file that cannot be read.
+    Result<Found> find(const Query& query);
+
+    /// @param call  "histogram(bins=64)". @param box  none: all of the object.
+    /// Errors: as get; what the call says.
+    RunTicket run(ObjectNumber object, const std::string& call, std::optional<Box> box = {});
+    /// One pass of an analysis over regions of a guest. Returns at once.
+    /// @param then  on the channel's thread, or on this one: the state behind it.
+    void run_pass(ObjectNumber object, std::vector<Box> boxes, std::vector<std::byte> state,
+                  std::function<void(Result<std::vector<std::byte>>)> then);
+    /// Nobody waits for it.
+    void remove_later(ObjectNumber object);
+    /// What can be run, as text.
+    Result<std::string> functions();
+
+    Client& client() { return *client_; }
+
+  private:
+    struct Piece;
+    void pump();
+    void get_piece(const std::shared_ptr<Piece>& piece);
+    Result<Client::Reply> ask(std::uint64_t request, const ClientMessage& message);
+    void enter();
+    void begin_unbounded();
+    void end_unbounded();
+    void begin(std::uint64_t request, const ClientMessage& message,
+               std::vector<std::span<const std::byte>> payload,
+               const std::shared_ptr<Ticket::State>& state);
+
+    std::shared_ptr<Client> client_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t under_way_ = 0;  ///< calls whose outcome is to come
+    std::size_t sent_ = 0;       ///< of these, what the service has been asked
+    std::uint64_t reading_bytes_ = 0;
+    std::deque<std::shared_ptr<Piece>> to_read_;
+};
+
+}  // namespace caesura::transit

@@ -1,0 +1,178 @@
+#include "transit/members/members.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace caesura::transit {
+namespace {
+
+double clock_s() { return base::Clock::steady().now_s(); }
+
+Status ended() { return {StatusCode::cancelled, "the service is about to end"}; }
+
+}  // namespace
+
+struct Members::Link {
+    Member member;
+    std::mutex connecting;  ///< one thread connects
+    std::shared_ptr<Objects> objects;
+    double not_before_s = 0.0;
+    Status why;  ///< it could not be reached
+    /// Connections that were lost, until nobody has values there: the last one may be let go by a
+    /// thread of the connection's own, which cannot wait for itself.
+    std::vector<std::shared_ptr<Objects>> retired;
+    std::map<std::uint64_t, std::weak_ptr<Object>> by_key;
+    std::atomic<std::uint64_t> regions{0}, put_bytes{0}, got_bytes{0}, passes{0}, passed_bytes{0};
+};
+
+// Parts of an object at one member; deleted there when nobody has values of it.
+class Members::Object final : public FarObject {
+  public:
+    Object(Members& members, Link& link, std::shared_ptr<Objects> objects, ObjectNumber number,
+           DType dtype)
+        : members_(members),
+          link_(link),
+          objects_(std::move(objects)),
+          number_(number),
+          dtype_(dtype) {}
+    ~Object() override { objects_->remove_later(number_); }
+
+    Status get(const Box& box, DType dtype, std::byte* values) override {
+        const Status status = objects_->get_bytes(number_, box, values, dtype).wait();
+        if (status.ok()) link_.got_bytes += box.extent.count() * size_of(dtype);
+        return status.with_context("values in the memory of " + link_.member.name);
+    }
+    void run_pass(std::vector<Box> boxes, std::vector<std::byte> state,
+                  std::function<void(Result<std::vector<std::byte>>)> then) override {
+        {
+            std::unique_lock lock(members_.mutex_);
+            if (members_.ended_) {
+                lock.unlock();
+                return then(ended());
+            }
+            ++members_.passes_;
+        }
+        std::uint64_t bytes = 0;
+        for (const Box& box : boxes) bytes += box.extent.count() * size_of(dtype_);
+        const auto over = [&members = members_, &link = link_, bytes,
+                           then](Result<std::vector<std::byte>> behind) {
+            if (behind.ok()) {
+                ++link.passes;
+                link.passed_bytes += bytes;
+            }
+            then(std::move(behind));
+            const std::lock_guard lock(members.mutex_);
+            --members.passes_;
+            members.changed_.notify_all();
+        };
+        objects_->run_pass(number_, std::move(boxes), std::move(state), over);
+    }
+    Status put(const Box& box, std::span<const std::byte> values) {
+        const Status status = objects_->put_bytes(number_, box, values.data(), dtype_).wait();
+        if (!status.ok()) return status;
+        ++link_.regions;
+        link_.put_bytes += values.size();
+        return {};
+    }
+
+  private:
+    Members& members_;
+    Link& link_;
+    const std::shared_ptr<Objects> objects_;
+    const ObjectNumber number_;
+    const DType dtype_;
+};
+
+Members::Members(std::string name, std::vector<Member> members, double again_s)
+    : name_(std::move(name)), again_s_(again_s) {
+    for (Member& member : members) {
+        links_.push_back(std::make_unique<Link>());
+        links_.back()->member = std::move(member);
+    }
+}
+
+Members::~Members() { end(); }
+
+void Members::end() {
+    std::unique_lock lock(mutex_);
+    ended_ = true;
+    lock.unlock();
+    for (const auto& link : links_) {
+        const std::lock_guard connecting(link->connecting);
+        if (link->objects) link->objects->client().on_lost(ended(), false);
+    }
+    lock.lock();
+    changed_.wait(lock, [&] { return passes_ == 0; });
+}
+
+Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (ended_) return ended();
+    }
+    if (link.objects && link.objects->client().loss().ok()) return link.objects;
+    if (clock_s() < link.not_before_s) return link.why;
+    if (link.objects) link.retired.push_back(std::move(link.objects));
+    std::erase_if(link.retired, [](const auto& one) { return one.use_count() == 1; });
+    link.by_key.clear();
+    auto made = link.member.connect();
+    if (!made.ok()) {
+        link.not_before_s = clock_s() + again_s_;
+        link.why = made.status().with_context(link.member.name);
+        return link.why;
+    }
+    link.objects = std::move(*made);
+    return link.objects;
+}
+
+Result<std::shared_ptr<Members::Object>> Members::object_at(Link& link, std::uint64_t key,
+                                                            const CreateObject& object) {
+    const std::lock_guard connecting(link.connecting);
+    auto objects = connection(link);
+    if (!objects.ok()) return objects.status();
+    if (const auto found = link.by_key.find(key); found != link.by_key.end())
+        if (auto there = found->second.lock()) return there;
+    std::erase_if(link.by_key, [](const auto& one) { return one.second.expired(); });
+    auto number =
+        (*objects)->create({fmt::format("{}/{}", name_, key), object.name, object.dtype,
+                            object.shape, object.time, object.bound, false, true, object.tags});
+    if (!number.ok()) return number.status();
+    auto made = std::make_shared<Object>(*this, link, *objects, *number, object.dtype);
+    link.by_key[key] = made;
+    return made;
+}
+
+std::vector<Members::Link*> Members::by_load() {
+    std::vector<Link*> all;
+    for (const auto& link : links_) all.push_back(link.get());
+    std::stable_sort(all.begin(), all.end(), [](const Link* a, const Link* b) {
+        return a->put_bytes.load() < b->put_bytes.load();
+    });
+    return all;
+}
+
+Result<std::shared_ptr<const FarValues>> Members::put(std::uint64_t key, const CreateObject& object,
+                                                      const Box& box,
+                                                      std::span<const std::byte> values) {
+    Status why{StatusCode::no_space, "there is no other service"};
+    for (Link* const link : by_load()) {
+        const auto there = object_at(*link, key, object);
+        why = there.ok() ? (*there)->put(box, values) : there.status();
+        if (!why.ok()) continue;
+        return std::shared_ptr<const FarValues>(std::make_shared<FarValues>(*there, object.dtype));
+    }
+    return why;
+}
+
+std::vector<Members::Counts> Members::counts() const {
+    std::vector<Counts> all;
+    for (const auto& link : links_)
+        all.push_back({link->member.name, link->regions, link->put_bytes, link->got_bytes,
+                       link->passes, link->passed_bytes});
+    return all;
+}
+
+}  // namespace caesura::transit

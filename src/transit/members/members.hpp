@@ -1,0 +1,66 @@
+// The other services of a group, whose memory this one uses: it is a client of each.
+//
+// Invariants:
+//  - A service is connected to when it is first needed. One that was lost, or could not be reached,
+//    is asked again after again_s.
+//  - A region goes to the service that has fewest of ours, and if that has no room to the next.
+//  - An object that is not wanted any more is deleted wherever parts of it are. A service that
+//  hears
+//    that this one is gone deletes all of its own accord.
+//  - Workers at idle priority use it: nobody whose time matters waits for its locks.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "transit/client/objects.hpp"
+#include "transit/objects/far_memory.hpp"
+
+namespace caesura::transit {
+
+class Members final : public FarMemory {
+  public:
+    using Connect = std::function<Result<std::unique_ptr<Objects>>()>;
+    struct Member {
+        std::string name;  ///< for people: its address
+        Connect connect;
+    };
+    /// @param name  of this service: no other of the group has it.
+    Members(std::string name, std::vector<Member> members, double again_s = 5.0);
+    ~Members() override;
+
+    Result<std::shared_ptr<const FarValues>> put(std::uint64_t key, const CreateObject& object,
+                                                 const Box& box,
+                                                 std::span<const std::byte> values) override;
+    void end() override;
+
+    struct Counts {
+        std::string name;
+        std::uint64_t regions = 0, put_bytes = 0;    ///< that went there
+        std::uint64_t got_bytes = 0;                 ///< that came back to be read here
+        std::uint64_t passes = 0, passed_bytes = 0;  ///< analyses there, and what they have seen
+    };
+    std::vector<Counts> counts() const;
+
+  private:
+    struct Link;
+    class Object;
+    Result<std::shared_ptr<Objects>> connection(Link& link);
+    Result<std::shared_ptr<Object>> object_at(Link& link, std::uint64_t key,
+                                              const CreateObject& object);
+    std::vector<Link*> by_load();
+
+    const std::string name_;
+    const double again_s_;
+    std::vector<std::unique_ptr<Link>> links_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t passes_ = 0;  ///< under way
+    bool ended_ = false;
+};
+
+}  // namespace caesura::transit

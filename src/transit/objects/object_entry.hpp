@@ -1,0 +1,76 @@
+// What an ObjectStore knows of one object. Under the store's mutex.
+#pragma once
+
+#include <optional>
+
+#include "transit/objects/far_memory.hpp"
+#include "transit/objects/object_store.hpp"
+
+namespace caesura::transit {
+
+struct ObjectStore::Region {
+    Box box;
+    std::optional<Range> range;
+    std::shared_ptr<const MemoryValues> memory;
+    std::shared_ptr<const SunkValues> sunk;
+    std::shared_ptr<const FarValues> far;
+    std::optional<store::ChunkRecord> record;                   ///< of a dumped object's
+    bool leaving = false;                                       ///< memory
+    std::list<std::pair<ObjectId, RegionId>>::iterator used{};  ///< if it is in memory
+    std::uint64_t bytes(DType dtype) const { return box.extent.count() * size_of(dtype); }
+};
+
+struct ObjectStore::Object {
+    ObjectId id = 0;
+    Origin origin = Origin::put;
+    std::string container, name, owner;
+    DType dtype = float32;
+    Shape shape;
+    double time = 0.0;
+    ErrorBound bound;
+    std::vector<Tag> tags;
+    std::map<RegionId, Region> regions;
+    std::vector<ResultInfo> results;  ///< the latest last
+    // put
+    std::uint64_t client = 0;  ///< who made it; 0: it is kept
+    bool guest = false;
+    RegionId next_region = 0;
+    // dumped
+    std::shared_ptr<base::FileSystem> files;
+    store::RunId run{};
+    store::DatasetSpec spec;
+    struct Found {
+        lambda::AnalysisState state;
+        std::uint64_t values = 0;
+    };
+    std::map<std::string, Found> found;  ///< by call, until all values have been seen
+    bool written_again = false;          ///< blocks have come twice: no state says what there is
+    // filed
+    std::shared_ptr<const read::Source> source;
+    std::size_t dataset = 0;
+
+    RegionPlace place_of(const Region& region) const {
+        if (region.memory) return RegionPlace::memory;
+        if (region.sunk) return RegionPlace::sink;
+        if (region.far) return RegionPlace::member;
+        return region.record || origin == Origin::filed ? RegionPlace::file : RegionPlace::passing;
+    }
+    std::string key() const {
+        std::string key = owner;
+        key += '\0';
+        key += container;
+        key += '\0';
+        return key + name;
+    }
+};
+
+inline bool is_inside(const Box& box, const Shape& shape) {
+    if (box.extent.rank() != shape.rank() || box.offset.rank() != shape.rank()) return false;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (box.extent[axis] < 1 || box.offset[axis] > shape[axis] ||
+            box.extent[axis] > shape[axis] - box.offset[axis])
+            return false;
+    return true;
+}
+
+}  // namespace caesura::transit

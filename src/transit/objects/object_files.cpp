@@ -1,0 +1,201 @@
+// Objects of dumps on their way, and datasets of files.
+#include <fmt/format.h>
+
+#include "base/invalid.hpp"
+#include "read/chunk_layout.hpp"
+#include "transit/objects/object_entry.hpp"
+
+namespace caesura::transit {
+
+namespace {
+
+/// Fields that the whole of a filed or dumped object is described by.
+template <class Object>
+void describe_as(Object& object, const store::DatasetSpec& spec) {
+    object.name = spec.path;
+    object.dtype = spec.dtype;
+    object.shape = spec.shape;
+    object.spec = spec;
+}
+
+}  // namespace
+
+Result<std::vector<ObjectId>> ObjectStore::describe(const Asker& asker, const std::string& path,
+                                                    const store::RunId& run, double time,
+                                                    std::span<const DumpedDataset> datasets) {
+    const std::lock_guard lock(mutex_);
+    std::vector<ObjectId> ids;
+    for (const DumpedDataset& dataset : datasets) {
+        Object* const there = find_named(asker.owner, path, dataset.spec.path);
+        if (there != nullptr && there->origin == Origin::dumped && there->run == run &&
+            there->dtype == dataset.spec.dtype && there->shape == dataset.spec.shape &&
+            there->spec.chunk == dataset.spec.chunk) {
+            there->spec = dataset.spec;
+            there->time = time;
+            ids.push_back(there->id);
+            continue;
+        }
+        if (there != nullptr && there->origin == Origin::put)
+            return Status{StatusCode::invalid_argument,
+                          fmt::format("{}: an object {} was put into a container of that name",
+                                      path, dataset.spec.path)};
+        if (there != nullptr) drop(there->id);
+        auto object = std::make_unique<Object>();
+        object->origin = Origin::dumped;
+        object->container = path;
+        object->owner = asker.owner;
+        describe_as(*object, dataset.spec);
+        object->time = time;
+        object->bound = dataset.bound;
+        object->files = asker.files;
+        object->run = run;
+        const auto added = add(std::move(object));
+        if (!added.ok()) return added.status();
+        ids.push_back((*added)->id);
+    }
+    return ids;
+}
+
+void ObjectStore::add_block(ObjectId id, std::uint64_t chunk, const std::optional<Range>& range,
+                            const std::optional<store::ChunkRecord>& record) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return;
+    Object& object = *found->second;
+    const auto layout = read::ChunkLayout::of(object.shape, object.spec.chunk);
+    if (chunk >= layout.grid.count()) return;
+    Region& region = object.regions[chunk];
+    if (region.box.extent.rank() > 0) {  // an application writes its dataset again
+        object.written_again = true;
+        object.found.clear();
+        object.results.clear();
+    }
+    region.box = layout.inside(chunk);
+    region.range = range;
+    region.record = record;
+}
+
+void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values) {
+    const std::string call = state.call();
+    std::optional<lambda::AnalysisState> whole;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = objects_.find(id);
+        if (found == objects_.end() || found->second->written_again) return;
+        Object& object = *found->second;
+        const auto known = object.found.find(call);
+        if (known == object.found.end()) {
+            object.found.emplace(call, Object::Found{std::move(state), values});
+        } else {
+            if (!known->second.state.merge(state).ok()) return;
+            known->second.values += values;
+        }
+        const auto now = object.found.find(call);
+        if (now->second.values != object.shape.count()) return;
+        whole = std::move(now->second.state);
+        object.found.erase(now);
+    }
+    const auto results = whole->finish();
+    if (results.ok()) keep_results(id, call, results->bytes());
+}
+
+Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
+    auto opened = read::Source::open(*asker.files, path);
+    if (!opened.ok()) return opened.status();
+    const std::shared_ptr<const read::Source> source = std::move(*opened);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < source->datasets().size(); ++i) {
+        const store::DatasetInfo& dataset = source->datasets()[i];
+        const auto layout = read::ChunkLayout::of(dataset.spec.shape, dataset.spec.chunk);
+        if (!dataset.members.empty() || layout.grid.count() > k_regions_limit) continue;
+        Object* there = find_named(asker.owner, path, dataset.spec.path);
+        if (there != nullptr && there->origin != Origin::filed) continue;
+        const bool same = there != nullptr && there->spec == dataset.spec &&
+                          there->source->datasets()[there->dataset].chunks == dataset.chunks;
+        if (there != nullptr && !same) {
+            drop(there->id);
+            there = nullptr;
+        }
+        if (there == nullptr) {
+            auto object = std::make_unique<Object>();
+            object->origin = Origin::filed;
+            object->container = path;
+            object->owner = asker.owner;
+            describe_as(*object, dataset.spec);
+            object->time = static_cast<double>(dataset.iteration);
+            for (std::uint64_t chunk = 0; chunk < layout.grid.count(); ++chunk)
+                object->regions[chunk].box = layout.inside(chunk);
+            const auto added = add(std::move(object));
+            if (!added.ok()) return added.status();
+            there = *added;
+        }
+        there->source = source;
+        there->dataset = i;
+    }
+    return {};
+}
+
+// ------------------------------------------------------------------------------ reading
+
+Result<Reading> ObjectStore::read_filed(std::shared_ptr<const read::Source> source,
+                                        std::size_t dataset, Reading reading) {
+    const store::DatasetInfo& info = source->datasets()[dataset];
+    const auto layout = read::ChunkLayout::of(info.spec.shape, info.spec.chunk);
+    const auto values = std::make_shared<FileValues>(std::move(source), dataset, info.spec.dtype);
+    const read::TouchedChunks chunks(layout, reading.box);
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+        const Box inside = layout.inside(chunks[i]);
+        const Box part = *intersect(inside, reading.box);
+        reading.parts.push_back({part, chunks[i], values, part == inside, false});
+    }
+    return reading;
+}
+
+// From where its blocks are known to lie; else from the file as it is committed.
+Result<Reading> ObjectStore::read_dumped(const Asker&, ObjectId id, Reading reading) {
+    store::DatasetInfo dataset;
+    std::shared_ptr<base::FileSystem> files;
+    std::string path;
+    std::uint64_t unknown = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = objects_.find(id);
+        if (found == objects_.end())
+            return base::invalid(fmt::format("object {} has just been forgotten", id));
+        const Object& object = *found->second;
+        dataset.spec = object.spec;
+        files = object.files;
+        path = object.container;
+        const auto layout = read::ChunkLayout::of(object.shape, object.spec.chunk);
+        const read::TouchedChunks chunks(layout, reading.box);
+        for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+            const auto region = object.regions.find(chunks[i]);
+            if (region != object.regions.end() && region->second.record)
+                dataset.chunks.push_back(*region->second.record);
+            else
+                unknown += intersect(layout.inside(chunks[i]), reading.box)->extent.count();
+        }
+    }
+    if (unknown == 0) {
+        auto file = files->open(path, base::FileSystem::Mode::read);
+        if (!file.ok()) return file.status();
+        auto source = read::Source::over(std::move(*file), path, {std::move(dataset)});
+        if (!source.ok()) return source.status();
+        return read_filed(std::move(*source), 0, std::move(reading));
+    }
+    const Status missing{StatusCode::insufficient_data,
+                         fmt::format("object {} of {}: {} of {} values are not written, or are "
+                                     "where only a commit says; its dump is under way",
+                                     reading.name, path, unknown, reading.box.extent.count())};
+    auto source = read::Source::open(*files, path);
+    if (!source.ok()) return missing;
+    const auto number = (*source)->find(reading.name);
+    if (!number.ok()) return missing;
+    const store::DatasetInfo& info = (*source)->datasets()[*number];
+    if (info.spec.shape != reading.shape || info.spec.dtype != reading.dtype ||
+        !info.members.empty())
+        return missing;
+    return read_filed(std::move(*source), *number, std::move(reading));
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,419 @@
+// Objects that are put, and their memory. object_files.cpp has those in files, object_find.cpp what
+// is asked.
+#include "transit/objects/object_store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/invalid.hpp"
+#include "transit/objects/object_entry.hpp"
+
+namespace caesura::transit {
+
+using base::invalid;
+
+namespace {
+
+constexpr std::size_t k_most_results = 64;                       // of one object
+constexpr std::uint64_t k_pool_bytes = std::uint64_t{64} << 20;  // kept for later
+
+Status no_such(ObjectId id) {
+    return invalid(fmt::format("there is no object {}, or it is another user's", id));
+}
+
+}  // namespace
+
+Range widened(const Range& range, const ErrorBound& bound) {
+    if (bound.kind == ErrorBound::Kind::lossless || range.lowest > range.highest) return range;
+    const bool absolute = bound.kind == ErrorBound::Kind::absolute;
+    const auto off = [&](double value) {
+        return absolute ? bound.value : std::abs(value) * bound.value;
+    };
+    constexpr double k_infinity = std::numeric_limits<double>::infinity();
+    return {std::nextafter(range.lowest - off(range.lowest), -k_infinity),
+            std::nextafter(range.highest + off(range.highest), k_infinity)};
+}
+
+Reading Reading::without_parts() const {
+    Reading other;
+    other.object = object;
+    other.name = name, other.owner = owner;
+    other.is_guest = is_guest;
+    other.tags = tags;
+    other.dtype = dtype;
+    other.shape = shape;
+    other.time = time;
+    other.box = box;
+    return other;
+}
+
+lambda::RegionView Reading::view(const Part& part, std::span<const std::byte> values) const {
+    lambda::RegionView region;
+    region.object = name;
+    region.id = object;
+    region.dtype = dtype;
+    region.shape = shape;
+    region.box = part.box;
+    region.time = time;
+    region.owner = owner;
+    region.tags = tags;
+    region.values = values;
+    return region;
+}
+
+ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far)
+    : limits_(limits), spool_(std::move(spool)), far_(far) {}
+
+ObjectStore::~ObjectStore() = default;
+
+base::BufferPool& ObjectStore::pool() {
+    static base::BufferPool pool(k_pool_bytes);
+    return pool;
+}
+
+// ------------------------------------------------------------------------ which there are
+
+ObjectStore::Object* ObjectStore::find_readable(const Asker& asker, ObjectId id) {
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return nullptr;
+    const std::string& owner = found->second->owner;
+    const bool may = owner == asker.owner ||
+                     std::any_of(asker.reads.begin(), asker.reads.end(),
+                                 [&](const auto& one) { return one == "*" || one == owner; });
+    return may ? found->second.get() : nullptr;
+}
+
+ObjectStore::Object* ObjectStore::find_named(const std::string& owner, const std::string& container,
+                                             const std::string& name) {
+    Object wanted;
+    wanted.owner = owner, wanted.container = container, wanted.name = name;
+    const auto found = by_name_.find(wanted.key());
+    return found == by_name_.end() ? nullptr : objects_.at(found->second).get();
+}
+
+// The oldest that can be had from its file is forgotten for a new one.
+Status ObjectStore::make_room() {
+    if (objects_.size() < limits_.objects) return {};
+    for (const auto& [id, object] : objects_) {
+        if (object->origin == Origin::put) continue;
+        drop(id);
+        return {};
+    }
+    return {StatusCode::no_space,
+            fmt::format("{} objects are there, the most that the service keeps", objects_.size())};
+}
+
+Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
+    if (Status status = make_room(); !status.ok()) return status;
+    object->id = next_id_++;
+    Object* const added = object.get();
+    by_name_[object->key()] = object->id;
+    objects_[object->id] = std::move(object);
+    return added;
+}
+
+void ObjectStore::drop(ObjectId id) {
+    const auto found = objects_.find(id);
+    for (auto& [number, region] : found->second->regions)
+        if (region.memory) leave_memory(*found->second, region);
+    const auto named = by_name_.find(found->second->key());
+    if (named != by_name_.end() && named->second == id) by_name_.erase(named);
+    objects_.erase(found);
+}
+
+Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& order) {
+    const std::lock_guard lock(mutex_);
+    if (Object* const there = find_named(asker.owner, order.container, order.name)) {
+        if (there->origin == Origin::put && there->dtype == order.dtype &&
+            there->shape == order.shape && there->bound == order.bound)
+            return there->id;
+        return invalid(fmt::format("object {} of container '{}' is there: {} of {}", order.name,
+                                   order.container, to_string(there->shape),
+                                   to_string(there->dtype)));
+    }
+    auto object = std::make_unique<Object>();
+    object->container = order.container;
+    object->name = order.name;
+    object->owner = asker.owner;
+    object->dtype = order.dtype;
+    object->shape = order.shape;
+    object->time = order.time;
+    object->bound = order.bound;
+    object->tags = order.tags;
+    object->client = order.keep ? 0 : asker.client;
+    object->guest = order.guest;
+    const auto added = add(std::move(object));
+    if (!added.ok()) return added.status();
+    return (*added)->id;
+}
+
+Status ObjectStore::remove(const Asker& asker, ObjectId id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end() || found->second->owner != asker.owner) return no_such(id);
+    if (found->second->origin != Origin::put)
+        return invalid(fmt::format("object {} lies in {}; only what was put can be deleted",
+                                   found->second->name, found->second->container));
+    drop(id);
+    return {};
+}
+
+void ObjectStore::forget_client(std::uint64_t client) {
+    const std::lock_guard lock(mutex_);
+    std::vector<ObjectId> gone;
+    for (const auto& [id, object] : objects_)
+        if (object->origin == Origin::put && object->client == client) gone.push_back(id);
+    for (const ObjectId id : gone) drop(id);
+}
+
+// ---------------------------------------------------------------------------------- put
+
+Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& order) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(order.object);
+    if (found == objects_.end() || found->second->owner != asker.owner)
+        return no_such(order.object);
+    Object& object = *found->second;
+    if (object.origin != Origin::put)
+        return invalid(fmt::format("object {} is a dump's", object.name));
+    if (order.dtype != object.dtype || !is_inside(order.box, object.shape))
+        return invalid(fmt::format("object {}: a region at {} of {} in one of {} of {}",
+                                   object.name, to_string(order.box), to_string(order.dtype),
+                                   to_string(object.shape), to_string(object.dtype)));
+    if (object.regions.size() >= limits_.regions)
+        return Status{StatusCode::no_space, fmt::format("object {} has {} regions, the most there "
+                                                        "may be; put larger ones",
+                                                        object.name, object.regions.size())};
+    for (const auto& [number, region] : object.regions)
+        if (intersect(region.box, order.box))
+            return invalid(fmt::format("object {}: a region at {} lies on one at {}", object.name,
+                                       to_string(order.box), to_string(region.box)));
+    const bool has_room = memory_bytes_ + order.payload_bytes <= limits_.memory_bytes;
+    if (object.guest &&
+        (!has_room || guest_bytes_ + order.payload_bytes > limits_.memory_bytes / 2))
+        return Status{StatusCode::no_space,
+                      fmt::format("no room for {} bytes of a guest: {} of {} are in use",
+                                  order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
+    if (!spool_ && far_ == nullptr && !has_room)
+        return Status{
+            StatusCode::no_space,
+            fmt::format("object {}: {} bytes beside {} of {} that the service keeps in "
+                        "memory, and it has neither sink nor members",
+                        object.name, order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
+    const RegionId number = object.next_region++;
+    object.regions[number].box = order.box;
+    memory_bytes_ += order.payload_bytes;  // from now on, so that nobody else takes it
+    putting_bytes_ += order.payload_bytes;
+    if (object.guest) guest_bytes_ += order.payload_bytes;
+    return number;
+}
+
+bool ObjectStore::is_guest(ObjectId id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    return found != objects_.end() && found->second->guest;
+}
+
+// Null: it was deleted meanwhile.
+ObjectStore::Region* ObjectStore::find_region(ObjectId id, RegionId number) {
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return nullptr;
+    const auto region = found->second->regions.find(number);
+    return region == found->second->regions.end() ? nullptr : &region->second;
+}
+
+void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer values,
+                             const std::optional<Range>& range, bool guest) {
+    const std::lock_guard lock(mutex_);
+    memory_bytes_ -= values.size();
+    putting_bytes_ -= values.size();
+    if (guest) guest_bytes_ -= values.size();
+    Region* const region = find_region(id, number);
+    if (region == nullptr) return;
+    Object& object = *objects_.at(id);
+    if (range) region->range = widened(*range, object.bound);
+    enter_memory(object, number, *region, std::move(values));
+}
+
+void ObjectStore::abandon_put(ObjectId id, RegionId number, std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    memory_bytes_ -= bytes;
+    putting_bytes_ -= bytes;
+    if (find_region(id, number) != nullptr) objects_.at(id)->regions.erase(number);
+}
+
+void ObjectStore::withdraw(ObjectId id, RegionId number) {
+    const std::lock_guard lock(mutex_);
+    Region* const region = find_region(id, number);
+    if (region == nullptr) return;
+    Object& object = *objects_.at(id);
+    if (region->memory) leave_memory(object, *region);
+    object.regions.erase(number);
+}
+
+// ------------------------------------------------------------------------------- memory
+
+void ObjectStore::enter_memory(Object& object, RegionId id, Region& region, base::Buffer values) {
+    memory_bytes_ += values.size();
+    if (object.guest) guest_bytes_ += values.size();
+    region.memory = std::make_shared<MemoryValues>(region.box, object.dtype, std::move(values));
+    region.used = used_.insert(used_.end(), {object.id, id});
+}
+
+void ObjectStore::leave_memory(Object& object, Region& region) {
+    const std::uint64_t bytes = region.memory->bytes().size();
+    memory_bytes_ -= bytes;
+    if (object.guest) guest_bytes_ -= bytes;
+    used_.erase(region.used);
+    region.memory.reset();
+}
+
+void ObjectStore::touch(Region& region) {
+    if (region.memory) used_.splice(used_.end(), used_, region.used);
+}
+
+std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
+    const std::lock_guard lock(mutex_);
+    const auto is_full = [&] {
+        return memory_bytes_ > limits_.memory_bytes + putting_bytes_ + leaving_bytes_;
+    };
+    for (auto it = used_.begin(); it != used_.end() && is_full();) {
+        const auto [id, number] = *it;
+        ++it;
+        Object& object = *objects_.at(id);
+        Region& region = object.regions.at(number);
+        if (region.sunk) {
+            leave_memory(object, region);
+            continue;
+        }
+        if (region.leaving || object.guest || (!spool_ && far_ == nullptr)) continue;
+        region.leaving = true;
+        leaving_bytes_ += region.memory->bytes().size();
+        Victim victim{id, number, region.memory, region.box, object.dtype, object.bound, {}};
+        victim.object_as_guest = {
+            0,           {},           object.name, object.dtype, object.shape,
+            object.time, object.bound, false,       true,         object.tags};
+        return victim;
+    }
+    return std::nullopt;
+}
+
+Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame) {
+    auto stretch = spool_->write(frame);
+    const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
+    Region* const region = find_region(victim.object, victim.region);
+    if (region == nullptr) return {};
+    region->leaving = false;
+    if (!stretch.ok()) return stretch.status();
+    region->sunk = std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch));
+    leave_memory(*objects_.at(victim.object), *region);
+    ++sunk_;
+    return {};
+}
+
+void ObjectStore::move_away(const Victim& victim, std::shared_ptr<const FarValues> far) {
+    const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
+    Region* const region = find_region(victim.object, victim.region);
+    if (region == nullptr) return;  // deleted meanwhile, and there with it
+    region->leaving = false;
+    region->far = std::move(far);
+    leave_memory(*objects_.at(victim.object), *region);
+    ++moved_away_;
+}
+
+void ObjectStore::spare(const Victim& victim) {
+    const std::lock_guard lock(mutex_);
+    leaving_bytes_ -= victim.values->bytes().size();
+    if (Region* const region = find_region(victim.object, victim.region)) region->leaving = false;
+}
+
+void ObjectStore::bring_back(ObjectId id, RegionId number, base::Buffer values) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end() || memory_bytes_ + values.size() > limits_.memory_bytes) return;
+    const auto region = found->second->regions.find(number);
+    if (region == found->second->regions.end() || region->second.memory) return;
+    enter_memory(*found->second, number, region->second, std::move(values));
+    ++came_back_;
+}
+
+void ObjectStore::set_range(ObjectId id, RegionId number, const Range& range) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return;
+    const auto region = found->second->regions.find(number);
+    if (region != found->second->regions.end()) region->second.range = range;
+}
+
+void ObjectStore::keep_results(ObjectId id, const std::string& call,
+                               std::vector<std::byte> results) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return;
+    auto& all = found->second->results;
+    std::erase_if(all, [&](const ResultInfo& one) { return one.call == call; });
+    if (all.size() >= k_most_results) all.erase(all.begin());
+    all.push_back({call, std::move(results)});
+}
+
+// A put changes an object: what was found of it before does not hold any more.
+Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
+    std::uint64_t values = 0;
+    for (auto& [number, region] : object.regions) {
+        const auto part = intersect(region.box, reading.box);
+        if (!part || (!region.memory && !region.sunk && !region.far)) continue;
+        touch(region);
+        values += part->extent.count();
+        std::shared_ptr<const RegionValues> lies = region.memory;
+        if (!lies) lies = region.sunk;
+        if (!lies) lies = region.far;
+        const bool is_sunk = !region.memory && region.sunk;
+        reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk});
+    }
+    const std::uint64_t missing = reading.box.extent.count() - values;
+    if (missing > 0)
+        return Status{StatusCode::insufficient_data,
+                      fmt::format("object {}: {} of {} values have not been put", object.name,
+                                  missing, reading.box.extent.count())};
+    return reading;
+}
+
+Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::optional<Box>& box) {
+    std::unique_lock lock(mutex_);
+    Object* const object = find_readable(asker, id);
+    if (object == nullptr) return no_such(id);
+    Reading reading;
+    reading.object = id;
+    reading.name = object->name;
+    reading.owner = object->owner;
+    reading.is_guest = object->guest;
+    reading.tags = object->tags;
+    reading.dtype = object->dtype;
+    reading.shape = object->shape;
+    reading.time = object->time;
+    reading.box = box ? *box : Box{Shape::filled(object->shape.rank(), 0), object->shape};
+    if (!is_inside(reading.box, object->shape))
+        return invalid(fmt::format("object {}: the box at {} is not inside {}", object->name,
+                                   to_string(reading.box), to_string(object->shape)));
+    if (object->origin == Origin::put) return read_put(*object, std::move(reading));
+    if (object->origin == Origin::dumped) {
+        lock.unlock();
+        return read_dumped(asker, id, std::move(reading));
+    }
+    const auto source = object->source;
+    const std::size_t dataset = object->dataset;
+    lock.unlock();
+    return read_filed(source, dataset, std::move(reading));
+}
+
+ObjectStore::Counts ObjectStore::counts() const {
+    const std::lock_guard lock(mutex_);
+    return {objects_.size(), memory_bytes_, spool_ ? spool_->used_bytes() : 0, sunk_, came_back_,
+            moved_away_,     guest_bytes_};
+}
+
+}  // namespace caesura::transit

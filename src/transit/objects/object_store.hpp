@@ -1,0 +1,195 @@
+// Objects that a service knows: those that clients put, those of dumps on their way, and datasets
+// of files. docs/reference/objects.md says what they are.
+//
+// Invariants:
+//  - What a call gives to read stays readable, whatever happens to the object meanwhile.
+//  - Regions of an object that was put do not overlap.
+//  - Values in memory are at most limits.memory_bytes, what is being put, and what is leaving.
+//    The least recently used go first: to another service's memory, or to the spool. Guests stay,
+//    and are refused beyond half of it.
+//  - An id is never used again.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "lambda/registry.hpp"
+#include "store/shared_file.hpp"
+#include "transit/messages.hpp"
+#include "transit/objects/far_memory.hpp"
+#include "transit/objects/region_values.hpp"
+
+namespace caesura::transit {
+
+using ObjectId = std::uint64_t;
+using RegionId = std::uint64_t;  ///< of an object; of one in a file the chunk's number
+
+/// Who asks for something.
+struct Asker {
+    std::uint64_t client = 0;
+    std::string owner;               ///< to whom belongs what he makes
+    std::vector<std::string> reads;  ///< other owners whose objects he may read; "*": all
+    std::shared_ptr<base::FileSystem> files;
+};
+
+struct StoreLimits {
+    std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+    std::size_t objects = 65536;
+    std::size_t regions = 16384;  ///< of an object that is put
+};
+
+/// What there is of an object in a box.
+struct Reading {
+    ObjectId object = 0;
+    std::string name, owner;
+    bool is_guest = false;
+    std::vector<lambda::Tag> tags;
+    DType dtype = float32;
+    Shape shape;
+    double time = 0.0;
+    Box box;
+    struct Part {
+        Box box;
+        RegionId region = 0;
+        std::shared_ptr<const RegionValues> values;
+        bool is_whole = false;  ///< the region has no more
+        bool is_sunk = false;
+    };
+    std::vector<Part> parts;
+    Reading without_parts() const;
+    /// @param values  of the part.
+    lambda::RegionView view(const Part& part, std::span<const std::byte> values) const;
+};
+
+/// What decoded values can be, if these were put.
+Range widened(const Range& range, const ErrorBound& bound);
+
+/// The dataset of a dump.
+struct DumpedDataset {
+    store::DatasetSpec spec;  ///< path, type, shape, chunk, pipeline
+    ErrorBound bound;
+};
+
+/// Any thread of normal priority.
+class ObjectStore {
+  public:
+    /// @param spool  null: what has no room in memory is refused.
+    /// @param far    null: there are no other services. Outlives the store.
+    ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far = nullptr);
+    ~ObjectStore();
+
+    // ---- objects that are put
+    /// Errors: invalid_argument (another one of this name), no_space (too many objects).
+    Result<ObjectId> create(const Asker& asker, const CreateObject& order);
+    /// Errors: invalid_argument (no such object of his, or one that was not put).
+    Status remove(const Asker& asker, ObjectId id);
+    /// A client is gone: so are objects of his that are not kept.
+    void forget_client(std::uint64_t client);
+    /// Keeps the box free for it. Errors: invalid_argument (no such object, type, box), no_space.
+    Result<RegionId> begin_put(const Asker& asker, const PutRegion& order);
+    bool is_guest(ObjectId id) const;
+    /// @param range  none: it is not known. @param guest  as is_guest() said.
+    void finish_put(ObjectId id, RegionId region, base::Buffer values,
+                    const std::optional<Range>& range, bool guest = false);
+    /// Instead: nothing has come of it. @param bytes  of the order.
+    void abandon_put(ObjectId id, RegionId region, std::uint64_t bytes);
+    /// A region that was put, and for which there is no room after all.
+    void withdraw(ObjectId id, RegionId region);
+
+    // ---- memory
+    struct Victim {
+        ObjectId object = 0;
+        RegionId region = 0;
+        std::shared_ptr<const MemoryValues> values;
+        Box box;
+        DType dtype = float32;
+        ErrorBound bound;
+        CreateObject object_as_guest;  ///< elsewhere; its container is to be filled in
+    };
+    /// What is to leave memory next; none: there is room, or others are at it. What lies in the
+    /// spool too leaves at once.
+    std::optional<Victim> next_victim();
+    /// @param frame  its values, compressed. Errors: those of the spool; then it stays.
+    Status sink(const Victim& victim, std::span<const std::byte> frame);
+    /// Its values are in another service now.
+    void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
+    void spare(const Victim& victim);
+    /// A region that was read from the spool, if there is room for it.
+    void bring_back(ObjectId id, RegionId region, base::Buffer values);
+    /// Of values and answers; it outlives all of them, wherever they still are.
+    static base::BufferPool& pool();
+    bool has_spool() const { return spool_ != nullptr; }
+    FarMemory* far() const { return far_; }
+
+    // ---- objects in files
+    /// Of a dump that begins: an object for each dataset, new or as it is known of other ranks.
+    /// Errors: no_space.
+    Result<std::vector<ObjectId>> describe(const Asker& asker, const std::string& path,
+                                           const store::RunId& run, double time,
+                                           std::span<const DumpedDataset> datasets);
+    /// A block of it has come. @param record  where it lies; none: not yet where it can be read.
+    void add_block(ObjectId id, std::uint64_t chunk, const std::optional<Range>& range,
+                   const std::optional<store::ChunkRecord>& record);
+    /// What an analysis has seen of a dump's object. When all of it has been seen, the results stay
+    /// with it. @param values  how many the state has seen.
+    void merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values);
+    /// The datasets of a file, as the asker sees it. Calls HDF5. Errors: those of Source::open.
+    Status list_file(const Asker& asker, const std::string& path);
+
+    // ---- asking
+    FoundObjects find(const Asker& asker, const FindObjects& query);
+    /// Objects of the query that have regions without a range.
+    std::vector<ObjectId> without_range(const Asker& asker, const FindObjects& query);
+    void set_range(ObjectId id, RegionId region, const Range& range);
+    /// @param box  none: all of it. Calls HDF5 for what lies in files.
+    /// Errors: invalid_argument (no such object, box), insufficient_data (values are missing, how
+    /// many and why), those of opening the file.
+    Result<Reading> read(const Asker& asker, ObjectId id, const std::optional<Box>& box);
+    /// Results of a call over all of an object.
+    void keep_results(ObjectId id, const std::string& call, std::vector<std::byte> results);
+
+    struct Counts {
+        std::uint64_t objects = 0, memory_bytes = 0, spool_bytes = 0, sunk = 0, came_back = 0;
+        std::uint64_t moved_away = 0, guest_bytes = 0;
+    };
+    Counts counts() const;
+
+  private:
+    struct Region;
+    struct Object;
+    Region* find_region(ObjectId id, RegionId region);
+    Object* find_readable(const Asker& asker, ObjectId id);
+    Object* find_named(const std::string& owner, const std::string& container,
+                       const std::string& name);
+    Result<Object*> add(std::unique_ptr<Object> object);
+    void drop(ObjectId id);
+    Status make_room();
+    void leave_memory(Object& object, Region& region);
+    void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
+    void touch(Region& region);
+    Result<Reading> read_put(Object& object, Reading reading);
+    Result<Reading> read_dumped(const Asker& asker, ObjectId id, Reading reading);
+    static Result<Reading> read_filed(std::shared_ptr<const read::Source> source,
+                                      std::size_t dataset, Reading reading);
+    ObjectInfo info_of(const Object& object) const;
+    static bool matches(const Asker& asker, const Object& object, const FindObjects& query);
+    bool select(const Object& object, const FindObjects& query, ObjectInfo& info,
+                FoundObjects& found) const;
+
+    const StoreLimits limits_;
+    const std::unique_ptr<Spool> spool_;
+    FarMemory* const far_;
+    mutable std::mutex mutex_;
+    std::map<ObjectId, std::unique_ptr<Object>> objects_;
+    std::map<std::string, ObjectId> by_name_;
+    ObjectId next_id_ = 1;
+    std::uint64_t memory_bytes_ = 0;
+    /// Regions in memory, the least recently used first.
+    std::list<std::pair<ObjectId, RegionId>> used_;
+    std::uint64_t sunk_ = 0, came_back_ = 0, moved_away_ = 0;
+    std::uint64_t putting_bytes_ = 0, leaving_bytes_ = 0, guest_bytes_ = 0;  ///< of memory_bytes_
+};
+
+}  // namespace caesura::transit

@@ -1,0 +1,117 @@
+#include "transit/service/dump_notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "base/invalid.hpp"
+#include "run/encode.hpp"
+
+namespace caesura::transit {
+namespace {
+
+Result<std::vector<std::byte>> start_of(const lambda::Registry& functions,
+                                        const std::string& call) {
+    const auto state = functions.start(call);
+    if (!state.ok()) return state.status();
+    if (state->passes_left() > 0)
+        return base::invalid(
+            fmt::format("{} passes over the values more than once, and in transit they pass once; "
+                        "a histogram needs low and high",
+                        state->call()));
+    return state->bytes();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DumpNotes>> DumpNotes::make(ObjectStore& store,
+                                                   const lambda::Registry& functions,
+                                                   std::vector<Dataset> datasets, double time,
+                                                   const std::vector<std::string>& wanted,
+                                                   const std::vector<std::string>& ordered) {
+    std::unique_ptr<DumpNotes> notes(new DumpNotes(store, functions));
+    for (const bool of_client : {true, false})
+        for (const std::string& call : of_client ? wanted : ordered) {
+            auto start = start_of(functions, call);
+            if (!start.ok()) return start.status();
+            const bool known = std::any_of(notes->calls_.begin(), notes->calls_.end(),
+                                           [&](const Call& one) { return one.start == *start; });
+            if (!known) notes->calls_.push_back({std::move(*start), of_client});
+        }
+    notes->sums_.resize(datasets.size());
+    notes->datasets_ = std::move(datasets);
+    notes->time_ = time;
+    return notes;
+}
+
+DumpNotes::Seen DumpNotes::look(const run::Job& job, base::BufferPool& pool) const try {
+    Seen seen;
+    // Several arrays in one block have bounds of their own, and may lie in each other.
+    if (job.dataset >= datasets_.size() || !job.parts.empty()) return seen;
+    const Dataset& dataset = datasets_[job.dataset];
+    base::Buffer scratch;
+    const auto values = run::values_of(job, pool, scratch);
+    if (!values.ok()) return seen;
+    const read::ValueRange range = read::range_of(*values, job.dtype);
+    seen.range = widened({range.lowest, range.highest}, job.exactly ? lossless() : dataset.bound);
+    lambda::RegionView region;
+    region.object = dataset.name;
+    region.id = dataset.object;
+    region.dtype = job.dtype;
+    region.shape = dataset.shape;
+    region.box = {job.chunk_box.offset, job.valid};
+    region.time = time_;
+    region.values = *values;
+    for (const Call& call : calls_) {
+        auto state = functions_.parse_state(call.start);
+        if (!state.ok() || !state->add(region).ok()) {
+            seen.states.clear();
+            break;
+        }
+        seen.states.push_back(std::move(*state));
+    }
+    return seen;
+} catch (const std::bad_alloc&) {
+    return {};
+}
+
+void DumpNotes::note(const run::Job& job, Seen seen,
+                     const std::optional<store::ChunkRecord>& record) {
+    if (job.dataset >= datasets_.size()) return;
+    store_.add_block(datasets_[job.dataset].object, job.chunk, seen.range, record);
+    if (calls_.empty()) return;
+    Sum& sum = sums_[job.dataset];
+    sum.values += job.valid.count();
+    if (sum.broken || seen.states.empty()) {
+        sum.broken = true;
+        return sum.states.clear();
+    }
+    if (sum.states.empty()) {
+        sum.states = std::move(seen.states);
+        return;
+    }
+    for (std::size_t i = 0; i < calls_.size(); ++i)
+        if (!sum.states[i].merge(seen.states[i]).ok()) {
+            sum.broken = true;
+            return sum.states.clear();
+        }
+}
+
+std::vector<FoundInDump> DumpNotes::finish(std::uint64_t dump) {
+    std::vector<FoundInDump> all;
+    for (std::uint32_t i = 0; i < sums_.size(); ++i) {
+        Sum& sum = sums_[i];
+        for (std::size_t k = 0; k < sum.states.size(); ++k) {
+            if (calls_[k].of_client) {
+                FoundInDump found{dump, i, sum.values, sum.states[k].bytes()};
+                if (found.state.size() <= k_state_limit_bytes) all.push_back(std::move(found));
+            }
+            store_.merge(datasets_[i].object, std::move(sum.states[k]), sum.values);
+        }
+        sum.states.clear();
+    }
+    return all;
+}
+
+}  // namespace caesura::transit

@@ -1,0 +1,114 @@
+// Fields with a map of bounds: the bound of every layer of a block, before it is compressed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codec/bound/bound_map.hpp"
+#include "writer/assembly.hpp"
+
+namespace caesura::writer {
+namespace {
+
+ErrorBound as_bound(double bound) { return bound > 0.0 ? absolute(bound) : lossless(); }
+
+/// The values of a block, where they lie dense and whole, or copied into `copy`.
+const std::byte* values_of(const run::Job& job, const Box& box, std::vector<std::byte>& copy) {
+    const std::size_t value_bytes = size_of(job.dtype);
+    if (job.pieces.size() == 1) {
+        const run::PutPart& piece = job.pieces[0];
+        if (const std::byte* dense =
+                dense_part(piece.part, piece.source_box, piece.source, value_bytes))
+            return dense;
+    }
+    copy.resize(box.extent.count() * value_bytes);
+    for (const run::PutPart& piece : job.pieces)
+        copy_box(piece.part, piece.source_box, piece.source, box, copy.data(), value_bytes);
+    return copy.data();
+}
+
+}  // namespace
+
+Status check_bound_map(const std::string& field, const Shape& shape, const ErrorBound& bound,
+                       const CodecSpec& codec, const BoundMap& map) {
+    if (map.rules() == 0) return {};
+    const auto wrong = [&](StatusCode code, std::string_view what) {
+        return Status(code, fmt::format("field '{}': {}", field, what));
+    };
+    if (!caesura_mode(codec))
+        return wrong(StatusCode::unsupported,
+                     fmt::format("codec \"{}\" has one bound for all values; a bound map needs "
+                                 "codec \"caesura\"",
+                                 codec.name));
+    if (bound.kind == ErrorBound::Kind::pointwise_relative || bound.kind == ErrorBound::Kind::psnr)
+        return wrong(StatusCode::invalid_argument,
+                     "beside a bound map the field's own bound must be absolute, relative or "
+                     "lossless");
+    return validate(map, shape).with_context(fmt::format("field '{}'", field));
+}
+
+// Whoever writes into the dataset by its filter later keeps what the map asks anywhere.
+ErrorBound Assembly::codec_bound(const FieldDump& dumped) const {
+    const FieldState& field = parts_.fields[dumped.field];
+    if (!field.has_bound_map()) return dumped.bound;
+    return as_bound(codec::tightest_bound(field.options.bound_map, dumped.bound.value));
+}
+
+// Layers are arrays of their own where they differ. A block at the field's edge is one array: the
+// filter finds a bundle's arrays one after the other in a whole chunk.
+void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
+    const BoundMap& map = parts_.fields[dumped.field].options.bound_map;
+    const Box box{job.chunk_box.offset, job.valid};
+    std::vector<std::byte> copy;
+    const std::byte* const values =
+        codec::looks_at_values(map) ? values_of(job, box, copy) : nullptr;
+    auto layers = codec::bound_layers(map, dumped.bound.value, box, values, job.dtype);
+    if (layers.size() > 1 && job.valid != job.chunk_box.extent) {
+        const auto tightest =
+            std::min_element(layers.begin(), layers.end(),
+                             [](const auto& a, const auto& b) { return a.bound < b.bound; });
+        layers = {{job.valid[0], tightest->bound}};
+    }
+    job.bundled = layers.size() > 1;
+    job.absolute_bound = 1.0;  // errors come as shares of each layer's own
+    for (const codec::BoundLayer& layer : layers) {
+        codec::BundlePart& part = job.parts.emplace_back();
+        part.shape = job.valid;
+        part.shape[0] = layer.planes;
+        part.bound = as_bound(layer.bound);
+    }
+}
+
+// One layer of each bound is looked at, as far as the piece has it; it says of all others with it.
+predict::Features Assembly::estimate_layers(const run::Job& job, const run::PutPart& piece,
+                                            Mode mode, const TableSet& tables) const {
+    struct Seen {
+        double bound = 0.0, bits = 0.0;
+    };
+    std::vector<Seen> seen;
+    predict::Features features;
+    double bits = 0.0, values = 0.0;
+    bool exact = false;
+    Box layer{job.chunk_box.offset, job.valid};
+    for (const codec::BundlePart& part : job.parts) {
+        layer.extent[0] = part.shape[0];
+        const auto n = static_cast<double>(part.shape.count());
+        auto found = std::find_if(seen.begin(), seen.end(),
+                                  [&](const Seen& one) { return one.bound == part.bound.value; });
+        if (const auto box = intersect(layer, piece.part); found == seen.end() && box) {
+            features = predict::estimate_block(piece.source, job.dtype, piece.source_box, *box,
+                                               part.bound, mode, tables);
+            exact |= features.exact;
+            found = seen.insert(seen.end(), {part.bound.value, features.bits_per_value});
+        }
+        layer.offset[0] += part.shape[0];
+        if (found == seen.end()) continue;
+        bits += n * found->bits;
+        values += n;
+    }
+    features.estimated = true;
+    features.exact = exact;
+    features.bits_per_value = features.smooth_bits_per_value = bits / std::max(1.0, values);
+    return features;
+}
+
+}  // namespace caesura::writer

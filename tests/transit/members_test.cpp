@@ -1,0 +1,189 @@
+// Goal: services of a group lend each other memory. An object that is larger than the memory of
+// each lies in both, is read as it was put, and is analysed where its regions are. Who dies takes
+// his own with him, and nothing else.
+#include "transit/members/members.hpp"
+
+#include "transit/object_hub.hpp"
+
+namespace caesura::transit {
+namespace {
+
+constexpr std::uint64_t k_memory_bytes = 3u << 19;  // half of an object
+
+class Group : public ObjectHub {
+  protected:
+    // Two services, and this one, which uses their memory.
+    void start_all() {
+        std::vector<Members::Member> members;
+        for (const char* name : {"first", "second"}) {
+            Loopback::Options there = options_;
+            there.service.sink.clear();
+            there.service.objects.memory_bytes = 3 * k_memory_bytes / 2;
+            there_.push_back(std::make_unique<Loopback>(there));
+            members.push_back({name, [hub = there_.back().get()] { return connect_to(*hub); }});
+        }
+        members_ = std::make_unique<Members>("here", std::move(members), 0.0);
+        options_.service.objects.memory_bytes = k_memory_bytes;
+        options_.service.far = members_.get();
+        start();
+    }
+    void TearDown() override {
+        hub_.reset();
+        members_.reset();
+        there_.clear();
+        ObjectHub::TearDown();
+    }
+    static Result<std::unique_ptr<Objects>> connect_to(Loopback& hub) {
+        ClientOptions options;
+        options.share_memory = false;
+        auto client = Client::make(hub.connect(), options);
+        if (!client.ok()) return client.status();
+        return std::make_unique<Objects>(std::move(*client));
+    }
+    // 3 MiB in slabs of 64 KiB, in random order: more than any service has.
+    static lambda::TestObject<float> object(unsigned seed) {
+        std::mt19937_64 random(seed);
+        auto made = lambda::random_object<float>({48, 64, 256}, random);
+        const std::size_t slab = 64 * 256;
+        for (std::uint64_t at = 0; at < 48; ++at)
+            made.regions.push_back({{{at, 0, 0}, {1, 64, 256}},
+                                    {made.values.begin() + static_cast<long>(at * slab),
+                                     made.values.begin() + static_cast<long>((at + 1) * slab)}});
+        std::shuffle(made.regions.begin(), made.regions.end(), random);
+        return made;
+    }
+    ObjectStore::Counts here() const { return hub_->service().objects().counts(); }
+    std::vector<ObjectStore::Counts> there() const {
+        std::vector<ObjectStore::Counts> all;
+        for (const auto& hub : there_) all.push_back(hub->service().objects().counts());
+        return all;
+    }
+    // Deleting is not waited for.
+    void wait_until_all_is_deleted() const {
+        for (std::size_t i = 0; i < there_.size(); ++i)
+            while (there()[i].objects > 0) std::this_thread::yield();
+    }
+
+    std::vector<std::unique_ptr<Loopback>> there_;
+    std::unique_ptr<Members> members_;
+};
+
+TEST_F(Group, an_object_larger_than_each_lies_in_all_and_reads_as_it_was_put) {
+    const auto whole_object = object(1);
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    const std::uint64_t bytes = whole_object.values.size() * sizeof(float);
+    ASSERT_GT(bytes, 3 * k_memory_bytes / 2);
+    EXPECT_LE(here().memory_bytes, k_memory_bytes);
+    EXPECT_GT(there()[0].guest_bytes, 0u);
+    EXPECT_GT(there()[1].guest_bytes, 0u);
+    EXPECT_EQ(there()[0].guest_bytes + there()[1].guest_bytes + here().memory_bytes, bytes)
+        << "nothing lies twice, or nowhere";
+    EXPECT_EQ(off_by(*objects, id, whole_object, whole(whole_object.shape)), 0.0);
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(off_by(*objects, id, whole_object, random_box(whole_object.shape, random)), 0.0);
+    const auto found = objects->find({.name = "rho", .regions = true});
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    std::uint64_t far = 0;
+    for (const RegionInfo& region : found->objects[0].regions)
+        far += region.place == RegionPlace::member ? 1 : 0;
+    EXPECT_EQ(far, here().moved_away);
+}
+
+TEST_F(Group, an_analysis_runs_where_the_regions_are) {
+    const auto whole_object = object(2);
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    const auto functions = std::make_shared<lambda::Registry>();
+    for (std::string call : all_calls()) {
+        // Exact as long as a sketch has room for all values.
+        if (call.starts_with("quantiles")) call = "quantiles(size=1048576)";
+        const auto before = members_->counts();
+        const auto found = objects->run(id, call).wait();
+        ASSERT_TRUE(found.ok()) << call << ": " << found.status().message();
+        const auto wanted = functions->run(call, whole_object.whole());
+        ASSERT_TRUE(wanted.ok()) << wanted.status().message();
+        expect_same(*found, *wanted, 1e-9, call);
+        const auto after = members_->counts();
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            // Each has looked at all that it has, once a pass, and no value was fetched.
+            const std::uint64_t passes = after[i].passes - before[i].passes;
+            ASSERT_GT(passes, 0u) << call;
+            EXPECT_EQ(after[i].passed_bytes - before[i].passed_bytes,
+                      passes * there()[i].guest_bytes)
+                << call;
+            EXPECT_EQ(after[i].got_bytes, before[i].got_bytes) << call;
+        }
+    }
+}
+
+TEST_F(Group, a_deleted_object_is_deleted_everywhere) {
+    const auto whole_object = object(3);
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    ASSERT_GT(there()[0].guest_bytes, 0u);
+    ASSERT_TRUE(objects->remove(id).ok());
+    wait_until_all_is_deleted();
+    for (const auto& counts : there()) EXPECT_EQ(counts.guest_bytes + counts.memory_bytes, 0u);
+    EXPECT_EQ(here().memory_bytes, 0u);
+}
+
+TEST_F(Group, guests_get_half_of_a_memory_and_the_rest_goes_to_the_sink) {
+    const auto whole_object = object(4);
+    options_.service.sink = place_ + "/sink";
+    start_all();
+    const auto objects = connect();
+    std::vector<ObjectNumber> ids;
+    for (const char* name : {"a", "b"}) {
+        ids.push_back(create(*objects, whole_object, name));
+        put_all(*objects, ids.back(), whole_object);
+    }
+    for (const auto& counts : there()) EXPECT_LE(counts.guest_bytes, 3 * k_memory_bytes / 4);
+    EXPECT_GT(here().sunk, 0u);
+    for (const ObjectNumber id : ids)
+        EXPECT_EQ(off_by(*objects, id, whole_object, whole(whole_object.shape)), 0.0);
+}
+
+TEST_F(Group, a_member_that_dies_takes_what_it_has_and_nothing_else) {
+    const auto whole_object = object(5);
+    options_.service.sink = place_ + "/sink";
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object, "lost");
+    put_all(*objects, id, whole_object);
+    ASSERT_GT(there()[1].guest_bytes, 0u);
+    there_[1]->kill_service();
+    std::vector<float> values(whole_object.values.size());
+    const Status status = objects->get(id, whole(whole_object.shape), values.data()).wait();
+    EXPECT_EQ(status.code(), StatusCode::io);
+    EXPECT_NE(status.message().find("the memory of second"), std::string::npos) << status.message();
+    EXPECT_FALSE(objects->run(id, "stats").wait().ok());
+    // New ones go elsewhere.
+    const ObjectNumber next = create(*objects, whole_object, "next");
+    put_all(*objects, next, whole_object);
+    EXPECT_EQ(off_by(*objects, next, whole_object, whole(whole_object.shape)), 0.0);
+}
+
+TEST_F(Group, a_service_that_ends_leaves_nothing_in_the_others) {
+    const auto whole_object = object(6);
+    start_all();
+    {
+        const auto objects = connect();
+        put_all(*objects, create(*objects, whole_object), whole_object);
+        ASSERT_GT(there()[0].guest_bytes, 0u);
+    }
+    hub_.reset();
+    members_.reset();
+    wait_until_all_is_deleted();
+    for (const auto& counts : there()) EXPECT_EQ(counts.memory_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace caesura::transit

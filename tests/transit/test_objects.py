@@ -1,0 +1,114 @@
+"""Objects of a service from Python, and analyses in transit beside numpy's and scipy's of the same
+values; what the file and `caesura info` say of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import caesura
+import numpy as np
+import pytest
+from caesura import serving
+
+sys.path[:0] = [str(Path(__file__).parent)]
+from service_process import Service  # noqa: E402
+
+try:
+    PROGRAM = serving.program_path()
+except RuntimeError as missing:
+    pytest.skip(str(missing), allow_module_level=True)
+from caesura import service as objects_of  # noqa: E402
+
+SEED = 8101
+SHAPE = (48, 40, 32)
+
+
+def values(dump):
+    random = np.random.default_rng(SEED + dump)
+    field = np.sin(1e-2 * np.arange(np.prod(SHAPE))) + 0.3 * random.normal(size=np.prod(SHAPE))
+    return field.reshape(SHAPE).astype(np.float32)
+
+
+@pytest.fixture
+def running(tmp_path):
+    with Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service:
+        yield service
+
+
+def test_analyses_in_transit_are_numpys(tmp_path, running):
+    """Exact where numpy's are, else to rounding; kept with the dataset, and shown."""
+    path = tmp_path / "run.h5"
+    calls = ["stats", "histogram(bins=32, low=-2, high=2)", "entropy"]
+    with caesura.Writer(
+        path, transport=running.address, analyses=calls, chunk_bytes=1 << 16
+    ) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        for n in range(3):
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=n).put(field, values(n))
+    with caesura.open(path) as file:
+        for n in range(3):
+            dataset = file[f"/data/{n}/meshes/rho"]
+            text = dataset.attrs["caesura_analyses"]
+            found = json.loads(text.decode() if isinstance(text, bytes) else text)
+            assert len(found) == len(calls)
+            array = dataset[...].astype(np.float64)
+            np.testing.assert_array_equal(array, values(n))
+            stats = next(one for call, one in found.items() if call.startswith("stats"))
+            assert stats["min"] == array.min() and stats["max"] == array.max()
+            np.testing.assert_allclose(stats["mean"], array.mean(), rtol=1e-12, atol=1e-14)
+            np.testing.assert_allclose(stats["variance"], array.var(), rtol=1e-12)
+            histogram = next(one for call, one in found.items() if call.startswith("histogram"))
+            counts, _ = np.histogram(array, bins=32, range=(-2, 2))
+            np.testing.assert_array_equal(histogram["counts"], counts)
+            entropy = next(one for call, one in found.items() if call.startswith("entropy"))
+            _, times = np.unique(dataset[...].view(np.uint32), return_counts=True)
+            shares = times / times.sum()
+            number = next(value for value in entropy.values() if isinstance(value, float))
+            np.testing.assert_allclose(number, -(shares * np.log2(shares)).sum(), rtol=1e-9)
+    told = subprocess.run(
+        [sys.executable, "-m", "caesura", "info", str(path)], capture_output=True, text=True
+    )
+    assert told.returncode == 0, told.stderr
+    assert "variance" in told.stdout and "histogram" in told.stdout
+
+
+def test_objects_are_put_found_read_and_analysed(tmp_path, running):
+    with objects_of.connect(running.address) as objects:
+        array = values(7)
+        id = objects.create("mine", "rho", np.float32, SHAPE, tags={"run": "a"}, time=2.5)
+        tickets = [
+            objects.put(id, array[z : z + 8], offset=(z, 0, 0)) for z in range(0, SHAPE[0], 8)
+        ]
+        for ticket in tickets:
+            ticket.wait()
+        assert all(ticket.done for ticket in tickets)
+        np.testing.assert_array_equal(objects.get(id, (0, 0, 0), SHAPE), array)
+        np.testing.assert_array_equal(
+            objects.get(id, (3, 5, 7), (20, 9, 11)), array[3:23, 5:14, 7:18]
+        )
+        stats = objects.run(id, "stats")
+        assert stats["max"] == array.max() and stats["count"] == array.size
+        part = objects.run(id, "mean", box=((3, 5, 7), (20, 9, 11)))
+        np.testing.assert_allclose(part["mean"], array[3:23, 5:14, 7:18].mean(dtype=np.float64))
+        highest = float(array.max())
+        found = objects.find(
+            "mine", "r*", tags={"run": "a"}, values=(highest, highest + 1), regions=True
+        )
+        assert found.regions_kept + found.regions_skipped == len(tickets)
+        assert [one.id for one in found.objects] == [id]
+        assert any(region.range[1] == highest for region in found.objects[0].regions)
+        assert found.objects[0].time == 2.5
+        assert any(call.startswith("stats") for call in found.objects[0].results)
+        assert "histogram" in objects.functions()
+        with pytest.raises(ValueError, match="nonsense"):
+            objects.run(id, "nonsense")
+        with pytest.raises(ValueError):
+            objects.put(id, array[:8])
+            objects.put(id, array[:8]).wait()
+        objects.remove(id)
+        with pytest.raises(ValueError):
+            objects.get(id, (0, 0, 0), (1, 1, 1))
