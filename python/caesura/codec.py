@@ -18,8 +18,8 @@ Fields that are compressed again and again share what was learnt of them:
     data = codec.compress(rho_later, 1e-3, tables=tables)
     codec.decompress(data, tables=tables)
 
-The bytes of a native float32 or float64 array of 1 to 4 axes are a frame as docs/how/file_format.md
-describes it: what caesura::compress() gives in C++. Arrays that a frame alone cannot describe
+The bytes of a native float32 or float64 array of 1 to 4 axes are a frame as
+docs/reference/block_frame.md describes it: what caesura::compress() gives in C++. Arrays that a frame alone cannot describe
 (other types, byte orders, no axis or more than four, no values) are a frame after the header of
 numpy's .npy format, which holds their type and shape; decompress() and info() take both.
 

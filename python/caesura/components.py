@@ -122,7 +122,7 @@ _MAGIC, _HEADER_BYTES, _LINE = b"\x8aCBN", 24, struct.Struct("<II")
 
 def stored_bytes_of(file: BinaryIO) -> list[tuple[int, int]]:
     """Component and stored bytes of each array of the block that begins here; nothing where it is
-    no bundle. Reads the lines alone (docs/how/file_format.md), unchecked."""
+    no bundle. Reads the lines alone (docs/reference/block_frame.md), unchecked."""
     header = file.read(_HEADER_BYTES)
     if header[:4] != _MAGIC:
         return []

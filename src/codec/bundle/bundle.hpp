@@ -5,7 +5,7 @@
 // A dataset may hold many arrays of different shapes, and of different quantities: box after box of
 // a refined level, density, momenta, temperature of each. A chunk is cut from it anywhere. What
 // lies in it is compressed array by array, each with its own shape and bound;
-// docs/how/file_format.md has the bytes.
+// docs/reference/block_frame.md has the bytes.
 //
 // Or the arrays are interleaved: the first value of each, then the second of each, and so on. So
 // lie the members of a compound type.

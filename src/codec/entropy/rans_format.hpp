@@ -1,5 +1,5 @@
 // What the rANS section says, in one place: classes of chunks, probability tables, and limits.
-// docs/how/file_format.md describes the same byte by byte.
+// docs/reference/block_frame.md describes the same byte by byte.
 //
 // Invariants:
 //  - A chunk's class byte alone (and where the chunk stands: primary, nonzero or tail sequence)

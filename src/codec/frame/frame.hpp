@@ -1,4 +1,5 @@
-// The frame: what lies around the coded values, byte by byte. docs/how/file_format.md is its prose.
+// The frame: what lies around the coded values, byte by byte.
+// docs/reference/block_frame.md is its prose.
 //
 // Invariants:
 //  - Header, slab table and part headers are written and read here and nowhere else.
