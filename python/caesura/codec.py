@@ -19,9 +19,10 @@ Fields that are compressed again and again share what was learnt of them:
     codec.decompress(data, tables=tables)
 
 The bytes of a native float32 or float64 array of 1 to 4 axes are a frame as
-docs/reference/block_frame.md describes it: what caesura::compress() gives in C++. Arrays that a frame alone cannot describe
-(other types, byte orders, no axis or more than four, no values) are a frame after the header of
-numpy's .npy format, which holds their type and shape; decompress() and info() take both.
+docs/reference/block_frame.md describes it: what caesura::compress() gives in C++. Arrays that a
+frame alone cannot describe (other types, byte orders, no axis or more than four, no values) are a
+frame after the header of numpy's .npy format, which holds their type and
+shape; decompress() and info() take both.
 
 All calls release the GIL and may run in several threads at once. For measurements,
 CAESURA_INSTRUCTION_SET=avx2 (avx512, sse4, ssse3, scalar) in the environment caps the instruction
