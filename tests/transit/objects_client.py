@@ -28,7 +28,7 @@ def main() -> None:
             objects.put(made, values[at : at + SLAB[0]], offset=(at, 0, 0)).wait()
         found = objects.run(made, "stats")
         histogram = objects.run(made, "histogram(bins=16, low=-4, high=4)")
-        back = objects.get(made)
+        back = objects.get(made, offset=(0, 0, 0), extent=shape)
     counts, _ = np.histogram(values, bins=16, range=(-4, 4))
     print(
         json.dumps(
