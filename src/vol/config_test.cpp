@@ -105,7 +105,7 @@ TEST(VolConfig, values_that_cannot_be_right_are_refused_by_name) {
     const std::pair<const char*, const char*> cases[] = {
         {"codec = 3", "'codec' must be a string"},
         {"codec = \"sz4\"", "\"sz4\" is unknown; choose caesura, none, sz3"},
-        {"codec = \"caesura:quick\"", "one of auto, fast, strong and planes"},
+        {"codec = \"caesura:quick\"", "one of auto, fast, strong, planes and regions"},
         {"\n[[dataset]]\npath = \"a\"\ncodec = \"round+sz3\"", "line 4: codec \"round+sz3\""},
         {"chunk_bytes = -1", "bytes are 0 or more"},
         {"chunk_bytes = 1.5", "'chunk_bytes' must be a number of bytes"},

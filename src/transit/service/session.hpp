@@ -154,7 +154,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     mutable std::mutex hello_mutex_;
     Hello hello_;
     std::shared_ptr<base::SharedMemory> arena_;
-    base::BufferPool pool_;
+    base::BufferPool& pool_ = ObjectStore::pool();  // outlives answers that the port still has
     std::map<std::uint32_t, OpenedFile> files_;
     std::uint32_t next_file_ = 1;
     std::map<std::uint64_t, std::unique_ptr<ServedDump>> dumps_;
