@@ -10,13 +10,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.hpp"
+#include "group.hpp"
 #include "transit/members/members.hpp"
 #include "transit/service/decision_trace.hpp"
 #include "transit/service/settings.hpp"
@@ -25,6 +28,7 @@ namespace {
 
 using namespace caesura;
 
+constexpr char k_of_a_group[] = "a service of the group";
 constexpr double k_turn_s = 0.25, k_status_s = 1.0;
 
 nlohmann::json members_text(const transit::Members* members) {
@@ -110,22 +114,41 @@ int fail(const Status& status) {
 
 /// This service as a client of the others. They tell services of a group apart by host and process.
 std::unique_ptr<transit::Members> members_of(const transit::Settings& settings) {
-    std::vector<transit::Members::Member> members;
-    for (const transit::Address& address : settings.members) {
-        std::string service = "service:" + address.text();
-        if (!settings.port.secret_path.empty()) service += ",secret=" + settings.port.secret_path;
-        if (settings.port.trusted_network) service += ",trusted=yes";
-        members.push_back({address.text(), [service] {
-                               return transit::Objects::connect(service, "a service of the group");
-                           }});
-    }
-    if (members.empty()) return nullptr;
+    if (settings.members.empty() && settings.group.empty()) return nullptr;
     char host[256] = {};
     (void)::gethostname(host, sizeof host - 1);
     return std::make_unique<transit::Members>(
         std::string(host) + ":" + std::to_string(::getpid()) + ":" +
-            std::to_string(static_cast<long long>(std::time(nullptr))),
-        std::move(members));
+        std::to_string(static_cast<long long>(std::time(nullptr))));
+}
+
+void add_member(transit::Members& members, const transit::Settings& settings,
+                const std::string& address) {
+    std::string service = "service:" + address;
+    if (!settings.port.secret_path.empty()) service += ",secret=" + settings.port.secret_path;
+    if (settings.port.trusted_network) service += ",trusted=yes";
+    members.add({address, [service] { return transit::Objects::connect(service, k_of_a_group); }});
+}
+
+/// Those that the operator names, and those of the launcher: they reach this one at its last
+/// address.
+Status find_members(transit::Members* members, const transit::Settings& settings,
+                    const std::optional<Group>& group, const std::string& own) {
+    for (const transit::Address& address : settings.members)
+        add_member(*members, settings, address.text());
+    if (!group) return {};
+    const auto others = group->exchange(own);
+    if (!others.ok()) return others.status();
+    for (const std::string& address : *others) add_member(*members, settings, address);
+    return {};
+}
+
+/// Services of a group are clients of each other as long as they live: nobody waits for them.
+bool has_applications(const transit::ServicePort& port) {
+    const auto clients = port.status();
+    return std::any_of(clients.begin(), clients.end(), [](const transit::ClientStatus& one) {
+        return one.application != k_of_a_group;
+    });
 }
 
 // The devices and the trace that the operator has asked for.
@@ -148,7 +171,7 @@ Status equip(transit::Settings& settings) {
     return {};
 }
 
-int serve(transit::Settings& settings, int signals) {
+int serve(transit::Settings& settings, const std::optional<Group>& group, int signals) {
     if (const Status status = equip(settings); !status.ok()) return fail(status);
     auto admission = transit::admission_of(settings);
     if (!admission.ok()) return fail(admission.status());
@@ -162,12 +185,16 @@ int serve(transit::Settings& settings, int signals) {
     options.far = members.get();
     auto port = transit::ServicePort::make(options, settings.port, std::move(*admission));
     if (!port.ok()) return fail(port.status());
+    std::string last;
     for (const transit::Address& address : settings.listen) {
         const auto listening = (*port)->listen(address);
         if (!listening.ok()) return fail(listening.status());
         std::printf("service:%s\n", listening->text().c_str());
+        last = listening->text();
     }
     std::fflush(stdout);
+    if (const Status status = find_members(members.get(), settings, group, last); !status.ok())
+        return fail(status);
     const base::Clock& clock = base::Clock::steady();
     double next_status_s = 0.0;
     bool draining = false;
@@ -183,7 +210,7 @@ int serve(transit::Settings& settings, int signals) {
             write_status(settings.status_path, status_text(**port, members.get(), draining));
             next_status_s = clock.now_s() + k_status_s;
         }
-        if (draining && !(*port)->has_clients()) return 0;
+        if (draining && !has_applications(**port)) return 0;
     }
 }
 
@@ -205,7 +232,13 @@ int main(int argc, char** argv) {
     const int signals = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     auto settings = transit::read_settings(argv[1]);
     if (!settings.ok()) return fail(settings.status());
-    const int code = serve(*settings, signals);
+    std::optional<Group> group;
+    if (!settings->group.empty()) {
+        auto joined = Group::join();
+        if (!joined.ok()) return fail(joined.status());
+        group.emplace(std::move(*joined));
+    }
+    const int code = serve(*settings, group, signals);
     if (!settings->status_path.empty()) (void)std::remove(settings->status_path.c_str());
     return code;
 }

@@ -88,10 +88,12 @@ class Members::Object final : public FarObject {
 
 Members::Members(std::string name, std::vector<Member> members, double again_s)
     : name_(std::move(name)), again_s_(again_s) {
-    for (Member& member : members) {
-        links_.push_back(std::make_unique<Link>());
-        links_.back()->member = std::move(member);
-    }
+    for (Member& member : members) add(std::move(member));
+}
+
+void Members::add(Member member) {
+    links_.push_back(std::make_unique<Link>());
+    links_.back()->member = std::move(member);
 }
 
 Members::~Members() { end(); }

@@ -30,8 +30,10 @@ class Members final : public FarMemory {
         Connect connect;
     };
     /// @param name  of this service: no other of the group has it.
-    Members(std::string name, std::vector<Member> members, double again_s = 5.0);
+    explicit Members(std::string name, std::vector<Member> members = {}, double again_s = 5.0);
     ~Members() override;
+    /// Before anything is put.
+    void add(Member member);
 
     Result<std::shared_ptr<const FarValues>> put(std::uint64_t key, const CreateObject& object,
                                                  const Box& box,

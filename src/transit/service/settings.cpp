@@ -37,7 +37,8 @@ Status take_addresses(TomlReader& reader, std::string_view key, std::vector<Addr
 }
 
 Status take_listen(TomlReader& reader, Settings& settings) {
-    if (reader.list("listen") != nullptr) return take_addresses(reader, "listen", settings.listen);
+    Status status = take_addresses(reader, "listen", settings.listen);
+    if (!status.ok() || !settings.listen.empty()) return status;
     auto address = Address::parse("unix:" + default_socket());
     if (!address.ok()) return address.status();
     settings.listen.push_back(std::move(*address));
@@ -120,6 +121,13 @@ std::string owner_of(const Who& who) {
     return named ? std::string(entry.pw_name) : fmt::to_string(who.user);
 }
 
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size()))
+        text.replace(at, what.size(), with);
+    return text;
+}
+
 bool is_user(const std::string& rule, const Who& who) {
     if (rule == "*") return true;
     if (who.kind == Address::Kind::tcp) return rule == who.identity;
@@ -152,7 +160,11 @@ Result<Settings> read_settings(const std::string& path) {
     if (!file) return Status{StatusCode::io, path + ": cannot be read"};
     std::ostringstream text;
     text << file.rdbuf();
-    return parse_settings(text.str(), path);
+    char host[256] = {};
+    (void)::gethostname(host, sizeof host - 1);
+    const char* const rank = std::getenv("PMIX_RANK");
+    return parse_settings(
+        replaced(replaced(text.str(), "%h", host), "%r", rank != nullptr ? rank : "0"), path);
 }
 
 Result<Settings> parse_settings(std::string_view text, const std::string& name) {
@@ -169,6 +181,9 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
         return status.with_context(name);
     if (Status status = take_addresses(reader, "members", settings.members); !status.ok())
         return status.with_context(name);
+    reader.take("group", settings.group);
+    if (!settings.group.empty() && settings.group != "pmix")
+        reader.wrong(*parsed.table().get("group"), "group", "must be \"pmix\"");
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
     if (Status status = take_reads(reader, name, settings); !status.ok()) return status;
     take_objects(reader, settings);

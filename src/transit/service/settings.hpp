@@ -24,6 +24,9 @@
 // | sink_bytes      | 17179869184       | of it                                                |
 // | members         | none              | a list: addresses of other services of the group,    |
 // |                 |                   | whose memory is used when this one's is full         |
+// | group           | none              | "pmix": the services that mpirun or srun has started |
+// |                 |                   | with this one are members, too; %r in this file is   |
+// |                 |                   | the rank, %h the host                                |
 // | on_dump         | none              | a list: analyses of every field of every dump        |
 // | plugins         | none              | a directory of functions in C                        |
 // | python_functions| none              | a directory of functions in Python                   |
@@ -67,6 +70,7 @@ struct Settings {
     };
     std::vector<Read> reads;
     std::vector<Address> members;
+    std::string group;  ///< empty, or "pmix"
     std::string plugins, python_functions, python = "python3";
     std::int64_t functions_mb = 65536;
     std::vector<DeviceSettings> devices;
