@@ -147,7 +147,7 @@ Status find_members(transit::Members* members, const transit::Settings& settings
 bool has_applications(const transit::ServicePort& port) {
     const auto clients = port.status();
     return std::any_of(clients.begin(), clients.end(), [](const transit::ClientStatus& one) {
-        return one.application != k_of_a_group;
+        return !one.application.starts_with(k_of_a_group);
     });
 }
 
