@@ -38,9 +38,16 @@ def status_of(place: Path, rank: int, until) -> dict:
         time.sleep(0.05)
 
 
+def alone(config: Path) -> str:
+    """What a service says that no launcher has started."""
+    done = subprocess.run([PROGRAM, str(config)], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 3
+    return done.stderr
+
+
 @pytest.fixture
-def group(tmp_path):
-    """Two services under mpirun; their directory and the launcher."""
+def config(tmp_path):
+    """Of any number of services."""
     secret = tmp_path / "secret"
     secret.write_text("a secret that both sides know, of some length")
     secret.chmod(0o600)
@@ -56,6 +63,14 @@ objects_bytes = 4194304
 directory = "{tmp_path}"
 """
     )
+    return config
+
+
+@pytest.fixture
+def group(tmp_path, config):
+    """Two services under mpirun; their directory and the launcher."""
+    if "built without PMIx" in alone(config):
+        pytest.skip("built without PMIx")
     launcher = subprocess.Popen(
         ["mpirun", "--bind-to", "none", "-n", "2", PROGRAM, str(config)],
         stdout=subprocess.PIPE,
@@ -67,6 +82,11 @@ directory = "{tmp_path}"
         launcher.wait()
     for path in tmp_path.glob("status-*.json"):
         os.kill(json.loads(path.read_text())["process"], signal.SIGKILL)
+
+
+def test_a_service_that_no_launcher_has_started_says_what_to_do(config):
+    said = alone(config)
+    assert "built without PMIx (libpmix-dev)" in said or "use mpirun or srun" in said
 
 
 def test_services_of_one_launcher_lend_each_other_memory_and_end_together(group):
