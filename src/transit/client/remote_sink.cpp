@@ -63,8 +63,14 @@ Status RemoteSink::describe_dump() {
     message.dump = number_;
     message.time = task_.time;
     message.calls = client_.analyses();
-    for (const run::DumpTask::Dataset& dataset : task_.datasets)
-        message.objects.push_back({dataset.path, dataset.dtype, dataset.shape});
+    for (const run::DumpTask::Dataset& dataset : task_.datasets) {
+        // Under the connector a dataset need not have a name (H5Dcreate_anon).
+        const std::string name = !dataset.path.empty()
+                                     ? dataset.path
+                                     : fmt::format("dataset {} of dump {}, without a name",
+                                                   message.objects.size(), number_);
+        message.objects.push_back({name, dataset.dtype, dataset.shape});
+    }
     const Status status = client_.ask(message.request, message).status();
     return status.code() == StatusCode::no_space ? Status{} : status;
 }
