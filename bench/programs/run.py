@@ -24,11 +24,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent / "vol"), str(ROOT / "python"), str(ROOT / "lab" / "python")]
+sys.path[:0] = [
+    str(HERE.parent / "vol"),
+    str(HERE.parent / "codec"),
+    str(ROOT / "python"),
+    str(ROOT / "lab" / "python"),
+]
 
 from caesura_lab.demo.runner import children_cpu_s, find_build  # noqa: E402
+from conditions import conditions  # noqa: E402
 from plain import MPI, connector_variables, h5diff_of, program  # noqa: E402
-from results import OUT, conditions  # noqa: E402
+from results import OUT  # noqa: E402
 
 TARGET = OUT / "programs.json"
 BOUND = 1e-4  # relative to the range of each dataset

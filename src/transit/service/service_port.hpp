@@ -29,7 +29,6 @@ class ServicePort final : private PortHandler, private Replies {
     bool run_once(double timeout_s) { return port_->run_once(timeout_s); }
     /// Tell all clients that it will end, and take no more of them.
     void drain();
-    bool has_clients() const { return service_->clients() > 0; }
     std::vector<ClientStatus> status() const { return service_->status(); }
     const ObjectStore& objects() const { return service_->objects(); }
     std::vector<DeviceStatus> devices() const { return service_->devices(); }
