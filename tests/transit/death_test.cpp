@@ -30,7 +30,9 @@ TEST_P(Deaths, of_a_sender_in_the_middle_of_a_message) {
             << child.output();
         const PeerId peer = heard.connected.begin()->first;
         for (int i = 0; i < 3 + 5 * round; ++i) port->run_once(0.0);
-        ASSERT_FALSE(heard.rooms[peer].empty()) << "not in the middle";
+        // The sender may be between two messages here: the next one has begun before it dies.
+        ASSERT_TRUE(run({port.get()}, [&] { return !heard.rooms[peer].empty(); }))
+            << child.output();
         const auto begin = std::chrono::steady_clock::now();
         child.kill();
         ASSERT_TRUE(run({port.get()}, [&] { return heard.lost.contains(peer); }));
