@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import h5py
+import numpy
 import pytest
 from caesura import devices
 from caesura.cli import app
@@ -105,3 +107,25 @@ def test_the_command_shows_choices_and_writes_a_page(tmp_path: Path) -> None:
     assert "<svg" in html.read_text()
     for wrong in (["--busy", "tpu=0.5"], ["--busy", "cpu=7"], ["--bytes", "many"]):
         assert run(app, ["where", str(path), *wrong]).exit_code == 3
+
+
+def test_the_report_has_the_devices_and_what_analyses_found(
+    tmp_path: Path, traces: list[Path]
+) -> None:
+    file = tmp_path / "run.h5"
+    with h5py.File(file, "w") as hdf5:
+        dataset = hdf5.create_dataset("rho<1>", data=numpy.zeros(4, "f4"), chunks=(2,))
+        dataset.attrs["caesura_analyses"] = json.dumps({"min": {"min": 0.25}})
+    html = tmp_path / "report.html"
+    arguments = ["report", *map(str, traces), "--html", str(html)]
+    more = ["--service", str(trace_at(tmp_path / "trace")), "--file", str(file)]
+    assert CliRunner().invoke(app, arguments + more).exit_code == 0
+    page = html.read_text()
+    assert "gpu (emulated)" in page
+    assert "Predicted and taken" in page
+    assert "rho&lt;1&gt;" in page
+    assert "min 0.25" in page
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert "Predicted and taken" not in html.read_text()
+    assert CliRunner().invoke(app, [*arguments, "--service", str(file)]).exit_code == 3
+    assert CliRunner().invoke(app, [*arguments, "--file", str(html)]).exit_code == 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from caesura.analyses import analyses_of, results_text
 from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print_json
 from caesura.comparing import mesh_of
 from caesura.report.quantities import bytes_text
@@ -231,16 +231,6 @@ def components_table(dataset: dict[str, Any]) -> Table:
     return table
 
 
-def analyses_of(dataset: dict[str, Any]) -> dict[str, Any]:
-    """What was found in its values on their way (docs/reference/objects.md), by call."""
-    text = dataset["attributes"].get("caesura_analyses")
-    try:
-        found = json.loads(text) if isinstance(text, str) else {}
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def analyses_table(datasets: list[dict[str, Any]]) -> Table:
     """A row for each dataset and analysis; of lists how long they are."""
     table = Table(box=None, padding=(0, 2), header_style="bold")
@@ -248,11 +238,7 @@ def analyses_table(datasets: list[dict[str, Any]]) -> Table:
         table.add_column(name, no_wrap=name != "found")
     for dataset in datasets:
         for call, results in analyses_of(dataset).items():
-            found = ", ".join(
-                f"{name} {f'[{len(value)}]' if isinstance(value, list) else value}"
-                for name, value in results.items()
-            )
-            table.add_row(dataset["path"], call, found)
+            table.add_row(dataset["path"], call, results_text(results))
     return table
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from caesura.cli.common import JSON_HELP, err, expected_errors, print_json
+from caesura.cli.common import JSON_HELP, err, expected_errors, need_core, print_json
 
 
 def report(
@@ -17,6 +17,13 @@ def report(
     ] = None,
     svg: Annotated[
         Path | None, typer.Option(help="Write one iteration as a standalone picture.")
+    ] = None,
+    service: Annotated[
+        Path | None,
+        typer.Option(help="The trace of the service that compressed: add what its devices did."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="The file that was written: add what analyses found.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
@@ -36,8 +43,9 @@ def report(
     with expected_errors(as_json):
         trace = read_traces(traces)
         written = []
+        more = _devices(service) + _analyses(file, as_json)
         if html is not None:
-            html.write_text(trace_page(trace), encoding="utf-8")
+            html.write_text(trace_page(trace, *more), encoding="utf-8")
             written.append(str(html))
         if svg is not None:
             svg.write_text(standalone_svg(trace), encoding="utf-8")
@@ -46,3 +54,25 @@ def report(
         print_json({"written": written, "ranks": summary(trace)})
     else:
         err.print(f"written: {', '.join(written)}", markup=False, soft_wrap=True)
+
+
+def _devices(service: Path | None) -> list[str]:
+    """The section of a service's devices, if its trace is given."""
+    if service is None:
+        return []
+    from caesura import devices
+    from caesura.report.markup import tag
+    from caesura.report.where_page import where_section
+
+    section = where_section(devices.read(service), [], str(service))
+    return [tag("h2", "Where blocks were compressed"), section]
+
+
+def _analyses(file: Path | None, as_json: bool) -> list[str]:
+    """The section of what analyses found, if the file is given."""
+    if file is None:
+        return []
+    from caesura.report.analyses_section import analyses_section
+
+    listing = need_core(as_json).OpenFile(str(file)).info()
+    return [analyses_section(listing["datasets"], str(file))]

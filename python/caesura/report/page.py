@@ -165,8 +165,8 @@ def median_plan_error_s(events: Sequence[Event]) -> float:
     return errors[len(errors) // 2] if errors else 0.0
 
 
-def trace_page(trace: Trace) -> str:
-    """The page of `caesura report`."""
+def trace_page(trace: Trace, *more: str) -> str:
+    """The page of `caesura report`; `more` are sections behind those of the trace."""
     count = len(trace.iterations())
     ranks = len(trace.ranks)
     heading = tag("h1", "Caesura: timeline of a run")
@@ -180,4 +180,5 @@ def trace_page(trace: Trace) -> str:
         tag("p", text(sentence), class_="soft"),
         timeline_section(trace),
         lane_section(trace),
+        *more,
     )

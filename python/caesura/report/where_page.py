@@ -95,6 +95,16 @@ def scatter(points: Iterable[tuple[str, float, float]], across: str, up: str) ->
 
 
 def where_page(decisions: Decisions, choices: Sequence[Choice], name: str) -> str:
+    """The page of `caesura plan where`."""
+    return page(
+        "Devices of a service",
+        tag("h1", "Where blocks were compressed"),
+        where_section(decisions, choices, name),
+    )
+
+
+def where_section(decisions: Decisions, choices: Sequence[Choice], name: str) -> str:
+    """What each device did, how well that was predicted, and what `choices` would be; no title."""
     points = [
         (block.device, block.predicted_s, block.took_s)
         for block in decisions.blocks
@@ -114,16 +124,15 @@ def where_page(decisions: Decisions, choices: Sequence[Choice], name: str) -> st
         )
     emulated = any("emulated" in device for device in decisions.devices)
     sections = [
-        tag("h1", "Where blocks were compressed"),
         tag("p", text(f"From {name}: {len(decisions.blocks)} blocks.")),
         tag("p", "Times of an emulated device are those that were stated.") if emulated else "",
         table(("device", "blocks", "values", "failed", "median error of the prediction"), rows),
-        tag("h2", "Predicted and taken, waiting included"),
+        tag("h3", "Predicted and taken, waiting included"),
         scatter(points, "predicted", "taken"),
     ]
     if choices:
-        sections += [tag("h2", "What would be chosen"), _choices(choices)]
-    return page("Devices of a service", *sections)
+        sections += [tag("h3", "What would be chosen"), _choices(choices)]
+    return tag("section", *sections)
 
 
 def _choices(choices: Sequence[Choice]) -> str:
