@@ -168,7 +168,7 @@ class PosixFileSystem final : public FileSystem {
         if (mode == Mode::create) flags |= O_CREAT;
         const int fd = ::open(path.c_str(), flags, 0666);
         if (fd < 0) return os_error(path, mode == Mode::create ? "create" : "open", errno);
-        return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path));
+        return file_of_descriptor(fd, path);
     }
 
     Status sync_directory_of(const std::string& path) override {
@@ -187,6 +187,10 @@ class PosixFileSystem final : public FileSystem {
 };
 
 }  // namespace
+
+std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path) {
+    return std::make_unique<PosixFile>(descriptor, std::move(path));
+}
 
 FileSystem& FileSystem::posix() {
     static PosixFileSystem instance;

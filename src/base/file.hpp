@@ -51,4 +51,7 @@ class FileSystem {
     static FileSystem& posix();
 };
 
+/// The file of a descriptor that is open for what it is used for. @param path  what errors call it.
+std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path);
+
 }  // namespace caesura::base

@@ -21,11 +21,8 @@ Result<std::unique_ptr<Spool>> Spool::make(const std::string& directory, std::ui
                                       directory)};
         return base::invalid(fmt::format("sink {}: {}", directory, std::strerror(errno)));
     }
-    auto file = base::FileSystem::posix().open(fmt::format("/proc/self/fd/{}", descriptor),
-                                               base::FileSystem::Mode::read_write);
-    ::close(descriptor);
-    if (!file.ok()) return file.status().with_context("sink " + directory);
-    return std::unique_ptr<Spool>(new Spool(std::move(*file), most_bytes));
+    return std::unique_ptr<Spool>(
+        new Spool(base::file_of_descriptor(descriptor, "sink " + directory), most_bytes));
 }
 
 // The first gap that holds it.

@@ -1,5 +1,7 @@
 #include "transit/service/lane.hpp"
 
+#include "base/clock.hpp"
+
 namespace caesura::transit {
 
 Lane::Lane() : thread_([this] { loop(); }) {}
@@ -25,38 +27,59 @@ void Lane::done(DoneWork& work) {
     event_.raise();
 }
 
+void Lane::give_later(double after_s, std::function<void()> call) {
+    later_.emplace(base::Clock::steady().now_s() + after_s, std::move(call));
+}
+
+bool Lane::do_done() {
+    // The newest lies first.
+    DoneWork* oldest = nullptr;
+    for (DoneWork* work = done_.exchange(nullptr, std::memory_order_acq_rel); work != nullptr;) {
+        DoneWork* const next = work->next_;
+        work->next_ = oldest;
+        oldest = work;
+        work = next;
+    }
+    const bool any = oldest != nullptr;
+    while (oldest != nullptr) {
+        DoneWork* const work = oldest;
+        oldest = work->next_;  // it may be gone afterwards
+        work->take_up();
+    }
+    return any;
+}
+
+bool Lane::do_call() {
+    std::function<void()> call;
+    {
+        const std::lock_guard lock(mutex_);
+        if (calls_.empty()) return false;
+        call = std::move(calls_.front());
+        calls_.pop_front();
+    }
+    call();
+    return true;
+}
+
+double Lane::do_due() {
+    while (!later_.empty()) {
+        const double left_s = later_.begin()->first - base::Clock::steady().now_s();
+        if (left_s > 0.0) return left_s;
+        later_.extract(later_.begin()).mapped()();
+    }
+    return base::Event::k_forever_s;
+}
+
 void Lane::loop() {
     for (;;) {
         const std::uint32_t seen = event_.count();
         const bool stopping = stopping_.load(std::memory_order_acquire);
-        bool any = false;
-        // The newest lies first.
-        DoneWork* oldest = nullptr;
-        for (DoneWork* work = done_.exchange(nullptr, std::memory_order_acq_rel);
-             work != nullptr;) {
-            DoneWork* const next = work->next_;
-            work->next_ = oldest;
-            oldest = work;
-            work = next;
-        }
-        while (oldest != nullptr) {
-            DoneWork* const work = oldest;
-            oldest = work->next_;  // it may be gone afterwards
-            work->take_up();
-            any = true;
-        }
-        std::function<void()> call;
-        {
-            const std::lock_guard lock(mutex_);
-            if (!calls_.empty()) {
-                call = std::move(calls_.front());
-                calls_.pop_front();
-            }
-        }
-        if (call) call();
-        if (call || any) continue;
+        const bool did_done = do_done();
+        const bool did_call = do_call();
+        if (did_done || did_call) continue;
         if (stopping) return;
-        event_.wait(seen);
+        const double left_s = do_due();
+        event_.wait(seen, left_s);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -35,12 +36,19 @@ class Lane {
     ~Lane();
     /// Any thread of normal priority.
     void give(std::function<void()> call);
+    /// On the lane: `call` comes after so many seconds; never, if the lane ends before.
+    void give_later(double after_s, std::function<void()> call);
     /// Any thread, without waiting. `work` must live until it has been taken up.
     void done(DoneWork& work);
 
   private:
     void loop();
+    bool do_done();
+    bool do_call();
+    /// @return  seconds until the next of `later_`.
+    double do_due();
 
+    std::multimap<double, std::function<void()>> later_;  ///< by when; the lane's own
     base::Event event_;
     std::mutex mutex_;
     std::deque<std::function<void()>> calls_;

@@ -81,12 +81,7 @@ Result<std::unique_ptr<base::File>> RootedFiles::open(const std::string& path, M
     if (mode == Mode::create) flags |= O_CREAT;
     const auto found = open_beneath(path, flags);
     if (!found.ok()) return found.status();
-    // The same file again, whatever has become of its name meanwhile.
-    auto file = posix().open(fmt::format("/proc/self/fd/{}", *found),
-                             mode == Mode::create ? Mode::read_write : mode);
-    ::close(*found);
-    if (!file.ok()) return file.status().with_context(path);
-    return file;
+    return base::file_of_descriptor(*found, path);
 }
 
 Status RootedFiles::sync_directory_of(const std::string& path) {

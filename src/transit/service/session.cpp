@@ -10,16 +10,28 @@ namespace caesura::transit {
 
 void OpenPaths::add(const std::string& path) {
     const std::lock_guard lock(mutex_);
-    ++open_[path];
+    ++users_[path].open;
 }
 
 bool OpenPaths::remove(const std::string& path) {
     const std::lock_guard lock(mutex_);
-    const auto found = open_.find(path);
-    if (found == open_.end()) return false;
-    if (--found->second > 0) return false;
-    open_.erase(found);
+    Users& users = users_.at(path);
+    if (--users.open > 0) return false;
+    ++users.recovering;
     return true;
+}
+
+void OpenPaths::recovered(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    const auto found = users_.find(path);
+    --found->second.recovering;
+    if (found->second.open == 0 && found->second.recovering == 0) users_.erase(found);
+}
+
+bool OpenPaths::is_anothers(const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = users_.find(path);
+    return found != users_.end() && found->second.open + found->second.recovering > 1;
 }
 
 Session::Session(ClientId id, Permit permit, const Workshop& workshop, Lane& lane)

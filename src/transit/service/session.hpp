@@ -35,12 +35,18 @@ struct Permit {
 class OpenPaths {
   public:
     void add(const std::string& path);
-    /// @return  was it the last?
+    /// @return  was it the last? Then the caller calls recovered() when it has seen to the file.
     bool remove(const std::string& path);
+    void recovered(const std::string& path);
+    /// Has another than the caller, who has it open, it open, or does it recover it?
+    bool is_anothers(const std::string& path) const;
 
   private:
-    std::mutex mutex_;
-    std::map<std::string, int> open_;
+    struct Users {
+        int open = 0, recovering = 0;
+    };
+    mutable std::mutex mutex_;
+    std::map<std::string, Users> users_;
 };
 
 /// What all sessions of a service use.
@@ -132,6 +138,8 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     /// The client has broken the protocol.
     void refuse(const Status& why);
     OpenedFile* file_of(std::uint64_t request, std::uint32_t file);
+    /// Until this time it is tried again while another client of the service has the file.
+    void lock(const LockFile& message, double until_s);
     ServedDump* dump_of(std::uint64_t dump);
     Status begin(const BeginDump& message);
     Status describe(const DescribeDump& message);

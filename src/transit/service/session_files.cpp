@@ -1,10 +1,18 @@
 // A session's files: base::File, call by call, in the client's order.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "store/recover.hpp"
 #include "transit/service/session.hpp"
 
 namespace caesura::transit {
+namespace {
+
+constexpr double k_longest_lock_s = 10.0;
+constexpr double k_lock_again_s = 0.01;
+
+}  // namespace
 
 Session::OpenedFile* Session::file_of(std::uint64_t request, std::uint32_t file) {
     const auto found = files_.find(file);
@@ -32,11 +40,13 @@ void Session::close(OpenedFile file) {
     const bool had_dumps = file.shared != nullptr;
     file.shared.reset();
     file.file.reset();
-    if (!workshop_.paths.remove(file.path) || is_alive() || !had_dumps || !workshop_.recover)
-        return;
-    const std::lock_guard lock(workshop_.hdf5);
-    // What cannot be recovered now is left to `caesura recover`.
-    (void)store::recover(*permit_.files, file.path);
+    if (!workshop_.paths.remove(file.path)) return;
+    if (!is_alive() && had_dumps && workshop_.recover) {
+        const std::lock_guard lock(workshop_.hdf5);
+        // What cannot be recovered now is left to `caesura recover`.
+        (void)store::recover(*permit_.files, file.path);
+    }
+    workshop_.paths.recovered(file.path);
 }
 
 void Session::take(const CloseFile& message, base::Buffer&) {
@@ -85,9 +95,24 @@ void Session::take(const SizeOfFile& message, base::Buffer&) {
     answer(message.request, size.status(), size.ok() ? *size : 0);
 }
 
+// A client that has just ended, or died, may have the file for as long as its lease: who starts a
+// program again at once shall not be told that another one is at work.
 void Session::take(const LockFile& message, base::Buffer&) {
-    if (OpenedFile* const file = file_of(message.request, message.file))
-        answer(message.request, file->file->lock(message.exclusive));
+    lock(message, base::Clock::steady().now_s() + std::min(workshop_.lease_s, k_longest_lock_s));
+}
+
+void Session::lock(const LockFile& message, double until_s) try {
+    OpenedFile* const file = file_of(message.request, message.file);
+    if (file == nullptr) return;
+    const Status status = file->file->lock(message.exclusive);
+    const bool again = !status.ok() && base::Clock::steady().now_s() < until_s &&
+                       workshop_.paths.is_anothers(file->path);
+    if (!again) return answer(message.request, status);
+    lane_.give_later(k_lock_again_s, [self = shared_from_this(), message, until_s] {
+        if (self->is_alive()) self->lock(message, until_s);
+    });
+} catch (const std::bad_alloc&) {
+    refuse({StatusCode::no_space, "the service is out of memory"});
 }
 
 void Session::take(const UnlockFile& message, base::Buffer&) {
