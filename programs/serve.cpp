@@ -3,8 +3,9 @@
 //     caesura-serve CONFIG.toml
 //
 // It prints the addresses to connect to, one a line, and runs until SIGTERM or SIGINT. Then it
-// takes nobody new, tells its clients, and ends when the last has gone; a second signal ends it at
-// once.
+// takes nobody new, tells its clients, and ends when the last has gone. SIGQUIT ends it at once,
+// and so does a second SIGINT; a second SIGTERM changes nothing, because batch systems send
+// several.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -95,7 +96,8 @@ std::string status_text(const transit::ServicePort& port, const transit::Members
                                 {"unproved", counts.unproved},
                                 {"objects", objects_text(port.objects().counts())},
                                 {"members", members_text(members)}};
-    return all.dump(1) + "\n";
+    // Clients' names may be no UTF-8.
+    return all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 // Whole at every instant. That it cannot be written ends nothing.
@@ -171,6 +173,15 @@ Status equip(transit::Settings& settings) {
     return {};
 }
 
+/// As if it had been killed, whatever its threads wait for: its clients know what to do then. What
+/// has a name goes.
+[[noreturn]] void end_at_once(const transit::Settings& settings) {
+    for (const transit::Address& address : settings.listen)
+        if (address.kind == transit::Address::Kind::local) (void)std::remove(address.path.c_str());
+    if (!settings.status_path.empty()) (void)std::remove(settings.status_path.c_str());
+    std::_Exit(1);
+}
+
 int serve(transit::Settings& settings, const std::optional<Group>& group, int signals) {
     if (const Status status = equip(settings); !status.ok()) return fail(status);
     auto admission = transit::admission_of(settings);
@@ -202,7 +213,8 @@ int serve(transit::Settings& settings, const std::optional<Group>& group, int si
         (*port)->run_once(k_turn_s);
         signalfd_siginfo signal{};
         if (::read(signals, &signal, sizeof signal) == sizeof signal) {
-            if (draining) return 1;
+            const bool again = draining && signal.ssi_signo == SIGINT;
+            if (again || signal.ssi_signo == SIGQUIT) end_at_once(settings);
             draining = true;
             (*port)->drain();
         }
@@ -228,6 +240,7 @@ int main(int argc, char** argv) {
     ::sigemptyset(&set);
     ::sigaddset(&set, SIGTERM);
     ::sigaddset(&set, SIGINT);
+    ::sigaddset(&set, SIGQUIT);
     ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     const int signals = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     auto settings = transit::read_settings(argv[1]);

@@ -97,8 +97,4 @@ def end(status: dict[str, Any], at_once: bool = False) -> None:
     """
     if not status["alive"]:
         raise ValueError(f"process {status.get('process')} is no service any more")
-    os.kill(status["process"], signal.SIGTERM)
-    if at_once and not status["draining"]:  # the second signal is the one that does not wait
-        time.sleep(0.5)
-        if is_service(status["process"]):
-            os.kill(status["process"], signal.SIGTERM)
+    os.kill(status["process"], signal.SIGQUIT if at_once else signal.SIGTERM)

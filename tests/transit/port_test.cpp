@@ -339,6 +339,32 @@ TEST_P(Ports, are_left_alone_by_a_child) {
     }
 }
 
+// A service that was stopped has been given up; what still lies there for it is not heard.
+TEST_P(Ports, of_which_one_listens_and_stood_still_part_without_a_word) {
+    PortOptions quick = options();
+    quick.heartbeat_s = 0.05;
+    quick.silence_s = 0.3;
+    Recorder service_heard, client_heard;
+    const auto service = make(quick, service_heard);
+    const auto place = service->listen(address(GetParam()));
+    ASSERT_TRUE(place.ok()) << place.status().message();
+    PortOptions patient = options();
+    const auto client = make(patient, client_heard);
+    const auto peer = client->connect(*place);
+    ASSERT_TRUE(peer.ok());
+    ASSERT_TRUE(run({service.get(), client.get()}, [&] {
+        return !service_heard.connected.empty() && !client_heard.connected.empty();
+    }));
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(client->send(*peer, as_header("too late")).ok());
+    ASSERT_TRUE(run({client.get()}, [&] {
+        return std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(400);
+    }));
+    ASSERT_TRUE(run({service.get()}, [&] { return !service_heard.lost.empty(); }));
+    EXPECT_TRUE(service_heard.messages.empty());
+    EXPECT_NE(service_heard.lost.begin()->second.message().find("stood still"), std::string::npos);
+}
+
 // --------------------------------------------------------------------------- the socket file
 
 using SocketFile = PortTest;

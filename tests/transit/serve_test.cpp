@@ -25,6 +25,7 @@ class Serve : public testing::Serve {
                const std::function<void(unsigned, Writer&)>& at = {}) {
         WriterOptions options;
         options.transport = transport;
+        if (!name_.empty()) options.software = name_;
         options.chunk_bytes = 256u << 10;
         options.memory_bytes = 64u << 20;
         auto made = Writer::create(path(), nullptr, options);
@@ -45,6 +46,7 @@ class Serve : public testing::Serve {
         note(writer.close());
         return first;
     }
+    std::string name_;  ///< the application's
     void expect_dumps(unsigned dumps) const {
         for (unsigned n = 0; n < dumps; ++n) {
             const auto read =
@@ -80,6 +82,22 @@ TEST_F(Serve, has_other_devices_and_loses_nothing_with_them) {
                                "\"device\":\"cpu\"", "\"predicted_s\""})
         EXPECT_NE(trace.find(device), std::string::npos) << device;
     EXPECT_NE(text_of(place_ + "/status").find("gpu (emulated)"), std::string::npos);
+}
+
+// Goal: a client's name that is no UTF-8 is shown as far as it can be, and ends nobody.
+TEST_F(Serve, shows_names_that_are_no_text) {
+    start("unix:" + place_ + "/socket", "status = \"" + place_ + "/status\"\n");
+    name_ = "m\xfcller";
+    const Status told = run(address_, 2, [&](unsigned n, Writer&) {
+        const std::string shown = "m\xef\xbf\xbdller";
+        while (n == 1 && ::kill(service_, 0) == 0 &&
+               text_of(place_ + "/status").find(shown) == std::string::npos &&
+               ::waitpid(service_, nullptr, WNOHANG) == 0)
+            std::this_thread::yield();
+    });
+    EXPECT_TRUE(told.ok()) << told.message();
+    const int status = stop(SIGTERM);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // Goal: an application's file comes out of a service on its node, which ends in good order.

@@ -360,6 +360,49 @@ def test_stop_ends_it_while_clients_are_there(tmp_path, service):
         assert service.process.wait(60) == 1
 
 
+def test_draining_it_again_changes_nothing(tmp_path, service):
+    def before(n, writer):
+        if n == 1:
+            for _ in range(3):
+                serve("drain", service.config)
+            service.status(lambda told: told["draining"])
+            serve("drain", service.config)
+
+    write(tmp_path / "run.h5", service.address, 4, before)
+    assert service.process.wait(60) == 0
+    check(tmp_path / "run.h5", 4)
+
+
+def test_dumps_under_way_survive_that_it_is_stopped(tmp_path, service):
+    """It recovers no file of a program that goes on by itself."""
+
+    def before(n, writer):
+        if n in (2, 3):  # 0 is committed; what came since is handed over, or under way
+            os.kill(service.process.pid, signal.SIGQUIT) if n == 3 else writer.finish_by(60.0)
+
+    write(tmp_path / "run.h5", service.address + ",on_loss=write", 6, before)
+    assert service.process.wait(60) == 1
+    check(tmp_path / "run.h5", 6)
+
+
+def test_one_that_stood_still_touches_nothing_afterwards(tmp_path):
+    """Its clients have given it up and write themselves; it wakes up and finds them gone."""
+    with Service(PROGRAM, tmp_path, threads=1, lease_s=2) as service:
+
+        def before(n, writer):
+            if n == 2:
+                os.kill(service.process.pid, signal.SIGSTOP)
+            if n == 5:
+                os.kill(service.process.pid, signal.SIGCONT)
+
+        transport = service.address + ",on_loss=write,silence_s=2"
+        write(tmp_path / "run.h5", transport, 6, before)
+        check(tmp_path / "run.h5", 6)
+        service.status(lambda told: not told["clients"])
+        check(tmp_path / "run.h5", 6)
+        assert service.end() == 0
+
+
 def test_what_cannot_be_read_is_said_in_one_sentence(tmp_path):
     assert "no service writes it" in serve("status", tmp_path / "no.json", code=3)
     bad = tmp_path / "bad.toml"

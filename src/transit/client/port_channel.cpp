@@ -104,6 +104,7 @@ void PortChannel::loop() {
     }
     for (Waiting& one : waiting_)
         if (one.done) one.done();
+    (void)port_->run_once(0.0);  // what was sent since finds no peer, and is told so
 }
 
 void PortChannel::send(std::vector<std::byte> message,

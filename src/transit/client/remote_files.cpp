@@ -193,17 +193,27 @@ Result<std::uint64_t> RemoteFile::size() {
     return reply->answer.number;
 }
 
+// A file that cannot be opened here could not be written here, either.
+void RemoteFile::guard(bool locked) {
+    if (!locked || !client_.writes_here()) return guard_.reset();
+    auto own = base::FileSystem::posix().open(path_, base::FileSystem::Mode::read);
+    if (own.ok() && (*own)->lock(false).ok()) guard_ = std::move(*own);
+}
+
 Status RemoteFile::lock(bool exclusive) {
     LockFile message;
     message.exclusive = exclusive;
+    if (exclusive) guard(false);
     const Status status =
         ask(message, [&](base::File& own, Client::Reply&) { return own.lock(exclusive); }).status();
-    const std::lock_guard guard(mutex_);
+    if (status.ok() && !exclusive) guard(true);
+    const std::lock_guard lock(mutex_);
     if (status.ok()) lock_ = exclusive ? Lock::exclusive : Lock::shared;
     return status;
 }
 
 void RemoteFile::unlock() {
+    guard(false);
     (void)ask(UnlockFile{}, [](base::File& own, Client::Reply&) {
         own.unlock();
         return Status{};

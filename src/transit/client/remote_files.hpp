@@ -5,6 +5,8 @@
 //    the service is lost and that is on another node: it is written again then, because the node
 //    may be lost with it. It is a commit's metadata, and what an application's HDF5 file has beside
 //    blocks; when there is much of it, it is synced.
+//  - A client that goes on by itself has a shared lock of its own beside the service's: a service
+//    that believes it gone cannot recover the file under its feet.
 #pragma once
 
 #include "base/file.hpp"
@@ -63,10 +65,12 @@ class RemoteFile final : public base::File {
     Status write_once(std::uint64_t offset, std::uint64_t bytes,
                       std::span<const std::span<const std::byte>> buffers);
     bool remembers() const;
+    /// The shared lock of our own, while we have one through the service.
+    void guard(bool locked);
     Status remember(Change change);
     std::vector<Change> unsynced_;
     std::uint64_t unsynced_bytes_ = 0;
-    std::unique_ptr<base::File> here_;
+    std::unique_ptr<base::File> here_, guard_;
 };
 
 }  // namespace caesura::transit

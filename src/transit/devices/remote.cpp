@@ -102,7 +102,7 @@ void RemoteDevice::give_up() {
 void RemoteDevice::on_lost(const Status& why, bool) {
     const std::lock_guard lock(mutex_);
     lost_ = true;
-    const std::string_view text = why.ok() ? "it has ended the connection" : why.message();
+    const std::string text = why.ok() ? "it has ended the connection" : why.message();
     why_lost_ = {StatusCode::io, fmt::format("{} is gone: {}", options_.name, text)};
     changed_.notify_all();
 }
@@ -113,6 +113,9 @@ void RemoteDevice::on_message(std::span<const std::byte> message,
     if (!parsed.ok()) return on_lost(parsed.status(), false);
     if (const auto* const refusal = std::get_if<Refusal>(&*parsed))
         return on_lost(refusal->status, false);
+    // It waits for its clients to go, and this one shall not be the last; the host does the rest.
+    if (std::holds_alternative<Draining>(*parsed))
+        return on_lost({StatusCode::cancelled, "it is about to end"}, false);
     const std::lock_guard lock(mutex_);
     if (const auto* const welcome = std::get_if<Welcome>(&*parsed)) welcome_ = *welcome;
     if (auto* const pressed = std::get_if<PressedBlock>(&*parsed))

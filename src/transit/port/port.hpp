@@ -95,7 +95,9 @@ struct PortOptions {
     /// tcp: "5000-5999" for data; empty: any. A connection takes one on each network device.
     std::string tcp_ports{};
     unsigned socket_mode = 0600;  ///< unix: of the socket file
-    bool other_users = false;     ///< unix: let in who is neither this user nor root
+    /// unix: asked when the kernel has said who comes, before UCX sees a byte of him. Null: all.
+    std::function<Status(const Who&)> may_come{};
+    bool other_users = false;  ///< unix: let in who is neither this user nor root
 
     double heartbeat_s = 1.0;   ///< between signs of life
     double silence_s = 10.0;    ///< without one, the peer is lost

@@ -71,6 +71,7 @@ Status Port::Core::open() {
     wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!poll_.is_open() || !wake_.is_open() || !watch(wake_.get(), k_wake_tag))
         return {StatusCode::io, fmt::format("port: {}", std::strerror(errno))};
+    turned_s_ = base::Clock::steady().now_s();
     checked_s_ = allowance_s_ = now_s();
     allowance_ = std::max(1.0, options_.connects_per_s);
     return {};
@@ -151,6 +152,7 @@ void Port::Core::post(std::function<void()> function) {
 
 bool Port::Core::run_once(double timeout_s) {
     if (is_child()) return false;
+    lose_all_if_away();
     bool any = calls_.run();
     any |= work();
     check_times();
@@ -200,6 +202,7 @@ bool Port::Core::wait(double timeout_s) {
     std::array<epoll_event, 64> events;
     const int n = ::epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()),
                                static_cast<int>(std::ceil(wait_s * 1e3)));
+    lose_all_if_away();
     bool any = false;  // n < 0: a signal, and the caller comes again
     for (int i = 0; i < n; ++i) any |= woken(events[static_cast<std::size_t>(i)].data.u64);
     any |= work();
@@ -294,6 +297,22 @@ void Port::Core::on_packet(Peer& peer, Arrival&& arrival) {
 }
 
 // --------------------------------------------------------------------------- time
+
+// Who is listened to and was stopped for so long has been given up by whoever had connected, and
+// they may have taken over his work: nothing is heard that still lies in sockets or memory.
+void Port::Core::lose_all_if_away() {
+    const double now = base::Clock::steady().now_s(), away_s = now - turned_s_;
+    turned_s_ = now;
+    if (away_s <= options_.silence_s || !(local_ || tcp_)) return;
+    std::vector<PeerId> all;
+    for (const auto& [id, peer] : peers_)
+        if (peer->stage == Stage::open && peer->who.asked) all.push_back(id);
+    for (const PeerId id : all)
+        if (Peer* const peer = find(id))
+            lose(*peer, {StatusCode::io, fmt::format("this process stood still for {:.1f} s, "
+                                                     "longer than its peers wait ({} s)",
+                                                     away_s, options_.silence_s)});
+}
 
 double Port::Core::next_check_s() const {
     if (peers_.empty() && (!local_ || local_watched_)) return 3600.0;

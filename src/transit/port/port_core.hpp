@@ -76,6 +76,7 @@ class Port::Core {
     bool woken(std::uint64_t tag);
     void handle(Peer& peer, Fabric::Event& event);
     void on_packet(Peer& peer, Arrival&& arrival);
+    void lose_all_if_away();
     void check_times();
     void check(Peer& peer, double now);
     double next_check_s() const;
@@ -124,6 +125,7 @@ class Port::Core {
     Calls calls_;
     PeerId last_id_ = 0;
     double checked_s_ = 0.0;
+    double turned_s_ = 0.0;                       ///< real time
     double allowance_ = 0.0, allowance_s_ = 0.0;  ///< strangers who may come now
     std::size_t half_open_ = 0;
     std::vector<Fabric::Event> events_;

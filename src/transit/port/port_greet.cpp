@@ -126,11 +126,18 @@ void Port::Core::accept_local() {
                       fmt::format("it serves user {} only, not user {}", ::geteuid(), user));
             continue;
         }
+        Who who;
+        who.asked = true;
+        who.user = user;
+        who.process = credentials->process;
+        who.address = fmt::format("unix:{}, process {}", local_->path(), who.process);
+        if (options_.may_come)
+            if (const Status status = options_.may_come(who); !status.ok()) {
+                turn_away(*socket, status.message());
+                continue;
+            }
         Peer& peer = add(Address::Kind::local, Stage::greeting);
-        peer.who.asked = true;
-        peer.who.user = user;
-        peer.who.process = credentials->process;
-        peer.who.address = fmt::format("unix:{}, process {}", local_->path(), peer.who.process);
+        peer.who = who;
         peer.socket = std::move(*socket);
         peer.counted_half_open = true;
         ++half_open_;
@@ -162,6 +169,8 @@ void Port::Core::on_socket(Peer& peer) {
 void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
     if (!greeting.refused.empty())
         return lose(peer, {StatusCode::io, "the service refuses: " + greeting.refused});
+    if (greeting.worker.empty())
+        return lose(peer, {StatusCode::corrupt, "a greeting without UCX's address"});
     peer.theirs = greeting.token;
     peer.who.identity = greeting.identity;
     std::optional<Greeting> answer;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,10 +78,16 @@ Result<int> RootedFiles::open_beneath(const std::string& path, int flags) const 
 }
 
 Result<std::unique_ptr<base::File>> RootedFiles::open(const std::string& path, Mode mode) {
-    int flags = mode == Mode::read ? O_RDONLY : O_RDWR;
+    int flags = O_NONBLOCK | (mode == Mode::read ? O_RDONLY : O_RDWR);
     if (mode == Mode::create) flags |= O_CREAT;
     const auto found = open_beneath(path, flags);
     if (!found.ok()) return found.status();
+    // A lane waits for nobody: not for the other end of a pipe, nor for a device.
+    struct stat info {};
+    if (::fstat(*found, &info) != 0 || !S_ISREG(info.st_mode)) {
+        ::close(*found);
+        return base::invalid(path + ": is not a regular file");
+    }
     return base::file_of_descriptor(*found, path);
 }
 

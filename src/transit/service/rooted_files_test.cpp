@@ -1,6 +1,7 @@
 #include "transit/service/rooted_files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,14 @@ TEST_F(RootedFilesTest, a_link_that_stays_below_the_root_is_followed) {
     std::filesystem::create_symlink("deeper/run.h5", place_ / "in" / "latest.h5");
     EXPECT_TRUE(files_->open((place_ / "in/latest.h5").string(), Mode::create).ok());
     EXPECT_TRUE(std::filesystem::exists(place_ / "in/deeper/run.h5"));
+}
+
+// Goal: what is no file of data is an error, and nobody waits for it.
+TEST_F(RootedFilesTest, a_pipe_is_refused_at_once) {
+    const std::string path = (place_ / "in" / "pipe").string();
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    for (const Mode mode : {Mode::read, Mode::read_write, Mode::create})
+        EXPECT_EQ(code("in/pipe", mode), StatusCode::invalid_argument);
 }
 
 // Goal: a configuration that cannot be is named.

@@ -95,7 +95,8 @@ void ServedDump::write(ServedBlock& block) {
 
 // The listener may free this: nothing is touched afterwards.
 void ServedDump::end_if_over() {
-    if (open_ > 0 || !(dropped_ || finish_request_)) return;
+    if (ended_ || open_ > 0 || !(dropped_ || finish_request_)) return;
+    ended_ = true;
     if (dropped_ || !listener_.is_alive()) {
         listener_.ended(*this, std::nullopt);
         return;

@@ -96,7 +96,8 @@ class ServedDump {
     std::uint32_t n_came_ = 0;
     std::unique_ptr<DumpNotes> notes_;  ///< null: it was not described
     std::optional<std::uint64_t> finish_request_;
-    Status error_;  ///< the first
+    Status error_;        ///< the first
+    bool ended_ = false;  ///< it is told once
     bool dropped_ = false;
 };
 

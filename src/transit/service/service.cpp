@@ -29,6 +29,7 @@ Service::Service(const ServiceOptions& options, Replies& replies, std::unique_pt
 }
 
 Service::~Service() {
+    ending_.store(true);
     while (!sessions_.empty()) lost(sessions_.begin()->first);
     if (options_.far != nullptr) options_.far->end();
     press_.stop();     // workers hand what they have done to the lanes
@@ -38,12 +39,14 @@ Service::~Service() {
 
 void Service::connected(ClientId client, Permit permit) {
     Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-    const Workshop workshop{press_, dispatch_,        replies_,        paths_,          hdf5_,
-                            tools_, options_.lease_s, options_.limits, options_.recover};
+    const Workshop workshop{
+        press_,         dispatch_, replies_,         paths_,          hdf5_,           tools_,
+        valid_until_s_, ending_,   options_.lease_s, options_.limits, options_.recover};
     sessions_[client] = std::make_shared<Session>(client, std::move(permit), workshop, lane);
 }
 
-void Service::message(ClientId client, std::span<const std::byte> message, base::Buffer payload) {
+void Service::message(ClientId client, std::span<const std::byte> message, base::Buffer payload,
+                      std::shared_ptr<void> held) {
     const auto found = sessions_.find(client);
     if (found == sessions_.end()) return;
     const std::shared_ptr<Session>& session = found->second;
@@ -54,9 +57,10 @@ void Service::message(ClientId client, std::span<const std::byte> message, base:
         return;
     }
     // A function must be copyable, and a buffer has one owner.
-    auto held = std::make_shared<base::Buffer>(std::move(payload));
-    session->lane().give(
-        [session, held, what = std::move(*parsed)] { session->handle(what, std::move(*held)); });
+    auto values = std::make_shared<base::Buffer>(std::move(payload));
+    session->lane().give([session, values, held, what = std::move(*parsed)] {
+        session->handle(what, std::move(*values));
+    });
 }
 
 void Service::lost(ClientId client) {

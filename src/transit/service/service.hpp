@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "transit/service/session.hpp"
 
@@ -54,7 +55,9 @@ class Service {
 
     void connected(ClientId client, Permit permit);
     /// @param message  its bytes.  @param payload  beside it; begins at a multiple of 8.
-    void message(ClientId client, std::span<const std::byte> message, base::Buffer payload);
+    /// @param held     destroyed once the message has been handled, or is given up.
+    void message(ClientId client, std::span<const std::byte> message, base::Buffer payload,
+                 std::shared_ptr<void> held = {});
     /// It is gone: drop what it had, close its files, recover them.
     void lost(ClientId client);
     std::vector<ClientStatus> status() const;
@@ -68,9 +71,16 @@ class Service {
         return k_message_limit_bytes + std::max(options_.limits.block_bytes, k_io_limit_bytes);
     }
 
+    /// The port has just looked who is alive: so lanes may work on, for a lease and a little.
+    void turned(double now_s) { valid_until_s_.store(now_s + options_.lease_s + k_beyond_lease_s); }
+
   private:
+    static constexpr double k_beyond_lease_s = 1.0;  // a port that is late first loses all clients
+
     ServiceOptions options_;
     Replies& replies_;
+    std::atomic<double> valid_until_s_{std::numeric_limits<double>::infinity()};
+    std::atomic<bool> ending_{false};
     OpenPaths paths_;
     std::mutex hdf5_;
     const std::shared_ptr<const lambda::Registry> functions_;

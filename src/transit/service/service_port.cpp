@@ -1,15 +1,25 @@
 #include "transit/service/service_port.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "transit/envelope.hpp"
 
 namespace caesura::transit {
+namespace {
+
+// What a message takes beside its bytes.
+constexpr std::uint64_t k_message_bytes = 1024;
+
+}  // namespace
 
 Result<std::unique_ptr<ServicePort>> ServicePort::make(const ServiceOptions& service,
                                                        PortOptions options, Admission admission) {
     std::unique_ptr<ServicePort> made(new ServicePort(std::move(admission)));
     options.silence_s = service.lease_s;
+    // Whoever may write nowhere is told so before he is let in further.
+    options.may_come = [may = made->admission_](const Who& who) { return may(who).status(); };
     auto port = Port::make(std::move(options), *made);
     if (!port.ok()) return port.status();
     made->port_ = std::move(*port);
@@ -22,6 +32,12 @@ Result<std::unique_ptr<ServicePort>> ServicePort::make(const ServiceOptions& ser
     }
     made->service_ = std::make_unique<Service>(service, replies, std::move(spool));
     return made;
+}
+
+bool ServicePort::run_once(double timeout_s) {
+    const bool any = port_->run_once(timeout_s);
+    service_->turned(base::Clock::steady().now_s());
+    return any;
 }
 
 // Lanes say what they have to say to a port that is still there.
@@ -50,12 +66,12 @@ std::span<std::byte> ServicePort::room_for(PeerId peer, std::span<const std::byt
     if (found == clients_.end()) return {};
     Client& client = found->second;
     // One block may be larger than all credits: then it is the only one.
-    const bool fits = client.room_bytes + payload_bytes <= client.most_bytes;
-    if (!fits && (client.room_bytes > 0 || payload_bytes > service_->largest_message_bytes()))
-        return {};
+    const std::uint64_t held_bytes = client.held_bytes->load();
+    const bool fits = held_bytes + payload_bytes <= client.most_bytes;
+    if (!fits && (held_bytes > 0 || payload_bytes > service_->largest_message_bytes())) return {};
     auto buffer = pool_.take(payload_bytes);
     if (!buffer.ok()) return {};
-    client.room_bytes += payload_bytes;
+    client.held_bytes->fetch_add(payload_bytes);
     const std::span<std::byte> bytes = buffer->bytes();
     client.rooms[bytes.data()] = std::move(*buffer);
     return bytes;
@@ -65,11 +81,19 @@ void ServicePort::on_message(PeerId peer, std::span<const std::byte> header,
                              std::span<const std::byte> payload) {
     const auto found = clients_.find(peer);
     if (found == clients_.end()) return;
+    Client& client = found->second;
     const auto letter = unwrap(header, payload);
     if (!letter.ok()) return port_->drop(peer, letter.status());
     base::Buffer values;
-    auto room = found->second.rooms.extract(payload.data());
-    if (room) found->second.room_bytes -= payload.size();
+    auto room = client.rooms.extract(payload.data());
+    const std::uint64_t bytes = header.size() + payload.size() + k_message_bytes;
+    client.held_bytes->fetch_add(room ? bytes - payload.size() : bytes);
+    const std::shared_ptr<void> held(
+        nullptr, [counter = client.held_bytes, bytes](void*) { counter->fetch_sub(bytes); });
+    if (client.held_bytes->load() > client.most_bytes + bytes)
+        return port_->drop(
+            peer, {StatusCode::no_space,
+                   fmt::format("more than {} bytes wait to be handled", client.most_bytes)});
     if (room && letter->payload.data() == payload.data()) {
         values = std::move(room.mapped());
     } else if (!letter->payload.empty()) {
@@ -78,7 +102,7 @@ void ServicePort::on_message(PeerId peer, std::span<const std::byte> header,
         std::memcpy(copy->data(), letter->payload.data(), letter->payload.size());
         values = std::move(*copy);
     }
-    service_->message(peer, letter->message, std::move(values));
+    service_->message(peer, letter->message, std::move(values), held);
 }
 
 void ServicePort::on_lost(PeerId peer, const Status&) {
@@ -105,6 +129,13 @@ void ServicePort::drop(ClientId client, const Status& why) {
 void ServicePort::send_now(PeerId peer, const ServiceMessage& message, base::Buffer payload) {
     auto bytes = encode(message);
     if (!bytes.ok()) return port_->drop(peer, bytes.status());
+    const auto found = clients_.find(peer);
+    const std::uint64_t unfetched = port_->pending_bytes(peer) + payload.size() + bytes->size();
+    if (found != clients_.end() && unfetched > found->second.most_bytes)
+        return port_->drop(peer, {StatusCode::no_space,
+                                  fmt::format("it does not fetch its answers: {} bytes wait, more "
+                                              "than {}",
+                                              unfetched, found->second.most_bytes)});
     struct Letter {
         Envelope envelope;
         base::Buffer payload;

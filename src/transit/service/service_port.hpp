@@ -2,9 +2,11 @@
 //
 // Invariants:
 //  - One thread drives it, run_once(). Lanes answer from theirs through Port::post().
-//  - A client's payloads take memory up to its credits, and one operation of a file beside it.
+//  - What a client has sent and its lane has not handled takes memory up to its credits and one
+//    message more, and so do answers that it does not fetch; who goes beyond is dropped.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <unordered_map>
 
@@ -26,7 +28,7 @@ class ServicePort final : private PortHandler, private Replies {
     /// @return  the address to connect to. Errors: those of Port::listen().
     Result<Address> listen(const Address& address) { return port_->listen(address); }
     /// As Port::run_once().
-    bool run_once(double timeout_s) { return port_->run_once(timeout_s); }
+    bool run_once(double timeout_s);
     /// Tell all clients that it will end, and take no more of them.
     void drain();
     std::vector<ClientStatus> status() const { return service_->status(); }
@@ -50,13 +52,16 @@ class ServicePort final : private PortHandler, private Replies {
     void send_now(PeerId peer, const ServiceMessage& message, base::Buffer payload);
 
     struct Client {
-        std::uint64_t most_bytes = 0;  ///< of rooms at once
-        std::uint64_t room_bytes = 0;
+        std::uint64_t most_bytes = 0;  ///< held at once
+        /// Rooms, and messages until they are handled: then the lane takes it off.
+        std::shared_ptr<std::atomic<std::uint64_t>> held_bytes =
+            std::make_shared<std::atomic<std::uint64_t>>(0);
         std::unordered_map<const std::byte*, base::Buffer> rooms;
     };
     const Admission admission_;
     bool draining_ = false;
-    base::BufferPool pool_;
+    static constexpr std::uint64_t k_most_pool_bytes = std::uint64_t{64} << 20;
+    base::BufferPool pool_{k_most_pool_bytes};
     std::map<PeerId, Client> clients_;
     std::unique_ptr<Service> service_;
     std::unique_ptr<Port> port_;

@@ -7,6 +7,12 @@
 #include "store/recover.hpp"
 
 namespace caesura::transit {
+namespace {
+
+// Turns are sums of cost over weight, and lose small steps beside very large ones.
+constexpr double k_least_weight = 1e-3;
+
+}  // namespace
 
 void OpenPaths::add(const std::string& path) {
     const std::lock_guard lock(mutex_);
@@ -50,7 +56,7 @@ std::string Session::application() const {
 
 double Session::weight() const {
     const std::lock_guard lock(hello_mutex_);
-    return std::min(permit_.weight, hello_.weight);
+    return std::clamp(hello_.weight, k_least_weight, std::max(k_least_weight, permit_.weight));
 }
 
 void Session::handle(const ClientMessage& message, base::Buffer payload) try {

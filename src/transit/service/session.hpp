@@ -57,6 +57,11 @@ struct Workshop {
     OpenPaths& paths;
     std::mutex& hdf5;  ///< whoever calls HDF5 holds it
     const ObjectTools& objects;
+    /// By the clock: until then the port has seen to it who is alive. A service that was stopped
+    /// for longer does nothing of what it had in hand, because its clients have given it up.
+    const std::atomic<double>& valid_until_s;
+    /// It ends before its clients do. They may go on by themselves, so their files are left alone.
+    const std::atomic<bool>& ending;
     double lease_s = 10.0;
     Limits limits;
     bool recover = true;
@@ -81,7 +86,10 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     void end();
 
     Lane& lane() { return lane_; }
-    bool is_alive() const override { return alive_.load(std::memory_order_acquire); }
+    bool is_alive() const override {
+        return alive_.load(std::memory_order_acquire) &&
+               base::Clock::steady().now_s() <= workshop_.valid_until_s.load();
+    }
     const SessionCounters& counters() const { return counters_; }
     // Any thread.
     std::string application() const;

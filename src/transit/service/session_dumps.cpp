@@ -6,6 +6,30 @@
 #include "transit/service/session.hpp"
 
 namespace caesura::transit {
+namespace {
+
+/// What the client expects, as far as it can be: nobody gets a turn by a small word.
+double cost_s(const Block& message) {
+    constexpr double k_fast_bytes_per_s = 2e10, k_slow_bytes_per_s = 1e5;
+    const auto bytes = static_cast<double>(message.raw_bytes());
+    return std::clamp(message.expected_compress_s, 1e-6 + bytes / k_fast_bytes_per_s,
+                      1.0 + bytes / k_slow_bytes_per_s);
+}
+
+/// A codec as it is made, with its tables.
+constexpr std::uint64_t k_codec_bytes = 4096;
+constexpr std::uint64_t k_most_dump_bytes = std::uint64_t{256} << 20;
+
+/// Memory that a dump takes before it has a block.
+std::uint64_t memory_bytes(const BeginDump& message) {
+    constexpr std::uint64_t k_job_bytes = sizeof(std::unique_ptr<ServedBlock>) + 1;
+    return message.manifest.size() + message.n_jobs * k_job_bytes +
+           message.slots.size() * sizeof(message.slots[0]) +
+           message.places.size() * sizeof(message.places[0]) +
+           message.codecs.size() * (sizeof(DatasetCodec) + k_codec_bytes);
+}
+
+}  // namespace
 
 ServedDump* Session::dump_of(std::uint64_t dump) {
     const auto found = dumps_.find(dump);
@@ -37,6 +61,13 @@ Status Session::begin(const BeginDump& message) {
         return {StatusCode::no_space,
                 fmt::format("{} dumps are under way, the most that a client may have here",
                             dumps_.size())};
+    std::uint64_t bytes = memory_bytes(message);
+    for (const auto& [number, dump] : dumps_) bytes += memory_bytes(dump->order());
+    if (bytes > k_most_dump_bytes)
+        return {StatusCode::no_space,
+                fmt::format("dumps under way take {} bytes beside their values, more than the {} "
+                            "that a client may have here",
+                            bytes, k_most_dump_bytes)};
     OpenedFile& file = found->second;
     if (!file.shared) {
         const auto run = store::SharedFile::run_of(*permit_.files, file.path);
@@ -114,9 +145,11 @@ Status Session::fill(const Block& message, ServedBlock& block, const ServedDump&
 }
 
 void Session::take(const Block& message, base::Buffer& payload) {
-    if (message.raw_bytes() > workshop_.limits.block_bytes)
+    // Of a chunk that is not full, too: without a codec all of it is stored.
+    const std::uint64_t chunk_bytes = message.chunk_box.extent.count() * size_of(message.dtype);
+    if (chunk_bytes > workshop_.limits.block_bytes)
         return refuse({StatusCode::corrupt,
-                       fmt::format("{}: a block of {} bytes", message.label, message.raw_bytes())});
+                       fmt::format("{}: a block of {} bytes", message.label, chunk_bytes)});
     ServedDump* const dump = dump_of(message.dump);
     if (dump != nullptr)
         if (Status status = fits(message, dump->order()); !status.ok()) return refuse(status);
@@ -129,8 +162,7 @@ void Session::take(const Block& message, base::Buffer& payload) {
     }
     counters_.blocks.fetch_add(1, std::memory_order_relaxed);
     counters_.raw_bytes.fetch_add(block->raw_bytes, std::memory_order_relaxed);
-    const double cost = std::max(1e-6, message.expected_compress_s);
-    workshop_.dispatch.give(id_, weight(), cost, *block);
+    workshop_.dispatch.give(id_, weight(), cost_s(message), *block);
 }
 
 void Session::take(const StoredBlock& message, base::Buffer& payload) {

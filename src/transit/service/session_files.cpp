@@ -41,7 +41,7 @@ void Session::close(OpenedFile file) {
     file.shared.reset();
     file.file.reset();
     if (!workshop_.paths.remove(file.path)) return;
-    if (!is_alive() && had_dumps && workshop_.recover) {
+    if (!is_alive() && had_dumps && workshop_.recover && !workshop_.ending.load()) {
         const std::lock_guard lock(workshop_.hdf5);
         // What cannot be recovered now is left to `caesura recover`.
         (void)store::recover(*permit_.files, file.path);

@@ -209,7 +209,8 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.count("lanes", settings.service.lanes, 1, 256);
     reader.count("clients", settings.port.connections, 1, 1 << 20);
     reader.count("credits_bytes", settings.credits_bytes, 1 << 20, std::int64_t{1} << 40);
-    reader.number("lease_s", settings.service.lease_s, 1.0, 3600.0);
+    // Clients give a sign of life each second.
+    reader.number("lease_s", settings.service.lease_s, 2.0, 3600.0);
     reader.end();
     if (!reader.status().ok()) return reader.status();
     if (settings.writes.empty())

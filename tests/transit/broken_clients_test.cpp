@@ -1,0 +1,97 @@
+// Goal: a client that does what it should not costs itself, and neither the service nor others.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <future>
+
+#include "store/shared_file.hpp"
+#include "transit/client/remote_files.hpp"
+#include "transit/loopback.hpp"
+
+namespace caesura::transit {
+namespace {
+
+/// Files of which one waits to be opened, and the lane with it, until it may.
+class HeldFiles final : public base::FileSystem {
+  public:
+    HeldFiles(std::shared_ptr<base::FileSystem> files, std::shared_future<void> may)
+        : files_(std::move(files)), may_(std::move(may)) {}
+    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
+        if (path.ends_with("held")) may_.wait();
+        return files_->open(path, mode);
+    }
+    Status sync_directory_of(const std::string& path) override {
+        return files_->sync_directory_of(path);
+    }
+
+  private:
+    std::shared_ptr<base::FileSystem> files_;
+    std::shared_future<void> may_;
+};
+
+class BrokenClients : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        place_ = ::testing::TempDir() + "caesura_broken_" + std::to_string(::getpid());
+        std::filesystem::create_directories(place_);
+    }
+    void TearDown() override { std::filesystem::remove_all(place_); }
+    std::string place_;
+};
+
+// A dump that was dropped twice ended twice, and its second end took another of the same number.
+TEST_F(BrokenClients, who_drop_a_dump_twice_lose_no_other) {
+    std::promise<void> may;
+    Loopback::Options options;
+    options.root = place_;
+    options.permit = [held = may.get_future().share()](ClientId, Permit& permit) {
+        permit.files = std::make_shared<HeldFiles>(permit.files, held);
+    };
+    Loopback hub(options);
+    const auto client = Client::make(hub.connect(), {}).value();
+    const store::RunId run{};
+    ASSERT_TRUE(store::SharedFile::create(client->files(), place_ + "/run.h5", run, false).ok());
+    const auto file =
+        client->files().open(place_ + "/run.h5", base::FileSystem::Mode::read_write).value();
+    BeginDump begin;
+    begin.request = client->next_number();
+    begin.dump = 1;
+    begin.file = dynamic_cast<RemoteFile&>(*file).number();
+    ASSERT_TRUE(client->ask(begin.request, begin).ok());
+    // In the lane's order: dropped, and behind what it is held by dropped again; the dump's end
+    // comes behind both, and behind that a new dump.
+    client->tell(DropDump{client->next_number(), 1});
+    OpenFile held;
+    held.request = client->next_number();
+    held.path = place_ + "/held";
+    held.mode = base::FileSystem::Mode::create;
+    client->tell(held);
+    client->tell(DropDump{client->next_number(), 1});
+    hub.wait_for_port();
+    begin.request = client->next_number();
+    client->tell(begin);
+    hub.wait_for_port();
+    may.set_value();
+    // Until all of that is done.
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(file->size().ok());
+    begin.request = client->next_number();
+    const Status again = client->ask(begin.request, begin).status();
+    EXPECT_NE(again.message().find("dump 1 is under way"), std::string::npos) << again.message();
+}
+
+// What the client expects of a block, and its weight, may be anything that parses.
+TEST_F(BrokenClients, of_next_to_no_weight_do_not_stop_the_queue) {
+    Loopback::Options options;
+    options.root = place_;
+    Loopback hub(options);
+    ClientOptions light;
+    light.weight = 1e-310;
+    const auto client = Client::make(hub.connect(), light).value();
+    ASSERT_TRUE(client->files().open(place_ + "/a", base::FileSystem::Mode::create).ok());
+    ASSERT_EQ(hub.service().status().size(), 1u);
+    EXPECT_GE(hub.service().status()[0].weight, 1e-3);
+}
+
+}  // namespace
+}  // namespace caesura::transit
