@@ -209,6 +209,8 @@ typedef struct caesura_writer_report {
     double plan_deviation; /* ratio: median of |actual / planned - 1| of these */
     uint64_t lost_dumps;   /* dumps that no commit will have; 0 while all goes well */
     uint64_t lost_bytes;   /* what was put for them on this rank */
+    uint64_t
+        lost_services; /* 1: the service is gone; with on_loss=write this rank goes on itself */
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;

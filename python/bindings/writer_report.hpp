@@ -51,6 +51,7 @@ void for_each_member(const WriterReport& report, Call call) {
     call("longest_to_committed_s", report.longest_to_committed_s);
     call("lost_dumps", report.lost_dumps);
     call("lost_bytes", report.lost_bytes);
+    call("lost_services", report.lost_services);
     call("planned_dumps", report.planned_dumps);
     call("planned_end_s", report.planned_end_s);
     call("actual_end_s", report.actual_end_s);
@@ -60,7 +61,7 @@ void for_each_member(const WriterReport& report, Call call) {
 }
 
 /// Every member is a number of 8 bytes, so a new one that is not listed above does not compile.
-static_assert(sizeof(WriterReport) == 48 * sizeof(double),
+static_assert(sizeof(WriterReport) == 49 * sizeof(double),
               "list the new member above, and count it");
 
 }  // namespace caesura::python

@@ -61,7 +61,7 @@ class Decisions:
 
 def read(path: Path) -> Decisions:
     """A trace of `caesura-serve` (its setting `trace`), also of one that still runs."""
-    text = path.read_text(encoding="utf-8").rstrip()
+    text = path.read_text(encoding="utf-8", errors="replace").rstrip()
     if not text.startswith("["):
         raise TraceError(f"{path}: no trace of a service; name the file of its setting 'trace'")
     try:

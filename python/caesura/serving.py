@@ -72,7 +72,7 @@ def read_status(given: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     """
     path = status_path(given)
     try:
-        status = json.loads(path.read_text())
+        status = json.loads(path.read_text(encoding="utf-8", errors="replace"))
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist: no service writes it") from None
     except json.JSONDecodeError as error:

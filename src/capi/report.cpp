@@ -62,6 +62,7 @@ caesura_writer_report c_report(const WriterReport& from) {
     to.plan_deviation = from.plan_deviation;
     to.lost_dumps = from.lost_dumps;
     to.lost_bytes = from.lost_bytes;
+    to.lost_services = from.lost_services;
     return to;
 }
 

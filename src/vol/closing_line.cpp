@@ -72,6 +72,7 @@ std::string blocks_of(const Sums& sums) {
     if (all.taken_over_blocks > 0)
         line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
                             counted(all.taken_over_blocks, "block"), all.taken_over_s);
+    if (all.lost_services > 0) line += "the service was lost, and blocks compressed here since; ";
     return line;
 }
 
@@ -101,6 +102,7 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
     all.to_committed_s = std::max(all.to_committed_s, file.to_committed_s);
     all.taken_over_blocks += file.taken_over_blocks;
     all.taken_over_s += file.taken_over_s;
+    all.lost_services = std::max(all.lost_services, file.lost_services);
 }
 
 void note_given_up(GivenUp how, const std::string& why) {

@@ -19,6 +19,7 @@ struct ClosedFile {
     double to_written_s = 0.0, to_committed_s = 0.0;
     std::uint64_t taken_over_blocks = 0;
     double taken_over_s = 0.0;
+    std::uint64_t lost_services = 0;
 };
 
 /// How a file is given up.

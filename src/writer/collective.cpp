@@ -155,6 +155,7 @@ Status Writer::Impl::end_iteration() {
     const bool takes = round.failed().ok();
     const std::uint64_t dumps_before = ledger->book().next_dump();
     const Status status = together([this] { return collective(); });
+    if_memory_allows([&] { session.notice_loss(); });
     if (takes && !status.ok() && ledger->book().next_dump() == dumps_before) note_refused();
     if_memory_allows([&] {
         observer.leave(run::Observer::Lane::write, session.now_s());

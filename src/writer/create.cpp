@@ -36,6 +36,8 @@ Status check_options(const WriterOptions& options) {
     const auto bad = [](std::string text) {
         return Status{StatusCode::invalid_argument, std::move(text)};
     };
+    if (!options.analyses.empty() && options.transport.empty())
+        return bad("analyses are made by a service: set transport, or drop analyses");
     if (options.chunk_bytes < (64u << 10) || options.chunk_bytes > (std::uint64_t{1} << 31))
         return bad(
             fmt::format("chunk_bytes is {}; it must lie in [64 KiB, 2 GiB]", options.chunk_bytes));

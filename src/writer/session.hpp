@@ -32,6 +32,13 @@ struct Session {
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
+    /// Says once that the service has gone.
+    void notice_loss() {
+        if (totals.lost_services > 0 || !experience->transport || !experience->transport->is_lost())
+            return;
+        totals.lost_services = 1;
+        say(experience->transport->loss().message());
+    }
     /// Are blocks compressed and written by a service that is there?
     bool elsewhere() const { return experience->transport && !experience->transport->is_lost(); }
     bool traces() const { return !options.trace_path.empty(); }

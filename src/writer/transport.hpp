@@ -50,8 +50,10 @@ class Transport {
         (void)findings, (void)values;
         return {};
     }
-    /// Is the service there?
+    /// Is the service gone?
     virtual bool is_lost() const = 0;
+    /// Why, for people, and what becomes of the work; ok while it is there.
+    virtual Status loss() const = 0;
 };
 
 struct TransportOptions {

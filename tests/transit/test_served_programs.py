@@ -385,6 +385,25 @@ def test_dumps_under_way_survive_that_it_is_stopped(tmp_path, service):
     check(tmp_path / "run.h5", 6)
 
 
+def test_its_loss_is_said_once_and_reported(tmp_path, service):
+    said = []
+
+    def before(n, writer):
+        if n == 1:
+            service.end(signal.SIGKILL)
+
+    transport = service.address + ",on_loss=write"
+    writer = write(tmp_path / "run.h5", transport, 4, before, on_message=said.append)
+    assert len([text for text in said if "by itself since" in text]) == 1
+    assert writer.report().lost_services == 1
+    check(tmp_path / "run.h5", 4)
+
+
+def test_analyses_without_a_service_are_an_error(tmp_path):
+    with pytest.raises(ValueError, match="set transport"):
+        caesura.Writer(tmp_path / "run.h5", analyses=["stats"])
+
+
 def test_one_that_stood_still_touches_nothing_afterwards(tmp_path):
     """Its clients have given it up and write themselves; it wakes up and finds them gone."""
     with Service(PROGRAM, tmp_path, threads=1, lease_s=2) as service:

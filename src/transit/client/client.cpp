@@ -170,10 +170,11 @@ void Client::on_lost(const Status& why, bool is_dead) {
         why_lost_ = {StatusCode::io, text};
         if (welcome_)
             why_lost_ = {StatusCode::io,
-                         fmt::format("the service is gone: {}. Committed dumps are in the file; "
-                                     "start it again, or let the Writer write by itself "
-                                     "(on_loss=write)",
-                                     text)};
+                         fmt::format("the service is gone: {}. {}", text,
+                                     writes_here()
+                                         ? "This process compresses and writes by itself since"
+                                         : "Committed dumps are in the file; start it again, or "
+                                           "let the Writer write by itself (on_loss=write)")};
         const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();

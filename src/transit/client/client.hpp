@@ -86,7 +86,7 @@ class Client final : public writer::Transport, public ChannelListener {
     bool is_of_this_node() const { return options_.of_this_node; }
     /// Lost: until the service does nothing any more.
     void wait_for_end();
-    Status loss() const;
+    Status loss() const override;
     const Arena* arena() const { return arena_.get(); }
     base::BufferPool& pool() { return pool_; }
     void enlist(std::uint64_t dump, RemoteSink& sink);

@@ -149,10 +149,10 @@ Status HandShake::hear_introduction(std::span<const std::byte> body) {
         return bad_greeting("an introduction that is cut");
     if (other_.trusted != mine_.trusted)
         return {StatusCode::unsupported,
-                fmt::format("hand-shake: {} trusts the network and {} does not: set "
-                            "trusted_network alike on both",
-                            mine_.trusted ? "this side" : "the peer",
-                            mine_.trusted ? "the peer" : "this side")};
+                fmt::format("hand-shake: the {} trusts the network and the {} does not: set "
+                            "trusted (client) and trusted_network (service) alike",
+                            mine_.trusted == (role_ == Role::asks) ? "client" : "service",
+                            mine_.trusted == (role_ == Role::asks) ? "service" : "client")};
     return {};
 }
 
@@ -167,7 +167,8 @@ std::vector<std::byte> HandShake::prove(std::uint8_t kind, std::string_view labe
 
 Status HandShake::check_proof(std::span<const std::byte> body, std::string_view label) {
     if (same(authenticate(secret_.key(), label, transcript_), body)) return {};
-    return base::invalid("hand-shake: the peer does not know the secret");
+    return base::invalid(role_ == Role::asks ? "hand-shake: the service has another secret"
+                                             : "hand-shake: the client has another secret");
 }
 
 std::vector<std::byte> HandShake::hello() {

@@ -11,6 +11,9 @@
 namespace caesura::transit {
 namespace {
 
+// In the operator's file, and behind a client's address.
+constexpr char k_needs_secret[] = ": tcp needs a secret: the same secret=FILE on both sides";
+
 struct Place {
     sockaddr_storage address{};
     socklen_t bytes = 0;
@@ -197,8 +200,7 @@ void Port::Core::hear_greeting(Peer& peer, const Greeting& greeting) {
 
 Result<Address> Port::Core::listen_tcp(const Address& address) {
     if (tcp_) return base::invalid("port: it listens at a tcp address already");
-    if (!secret_)
-        return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
+    if (!secret_) return base::invalid(address.text() + k_needs_secret);
     const auto place = look_up(address, true);
     if (!place.ok()) return place.status();
     auto fabric = make_fabric(Address::Kind::tcp, 0);
@@ -226,8 +228,7 @@ Status Port::Core::start_hand_shake(Peer& peer, HandShake::Role role) {
 }
 
 Result<PeerId> Port::Core::connect_tcp(const Address& address) {
-    if (!secret_)
-        return base::invalid(fmt::format("{}: tcp needs a secret (secret_path)", address.text()));
+    if (!secret_) return base::invalid(address.text() + k_needs_secret);
     const auto place = look_up(address, false);
     if (!place.ok()) return place.status();
     Peer& peer = add(Address::Kind::tcp, Stage::greeting);
