@@ -76,7 +76,8 @@ def hand_in(
     command += [str(python or PYTHON), str(HERE / "hand_in.py"), json.dumps(said)]
     done = subprocess.run(
         command,
-        env={**MPI, **os.environ},
+        # The filter for HDF5 by itself; the Writer finds it without.
+        env={**MPI, **os.environ, "HDF5_PLUGIN_PATH": str(BUILD / "plugins")},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,

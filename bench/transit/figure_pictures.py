@@ -188,7 +188,7 @@ def steps(section: dict) -> Path:
 
 def offload(section: dict) -> Path:
     """Figure 6."""
-    figure, (axes,) = begin(1, 8.5)
+    figure, (axes,) = begin(1, 10.0)
     rows = section["rows"]
     places = list(range(len(rows)))
     parts = [
@@ -202,7 +202,7 @@ def offload(section: dict) -> Path:
     ]
     tops = stack(axes, places, parts, 0.6)
     elapsed = [row["elapsed_s"] for row in rows]
-    axes.plot(places, elapsed, "_", color="black", ms=30, mew=1.5, label="elapsed, overlapped")
+    axes.plot(places, elapsed, "_", color="black", ms=26, mew=1.5, label="elapsed (steps overlap)")
     for place, row, top in zip(places, rows, tops, strict=True):
         text = f"{row['elapsed_s']:.2f} s" + (f"\nratio {row['ratio']:.1f}" if place else "")
         axes.text(place, max(top, row["elapsed_s"]) + 0.01, text, ha="center", fontsize=8)
@@ -218,7 +218,7 @@ def offload(section: dict) -> Path:
     }
     axes.set_xticks(places, [names[row["way"]] for row in rows], fontsize=9)
     axes.set(ylabel="s", ylim=(0, 1.15 * max(*tops, *elapsed)))
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0.16, 1.0))
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     gpu, dpu = (section["stated"][name] for name in ("GPU", "other service"))
     notes = [
         about(section["data"])
@@ -245,14 +245,14 @@ def slabs(section: dict) -> Path:
 
 def by_region(section: dict) -> Path:
     """Figure 8."""
-    figure, axes = begin(3, 12.0, 5.0, sharey=True)
+    figure, axes = begin(4, 13.0, 5.0, sharey=True)
+    slabs = f"{section['slabs']} slabs"
     panels = (
         ("Caesura's codec", "auto", "regions", "gain", "one setting a block", "by region"),
         ("SZ3's variants", "sz3", "sz3_regions", "sz3_gain", "best for the whole", "best of each"),
-        (
-            "no entropy coder or lossless stage", "planes", "planes_by_slab", "planes_gain",
-            "the whole", f"{section['slabs']} slabs",
-        ),
+        ("SZ2 BEST_COMPRESSION", "sz2", "sz2_slabs", "sz2_gain", "the whole", slabs),
+        ("SZ2 BEST_SPEED\n(no lossless stage)", "sz2_fast", "sz2_fast_slabs", "sz2_fast_gain",
+         "the whole", slabs),
     )  # fmt: skip
     names = [row["field"] for row in section["rows"]]
     for one, (title, uniform, tuned, gain, first, second) in zip(axes, panels, strict=True):
@@ -271,10 +271,9 @@ def by_region(section: dict) -> Path:
             one.text(place, 1.06 * top, text, ha="center", fontsize=8)
         one.set_yscale("log")
         one.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=9)
-        one.set_title(f"{title}: mean {section['mean_gains'][gain]:+.1%}", fontsize=9)
+        one.set_title(f"{title}, mean {section['mean_gains'][gain]:+.1%}", fontsize=9)
         one.legend(frameon=False, fontsize=8, loc="upper left")
-        low, high = one.get_ylim()
-        one.set_ylim(1, max(high, 400))
+        one.set_ylim(1, 600)
     axes[0].set_ylabel("compression ratio")
     notes = [
         f"{section['data']}; 'mixing' stands for Miranda's density. Bound {section['bound']}, the "
@@ -307,7 +306,7 @@ def weak_scaling(section: dict) -> Path:
     cores = section["oversubscribed_beyond_ranks"]
     axes.set_yscale("log")
     axes.set_ylim(0.5 * least, 4.0 * max(row["total_s"] for row in section["rows"]))
-    labels = [f"{n} ranks" + (" (oversubscribed)" if n > cores else "") for n in counts]
+    labels = [f"{n} rank{'s' if n > 1 else ''}" + (" (oversubscribed)" if n > cores else "") for n in counts]
     axes.set_xticks(range(len(counts)), labels)
     axes.set_ylabel("s, from opening to closing (log scale)")
     axes.legend(frameon=False, fontsize=8, ncol=len(ways), loc="upper center")

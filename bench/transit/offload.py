@@ -89,7 +89,7 @@ def once(plan: Plan, way: str, said: dict) -> dict:
         "to_s": sum(block.to_s for block in blocks) / at_once,
         "compute_s": sum(block.compute_s for block in blocks) / at_once,
         "from_s": sum(block.from_s for block in blocks) / at_once,
-        "write_s": pfs_stat()["write_bytes"] / BANDWIDTH,
+        "write_s": pfs_stat()["file_bytes"] / BANDWIDTH,
         "elapsed_s": report["elapsed_s"],
         "ratio": report["raw_bytes"] / report["stored_bytes"],
         "blocks": len(blocks),
