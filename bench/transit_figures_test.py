@@ -1,4 +1,4 @@
-"""S4's figures are measured by what they claim to measure: real services, devices and files, small."""
+"""S4's figures measure what they say they do: real services, devices and files, small."""
 
 from __future__ import annotations
 

@@ -209,9 +209,7 @@ def bench_transit(arguments: list[str]) -> int:
         for python, script, more in parts[name]:
             command = [python, str(Path("bench", "transit", script)), *more]
             stem = script.removesuffix(".py")
-            failed = run_open(
-                f"transit: {stem}", command, log=f"transit-{stem}", env=environment()
-            )
+            failed = run_open(f"transit: {stem}", command, log=f"transit-{stem}", env=environment())
             code |= failed
             if failed:
                 break

@@ -61,7 +61,11 @@ def gains(row: dict) -> dict:
     for mode, key in zip(sz2.MODES, ("sz2", "sz2_fast"), strict=True):
         if mode in row["sz2"]:
             whole, slabs = row["sz2"][mode]["whole"], row["sz2"][mode]["slabs"]
-            made |= {key: raw / whole, f"{key}_slabs": raw / slabs, f"{key}_gain": whole / slabs - 1}
+            made |= {
+                key: raw / whole,
+                f"{key}_slabs": raw / slabs,
+                f"{key}_gain": whole / slabs - 1,
+            }
     return made
 
 

@@ -14,8 +14,8 @@ from results import BUILD, ROOT
 
 sys.path[:0] = [str(ROOT / "bench" / "vol"), str(ROOT / "tests" / "transit")]
 
-from plain import MPI
-from service_process import Service
+from plain import MPI  # noqa: E402
+from service_process import Service  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 SERVE = str(BUILD / "bin" / "caesura-serve")
@@ -58,9 +58,7 @@ def pfs_stat(*options: str) -> dict[str, float]:
     return {name: float(value) for name, value in map(str.split, told.stdout.splitlines())}
 
 
-def serve(
-    place: Path, bandwidth: float | None = None, tables: str = "", **keys: Any
-) -> Service:
+def serve(place: Path, bandwidth: float | None = None, tables: str = "", **keys: Any) -> Service:
     """A caesura-serve whose clients write below `place`; with [[device]] tables."""
     command = ["env", *shim(place, bandwidth), SERVE]
     return Service(command, place, tables=tables, lease_s=10, **keys)

@@ -306,7 +306,10 @@ def weak_scaling(section: dict) -> Path:
     cores = section["oversubscribed_beyond_ranks"]
     axes.set_yscale("log")
     axes.set_ylim(0.5 * least, 4.0 * max(row["total_s"] for row in section["rows"]))
-    labels = [f"{n} rank{'s' if n > 1 else ''}" + (" (oversubscribed)" if n > cores else "") for n in counts]
+    labels = [
+        f"{n} rank{'s' if n > 1 else ''}" + (" (oversubscribed)" if n > cores else "")
+        for n in counts
+    ]
     axes.set_xticks(range(len(counts)), labels)
     axes.set_ylabel("s, from opening to closing (log scale)")
     axes.legend(frameon=False, fontsize=8, ncol=len(ways), loc="upper center")

@@ -1,7 +1,7 @@
 """Ratio, compression time and PSNR over the absolute error bound: S4's Figure 2.
 
-Our codec, SZ2 and SZ3, on one thread (CPU time), on a cosmology and a laser-plasma field. Every value is
-decoded and held against its bound; a peer that breaks it is in the results.
+Our codec, SZ2 and SZ3, on one thread (CPU time), on a cosmology and a laser-plasma field. Every
+value is decoded and held against its bound; a peer that breaks it is in the results.
 """
 
 from __future__ import annotations

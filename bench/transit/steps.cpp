@@ -166,8 +166,7 @@ json measure(std::vector<Block<T>>& blocks, double bound, int threads, int repea
             time("choose", [&](Block<T>& block) { choose(block, bound, mode); });
             time("predict", [](Block<T>& block) { predict(block); });
             time("code", [&](Block<T>& block) { code(block, coding); });
-            if (!own)
-                time("lossless", [&](Block<T>& block) { squeeze(block, variant); });
+            if (!own) time("lossless", [&](Block<T>& block) { squeeze(block, variant); });
             stored[variant] = 0;
             for (const Block<T>& block : blocks)
                 stored[variant] += (own ? block.coded.size() : block.squeezed.size()) +
@@ -194,8 +193,8 @@ json of_field(std::ifstream& file, const Shape& shape, const std::vector<std::st
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         blocks[i].shape = shape;
         blocks[i].shape[0] = std::min<std::uint64_t>(layers, shape[0] - i * layers);
-        blocks[i].values = std::span<const T>(values).subspan(i * layers * layer_values,
-                                                              blocks[i].shape.count());
+        blocks[i].values =
+            std::span<const T>(values).subspan(i * layers * layer_values, blocks[i].shape.count());
     }
     json rows = json::array();
     for (std::size_t i = 7; i < words.size(); ++i) {

@@ -1,5 +1,5 @@
-"""SZ 2.1's own functions, from the HDF5 filter that hdf5plugin brings: with and without its lossless
-stage, which the filter does not let choose.
+"""SZ 2.1's own functions, from the HDF5 filter that hdf5plugin brings: with its lossless stage and
+without, which the filter does not let choose.
 
 Invariant: one mode a process, because the library keeps its settings: sizes() runs a process of
 its own, which decodes everything and says the largest error.
@@ -81,7 +81,7 @@ def main() -> None:
     size_t, double = ctypes.c_size_t, ctypes.c_double
     sz.SZ_compress_args.restype = ctypes.POINTER(ctypes.c_ubyte)
     sz.SZ_compress_args.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(size_t),
-                                    ctypes.c_int, double, double, double, *[size_t] * 5]  # fmt: skip
+                                    ctypes.c_int, *[double] * 3, *[size_t] * 5]  # fmt: skip
     sz.SZ_decompress.restype = ctypes.POINTER(ctypes.c_float)
     sz.SZ_decompress.argtypes = [ctypes.c_int, ctypes.c_void_p, size_t, *[size_t] * 5]
     libc = ctypes.CDLL(None)

@@ -1,9 +1,9 @@
 """Time to write a field whole over the number of ranks, each with as much data: S4's Figure 9.
 
-Four ways on one emulated file system: HDF5 as it is, HDF5 with our codec as filter (both collective,
-by h5py), a service that compresses alike everywhere, and one that chooses settings by region. Each
-runs with and without the emulated file system. What it takes without is called compression (opening
-and closing count), what the file system adds is called writing.
+Four ways on one emulated file system: HDF5 as it is, HDF5 with our codec as filter (both
+collective, by h5py), a service that compresses alike everywhere, and one that chooses settings by
+region. Each runs with and without the emulated file system. What it takes without is called
+compression (opening and closing count), what the file system adds is called writing.
 """
 
 from __future__ import annotations
