@@ -37,8 +37,8 @@ def end(figure, number: int, section: dict, title: str, notes: list[str]) -> Pat
         processor += f"{conditions['processor']['model_number']})"
     load = max(section["others_share"], section["others_share_after"])
     words = [
-        f"Measured on {conditions['cores']} cores of {processor}, {conditions['date'][:10]}, "
-        f"median of {section['rounds']}"
+        f"Measured on {conditions['cores']} cores of {processor}, {conditions['date'][:10]}"
+        + (f", {section['statistic']}" if section["statistic"] else "")
         + (f"; others kept {load:.0%} of the cores busy" if load > 0.1 else "")
         + ("; a quick trial" if section["quick"] else "")
         + ".",
@@ -92,6 +92,9 @@ def saturation(section: dict) -> Path:
     cores = section["conditions"]["cores"]
     axes.axvline(cores, color=GREY, lw=0.8, ls=":")
     axes.text(cores + 0.04, 0, f" {cores} cores", fontsize=8, va="bottom", color="#555555")
+    best = section["s4"]["best_instances"]
+    axes.axvline(best, color=RED, lw=0.8, ls="--")
+    axes.text(best + 0.04, 0, " S4: no gain beyond", fontsize=8, va="bottom", color=RED)
     axes.set(xlabel="instances of caesura-serve, one thread and one client each")
     axes.set(ylabel="raw data taken, MB/s", ylim=(0, None))
     axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
@@ -202,10 +205,13 @@ def offload(section: dict) -> Path:
     ]
     tops = stack(axes, places, parts, 0.6)
     elapsed = [row["elapsed_s"] for row in rows]
-    axes.plot(places, elapsed, "_", color="black", ms=26, mew=1.5, label="elapsed (steps overlap)")
+    left, right = ([place + shift for place in places] for shift in (-0.34, 0.34))
+    axes.hlines(elapsed, left, right, color="black", lw=1.5, label="elapsed, all included")
     for place, row, top in zip(places, rows, tops, strict=True):
         text = f"{row['elapsed_s']:.2f} s" + (f"\nratio {row['ratio']:.1f}" if place else "")
-        axes.text(place, max(top, row["elapsed_s"]) + 0.01, text, ha="center", fontsize=8)
+        axes.text(
+            place, max(top, row["elapsed_s"]) + 0.015 * max(elapsed), text, ha="center", fontsize=8
+        )
         if row["stated_s"]:
             low = row["to_s"] + row["stated_s"]
             axes.plot([place - 0.3, place + 0.3], [low, low], color=RED, lw=1, ls="--",

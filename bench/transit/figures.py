@@ -61,7 +61,7 @@ def measure(number: int, options: argparse.Namespace) -> dict:
         "what": (FIGURES[number].__doc__ or "").split("\n\n")[0].replace("\n", " "),
         "s4": FIGURES[number].S4,
         "quick": plan.quick,
-        "rounds": plan.rounds,
+        "statistic": f"median of {plan.rounds}",
         "others_share": others,
         "others_share_after": wait_for_quiet(1.0, 0.0),
         **found,
