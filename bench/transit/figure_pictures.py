@@ -256,8 +256,8 @@ def by_region(section: dict) -> Path:
     panels = (
         ("Caesura's codec", "auto", "regions", "gain", "one setting a block", "by region"),
         ("SZ3's variants", "sz3", "sz3_regions", "sz3_gain", "best for the whole", "best of each"),
-        ("SZ2 BEST_COMPRESSION", "sz2", "sz2_slabs", "sz2_gain", "the whole", slabs),
-        ("SZ2 BEST_SPEED\n(no lossless stage)", "sz2_fast", "sz2_fast_slabs", "sz2_fast_gain",
+        ("SZ2 BEST_COMPRESSION\n(S4: +15 %)", "sz2", "sz2_slabs", "sz2_gain", "the whole", slabs),
+        ("SZ2 BEST_SPEED, no lossless stage\n(S4: +46.5 %)", "sz2_fast", "sz2_fast_slabs", "sz2_fast_gain",
          "the whole", slabs),
     )  # fmt: skip
     names = [row["field"] for row in section["rows"]]
@@ -277,12 +277,13 @@ def by_region(section: dict) -> Path:
             one.text(place, 1.06 * top, text, ha="center", fontsize=8)
         one.set_yscale("log")
         one.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize=9)
-        one.set_title(f"{title}, mean {section['mean_gains'][gain]:+.1%}", fontsize=9)
+        mean = f"mean {section['mean_gains'][gain]:+.1%}"
+        one.set_title(title + ("\n" if "\n" not in title else ", ") + mean, fontsize=9)
         one.legend(frameon=False, fontsize=8, loc="upper left")
         one.set_ylim(1, 600)
     axes[0].set_ylabel("compression ratio")
     notes = [
-        f"{section['data']}; 'mixing' stands for Miranda's density. Bound {section['bound']}, the "
+        f"Data: {section['data']}; 'mixing' stands for Miranda's density. Bound {section['bound']}, the "
         "same everywhere. Means are geometric."
     ]
     return end(figure, 8, section, "One setting for all, and settings of each region", notes)
