@@ -15,7 +15,7 @@ from pathlib import Path
 import caesura
 import numpy as np
 import stand_ins
-from figure import Plan, clean, hand_in, serve
+from figure import Plan, check_charged, clean, hand_in, serve
 
 S4 = {
     "data": "S3D pressure, SZ3, Perlmutter; more than 1000 ranks",
@@ -37,11 +37,16 @@ def once(plan: Plan, way: str, ranks: int, said: dict, bandwidth: float | None) 
         used = [options["compression"], list(options["compression_opts"])]
         python = Path(os.environ["CAESURA_PARALLEL_PYTHON"])
         said = {**said, "mode": "hdf5", "filter": used if way != "HDF5" else None}
-        return hand_in(said, ranks, bandwidth, python)["elapsed_s"]
+        took = hand_in(said, ranks, bandwidth, python)
+        if bandwidth:
+            check_charged(Path(said["path"]))
+        return took["elapsed_s"]
     with serve(place, bandwidth, threads=plan.cores) as service:
         said = {**said, "mode": "writer", "codec": CODECS[way], "transport": service.address}
         took = hand_in(said, ranks)
         service.end()
+    if bandwidth:
+        check_charged(Path(said["path"]))
     return took["elapsed_s"]
 
 
