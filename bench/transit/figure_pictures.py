@@ -257,8 +257,8 @@ def by_region(section: dict) -> Path:
         ("Caesura's codec", "auto", "regions", "gain", "one setting a block", "by region"),
         ("SZ3's variants", "sz3", "sz3_regions", "sz3_gain", "best for the whole", "best of each"),
         ("SZ2 BEST_COMPRESSION\n(S4: +15 %)", "sz2", "sz2_slabs", "sz2_gain", "the whole", slabs),
-        ("SZ2 BEST_SPEED, no lossless stage\n(S4: +46.5 %)", "sz2_fast", "sz2_fast_slabs", "sz2_fast_gain",
-         "the whole", slabs),
+        ("SZ2 BEST_SPEED, no lossless stage\n(S4: +46.5 %)", "sz2_fast", "sz2_fast_slabs",
+         "sz2_fast_gain", "the whole", slabs),
     )  # fmt: skip
     names = [row["field"] for row in section["rows"]]
     for one, (title, uniform, tuned, gain, first, second) in zip(axes, panels, strict=True):
@@ -283,8 +283,8 @@ def by_region(section: dict) -> Path:
         one.set_ylim(1, 600)
     axes[0].set_ylabel("compression ratio")
     notes = [
-        f"Data: {section['data']}; 'mixing' stands for Miranda's density. Bound {section['bound']}, the "
-        "same everywhere. Means are geometric."
+        f"Data: {section['data']}; 'mixing' stands for Miranda's density. Bound "
+        f"{section['bound']}, the same everywhere. Means are geometric."
     ]
     return end(figure, 8, section, "One setting for all, and settings of each region", notes)
 
