@@ -61,7 +61,8 @@ def pfs_stat(*options: str) -> dict[str, float]:
 def serve(place: Path, bandwidth: float | None = None, tables: str = "", **keys: Any) -> Service:
     """A caesura-serve whose clients write below `place`; with [[device]] tables."""
     command = ["env", *shim(place, bandwidth), SERVE]
-    return Service(command, place, tables=tables, lease_s=10, **keys)
+    # Its client waits for it and computes nothing: no reason to stand back.
+    return Service(command, place, tables=tables, lease_s=10, idle_priority=False, **keys)
 
 
 def hand_in(

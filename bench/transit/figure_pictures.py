@@ -40,6 +40,7 @@ def end(figure, number: int, section: dict, title: str, notes: list[str]) -> Pat
         f"Measured on {conditions['cores']} cores of {processor}, {conditions['date'][:10]}"
         + (f", {section['statistic']}" if section["statistic"] else "")
         + (f"; others kept {load:.0%} of the cores busy" if load > 0.1 else "")
+        + (f", at priority {section['priority']}" if load > 0.1 and section["priority"] else "")
         + ("; a quick trial" if section["quick"] else "")
         + ".",
         *notes,
