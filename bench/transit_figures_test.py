@@ -21,7 +21,8 @@ if not (BUILD / "bin" / "caesura-serve").exists():
 def plan(tmp_path):
     import figure
 
-    return figure.Plan(quick=True, rounds=1, cores=1, place=tmp_path)
+    yield figure.Plan(quick=True, rounds=1, cores=1, place=tmp_path)
+    figure.pfs_stat("--remove")
 
 
 def test_fields_have_about_the_entropy_of_what_they_stand_for():

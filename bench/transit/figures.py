@@ -32,7 +32,7 @@ import slabs
 import steps
 import weak_scaling
 from applications import wait_for_quiet
-from figure import Plan
+from figure import Plan, pfs_stat
 from results import OUT, save
 
 FIGURES = {
@@ -59,6 +59,7 @@ def measure(number: int, options: argparse.Namespace) -> dict:
         found = FIGURES[number].measure(plan)
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        pfs_stat("--remove")
     return {
         "what": (FIGURES[number].__doc__ or "").split("\n\n")[0].replace("\n", " "),
         "s4": FIGURES[number].S4,
