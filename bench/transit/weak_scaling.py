@@ -18,7 +18,7 @@ import stand_ins
 from figure import Plan, check_charged, clean, hand_in, serve
 
 S4 = {
-    "data": "S3D pressure, SZ3, Perlmutter; more than 1000 ranks",
+    "data": "S3D pressure, SZ3, Perlmutter",
     "finding": "compression in transit shortens I/O much, by HDF5's filter and by Runway alike; "
     "per region about 20 % less I/O time than uniform at scale (Runway loosens bounds there)",
     "regions_over_uniform": -0.2,
