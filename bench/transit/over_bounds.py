@@ -50,7 +50,7 @@ def algorithms() -> list[peers.Codec]:
     if lines:
         raise SystemExit(lines[0])
     found = [codec for codec in mine if codec.name == "Caesura auto"]
-    # hdf5plugin leaves out what lies in this path, and SZ2's filter registers itself only there.
+    # Where this names its filters hdf5plugin takes them for registered, and SZ2's then fails.
     plugins = os.environ.pop("HDF5_PLUGIN_PATH", None)
     for peer in (peers.sz3_newest, peers.sz2):
         try:
