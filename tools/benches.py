@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import machine
+import parallel_python
 from stages import OUT, ROOT, fail, run_open
 from tree import build, build_dir, environment
 
@@ -175,15 +176,44 @@ def bench_builds(arguments: list[str]) -> int:
     return run_open("builds", command, log="builds", env=environment())
 
 
+TRANSIT_TARGETS = (
+    "caesura_python", "caesura_serve", "cosmology", "cosmology_hdf5", "caesura_vol", "h5caesura",
+    "pfs", "pfs_stat", "transit_where", "transit_steps", "codec_tuning", "bench_clock",
+)  # fmt: skip
+
+
 def bench_transit(arguments: list[str]) -> int:
-    """Two applications on one service: bench/transit. `arguments` go to its two.py."""
-    build("", "caesura_python", "caesura_serve", "cosmology", "cosmology_hdf5", "caesura_vol",
-          "h5caesura", "pfs", "pfs_stat")  # fmt: skip
-    place = Path("bench", "transit")
-    command = [str(machine.VENV_PYTHON), str(place / "two.py"), *arguments]
-    code = run_open("transit: two", command, log="transit-two", env=environment())
-    picture = [str(machine.ensure_bench()), str(place / "two_picture.py")]
-    return code or run_open("transit: picture", picture, log="transit-picture", env=environment())
+    """S4 whole: two applications on one service, its choice of a device, S4's figures.
+
+    bench/transit: two.py, where.py, figures.py (tuning by region is its figure 8). Each can be run
+    by itself; here `--quick` goes to all, and `--only two,figures` chooses.
+    """
+    options = argparse.ArgumentParser(prog="dev.py bench transit")
+    options.add_argument("--quick", action="store_true")
+    options.add_argument("--only", default="two,where,figures")
+    given = options.parse_args(arguments)
+    only = given.only.split(",")
+    if unknown := set(only) - {"two", "where", "figures"}:
+        fail(f"{sorted(unknown)[0]} is no part of the bench; it has two, where and figures.")
+    build("", *TRANSIT_TARGETS)
+    parallel_python.ensure()
+    quick = ["--quick"] if given.quick else []
+    ours, drawing = str(machine.VENV_PYTHON), str(machine.ensure_bench())
+    parts = {
+        "two": [(ours, "two.py", quick), (drawing, "two_picture.py", [])],
+        "where": [(drawing, "where.py", ["--rounds", "3"] if given.quick else [])],
+        "figures": [(drawing, "figures.py", quick)],
+    }
+    code = 0
+    for name in [name for name in parts if name in only]:
+        for python, script, more in parts[name]:
+            command = [python, str(Path("bench", "transit", script)), *more]
+            stem = script.removesuffix(".py")
+            failed = run_open(f"transit: {stem}", command, log=f"transit-{stem}", env=environment())
+            code |= failed
+            if failed:
+                break
+    return code
 
 
 GROUPS: dict[str, Callable[[list[str]], int]] = {
@@ -202,4 +232,5 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "builds": bench_builds,
 }
 TAKE_ARGUMENTS = ("codec", "peers", "running", "transit", "where", "builds")
-ONLY_BY_NAME = ("builds",)  # it wants to be told of another build
+# builds wants to be told of another build; where is a part of transit.
+ONLY_BY_NAME = ("builds", "where")

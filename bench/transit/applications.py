@@ -149,30 +149,39 @@ class Pair:
     ) -> list[dict[str, Any]]:
         """Applications that hand over as fast as they can; both begin at once."""
         own = {} if self.service is not None or self.mode == "codec" else self.shim
-        running = []
-        for number in range(clients):
-            path = "codec" if self.mode == "codec" else str(self.setting.folder / f"{number}.h5")
-            command = [sys.executable, str(HERE / "hand_over.py"), path, self.transport, str(data)]
-            command += [str(dumps), codec, str(scale)]
-            running.append(
-                subprocess.Popen(
-                    command,
-                    env={**os.environ, **own},
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-            )
-        for process in running:
-            if process.stdout.readline().strip() != "ready":
-                raise SystemExit(f"{self.mode}: a client did not start")
-        for process in running:
-            process.stdin.write("\n")
-            process.stdin.flush()
-        said = [process.communicate(timeout=TIMEOUT_S)[0] for process in running]
-        if any(process.returncode != 0 for process in running):
-            raise SystemExit(f"{self.mode}: a client failed: {said}")
-        return [json.loads(text.splitlines()[-1]) for text in said]
+        paths = [
+            "codec" if self.mode == "codec" else str(self.setting.folder / f"{number}.h5")
+            for number in range(clients)
+        ]
+        return start_together(
+            [(path, self.transport, str(data), dumps, codec, scale) for path in paths], own
+        )
+
+
+def start_together(
+    clients: list[tuple], variables: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """hand_over.py, once for each tuple of its arguments; they begin when all are ready."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, str(HERE / "hand_over.py"), *map(str, arguments)],
+            env={**os.environ, **(variables or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for arguments in clients
+    ]
+    for process in running:
+        if process.stdout.readline().strip() != "ready":
+            raise SystemExit("a client did not start")
+    for process in running:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=TIMEOUT_S)[0] for process in running]
+    if any(process.returncode != 0 for process in running):
+        raise SystemExit(f"a client failed: {said}")
+    return [json.loads(text.splitlines()[-1]) for text in said]
 
 
 def wait_for_quiet(limit: float, patience_s: float) -> float:

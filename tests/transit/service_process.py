@@ -19,8 +19,11 @@ from typing import Any
 class Service:
     """Started when it is made; killed when the block ends, if it has not ended before."""
 
-    def __init__(self, program: str | list[str], writes: Path, **keys: Any):
+    def __init__(
+        self, program: str | list[str], writes: Path, tables: str = "", **keys: Any
+    ) -> None:
         """program: the command before the configuration. writes: clients may write below it.
+        tables: more of the configuration, in TOML.
         keys: of its configuration, as in src/transit/service/settings.hpp."""
         # A socket's path is short, and a test's directory may not be.
         self.place = Path(tempfile.mkdtemp(prefix="caesura-serve-"))
@@ -30,7 +33,9 @@ class Service:
         keys.setdefault("listen", [f"unix:{self.socket}"])
         lines += [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         self.config = self.place / "serve.toml"
-        self.config.write_text("\n".join([*lines, "[[write]]", f'directory = "{writes}"']) + "\n")
+        self.config.write_text(
+            "\n".join([*lines, "[[write]]", f'directory = "{writes}"', tables]) + "\n"
+        )
         self.process = subprocess.Popen(
             [*([program] if isinstance(program, str) else program), str(self.config)],
             stdout=subprocess.PIPE,
