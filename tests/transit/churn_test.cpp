@@ -11,6 +11,13 @@
 namespace caesura::transit {
 namespace {
 
+// A sanitizer keeps what was given back, for a while.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool k_counts_memory = false;
+#else
+constexpr bool k_counts_memory = true;
+#endif
+
 class Churn : public PairTest {
   protected:
     static std::uint64_t connects() {
@@ -74,7 +81,7 @@ TEST_P(Churn, leaves_nothing_behind) {
     EXPECT_EQ(open_descriptors(), descriptors);
     EXPECT_EQ(entries(directory_), files);
     // 0.5 KiB a connection would be 5 MiB of 10000.
-    EXPECT_LT(after - before, 2048 + static_cast<long>(n) / 4);
+    if (k_counts_memory) EXPECT_LT(after - before, 2048 + static_cast<long>(n) / 4);
 }
 
 TEST_P(Churn, of_killed_peers_leaves_nothing_behind) {
@@ -105,7 +112,7 @@ TEST_P(Churn, of_killed_peers_leaves_nothing_behind) {
     std::printf("%d kills: %ld KiB before, %ld KiB after\n", n, before, after);
     EXPECT_EQ(open_descriptors(), descriptors);
     EXPECT_LE(segments(), shared + 2);  // other programs of this user may run
-    EXPECT_LT(after - before, 8192 + n * 16l);
+    if (k_counts_memory) EXPECT_LT(after - before, 8192 + n * 16l);
 }
 
 }  // namespace

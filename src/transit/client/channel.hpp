@@ -29,6 +29,9 @@ class Channel {
     virtual ~Channel() = default;
     /// Calls of the listener begin. @param listener  until the channel is destroyed.
     virtual void start(ChannelListener& listener) = 0;
+    /// The client has given the service up: no sign of life goes out any more, so that the service
+    /// gives the client up too. Any thread; on_lost() may follow.
+    virtual void end() {}
     /// In the order of calls. Any thread of normal priority; returns at once.
     /// @param payload  its pieces live until `done`, which is called also if it is lost.
     virtual void send(std::vector<std::byte> message,

@@ -87,7 +87,8 @@ void Client::tell(const ClientMessage& message, std::vector<std::span<const std:
     auto bytes = encode(message);
     if (!bytes.ok()) {  // what we make ourselves is right, or memory has run out
         if (done) done();
-        return on_lost(bytes.status(), false);
+        on_lost(bytes.status(), false);
+        return channel_->end();
     }
     channel_->send(std::move(*bytes), std::move(payload), std::move(done));
 }
@@ -158,7 +159,10 @@ Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, 
 void Client::on_message(std::span<const std::byte> message, std::span<const std::byte> payload) {
     if (is_lost()) return;
     const auto parsed = parse_service(message, payload.size());
-    if (!parsed.ok()) return on_lost(parsed.status(), false);
+    if (!parsed.ok()) {
+        on_lost(parsed.status(), false);
+        return channel_->end();
+    }
     std::visit([&](const auto& one) { take(one, payload); }, *parsed);
 }
 
@@ -169,12 +173,12 @@ void Client::on_lost(const Status& why, bool is_dead) {
         const std::string text = why.ok() ? "it has ended the connection" : why.message();
         why_lost_ = {StatusCode::io, text};
         if (welcome_)
-            why_lost_ = {StatusCode::io,
-                         fmt::format("the service is gone: {}. {}", text,
-                                     writes_here()
-                                         ? "This process compresses and writes by itself since"
-                                         : "Committed dumps are in the file; start it again, or "
-                                           "let the Writer write by itself (on_loss=write)")};
+            why_lost_ = {
+                StatusCode::io,
+                fmt::format("the service is gone: {}. {}", text,
+                            writes_here() ? "This process compresses and writes by itself since"
+                                          : "Committed dumps are in the file; start it again, or "
+                                            "let the Writer write by itself (on_loss=write)")};
         const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();

@@ -107,6 +107,12 @@ void PortChannel::loop() {
     (void)port_->run_once(0.0);  // what was sent since finds no peer, and is told so
 }
 
+void PortChannel::end() {
+    port_->post([this] {
+        if (service_) port_->drop(*service_, {StatusCode::cancelled, "given up"});
+    });
+}
+
 void PortChannel::send(std::vector<std::byte> message,
                        std::vector<std::span<const std::byte>> payload,
                        std::function<void()> done) {

@@ -30,6 +30,7 @@ class PortChannel final : public Channel, private PortHandler {
     ~PortChannel() override;
 
     void start(ChannelListener& listener) override;
+    void end() override;
     void send(std::vector<std::byte> message, std::vector<std::span<const std::byte>> payload,
               std::function<void()> done) override;
     /// The process is about to end: all its channels say good-bye.
