@@ -113,7 +113,7 @@ Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& m
 Result<ObjectNumber> Objects::create(const NewObject& object) {
     CreateObject message{client_->next_number(), object.container, object.name,  object.dtype,
                          object.shape,           object.time,      object.bound, object.keep,
-                         object.guest,           object.tags};
+                         object.guest,           object.tags,      object.chain};
     const auto reply = ask(message.request, message);
     if (!reply.ok()) return reply.status();
     return reply->answer.number;
@@ -126,7 +126,7 @@ Status Objects::remove(ObjectNumber object) {
 
 Ticket Objects::put_bytes(ObjectNumber object, const Box& box, const void* values, DType dtype) {
     Ticket ticket;
-    PutRegion message{client_->next_number(), object, dtype, box, 0};
+    PutRegion message{client_->next_number(), object, dtype, box, 0, false};
     message.payload_bytes = box.extent.count() * size_of(dtype);
     Status status = encode(message).status();
     const std::uint64_t most = client_->welcome().limits.block_bytes;
@@ -152,7 +152,7 @@ struct Objects::Piece {
 // In slabs along the first axis that has several, as large as one answer may be.
 Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DType dtype) {
     Ticket ticket;
-    if (Status status = encode(GetRegion{0, object, box}).status(); !status.ok())
+    if (Status status = encode(GetRegion{0, object, box, false}).status(); !status.ok())
         return ticket.state_->end(status), ticket;
     const std::uint64_t most = client_->welcome().limits.io_bytes;
     std::vector<std::shared_ptr<Piece>> pieces;
@@ -162,8 +162,8 @@ Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DTy
         int axis = 0;
         while (axis + 1 < part.extent.rank() && part.extent[axis] == 1) ++axis;
         if (bytes <= most || part.extent[axis] == 1) {
-            pieces.push_back(std::make_shared<Piece>(
-                Piece{{client_->next_number(), object, part}, bytes, target, ticket.state_}));
+            pieces.push_back(std::make_shared<Piece>(Piece{
+                {client_->next_number(), object, part, false}, bytes, target, ticket.state_}));
             target += bytes;
             return;
         }

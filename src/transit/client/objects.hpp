@@ -83,8 +83,11 @@ class Objects {
         bool keep = false;
         bool guest = false;
         std::vector<Tag> tags = {};
+        /// What regions go through; with one the bound is lossless. See docs/reference/objects.md.
+        ObjectChain chain = {};
     };
-    /// Errors: invalid_argument (another one of this name; a field), no_space.
+    /// Errors: invalid_argument (another one of this name; a field; no such transform, naming what
+    /// there is; a key that is needed), no_space.
     Result<ObjectNumber> create(const NewObject& object);
     /// @param values  dense, C order. Errors: invalid_argument (object, type, box, a region that is
     /// there), no_space.

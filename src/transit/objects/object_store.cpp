@@ -294,7 +294,8 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
         Victim victim{id, number, region.memory, region.box, object.dtype, object.bound, {}};
         victim.object_as_guest = {
             0,           {},           object.name, object.dtype, object.shape,
-            object.time, object.bound, false,       true,         object.tags};
+            object.time, object.bound, false,       true,         object.tags,
+            {}};
         return victim;
     }
     return std::nullopt;
