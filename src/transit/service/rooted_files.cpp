@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,10 +78,16 @@ Result<int> RootedFiles::open_beneath(const std::string& path, int flags) const 
 }
 
 Result<std::unique_ptr<base::File>> RootedFiles::open(const std::string& path, Mode mode) {
-    int flags = mode == Mode::read ? O_RDONLY : O_RDWR;
+    // A pipe without a writer would be waited for, by all clients of the lane.
+    int flags = (mode == Mode::read ? O_RDONLY : O_RDWR) | O_NONBLOCK;
     if (mode == Mode::create) flags |= O_CREAT;
     const auto found = open_beneath(path, flags);
     if (!found.ok()) return found.status();
+    struct stat about {};
+    if (::fstat(*found, &about) != 0 || !S_ISREG(about.st_mode)) {
+        ::close(*found);
+        return base::invalid(fmt::format("{}: is no plain file", path));
+    }
     // The same file again, whatever has become of its name meanwhile.
     auto file = posix().open(fmt::format("/proc/self/fd/{}", *found),
                              mode == Mode::create ? Mode::read_write : mode);

@@ -1,6 +1,7 @@
 #include "transit/service/rooted_files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -43,6 +44,15 @@ TEST_F(RootedFilesTest, files_below_the_root_are_as_any_others) {
     EXPECT_EQ(std::filesystem::file_size(path), 3u);
     EXPECT_TRUE(files_->open(path, Mode::read_write).ok());
     EXPECT_TRUE(files_->sync_directory_of((place_ / "in/top.h5").string()).ok());
+}
+
+// Goal: a pipe that a client has made stops nobody: it is refused, not waited for.
+TEST_F(RootedFilesTest, pipes_and_directories_are_refused_at_once) {
+    ASSERT_EQ(::mkfifo((place_ / "in/pipe").c_str(), 0600), 0);
+    for (const Mode mode : {Mode::read, Mode::read_write, Mode::create}) {
+        EXPECT_EQ(code("in/pipe", mode), StatusCode::invalid_argument);
+        EXPECT_NE(code("in/deeper", mode), StatusCode::ok);
+    }
 }
 
 // Goal: neither dots nor links nor another root's name lead out.
