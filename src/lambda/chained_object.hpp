@@ -33,6 +33,8 @@ class ChainedObject {
     bool is_keyed() const { return is_keyed_; }
     /// There is the key that it needs, if it needs one.
     bool can_apply() const { return chain_ != nullptr; }
+    /// Errors: invalid_argument, naming object and box.
+    Status validate(const Box& box) const { return validate_place(place(box)); }
     bool is_same_as(const ChainedObject& other) const;
 
     /// @param values  dense. Errors: those of Chain::apply(); invalid_argument (no key).
