@@ -52,7 +52,9 @@ nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
             {"sink_bytes", counts.spool_bytes},
             {"sunk", counts.sunk},
             {"came_back", counts.came_back},
-            {"moved_away", counts.moved_away}};
+            {"moved_away", counts.moved_away},
+            {"chained_raw_bytes", counts.chained_raw_bytes},
+            {"chained_bytes", counts.chained_bytes}};
 }
 
 std::string status_text(const transit::ServicePort& port, const transit::Members* members,
@@ -192,6 +194,7 @@ int serve(transit::Settings& settings, const std::optional<Group>& group, int si
         std::fprintf(stderr, "caesura-serve: %s\n", message.c_str());
     transit::ServiceOptions options = settings.service;
     options.functions = functions->registry;
+    options.by = functions->by;
     const auto members = members_of(settings);
     options.far = members.get();
     auto port = transit::ServicePort::make(options, settings.port, std::move(*admission));

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "lambda/chain.hpp"
+#include "lambda/file_codec.hpp"
 #include "lambda/registry.hpp"
 #include "results.hpp"
 
@@ -133,6 +134,11 @@ nb::list functions() {
 void bind_lambdas(nb::module_& module) {
     module.def("lambda_functions", &functions);
     module.def("lambda_help", [] { return registry().help(); });
+    module.def("file_codec", [](const std::string& chain) {
+        const auto found = value_or_raise(lambda::file_codec(registry(), chain));
+        return nb::make_tuple(found.codec.name, found.codec.cd_values,
+                              name_of(found.bound.kind, k_kinds), found.bound.value);
+    });
     module.def("lambda_run", &run, nb::arg("call"), nb::arg("place"), nb::arg("values"));
     module.def("lambda_apply", &apply, nb::arg("chain"), nb::arg("place"), nb::arg("values"),
                nb::arg("key_path"));

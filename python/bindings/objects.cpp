@@ -34,6 +34,7 @@ nb::tuple shape_to_python(const Shape& shape) {
 
 nb::dict object_to_python(const transit::ObjectInfo& info) {
     static const char* const k_origins[] = {"put", "dumped", "filed"};
+    static const char* const k_sides[] = {"client", "service"};
     static const char* const k_places[] = {"memory", "sink", "file", "passing", "member"};
     nb::dict out, tags, results;
     for (const auto& [name, text] : info.tags) tags[name.c_str()] = text;
@@ -43,9 +44,10 @@ nb::dict object_to_python(const transit::ObjectInfo& info) {
     }
     nb::list regions;
     for (const transit::RegionInfo& region : info.regions)
-        regions.append(nb::make_tuple(
-            shape_to_python(region.box.offset), shape_to_python(region.box.extent),
-            k_places[static_cast<std::size_t>(region.place)], range_to_python(region.range)));
+        regions.append(nb::make_tuple(shape_to_python(region.box.offset),
+                                      shape_to_python(region.box.extent),
+                                      k_places[static_cast<std::size_t>(region.place)],
+                                      range_to_python(region.range), region.stored_bytes));
     out["id"] = info.id;
     out["origin"] = k_origins[static_cast<std::size_t>(info.origin)];
     out["container"] = info.container;
@@ -53,21 +55,24 @@ nb::dict object_to_python(const transit::ObjectInfo& info) {
     out["dtype"] = name_of(info.dtype, k_dtypes);
     out["shape"] = shape_to_python(info.shape);
     out["time"] = info.time;
+    out["chain"] = info.chain.text;
+    out["chain_at"] = k_sides[static_cast<std::size_t>(info.chain.side)];
     out["owner"] = info.owner;
     out["tags"] = tags;
     out["values"] = info.values;
+    out["stored_bytes"] = info.stored_bytes;
     out["range"] = range_to_python(info.range);
     out["results"] = results;
     out["regions"] = regions;
     return out;
 }
 
-std::unique_ptr<Objects> connect_objects(const std::string& service,
-                                         const std::string& application) {
+std::unique_ptr<Objects> connect_objects(const std::string& service, const std::string& application,
+                                         const std::string& key, bool encrypted_only) {
     Result<std::unique_ptr<Objects>> made = Status();
     {
         nb::gil_scoped_release release;
-        made = Objects::connect(service, application);
+        made = Objects::connect(service, application, {key, encrypted_only});
     }
     return value_or_raise(std::move(made));
 }
@@ -75,16 +80,19 @@ std::unique_ptr<Objects> connect_objects(const std::string& service,
 std::uint64_t create_object(Objects& objects, const std::string& container, const std::string& name,
                             const std::string& dtype, const Extents& shape, double time,
                             const Bound& bound, bool keep,
-                            const std::vector<std::pair<std::string, std::string>>& tags) {
-    const Objects::NewObject wanted{container,
-                                    name,
-                                    by_name("dtype", dtype, k_dtypes),
-                                    to_shape(shape),
-                                    time,
-                                    to_bound(bound),
-                                    keep,
-                                    false,
-                                    tags};
+                            const std::vector<std::pair<std::string, std::string>>& tags,
+                            const std::string& chain, bool at_service) {
+    const Objects::NewObject wanted{
+        container,
+        name,
+        by_name("dtype", dtype, k_dtypes),
+        to_shape(shape),
+        time,
+        to_bound(bound),
+        keep,
+        false,
+        tags,
+        {chain, at_service ? transit::ChainSide::service : transit::ChainSide::client}};
     Result<std::uint64_t> id = Status();
     {
         nb::gil_scoped_release release;
@@ -166,7 +174,8 @@ nb::tuple find_objects(Objects& objects, const std::string& container, const std
 void bind_objects(nb::module_& module) {
     nb::class_<Ticket>(module, "Ticket").def("wait", &wait_for).def("is_done", &Ticket::is_done);
     nb::class_<Objects>(module, "Objects")
-        .def_static("connect", &connect_objects, nb::arg("service"), nb::arg("application"))
+        .def_static("connect", &connect_objects, nb::arg("service"), nb::arg("application"),
+                    nb::arg("key"), nb::arg("encrypted_only"))
         .def("create", &create_object)
         .def("put", &put_region)
         .def("get", &get_region)

@@ -109,6 +109,13 @@ class Analysis:
         return self._state.finish()
 
 
+def file_codec(chain: str) -> tuple[str, list[int], tuple[str, float]]:
+    """Codec, cd_values and bound that a chain means for a field of a file. Few fit one: what any
+    HDF5 program undoes, without a key."""
+    codec, cd_values, kind, value = _core.file_codec(chain)
+    return codec, cd_values, (kind, value)
+
+
 def apply(
     chain: str, array: Any, *, name: str = "", time: float = 0.0, key_file: str = ""
 ) -> bytes:

@@ -6,6 +6,7 @@
         id = objects.create("my run", "rho", np.float32, (64, 64))
         objects.put(id, part, offset=(0, 32)).wait()
         objects.run(id, "stats")                        # {"min": ..., "max": ..., ...}
+        objects.create("my run", "p", np.float32, (64,), chain="caesura(bound=1e-3) | zstd")
         for field in objects.find(container="/scratch/me/run.h5", values=(1e3, 1e4)).objects:
             print(field.name, field.range, field.results)
 
@@ -15,6 +16,7 @@ or a file that cannot be read an OSError, values that are not there (yet) a Corr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,17 +28,20 @@ from caesura import _core
 
 @dataclass(frozen=True)
 class Region:
-    """A box of an object. range: its smallest and largest finite value, None if not known."""
+    """A box of an object. range: its smallest and largest finite value, None if not known.
+    stored_bytes: where it lies, 0 if not known."""
 
     offset: tuple[int, ...]
     extent: tuple[int, ...]
     place: str
     range: tuple[float, float] | None
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Object:
-    """What the service says of an object. values: how many are there."""
+    """What the service says of an object. values: how many are there. chain: what its regions go
+    through at chain_at ("client", "service"), "" if nothing."""
 
     id: int
     origin: str
@@ -51,6 +56,9 @@ class Object:
     range: tuple[float, float] | None
     results: dict[str, dict[str, Any]]
     regions: list[Region] = field(default_factory=list)
+    chain: str = ""
+    chain_at: str = "client"
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,16 +114,21 @@ class Objects:
         absolute: float | None = None,
         keep: bool = False,
         tags: Mapping[str, str] | None = None,
+        chain: str = "",
+        chain_at: str = "client",
     ) -> int:
         """The id of a new object, or of that which is there with the same type and shape.
 
         absolute: values may come back so far from what was put. keep: it stays when this
-        connection ends.
+        connection ends. chain: transforms that regions go through, such as "zstd | aead" or
+        "caesura@deflate(bound=1e-3)": here ("client"), or in the service ("service").
         """
+        if chain_at not in ("client", "service"):
+            raise ValueError(f"chain_at is {chain_at!r}; it is 'client' or 'service'")
         bound = ("lossless", 0.0) if absolute is None else ("absolute", float(absolute))
         return self._core.create(
             container, name, str(np.dtype(dtype)), list(shape), float(time), bound, keep,
-            list((tags or {}).items()),
+            list((tags or {}).items()), chain, chain_at == "service",
         )  # fmt: skip
 
     def put(self, id: int, array: Any, offset: Sequence[int] | None = None) -> Ticket:
@@ -181,8 +194,19 @@ class Objects:
         return self._core.functions()
 
 
-def connect(service: str, application: str = "python") -> Objects:
-    """service: "service:ADDRESS", as `caesura serve` prints it."""
+def connect(
+    service: str,
+    application: str = "python",
+    *,
+    key: str | os.PathLike[str] | None = None,
+    encrypted_only: bool = False,
+) -> Objects:
+    """service: "service:ADDRESS", as `caesura serve` prints it.
+
+    key: a file of 32 bytes that its owner alone may read, for `aead` in chains at the client.
+    encrypted_only: put and get nothing but objects that such a chain encrypts.
+    """
     if not hasattr(_core, "Objects"):
         raise RuntimeError("built without the service: install libucx-dev and libsodium-dev")
-    return Objects(_core.Objects.connect(service, application))
+    path = "" if key is None else os.fspath(key)
+    return Objects(_core.Objects.connect(service, application, path, encrypted_only))

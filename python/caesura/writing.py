@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from caesura import _core, communicator
+from caesura import _core, communicator, lambdas
 from caesura.bound_maps import BoundMap
 from caesura.bounds import as_bound
 
@@ -262,13 +262,15 @@ class Writer:
         codec: str | None = None,
         cd_values: Sequence[int] = (),
         bound_map: BoundMap | None = None,
+        chain: str | None = None,
         **options: Any,
     ) -> Field:
         """Define a global array; the same calls in the same order on all ranks.
 
         name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si. bound_map:
-        bounds of some values, in units of the field; the field's own is that of all others.
+        bounds of some values, in units of the field; the field's own is that of all others. chain:
+        "caesura(bound=1e-3, mode=fast)" or "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
@@ -281,11 +283,15 @@ class Writer:
                 f"field '{name}': unknown option {sorted(unknown)[0]!r}; "
                 f"known are {', '.join(sorted(_FIELD_OPTIONS))}"
             )
+        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
+        if chain is not None:
+            if codec is not None or own is not None:
+                raise ValueError(f"field '{name}': a chain says codec and bound; name no other")
+            codec, cd_values, own = lambdas.file_codec(chain)
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
         if bound_map is not None:
             options |= {"bound_map": bound_map.rules()}
-        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
         extents = tuple(int(extent) for extent in shape)
         if any(extent < 1 for extent in extents):
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")

@@ -85,6 +85,7 @@ void add_aead(std::vector<Function>& to) {
         return std::unique_ptr<Transform>(std::make_unique<Seal>(by.key));
     };
     function.variants = {std::move(variant)};
+    function.is_keyed = true;
     to.push_back(std::move(function));
 }
 

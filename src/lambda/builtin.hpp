@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "caesura/codec.hpp"
 #include "lambda/function.hpp"
 
 namespace caesura::lambda {
@@ -18,6 +19,8 @@ void add_spectrum(std::vector<Function>& to);
 void add_clusters(std::vector<Function>& to);
 // caesura, decompress
 void add_codec_transforms(std::vector<Function>& to);
+/// What the arguments of caesura say. Errors: invalid_argument.
+Result<ErrorBound> bound_of(const Arguments& arguments);
 // shuffle, lossless, zstd, deflate
 void add_byte_transforms(std::vector<Function>& to);
 void add_aead(std::vector<Function>& to);

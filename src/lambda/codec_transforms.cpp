@@ -43,19 +43,12 @@ class Compress : public Transform {
     Compress(const ErrorBound& bound, Mode mode, Last last)
         : bound_(bound), mode_(mode), last_(last) {}
     static Result<std::unique_ptr<Transform>> make(const Arguments& arguments, Last last) {
-        ErrorBound bound;
-        const bool has_kind = arguments.has("kind");
-        if (has_kind && !arguments.has("bound"))
-            return base::invalid("a kind of bound, and no bound");
-        if (arguments.has("bound") && !has_kind)
-            bound = absolute(arguments.number("bound"));
-        else if (has_kind)
-            bound = {kind_named(arguments.text("kind")), arguments.number("bound")};
-        if (Status status = validate(bound); !status.ok()) return status;
+        const auto bound = bound_of(arguments);
+        if (!bound.ok()) return bound.status();
         if (last == Last::deflate && arguments.text("mode") != "auto")
             return base::invalid("the variant deflate has no mode: its residuals are planes");
         const Mode mode = last == Last::deflate ? Mode::planes : mode_named(arguments.text("mode"));
-        return std::unique_ptr<Transform>(std::make_unique<Compress>(bound, mode, last));
+        return std::unique_ptr<Transform>(std::make_unique<Compress>(*bound, mode, last));
     }
     Result<FrameBytes> apply(std::span<const std::byte> bytes, const StageContext& context,
                              FrameBytes& settings) const override {
@@ -139,6 +132,18 @@ Variant compress_variant(Device device, std::string name, std::string help, Last
 }
 
 }  // namespace
+
+Result<ErrorBound> bound_of(const Arguments& arguments) {
+    ErrorBound bound;
+    const bool has_kind = arguments.has("kind");
+    if (has_kind && !arguments.has("bound")) return base::invalid("a kind of bound, and no bound");
+    if (arguments.has("bound") && !has_kind)
+        bound = absolute(arguments.number("bound"));
+    else if (has_kind)
+        bound = {kind_named(arguments.text("kind")), arguments.number("bound")};
+    if (Status status = validate(bound); !status.ok()) return status;
+    return bound;
+}
 
 void add_codec_transforms(std::vector<Function>& to) {
     Function codec{"caesura", Kind::transform, "Caesura's own codec, within a bound or lossless."};

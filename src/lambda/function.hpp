@@ -110,6 +110,7 @@ struct Function {
     std::vector<Parameter> parameters = {};
     Inverse inverse = {};                ///< of a transform; none: it gives values (see Transform)
     std::vector<Variant> variants = {};  ///< the first is what runs unless another is asked for
+    bool is_keyed = false;               ///< it needs Operator::key
 };
 
 }  // namespace caesura::lambda

@@ -6,6 +6,7 @@
 
 #include "transit/message_fields.hpp"
 #include "transit/message_samples.hpp"
+#include "transit/object_fields.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -347,6 +348,30 @@ TEST(MessageChecks, of_sessions_and_files_are_the_same_on_both_sides) {
     read([](ReadFile& m) { m.offset = ~std::uint64_t{0}; });
     expect_both_refuse(sample<TruncateFile>(), "truncate",
                        [](TruncateFile& m) { m.bytes = k_offset_limit + 1; });
+}
+
+TEST(MessageChecks, of_objects_with_a_chain_are_the_same_on_both_sides) {
+    const auto create = [](auto change) {
+        expect_both_refuse(sample<CreateObject>(), "c", change);
+    };
+    create([](CreateObject& m) { m.chain.text.clear(); });  // and a side
+    create([](CreateObject& m) { m.chain.text = "zstd\n"; });
+    create([](CreateObject& m) { m.bound = absolute(0.5); });
+    create([](CreateObject& m) { m.keep = false, m.guest = true; });
+    const auto put = [](auto change) { expect_both_refuse(sample<PutRegion>(), "p", change); };
+    const std::uint64_t values = 3 * 6 * sizeof(float);
+    put([](PutRegion& m) { m.payload_bytes = 0; });
+    put([&](PutRegion& m) { m.payload_bytes = chained_limit_bytes(values) + 1; });
+    put([&](PutRegion& m) { m.payload_bytes = ~std::uint64_t{0}; });
+    put([](PutRegion& m) { m.chained = false; });
+    // Its values fit a block; what a chain may make of them does not.
+    put([](PutRegion& m) {
+        m.box = {{0}, {k_block_limit_bytes / sizeof(float)}};
+        m.payload_bytes = k_block_limit_bytes + 1;
+    });
+    const auto found = [](auto change) { expect_both_refuse(sample<FoundObjects>(), "f", change); };
+    found([](FoundObjects& m) { m.objects[0].bound = absolute(0.5); });
+    found([](FoundObjects& m) { m.objects[0].chain = {"", ChainSide::service}; });
 }
 
 TEST(MessageChecks, of_the_service_are_the_same_on_both_sides) {

@@ -74,10 +74,19 @@ bool is_known_range(const std::optional<Range>& range) {
     return !range || (!std::isnan(range->lowest) && !std::isnan(range->highest));
 }
 
+Status check_chain(const ObjectChain& chain, const ErrorBound& bound) {
+    if (chain.text.empty())
+        return chain.side == ChainSide::client ? Status{} : amiss("a side and no chain");
+    if (bound.kind != ErrorBound::Kind::lossless)
+        return amiss("a bound beside a chain, which says itself what may be lost");
+    return check_name("chain", chain.text, false);
+}
+
 Status check_object(const ObjectInfo& object) {
     if (object.name.empty()) return amiss("an object without a name");
     if (Status status = check_shape(object.shape); !status.ok()) return status;
     if (Status status = check_kept_bound(object.bound); !status.ok()) return status;
+    if (Status status = check_chain(object.chain, object.bound); !status.ok()) return status;
     if (Status status = check_tags(object.tags); !status.ok()) return status;
     if (!is_known_range(object.range)) return amiss("a range that is none");
     for (const ResultInfo& result : object.results)
@@ -107,13 +116,18 @@ Status check(const CreateObject& message) {
     if (Status status = check_shape(message.shape); !status.ok()) return status;
     if (Status status = check_kept_bound(message.bound); !status.ok()) return status;
     if (message.guest && message.keep) return amiss("a guest that stays");
+    if (message.guest && !message.chain.text.empty()) return amiss("a guest with a chain");
+    if (Status status = check_chain(message.chain, message.bound); !status.ok()) return status;
     return check_tags(message.tags);
 }
 
 Status check(const PutRegion& message) {
     if (Status status = check_whole_box(message.box); !status.ok()) return status;
     const std::uint64_t bytes = message.box.extent.count() * size_of(message.dtype);
-    if (bytes != message.payload_bytes || bytes > k_block_limit_bytes)
+    const bool fits = message.chained ? message.payload_bytes > 0 &&
+                                            message.payload_bytes <= chained_limit_bytes(bytes)
+                                      : message.payload_bytes == bytes;
+    if (!fits || std::max(bytes, message.payload_bytes) > k_block_limit_bytes)
         return amiss(fmt::format("{} bytes for box {} of {}", message.payload_bytes,
                                  to_string(message.box), to_string(message.dtype)));
     return {};

@@ -42,6 +42,12 @@ void whole_shape(Io& io, Of<Io, Shape>& shape) {
 }
 
 template <class Io>
+void fields(Io& io, Of<Io, ObjectChain>& chain) {
+    io.text(chain.text, k_call_limit_bytes, "chain");
+    io.one_of(chain.side, ChainSide::client, ChainSide::service, "side");
+}
+
+template <class Io>
 void fields(Io& io, Of<Io, DumpedObject>& object) {
     io.text(object.path, k_path_limit_bytes, "path");
     fields(io, object.dtype);
@@ -54,8 +60,9 @@ void fields(Io& io, Of<Io, RegionInfo>& region) {
     whole_box(io, region.box);
     io.one_of(region.place, RegionPlace::memory, RegionPlace::member, "place");
     io.optional(region.range, "range", [&](auto& range) { fields(io, range); });
+    io.u64(region.stored_bytes);
 }
-inline constexpr std::size_t k_least_region_bytes = 1 + 16 + 1 + 1;
+inline constexpr std::size_t k_least_region_bytes = 1 + 16 + 1 + 1 + 8;
 
 template <class Io>
 void fields(Io& io, Of<Io, ResultInfo>& result) {
@@ -74,10 +81,12 @@ void fields(Io& io, Of<Io, ObjectInfo>& object) {
     whole_shape(io, object.shape);
     io.f64(object.time);
     fields(io, object.bound);
+    fields(io, object.chain);
     io.note(object.owner, k_name_limit_bytes, "owner");
     tags(io, object.tags);
     io.u64(object.values);
     io.u64(object.regions_known);
+    io.u64(object.stored_bytes);
     io.optional(object.range, "range", [&](auto& range) { fields(io, range); });
     io.list(object.results, k_calls_limit, k_least_result_bytes, "results",
             [&](auto& result) { fields(io, result); });
@@ -85,7 +94,7 @@ void fields(Io& io, Of<Io, ObjectInfo>& object) {
             [&](auto& region) { fields(io, region); });
 }
 inline constexpr std::size_t k_least_object_bytes =
-    8 + 1 + 4 + 5 + 1 + 9 + 8 + 1 + 4 * 4 + 2 * 8 + 1;
+    8 + 1 + 4 + 5 + 1 + 9 + 8 + 1 + 5 + 4 * 4 + 3 * 8 + 1;
 
 // ------------------------------------------------------------------------------ from a client
 
@@ -111,6 +120,7 @@ void fields(Io& io, Of<Io, CreateObject>& m) {
     io.flag(m.keep, "keep");
     io.flag(m.guest, "guest");
     tags(io, m.tags);
+    fields(io, m.chain);
 }
 
 template <class Io>
@@ -120,6 +130,7 @@ void fields(Io& io, Of<Io, PutRegion>& m) {
     fields(io, m.dtype);
     whole_box(io, m.box);
     io.u64(m.payload_bytes);
+    io.flag(m.chained, "chained");
 }
 
 template <class Io>
@@ -127,6 +138,7 @@ void fields(Io& io, Of<Io, GetRegion>& m) {
     io.u64(m.request);
     io.u64(m.object);
     whole_box(io, m.box);
+    io.flag(m.chained, "chained");
 }
 
 template <class Io>

@@ -28,6 +28,20 @@ inline constexpr std::size_t k_state_limit_bytes = std::size_t{16} << 20;
 /// Name, not empty, and text of the user's.
 using Tag = std::pair<std::string, std::string>;
 
+enum class ChainSide : std::uint8_t { client = 0, service = 1 };
+
+/// What an object's regions go through before they are kept: a chain of transforms, as
+/// lambda/chain.hpp has them.
+struct ObjectChain {
+    std::string text = {};               ///< "shuffle | zstd | aead"; empty: there is none
+    ChainSide side = ChainSide::client;  ///< who applies it; without text the client
+    friend bool operator==(const ObjectChain&, const ObjectChain&) = default;
+};
+/// Of what a chain makes of a region of so many bytes.
+constexpr std::uint64_t chained_limit_bytes(std::uint64_t raw_bytes) {
+    return raw_bytes + raw_bytes / 8 + (std::uint64_t{72} << 10);
+}
+
 /// Of finite values. lowest > highest: there is none.
 struct Range {
     double lowest = 0.0, highest = 0.0;
@@ -57,7 +71,8 @@ struct DescribeDump {
 };
 
 /// Gets an Answer, whose number is the object's id: of a new one, or of that which is there with
-/// the same type and shape. For the service to check: how many there are.
+/// the same type, shape, bound and chain. For the service to check: how many there are; the chain,
+/// which is of functions that the service has.
 struct CreateObject {
     static constexpr Kind k_kind = Kind::create_object;
     std::uint64_t request = 0;
@@ -71,11 +86,13 @@ struct CreateObject {
     /// refused. For the service to check: not kept.
     bool guest = false;
     std::vector<Tag> tags;
+    ObjectChain chain = {};  ///< with one the bound is lossless: the chain says what may be lost
     friend bool operator==(const CreateObject&, const CreateObject&) = default;
 };
 
-/// Payload: values of a box, dense. Gets an Answer, and a Credit for the payload. For the service
-/// to check: that the object is one that may be put to, type, that the box is inside and free, the
+/// Payload: values of a box, dense, or what the object's chain made of them. Gets an Answer, and a
+/// Credit for the payload. For the service to check: that the object is one that may be put to,
+/// type, that the box is inside and free, whether the chain is the client's, and what it made; the
 /// credit, memory.
 struct PutRegion {
     static constexpr Kind k_kind = Kind::put_region;
@@ -83,15 +100,18 @@ struct PutRegion {
     DType dtype = float32;
     Box box;  ///< no extent is 0
     std::uint64_t payload_bytes = 0;
+    bool chained = false;  ///< at most chained_limit_bytes() of the values
     friend bool operator==(const PutRegion&, const PutRegion&) = default;
 };
 
-/// Gets an Answer, with the values as payload. For the service to check: whether this client may
-/// read the object; box; that it is no more than k_io_limit_bytes.
+/// Gets an Answer, with the values as payload, or what the object's chain made of one region. For
+/// the service to check: whether this client may read the object; box; that it is no more than
+/// k_io_limit_bytes.
 struct GetRegion {
     static constexpr Kind k_kind = Kind::get_region;
     std::uint64_t request = 0, object = 0;
     Box box;
+    bool chained = false;  ///< the box is a region's
     friend bool operator==(const GetRegion&, const GetRegion&) = default;
 };
 
@@ -158,7 +178,8 @@ enum class RegionPlace : std::uint8_t {
 struct RegionInfo {
     Box box;
     RegionPlace place = RegionPlace::memory;
-    std::optional<Range> range;  ///< none: it is not known
+    std::optional<Range> range;      ///< none: it is not known
+    std::uint64_t stored_bytes = 0;  ///< where it lies; 0: it is not known
     friend bool operator==(const RegionInfo&, const RegionInfo&) = default;
 };
 
@@ -179,11 +200,13 @@ struct ObjectInfo {
     Shape shape;
     double time = 0.0;
     ErrorBound bound;
+    ObjectChain chain;
     std::string owner;
     std::vector<Tag> tags;
     std::uint64_t values = 0;  ///< of regions that are there
     std::uint64_t regions_known = 0;
-    std::optional<Range> range;  ///< of all regions, if all are known
+    std::uint64_t stored_bytes = 0;  ///< of regions of which it is known
+    std::optional<Range> range;      ///< of all regions, if all are known
     std::vector<ResultInfo> results;
     std::vector<RegionInfo> regions;  ///< if asked for; of a value range only those that may fit
     friend bool operator==(const ObjectInfo&, const ObjectInfo&) = default;

@@ -6,10 +6,19 @@ namespace caesura::transit {
 void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(
         DescribeDump{19, 3, 0.5, {{"/data/1/meshes/rho", float64, {8, 6}}}, {"stats", "min"}});
-    to.emplace_back(CreateObject{
-        20, "run", "rho", float32, {8, 6}, 0.25, absolute(0.5), true, false, {{"run", "a"}}});
-    to.emplace_back(PutRegion{21, 5, float32, {{2, 0}, {3, 6}}, 72});
-    to.emplace_back(GetRegion{22, 5, {{1, 2}, {3, 4}}});
+    to.emplace_back(CreateObject{20,
+                                 "run",
+                                 "rho",
+                                 float32,
+                                 {8, 6},
+                                 0.25,
+                                 lossless(),
+                                 true,
+                                 false,
+                                 {{"run", "a"}},
+                                 {"shuffle | zstd", ChainSide::service}});
+    to.emplace_back(PutRegion{21, 5, float32, {{2, 0}, {3, 6}}, 99, true});
+    to.emplace_back(GetRegion{22, 5, {{1, 2}, {3, 4}}, true});
     to.emplace_back(DeleteObject{23, 5});
     to.emplace_back(FindObjects{
         24, "run", "r*", {{"run", "a"}}, Range{0.5, 1.0}, Range{-1.0, 1.0}, true, 100, 4});
@@ -26,14 +35,16 @@ void add_object_samples(std::vector<ServiceMessage>& to) {
                       float64,
                       {8},
                       0.5,
-                      absolute(0.25),
+                      lossless(),
+                      {"zstd | aead", ChainSide::client},
                       "bob",
                       {{"run", "a"}},
                       4,
                       1,
+                      20,
                       Range{-1.0, 2.0},
                       {{"min", {std::byte{7}}}},
-                      {{{{4}, {4}}, RegionPlace::file, Range{-1.0, 2.0}}}};
+                      {{{{4}, {4}}, RegionPlace::file, Range{-1.0, 2.0}, 20}}};
     to.emplace_back(FoundObjects{24, {}, 3, 2, true, {object}});
     to.emplace_back(FoundInDump{3, 1, 48, {std::byte{1}, std::byte{2}}});
 }
@@ -79,10 +90,15 @@ ObjectInfo RandomMessages::object() {
     object.shape = random_extents(*this);
     object.time = seconds();
     object.bound = bound(false);
+    if (coin()) {
+        object.bound = lossless();
+        object.chain = {"c" + line(100), coin() ? ChainSide::client : ChainSide::service};
+    }
     object.owner = line(20);
     object.tags = tags();
     object.values = any();
     object.regions_known = any();
+    object.stored_bytes = any();
     if (coin()) object.range = random_range(*this);
     if (coin()) object.results.push_back({"stats", counted_statistics()});
     for (std::uint64_t n = below(4); n > 0; --n) {
@@ -90,6 +106,7 @@ ObjectInfo RandomMessages::object() {
         region.box = {Shape::filled(object.shape.rank(), below(9)), object.shape};
         region.place = static_cast<RegionPlace>(below(5));
         if (coin()) region.range = random_range(*this);
+        region.stored_bytes = any();
         object.regions.push_back(region);
     }
     return object;
@@ -107,7 +124,7 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
         }
         case 1: {
             const bool keep = coin();
-            return CreateObject{any(),
+            CreateObject create{any(),
                                 line(100),
                                 "n" + line(100),
                                 coin() ? float32 : float64,
@@ -116,15 +133,22 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
                                 bound(false),
                                 keep,
                                 !keep && coin(),
-                                tags()};
+                                tags(),
+                                {}};
+            if (!create.guest && coin()) {
+                create.bound = lossless();
+                create.chain = {"c" + line(100), coin() ? ChainSide::client : ChainSide::service};
+            }
+            return create;
         }
         case 2: {
-            PutRegion put{any(), any(), coin() ? float32 : float64, random_box(*this), 0};
+            PutRegion put{any(), any(), coin() ? float32 : float64, random_box(*this), 0, coin()};
             put.payload_bytes = put.box.extent.count() * size_of(put.dtype);
+            if (put.chained) put.payload_bytes = 1 + below(chained_limit_bytes(put.payload_bytes));
             return put;
         }
         case 3:
-            return GetRegion{any(), any(), random_box(*this)};
+            return GetRegion{any(), any(), random_box(*this), coin()};
         case 4:
             return DeleteObject{any(), any()};
         case 5: {

@@ -59,10 +59,14 @@ void use_dump(const BeginDump& dump) {
 
 // What a session takes as it is.
 void use_object(const ClientMessage& message) {
-    if (const auto* put = std::get_if<PutRegion>(&message))
-        require(put->box.extent.count() * size_of(put->dtype) == put->payload_bytes);
+    if (const auto* put = std::get_if<PutRegion>(&message)) {
+        const std::uint64_t bytes = put->box.extent.count() * size_of(put->dtype);
+        require(put->chained ? put->payload_bytes <= chained_limit_bytes(bytes)
+                             : put->payload_bytes == bytes);
+    }
     if (const auto* create = std::get_if<CreateObject>(&message))
-        require(create->shape.count() > 0 && !create->name.empty());
+        require(create->shape.count() > 0 && !create->name.empty() &&
+                (!create->chain.text.empty() || create->chain.side == ChainSide::client));
     if (const auto* find = std::get_if<FindObjects>(&message))
         require(find->most > 0 && (!find->values || find->values->lowest <= find->values->highest));
 }

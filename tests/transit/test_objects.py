@@ -112,3 +112,129 @@ def test_objects_are_put_found_read_and_analysed(tmp_path, running):
         objects.remove(id)
         with pytest.raises(ValueError):
             objects.get(id, (0, 0, 0), (1, 1, 1))
+
+
+def status_of(service):
+    """As a person sees it, once it knows of three objects."""
+    service.status(lambda told: told["objects"]["objects"] == 3)
+    told = subprocess.run(
+        [sys.executable, "-m", "caesura", "serve", "status", str(service.config)],
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def key_file(path, fill):
+    path.write_bytes(bytes([fill]) * 32)
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("at", ["client", "service"])
+def test_chains_keep_their_bound_and_say_what_is_stored(running, at):
+    array = values(11)
+    with objects_of.connect(running.address) as objects:
+        chains = {"shuffle | zstd": 0.0, "caesura@deflate(bound=1e-3)": 1e-3, "caesura | zstd": 0.0}
+        for number, (chain, most) in enumerate(chains.items()):
+            id = objects.create(
+                "chained", f"rho{number}", np.float32, SHAPE, chain=chain, chain_at=at
+            )
+            for ticket in [
+                objects.put(id, array[z : z + 16], offset=(z, 0, 0)) for z in range(0, SHAPE[0], 16)
+            ]:
+                ticket.wait()
+            back = objects.get(id, (0, 0, 0), SHAPE)
+            assert np.abs(back.astype(np.float64) - array).max() <= most
+            part = objects.get(id, (5, 3, 1), (20, 30, 8))
+            np.testing.assert_array_equal(part, back[5:25, 3:33, 1:9])
+            stats = objects.run(id, "stats")
+            assert stats["min"] == back.min() and stats["max"] == back.max()
+            found = objects.find("chained", f"rho{number}", regions=True).objects[0]
+            assert found.chain_at == at
+            names = [
+                [one.split("(")[0] for one in text.split(" | ")] for text in (found.chain, chain)
+            ]
+            assert names[0] == names[1]
+            assert 0 < found.stored_bytes < array.nbytes
+            assert sum(region.stored_bytes for region in found.regions) == found.stored_bytes
+            assert found.range == (back.min(), back.max())
+        assert "3 objects" in (told := status_of(running)) and "chains have made" in told
+        with pytest.raises(ValueError, match=r"shufle.*there is:.*shuffle"):
+            objects.create("chained", "x", np.float32, SHAPE, chain="shufle", chain_at=at)
+        with pytest.raises(ValueError, match="key"):
+            objects.create("chained", "x", np.float32, SHAPE, chain="zstd | aead", chain_at=at)
+
+
+def test_what_a_client_encrypts_only_its_key_opens(tmp_path, running):
+    array = values(12)
+    mine, other = key_file(tmp_path / "mine", 1), key_file(tmp_path / "other", 2)
+    with objects_of.connect(running.address, key=mine, encrypted_only=True) as objects:
+        id = objects.create("sealed", "rho", np.float32, SHAPE, chain="zstd | aead", keep=True)
+        objects.put(id, array).wait()
+        np.testing.assert_array_equal(objects.get(id, (0, 0, 0), SHAPE), array)
+        found = objects.find("sealed", values=(1e30, 2e30), regions=True)
+        assert found.regions_kept == 1 and found.objects[0].range is None
+        with pytest.raises(Exception, match=r"rho is encrypted.*stats"):
+            objects.run(id, "stats")
+        with pytest.raises(ValueError, match="not encrypted"):
+            objects.create("sealed", "plain", np.float32, SHAPE)
+    with (
+        objects_of.connect(running.address, key=other) as objects,
+        pytest.raises(ValueError, match=r"rho, offset.*another key"),
+    ):
+        objects.get(id, (0, 0, 0), SHAPE)
+    with objects_of.connect(running.address, key=mine) as objects:
+        np.testing.assert_array_equal(objects.get(id, (1, 2, 3), (4, 5, 6)), array[1:5, 2:7, 3:9])
+        objects.remove(id)
+    with (
+        objects_of.connect(running.address) as objects,
+        pytest.raises(ValueError, match="client"),
+    ):
+        objects.create("sealed", "x", np.float32, SHAPE, chain="zstd", chain_at="here")
+    mine.chmod(0o644)
+    with pytest.raises(ValueError, match="chmod 600"):
+        objects_of.connect(running.address, key=mine)
+
+
+def test_the_operators_key_is_for_chains_of_the_service(tmp_path):
+    keys = {"key": str(key_file(tmp_path / "key", 3)), "objects_bytes": 200_000}
+    array = values(13)
+    with (
+        Service(PROGRAM, tmp_path, sink=str(tmp_path), **keys) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        id = objects.create(
+            "c", "rho", np.float32, SHAPE, chain="caesura | aead", chain_at="service"
+        )
+        for z in range(0, SHAPE[0], 6):
+            objects.put(id, array[z : z + 6], offset=(z, 0, 0)).wait()
+        np.testing.assert_array_equal(objects.get(id, (0, 0, 0), SHAPE), array)
+        places = {region.place for region in objects.find("c", regions=True).objects[0].regions}
+        assert "sink" in places  # 246 kB of values, a key, and 200 kB of memory
+        np.testing.assert_allclose(
+            objects.run(id, "mean")["mean"], array.mean(dtype=np.float64), rtol=1e-9
+        )
+
+
+def test_a_field_takes_a_chain_that_a_file_can_have(tmp_path):
+    array = values(14)
+    with caesura.Writer(tmp_path / "run.h5") as writer:
+        fields = [
+            writer.define_field("a", np.float32, SHAPE, chain="caesura(bound=1e-3, mode=fast)"),
+            writer.define_field("b", np.float32, SHAPE, chain="caesura"),
+        ]
+        for wrong in ("zstd | aead", "caesura@deflate", "shuffle | zstd"):
+            with pytest.raises(Exception, match="fits no file"):
+                writer.define_field("c", np.float32, SHAPE, chain=wrong)
+        with pytest.raises(ValueError, match="chain"):
+            writer.define_field("c", np.float32, SHAPE, chain="caesura", absolute=1.0)
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(time=0)
+            for field in fields:
+                dump.put(field, array)
+    with caesura.open(tmp_path / "run.h5") as file:
+        lossy, exact = (file[f"/data/0/meshes/{name}"][...] for name in "ab")
+    assert 0 < np.abs(lossy.astype(np.float64) - array).max() <= 1e-3
+    np.testing.assert_array_equal(exact, array)

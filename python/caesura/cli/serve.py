@@ -140,6 +140,14 @@ def show(told: dict[str, Any]) -> None:
         f"{told['unproved']} did not prove who they are",
         soft_wrap=True,
     )
+    objects = told.get("objects", {})
+    if objects.get("objects"):
+        out.print(
+            f"{objects['objects']} objects: {size(objects['memory_bytes'])} in memory, "
+            f"{size(objects['sink_bytes'])} in the sink; chains have made "
+            f"{size(objects['chained_bytes'])} of {size(objects['chained_raw_bytes'])}",
+            soft_wrap=True,
+        )
     if told["clients"]:
         out.print(table)
 

@@ -46,18 +46,26 @@ Result<lambda::Results> RunTicket::wait() const {
 // ----------------------------------------------------------------------------- connection
 
 Result<std::unique_ptr<Objects>> Objects::connect(const std::string& service,
-                                                  const std::string& application) {
+                                                  const std::string& application,
+                                                  const Encryption& encryption) {
     constexpr std::string_view k_scheme = "service:";
     if (!service.starts_with(k_scheme))
         return base::invalid(
             fmt::format("'{}' is no service; use service:ADDRESS, as it prints", service));
+    lambda::Operator by;
+    if (!encryption.key_file.empty()) {
+        auto key = lambda::Key::read(encryption.key_file);
+        if (!key.ok()) return key.status();
+        by.key = std::move(*key);
+    }
     auto client = connect_client(std::string_view(service).substr(k_scheme.size()),
                                  {application, 0, 1, 0, {}});
     if (!client.ok()) return client.status();
-    return std::make_unique<Objects>(std::move(*client));
+    return std::make_unique<Objects>(std::move(*client), std::move(by), encryption.only);
 }
 
-Objects::Objects(std::shared_ptr<Client> client) : client_(std::move(client)) {}
+Objects::Objects(std::shared_ptr<Client> client, lambda::Operator by, bool encrypted_only)
+    : client_(std::move(client)), chains_(std::move(by), encrypted_only) {}
 
 Objects::~Objects() {
     std::unique_lock lock(mutex_);
@@ -74,9 +82,9 @@ void Objects::enter() {
 
 void Objects::begin(std::uint64_t request, const ClientMessage& message,
                     std::vector<std::span<const std::byte>> payload,
-                    const std::shared_ptr<Ticket::State>& state) {
+                    const std::shared_ptr<Ticket::State>& state, std::shared_ptr<void> held) {
     enter();
-    const auto then = [this, state](Result<Client::Reply> reply) {
+    const auto then = [this, state, held = std::move(held)](Result<Client::Reply> reply) {
         state->end(reply.status(), reply.ok() ? std::move(reply->payload) : base::Buffer());
         {
             const std::lock_guard lock(mutex_);
@@ -113,21 +121,40 @@ Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& m
 Result<ObjectNumber> Objects::create(const NewObject& object) {
     CreateObject message{client_->next_number(), object.container, object.name,  object.dtype,
                          object.shape,           object.time,      object.bound, object.keep,
-                         object.guest,           object.tags};
+                         object.guest,           object.tags,      object.chain};
+    if (Status status = chains_.check(message); !status.ok()) return status;
     const auto reply = ask(message.request, message);
     if (!reply.ok()) return reply.status();
+    chains_.created(reply->answer.number, message);
     return reply->answer.number;
 }
 
 Status Objects::remove(ObjectNumber object) {
     const std::uint64_t request = client_->next_number();
-    return ask(request, DeleteObject{request, object}).status();
+    const Status status = ask(request, DeleteObject{request, object}).status();
+    if (status.ok()) chains_.forget(object);
+    return status;
 }
 
 Ticket Objects::put_bytes(ObjectNumber object, const Box& box, const void* values, DType dtype) {
-    Ticket ticket;
-    PutRegion message{client_->next_number(), object, dtype, box, 0};
+    const auto chain = chain_of(object);
+    if (!chain.ok()) return ended(chain.status());
+    if (*chain) return put_chained(**chain, box, values, dtype);
+    PutRegion message{client_->next_number(), object, dtype, box, 0, false};
     message.payload_bytes = box.extent.count() * size_of(dtype);
+    const std::span payload(static_cast<const std::byte*>(values), message.payload_bytes);
+    return send_region(message, payload);
+}
+
+Ticket Objects::ended(const Status& status) {
+    Ticket ticket;
+    ticket.state_->end(status);
+    return ticket;
+}
+
+Ticket Objects::send_region(PutRegion message, std::span<const std::byte> payload,
+                            std::shared_ptr<void> held) {
+    Ticket ticket;
     Status status = encode(message).status();
     const std::uint64_t most = client_->welcome().limits.block_bytes;
     if (status.ok() && message.payload_bytes > most)
@@ -135,8 +162,7 @@ Ticket Objects::put_bytes(ObjectNumber object, const Box& box, const void* value
                                            message.payload_bytes, most));
     if (status.ok() && !client_->spend(message.payload_bytes)) status = client_->loss();
     if (!status.ok()) return ticket.state_->end(status), ticket;
-    begin(message.request, message,
-          {std::span(static_cast<const std::byte*>(values), message.payload_bytes)}, ticket.state_);
+    begin(message.request, message, {payload}, ticket.state_, std::move(held));
     return ticket;
 }
 
@@ -145,15 +171,18 @@ Ticket Objects::put_bytes(ObjectNumber object, const Box& box, const void* value
 struct Objects::Piece {
     GetRegion message;
     std::uint64_t bytes = 0;
-    std::byte* target = nullptr;
+    std::byte* target = nullptr;  ///< null: what comes stays with the ticket
     std::shared_ptr<Ticket::State> state;
 };
 
 // In slabs along the first axis that has several, as large as one answer may be.
 Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DType dtype) {
+    if (Status status = encode(GetRegion{0, object, box, false}).status(); !status.ok())
+        return ended(status);
+    const auto chain = chain_of(object);
+    if (!chain.ok()) return ended(chain.status());
+    if (*chain) return ended(get_chained(**chain, box, values, dtype));
     Ticket ticket;
-    if (Status status = encode(GetRegion{0, object, box}).status(); !status.ok())
-        return ticket.state_->end(status), ticket;
     const std::uint64_t most = client_->welcome().limits.io_bytes;
     std::vector<std::shared_ptr<Piece>> pieces;
     std::byte* target = static_cast<std::byte*>(values);
@@ -162,8 +191,8 @@ Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DTy
         int axis = 0;
         while (axis + 1 < part.extent.rank() && part.extent[axis] == 1) ++axis;
         if (bytes <= most || part.extent[axis] == 1) {
-            pieces.push_back(std::make_shared<Piece>(
-                Piece{{client_->next_number(), object, part}, bytes, target, ticket.state_}));
+            pieces.push_back(std::make_shared<Piece>(Piece{
+                {client_->next_number(), object, part, false}, bytes, target, ticket.state_}));
             target += bytes;
             return;
         }
@@ -177,12 +206,23 @@ Ticket Objects::get_bytes(ObjectNumber object, const Box& box, void* values, DTy
     };
     cut(cut, box);
     ticket.state_->left = pieces.size();
+    read(std::move(pieces));
+    return ticket;
+}
+
+void Objects::read(std::vector<std::shared_ptr<Piece>> pieces) {
     {
         const std::lock_guard lock(mutex_);
         to_read_.insert(to_read_.end(), pieces.begin(), pieces.end());
         under_way_ += pieces.size();
     }
     pump();
+}
+
+Ticket Objects::read_chained(ObjectNumber object, const Box& box, std::uint64_t most_bytes) {
+    Ticket ticket;
+    read({std::make_shared<Piece>(
+        Piece{{client_->next_number(), object, box, true}, most_bytes, nullptr, ticket.state_})});
     return ticket;
 }
 
@@ -208,19 +248,24 @@ void Objects::get_piece(const std::shared_ptr<Piece>& piece) {
     client_->ask_later(
         piece->message.request, piece->message, {}, [this, piece](Result<Client::Reply> reply) {
             Status status = reply.status();
-            if (status.ok() && reply->payload.size() != piece->bytes)
+            const bool stays = piece->target == nullptr;
+            if (status.ok() && !stays && reply->payload.size() != piece->bytes)
                 status = base::invalid(
                     fmt::format("object {}: {} bytes at {}, not {}: it is of another type",
                                 piece->message.object, reply->payload.size(),
                                 to_string(piece->message.box), piece->bytes));
-            if (status.ok()) std::memcpy(piece->target, reply->payload.data(), piece->bytes);
+            base::Buffer came;
+            if (status.ok() && stays)
+                came = std::move(reply->payload);
+            else if (status.ok())
+                std::memcpy(piece->target, reply->payload.data(), piece->bytes);
             {
                 const std::lock_guard lock(mutex_);
                 --sent_;
                 reading_bytes_ -= piece->bytes;
             }
             pump();
-            piece->state->end(status);
+            piece->state->end(status, std::move(came));
             const std::lock_guard lock(mutex_);
             --under_way_;
             changed_.notify_all();
@@ -248,6 +293,8 @@ Result<Objects::Found> Objects::find(const Query& query) {
         FoundObjects& found = *reply->found;
         all.regions_kept += found.regions_kept;
         all.regions_skipped += found.regions_skipped;
+        for (const ObjectInfo& object : found.objects)
+            if (Status status = chains_.learn_found(object); !status.ok()) return status;
         const bool more = found.more && !found.objects.empty();
         if (more) message.after = found.objects.back().id;
         std::move(found.objects.begin(), found.objects.end(), std::back_inserter(all.objects));
@@ -283,6 +330,7 @@ void Objects::run_pass(ObjectNumber object, std::vector<Box> boxes, std::vector<
 
 void Objects::remove_later(ObjectNumber object) {
     const std::uint64_t request = client_->next_number();
+    chains_.forget(object);
     begin_unbounded();
     client_->ask_later(request, DeleteObject{request, object}, {},
                        [this](const Result<Client::Reply>&) { end_unbounded(); });

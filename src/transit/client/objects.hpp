@@ -11,7 +11,9 @@
 //
 // Invariants:
 //  - Calls may come from any threads. None waits but wait(), create, remove, find and functions,
-//    and put and run where the service has as much of this client as it takes.
+//    put and run where the service has as much of this client as it takes, the first put or get of
+//    an object that this client has not created, and gets of an object whose chain is the client's:
+//    that runs on the caller's thread, in put as well.
 //  - Memory that is given to put or get is the call's until its ticket is done. A ticket may be
 //    dropped; the call goes on.
 // Errors: io (the service is gone), besides what stands beside each call.
@@ -25,6 +27,7 @@
 
 #include "lambda/results.hpp"
 #include "transit/client/client.hpp"
+#include "transit/client/object_chains.hpp"
 
 namespace caesura::transit {
 
@@ -60,14 +63,22 @@ class RunTicket : private Ticket {
     friend class Objects;
 };
 
+/// What this client encrypts with: the transform aead of chains that it applies itself.
+struct Encryption {
+    std::string key_file = {};  ///< 32 bytes, which its owner alone may read; empty: no key
+    bool only = false;          ///< put and get nothing but what is encrypted by a client
+};
+
 class Objects {
   public:
     /// @param service  "service:ADDRESS", as WriterOptions::transport.
-    /// Errors: invalid_argument (the address), io; the service's refusal.
+    /// Errors: invalid_argument (the address, the key), io; the service's refusal.
     static Result<std::unique_ptr<Objects>> connect(const std::string& service,
-                                                    const std::string& application = "objects");
+                                                    const std::string& application = "objects",
+                                                    const Encryption& encryption = {});
     /// Over a connection that is there.
-    explicit Objects(std::shared_ptr<Client> client);
+    explicit Objects(std::shared_ptr<Client> client, lambda::Operator by = {},
+                     bool encrypted_only = false);
     /// Waits for what is under way.
     ~Objects();
     Objects(const Objects&) = delete;
@@ -83,11 +94,14 @@ class Objects {
         bool keep = false;
         bool guest = false;
         std::vector<Tag> tags = {};
+        /// What regions go through; with one the bound is lossless. See docs/reference/objects.md.
+        ObjectChain chain = {};
     };
-    /// Errors: invalid_argument (another one of this name; a field), no_space.
+    /// Errors: invalid_argument (another one of this name; a field; no such transform, naming what
+    /// there is; a key that is needed), no_space.
     Result<ObjectNumber> create(const NewObject& object);
     /// @param values  dense, C order. Errors: invalid_argument (object, type, box, a region that is
-    /// there), no_space.
+    /// there), no_space; a key that is needed.
     template <class T>
     Ticket put(ObjectNumber object, const Box& box, const T* values) {
         static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -95,7 +109,9 @@ class Objects {
     }
     Ticket put_bytes(ObjectNumber object, const Box& box, const void* values, DType dtype);
     /// @param values  as many as the box has, of the object's type.
-    /// Errors: invalid_argument (object, box, type), insufficient_data (values are not there).
+    /// Errors: invalid_argument (object, box, type; a key that is missing or another one, naming
+    /// object and region), insufficient_data (values are not there), corrupt (encrypted bytes that
+    /// have changed, likewise).
     template <class T>
     Ticket get(ObjectNumber object, const Box& box, T* values) {
         static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -142,9 +158,22 @@ class Objects {
     void end_unbounded();
     void begin(std::uint64_t request, const ClientMessage& message,
                std::vector<std::span<const std::byte>> payload,
-               const std::shared_ptr<Ticket::State>& state);
+               const std::shared_ptr<Ticket::State>& state, std::shared_ptr<void> held = {});
+    Ticket send_region(PutRegion message, std::span<const std::byte> payload,
+                       std::shared_ptr<void> held = {});
+    static Ticket ended(const Status& status);
+    void read(std::vector<std::shared_ptr<Piece>> pieces);
+    Ticket read_chained(ObjectNumber object, const Box& box, std::uint64_t most_bytes);
+    // chained_objects.cpp
+    Result<ObjectChains::Known> chain_of(ObjectNumber object);
+    Result<ObjectInfo> ask_about(ObjectNumber object, bool regions);
+    Ticket put_chained(const lambda::ChainedObject& chain, const Box& box, const void* values,
+                       DType dtype);
+    Status get_chained(const lambda::ChainedObject& chain, const Box& box, void* values,
+                       DType dtype);
 
     std::shared_ptr<Client> client_;
+    ObjectChains chains_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::size_t under_way_ = 0;  ///< calls whose outcome is to come

@@ -138,9 +138,16 @@ Result<std::shared_ptr<Members::Object>> Members::object_at(Link& link, std::uin
     if (const auto found = link.by_key.find(key); found != link.by_key.end())
         if (auto there = found->second.lock()) return there;
     std::erase_if(link.by_key, [](const auto& one) { return one.second.expired(); });
-    auto number =
-        (*objects)->create({fmt::format("{}/{}", name_, key), object.name, object.dtype,
-                            object.shape, object.time, object.bound, false, true, object.tags});
+    auto number = (*objects)->create({fmt::format("{}/{}", name_, key),
+                                      object.name,
+                                      object.dtype,
+                                      object.shape,
+                                      object.time,
+                                      object.bound,
+                                      false,
+                                      true,
+                                      object.tags,
+                                      {}});
     if (!number.ok()) return number.status();
     auto made = std::make_shared<Object>(*this, link, *objects, *number, object.dtype);
     link.by_key[key] = made;

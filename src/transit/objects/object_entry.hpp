@@ -14,10 +14,17 @@ struct ObjectStore::Region {
     std::shared_ptr<const MemoryValues> memory;
     std::shared_ptr<const SunkValues> sunk;
     std::shared_ptr<const FarValues> far;
-    std::optional<store::ChunkRecord> record;                   ///< of a dumped object's
+    std::optional<store::ChunkRecord> record;                   ///< of its chunk in a file
     bool leaving = false;                                       ///< memory
     std::list<std::pair<ObjectId, RegionId>>::iterator used{};  ///< if it is in memory
     std::uint64_t bytes(DType dtype) const { return box.extent.count() * size_of(dtype); }
+    /// Where it lies; 0: it is not known.
+    std::uint64_t stored_bytes(DType dtype) const {
+        if (memory) return memory->bytes().size();
+        if (sunk) return sunk->bytes();
+        if (far) return bytes(dtype);
+        return record ? record->bytes : 0;
+    }
 };
 
 struct ObjectStore::Object {
@@ -34,6 +41,7 @@ struct ObjectStore::Object {
     // put
     std::uint64_t client = 0;  ///< who made it; 0: it is kept
     bool guest = false;
+    std::shared_ptr<const RegionForm> form;  ///< null: values lie as they were put
     RegionId next_region = 0;
     // dumped
     std::shared_ptr<base::FileSystem> files;

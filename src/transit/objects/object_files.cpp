@@ -125,6 +125,8 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
             object->time = static_cast<double>(dataset.iteration);
             for (std::uint64_t chunk = 0; chunk < layout.grid.count(); ++chunk)
                 object->regions[chunk].box = layout.inside(chunk);
+            for (const store::ChunkRecord& chunk : dataset.chunks)
+                if (chunk.chunk < layout.grid.count()) object->regions[chunk.chunk].record = chunk;
             const auto added = add(std::move(object));
             if (!added.ok()) return added.status();
             there = *added;

@@ -15,7 +15,8 @@ bool meets(const Range& a, const Range& b) {
 }
 
 std::size_t bytes_of(const ObjectInfo& info) {
-    std::size_t bytes = 256 + info.container.size() + info.name.size() + 96 * info.regions.size();
+    std::size_t bytes = 256 + info.container.size() + info.name.size() + info.chain.text.size() +
+                        104 * info.regions.size();
     for (const Tag& tag : info.tags) bytes += 16 + tag.first.size() + tag.second.size();
     for (const ResultInfo& one : info.results) bytes += 16 + one.call.size() + one.results.size();
     return bytes;
@@ -48,6 +49,7 @@ ObjectInfo ObjectStore::info_of(const Object& object) const {
     info.shape = object.shape;
     info.time = object.time;
     info.bound = object.bound;
+    if (object.form) info.chain = {object.form->object.text(), object.form->side};
     info.owner = object.owner;
     info.tags = object.tags;
     info.results = object.results;
@@ -57,6 +59,7 @@ ObjectInfo ObjectStore::info_of(const Object& object) const {
     for (const auto& [number, region] : object.regions) {
         if (object.place_of(region) != RegionPlace::passing)
             info.values += region.box.extent.count();
+        info.stored_bytes += region.stored_bytes(object.dtype);
         known = known && region.range;
         if (!region.range) continue;
         all.lowest = std::min(all.lowest, region.range->lowest);
@@ -77,7 +80,8 @@ bool ObjectStore::select(const Object& object, const FindObjects& query, ObjectI
         if (!fits) continue;
         ++kept;
         if (query.regions)
-            info.regions.push_back({region.box, object.place_of(region), region.range});
+            info.regions.push_back({region.box, object.place_of(region), region.range,
+                                    region.stored_bytes(object.dtype)});
     }
     return !query.values || kept > 0;
 }

@@ -41,6 +41,7 @@ Reading Reading::without_parts() const {
     other.object = object;
     other.name = name, other.owner = owner;
     other.is_guest = is_guest;
+    other.form = form;
     other.tags = tags;
     other.dtype = dtype;
     other.shape = shape;
@@ -123,15 +124,24 @@ void ObjectStore::drop(ObjectId id) {
     objects_.erase(found);
 }
 
-Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& order) {
+Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& order,
+                                     std::optional<lambda::ChainedObject> chain) {
     const std::lock_guard lock(mutex_);
     if (Object* const there = find_named(asker.owner, order.container, order.name)) {
+        const bool same_chain = there->form
+                                    ? chain && there->form->side == order.chain.side &&
+                                          there->form->object.text() == chain->text() &&
+                                          there->time == order.time  // regions are bound to it
+                                    : !chain;
         if (there->origin == Origin::put && there->dtype == order.dtype &&
-            there->shape == order.shape && there->bound == order.bound)
+            there->shape == order.shape && there->bound == order.bound && same_chain)
             return there->id;
-        return invalid(fmt::format("object {} of container '{}' is there: {} of {}", order.name,
-                                   order.container, to_string(there->shape),
-                                   to_string(there->dtype)));
+        return invalid(fmt::format(
+            "object {} of container '{}' is there: {} of {}{}", order.name, order.container,
+            to_string(there->shape), to_string(there->dtype),
+            there->form
+                ? ", time " + fmt::to_string(there->time) + ", chain " + there->form->object.text()
+                : std::string()));
     }
     auto object = std::make_unique<Object>();
     object->container = order.container;
@@ -146,7 +156,18 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
     object->guest = order.guest;
     const auto added = add(std::move(object));
     if (!added.ok()) return added.status();
+    if (chain) {
+        chain->set_id((*added)->id);
+        (*added)->form =
+            std::make_shared<const RegionForm>(RegionForm{std::move(*chain), order.chain.side});
+    }
     return (*added)->id;
+}
+
+std::shared_ptr<const RegionForm> ObjectStore::form_of(ObjectId id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    return found == objects_.end() ? nullptr : found->second->form;
 }
 
 Status ObjectStore::remove(const Asker& asker, ObjectId id) {
@@ -182,6 +203,12 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
         return invalid(fmt::format("object {}: a region at {} of {} in one of {} of {}",
                                    object.name, to_string(order.box), to_string(order.dtype),
                                    to_string(object.shape), to_string(object.dtype)));
+    const bool wants_chained = object.form && object.form->side == ChainSide::client;
+    if (order.chained != wants_chained)
+        return invalid(fmt::format("object {} takes {}", object.name,
+                                   wants_chained ? "what its client's chain made of a region: " +
+                                                       object.form->object.text()
+                                                 : "values as they are"));
     if (object.regions.size() >= limits_.regions)
         return Status{StatusCode::no_space, fmt::format("object {} has {} regions, the most there "
                                                         "may be; put larger ones",
@@ -196,12 +223,14 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
         return Status{StatusCode::no_space,
                       fmt::format("no room for {} bytes of a guest: {} of {} are in use",
                                   order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
-    if (!spool_ && far_ == nullptr && !has_room)
+    if (!spool_ && (far_ == nullptr || object.form) && !has_room)
         return Status{
             StatusCode::no_space,
             fmt::format("object {}: {} bytes beside {} of {} that the service keeps in "
-                        "memory, and it has neither sink nor members",
-                        object.name, order.payload_bytes, memory_bytes_, limits_.memory_bytes)};
+                        "memory, and it has {}",
+                        object.name, order.payload_bytes, memory_bytes_, limits_.memory_bytes,
+                        far_ == nullptr ? "neither sink nor members"
+                                        : "no sink: members take no regions with a chain")};
     const RegionId number = object.next_region++;
     object.regions[number].box = order.box;
     memory_bytes_ += order.payload_bytes;  // from now on, so that nobody else takes it
@@ -224,17 +253,22 @@ ObjectStore::Region* ObjectStore::find_region(ObjectId id, RegionId number) {
     return region == found->second->regions.end() ? nullptr : &region->second;
 }
 
-void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer values,
-                             const std::optional<Range>& range, bool guest) {
+void ObjectStore::finish_put(ObjectId id, RegionId number, base::Buffer bytes,
+                             std::uint64_t reserved, const std::optional<Range>& range,
+                             bool guest) {
     const std::lock_guard lock(mutex_);
-    memory_bytes_ -= values.size();
-    putting_bytes_ -= values.size();
-    if (guest) guest_bytes_ -= values.size();
+    memory_bytes_ -= reserved;
+    putting_bytes_ -= reserved;
+    if (guest) guest_bytes_ -= reserved;
     Region* const region = find_region(id, number);
     if (region == nullptr) return;
     Object& object = *objects_.at(id);
     if (range) region->range = widened(*range, object.bound);
-    enter_memory(object, number, *region, std::move(values));
+    if (object.form) {
+        chained_raw_bytes_ += region->bytes(object.dtype);
+        chained_bytes_ += bytes.size();
+    }
+    enter_memory(object, number, *region, std::move(bytes));
 }
 
 void ObjectStore::abandon_put(ObjectId id, RegionId number, std::uint64_t bytes) {
@@ -258,7 +292,8 @@ void ObjectStore::withdraw(ObjectId id, RegionId number) {
 void ObjectStore::enter_memory(Object& object, RegionId id, Region& region, base::Buffer values) {
     memory_bytes_ += values.size();
     if (object.guest) guest_bytes_ += values.size();
-    region.memory = std::make_shared<MemoryValues>(region.box, object.dtype, std::move(values));
+    region.memory =
+        std::make_shared<MemoryValues>(region.box, object.dtype, std::move(values), object.form);
     region.used = used_.insert(used_.end(), {object.id, id});
 }
 
@@ -288,13 +323,15 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
             leave_memory(object, region);
             continue;
         }
-        if (region.leaving || object.guest || (!spool_ && far_ == nullptr)) continue;
+        if (region.leaving || object.guest || (!spool_ && (far_ == nullptr || object.form)))
+            continue;
         region.leaving = true;
         leaving_bytes_ += region.memory->bytes().size();
         Victim victim{id, number, region.memory, region.box, object.dtype, object.bound, {}};
         victim.object_as_guest = {
             0,           {},           object.name, object.dtype, object.shape,
-            object.time, object.bound, false,       true,         object.tags};
+            object.time, object.bound, false,       true,         object.tags,
+            {}};
         return victim;
     }
     return std::nullopt;
@@ -308,8 +345,10 @@ Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame)
     if (region == nullptr) return {};
     region->leaving = false;
     if (!stretch.ok()) return stretch.status();
-    region->sunk = std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch));
-    leave_memory(*objects_.at(victim.object), *region);
+    Object& object = *objects_.at(victim.object);
+    region->sunk =
+        std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch), object.form);
+    leave_memory(object, *region);
     ++sunk_;
     return {};
 }
@@ -371,7 +410,8 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
         std::shared_ptr<const RegionValues> lies = region.memory;
         if (!lies) lies = region.sunk;
         if (!lies) lies = region.far;
-        const bool is_sunk = !region.memory && region.sunk;
+        // What a chain made stays in the sink: decoded values would be no region of it.
+        const bool is_sunk = !region.memory && region.sunk && !object.form;
         reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
@@ -391,6 +431,7 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
     reading.name = object->name;
     reading.owner = object->owner;
     reading.is_guest = object->guest;
+    reading.form = object->form;
     reading.tags = object->tags;
     reading.dtype = object->dtype;
     reading.shape = object->shape;
@@ -412,8 +453,9 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
 
 ObjectStore::Counts ObjectStore::counts() const {
     const std::lock_guard lock(mutex_);
-    return {objects_.size(), memory_bytes_, spool_ ? spool_->used_bytes() : 0, sunk_, came_back_,
-            moved_away_,     guest_bytes_};
+    return {objects_.size(), memory_bytes_,      spool_ ? spool_->used_bytes() : 0,
+            sunk_,           came_back_,         moved_away_,
+            guest_bytes_,    chained_raw_bytes_, chained_bytes_};
 }
 
 }  // namespace caesura::transit

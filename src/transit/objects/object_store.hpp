@@ -45,6 +45,7 @@ struct Reading {
     ObjectId object = 0;
     std::string name, owner;
     bool is_guest = false;
+    std::shared_ptr<const RegionForm> form;  ///< null: it has no chain
     std::vector<lambda::Tag> tags;
     DType dtype = float32;
     Shape shape;
@@ -81,8 +82,10 @@ class ObjectStore {
     ~ObjectStore();
 
     // ---- objects that are put
+    /// @param chain  of the order, if it has one.
     /// Errors: invalid_argument (another one of this name), no_space (too many objects).
-    Result<ObjectId> create(const Asker& asker, const CreateObject& order);
+    Result<ObjectId> create(const Asker& asker, const CreateObject& order,
+                            std::optional<lambda::ChainedObject> chain = {});
     /// Errors: invalid_argument (no such object of his, or one that was not put).
     Status remove(const Asker& asker, ObjectId id);
     /// A client is gone: so are objects of his that are not kept.
@@ -90,8 +93,11 @@ class ObjectStore {
     /// Keeps the box free for it. Errors: invalid_argument (no such object, type, box), no_space.
     Result<RegionId> begin_put(const Asker& asker, const PutRegion& order);
     bool is_guest(ObjectId id) const;
-    /// @param range  none: it is not known. @param guest  as is_guest() said.
-    void finish_put(ObjectId id, RegionId region, base::Buffer values,
+    /// Null: it has no chain, or is not there.
+    std::shared_ptr<const RegionForm> form_of(ObjectId id) const;
+    /// @param bytes  values, or what the object's chain made of them. @param reserved  as many as
+    /// the order had. @param range  none: it is not known. @param guest  as is_guest() said.
+    void finish_put(ObjectId id, RegionId region, base::Buffer bytes, std::uint64_t reserved,
                     const std::optional<Range>& range, bool guest = false);
     /// Instead: nothing has come of it. @param bytes  of the order.
     void abandon_put(ObjectId id, RegionId region, std::uint64_t bytes);
@@ -111,7 +117,8 @@ class ObjectStore {
     /// What is to leave memory next; none: there is room, or others are at it. What lies in the
     /// spool too leaves at once.
     std::optional<Victim> next_victim();
-    /// @param frame  its values, compressed. Errors: those of the spool; then it stays.
+    /// @param frame  its values, compressed; what a chain made of them as it is. Errors: those of
+    /// the spool; then it stays.
     Status sink(const Victim& victim, std::span<const std::byte> frame);
     /// Its values are in another service now.
     void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
@@ -153,6 +160,8 @@ class ObjectStore {
     struct Counts {
         std::uint64_t objects = 0, memory_bytes = 0, spool_bytes = 0, sunk = 0, came_back = 0;
         std::uint64_t moved_away = 0, guest_bytes = 0;
+        /// Of puts that went through a chain so far.
+        std::uint64_t chained_raw_bytes = 0, chained_bytes = 0;
     };
     Counts counts() const;
 
@@ -189,6 +198,7 @@ class ObjectStore {
     /// Regions in memory, the least recently used first.
     std::list<std::pair<ObjectId, RegionId>> used_;
     std::uint64_t sunk_ = 0, came_back_ = 0, moved_away_ = 0;
+    std::uint64_t chained_raw_bytes_ = 0, chained_bytes_ = 0;
     std::uint64_t putting_bytes_ = 0, leaving_bytes_ = 0, guest_bytes_ = 0;  ///< of memory_bytes_
 };
 

@@ -1,18 +1,58 @@
 #include "transit/objects/region_values.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "caesura/codec.hpp"
 #include "transit/objects/far_memory.hpp"
 
 namespace caesura::transit {
+namespace {
 
-Status MemoryValues::read(const Box& part, const Box& box, std::byte* target) const {
-    copy_box(part, box_, values_.data(), box, target, size_of(dtype_));
+/// A chain's way back, of which a part is wanted.
+Status undo(const RegionForm& form, const Box& region, DType dtype,
+            std::span<const std::byte> bytes, const Box& part, const Box& box, std::byte* target) {
+    const auto values = form.object.undo(region, bytes);
+    if (!values.ok()) return values.status();
+    copy_box(part, region, values->data(), box, target, size_of(dtype));
     return {};
 }
 
+}  // namespace
+
+Status RegionForm::refuse(std::string_view what) const {
+    return {StatusCode::unsupported, fmt::format("object {} is encrypted by its client ({}): {}",
+                                                 object.name(), object.text(), what)};
+}
+
+Result<std::vector<std::byte>> RegionValues::chained() const {
+    return Status{StatusCode::unsupported, "no chain has made these values"};
+}
+
+Status MemoryValues::read(const Box& part, const Box& box, std::byte* target) const {
+    if (form_) return undo(*form_, box_, dtype_, bytes(), part, box, target);
+    copy_box(part, box_, bytes_.data(), box, target, size_of(dtype_));
+    return {};
+}
+
+Result<std::vector<std::byte>> MemoryValues::chained() const {
+    if (!form_) return RegionValues::chained();
+    return std::vector<std::byte>(bytes().begin(), bytes().end());
+}
+
+Result<std::vector<std::byte>> SunkValues::chained() const {
+    if (!form_) return RegionValues::chained();
+    std::vector<std::byte> bytes(frame_->bytes());
+    if (Status status = frame_->read(bytes); !status.ok()) return status;
+    return bytes;
+}
+
 Status SunkValues::read(const Box& part, const Box& box, std::byte* target) const {
+    if (form_) {
+        const auto made = chained();
+        return made.ok() ? undo(*form_, box_, dtype_, *made, part, box, target) : made.status();
+    }
     std::vector<std::byte> frame(frame_->bytes());
     if (Status status = frame_->read(frame); !status.ok()) return status;
     const std::size_t bytes = box_.extent.count() * size_of(dtype_);

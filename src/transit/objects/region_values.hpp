@@ -4,12 +4,25 @@
 #include <memory>
 
 #include "base/buffer.hpp"
+#include "lambda/chained_object.hpp"
 #include "read/source.hpp"
+#include "transit/object_messages.hpp"
 #include "transit/objects/spool.hpp"
 
 namespace caesura::transit {
 
 class FarObject;
+
+/// The chain of an object, and who applies it.
+struct RegionForm {
+    lambda::ChainedObject object;
+    ChainSide side = ChainSide::client;
+    /// Only who has the client's key knows the values. A key of the service's own is another
+    /// matter.
+    bool is_sealed() const { return side == ChainSide::client && object.is_keyed(); }
+    /// Of a sealed one: why nothing can be done with its values here.
+    Status refuse(std::string_view what) const;
+};
 
 /// Does not change. read() from any thread; destroyed on threads of normal priority.
 class RegionValues {
@@ -22,34 +35,45 @@ class RegionValues {
     virtual const std::byte* in_memory() const { return nullptr; }
     /// Where they are, if that is another service's memory.
     virtual FarObject* far() const { return nullptr; }
+    /// What its object's chain made of them. Errors: unsupported (there is none); those of where
+    /// they lie; may throw bad_alloc.
+    virtual Result<std::vector<std::byte>> chained() const;
 };
 
-/// As they were put.
+/// As they were put, or what their chain made of them.
 class MemoryValues final : public RegionValues {
   public:
-    MemoryValues(Box box, DType dtype, base::Buffer values)
-        : box_(box), dtype_(dtype), values_(std::move(values)) {}
+    MemoryValues(Box box, DType dtype, base::Buffer bytes,
+                 std::shared_ptr<const RegionForm> form = {})
+        : box_(box), dtype_(dtype), bytes_(std::move(bytes)), form_(std::move(form)) {}
     Status read(const Box& part, const Box& box, std::byte* target) const override;
-    const std::byte* in_memory() const override { return values_.data(); }
-    std::span<const std::byte> bytes() const { return values_.bytes(); }
+    const std::byte* in_memory() const override { return form_ ? nullptr : bytes_.data(); }
+    Result<std::vector<std::byte>> chained() const override;
+    std::span<const std::byte> bytes() const { return bytes_.bytes(); }
+    bool is_chained() const { return form_ != nullptr; }
 
   private:
     Box box_;
     DType dtype_;
-    base::Buffer values_;
+    base::Buffer bytes_;
+    std::shared_ptr<const RegionForm> form_;
 };
 
-/// A frame of our codec in the spool.
+/// In the spool: a frame of our codec, or what their chain made of them.
 class SunkValues final : public RegionValues {
   public:
-    SunkValues(Box box, DType dtype, std::shared_ptr<const Spool::Stretch> frame)
-        : box_(box), dtype_(dtype), frame_(std::move(frame)) {}
+    SunkValues(Box box, DType dtype, std::shared_ptr<const Spool::Stretch> frame,
+               std::shared_ptr<const RegionForm> form = {})
+        : box_(box), dtype_(dtype), frame_(std::move(frame)), form_(std::move(form)) {}
     Status read(const Box& part, const Box& box, std::byte* target) const override;
+    Result<std::vector<std::byte>> chained() const override;
+    std::uint64_t bytes() const { return frame_->bytes(); }
 
   private:
     Box box_;
     DType dtype_;
     std::shared_ptr<const Spool::Stretch> frame_;
+    std::shared_ptr<const RegionForm> form_;
 };
 
 /// In a dataset of a file.

@@ -13,6 +13,13 @@ namespace caesura::transit {
 namespace {
 
 constexpr double k_range_s_per_byte = 1e-10, k_compress_s_per_byte = 1e-9;
+constexpr double k_chain_s_per_byte = 4e-9;  // there and back
+
+Result<base::Buffer> in_buffer(std::span<const std::byte> bytes) {
+    auto buffer = ObjectStore::pool().take(bytes.size());
+    if (buffer.ok()) std::memcpy(buffer->data(), bytes.data(), bytes.size());
+    return buffer;
+}
 
 }  // namespace
 
@@ -41,9 +48,8 @@ void ObjectDesk::answer_bytes(std::uint64_t request, std::span<const std::byte> 
         return answer(request,
                       {StatusCode::no_space, fmt::format("{} bytes; an answer has at most {}",
                                                          bytes.size(), k_io_limit_bytes)});
-    auto buffer = ObjectStore::pool().take(bytes.size());
+    auto buffer = in_buffer(bytes);
     if (!buffer.ok()) return answer(request, buffer.status());
-    std::memcpy(buffer->data(), bytes.data(), bytes.size());
     answer(request, {}, 0, std::move(*buffer));
 }
 
@@ -57,8 +63,33 @@ Result<std::shared_ptr<const Reading>> ObjectDesk::read(ObjectId object,
 
 void ObjectDesk::take(const CreateObject& message) {
     if (!admit(message.request)) return;
-    const auto id = tools_.store.create(host_.asker, message);
+    auto chain = chain_of(message);
+    if (!chain.ok()) return answer(message.request, chain.status());
+    const auto id = tools_.store.create(host_.asker, message, std::move(*chain));
     answer(message.request, id.status(), id.ok() ? *id : 0);
+}
+
+Result<std::optional<lambda::ChainedObject>> ObjectDesk::chain_of(
+    const CreateObject& message) const {
+    std::optional<lambda::ChainedObject> chain;
+    if (message.chain.text.empty()) return chain;
+    const bool is_ours = message.chain.side == ChainSide::service;
+    lambda::RegionView object;
+    object.object = message.name;
+    object.dtype = message.dtype;
+    object.shape = message.shape;
+    object.time = message.time;
+    // What a client has encrypted is not this service's to read, with whatever key.
+    auto made = lambda::ChainedObject::make(tools_.functions, message.chain.text,
+                                            is_ours ? tools_.by : lambda::Operator{}, object);
+    if (!made.ok()) return made.status().with_context("object " + message.name);
+    if (is_ours && !made->can_apply())
+        return base::invalid(fmt::format(
+            "object {}: {} needs a key, and the service has none; its operator names one (key), or "
+            "the client applies the chain with his own",
+            message.name, made->text()));
+    chain = std::move(*made);
+    return chain;
 }
 
 void ObjectDesk::take(const DeleteObject& message) {
@@ -72,8 +103,36 @@ struct ObjectDesk::Putting {
     std::uint64_t request = 0, bytes = 0;
     ObjectId object = 0;
     RegionId region = 0;
-    base::Buffer values;
-    read::ValueRange range;
+    Box box;
+    DType dtype = float32;
+    std::shared_ptr<const RegionForm> form;
+    base::Buffer kept;  ///< first what came
+    std::optional<Range> range;
+
+    /// On a worker. What a chain makes is taken apart once before the client hears of it: so it can
+    /// be read again, and the range is that of the values which come back.
+    Status prepare() {
+        if (!form) return note_range(std::as_const(kept).bytes());
+        if (form->is_sealed()) return form->object.check(box, std::as_const(kept).bytes());
+        if (form->side == ChainSide::service) {
+            const auto made = form->object.apply(box, std::as_const(kept).bytes());
+            if (!made.ok()) return made.status();
+            if (made->size() > chained_limit_bytes(kept.size()))
+                return {StatusCode::no_space,
+                        fmt::format("object {}: {} made {} bytes of {}", form->object.name(),
+                                    form->object.text(), made->size(), kept.size())};
+            auto buffer = in_buffer(*made);
+            if (!buffer.ok()) return buffer.status();
+            kept = std::move(*buffer);
+        }
+        const auto values = form->object.undo(box, std::as_const(kept).bytes());
+        return values.ok() ? note_range(*values) : values.status();
+    }
+    Status note_range(std::span<const std::byte> values) {
+        const read::ValueRange found = read::range_of(values, dtype);
+        range = Range{found.lowest, found.highest};
+        return {};
+    }
 };
 
 void ObjectDesk::end_put(const Putting& put, const Status& status) {
@@ -93,24 +152,24 @@ void ObjectDesk::take(const PutRegion& message, base::Buffer payload) {
     if (!region.ok()) return end_put(*put, region.status());
     put->region = *region;
     if (tools_.store.is_guest(put->object)) {  // never waits for a worker: see FarMemory
-        tools_.store.finish_put(put->object, put->region, std::move(payload), {}, true);
+        tools_.store.finish_put(put->object, put->region, std::move(payload), put->bytes, {}, true);
         return end_put(*put, {});
     }
-    put->values = std::move(payload);
-    const DType dtype = message.dtype;
+    put->box = message.box;
+    put->dtype = message.dtype;
+    put->form = tools_.store.form_of(put->object);
+    put->kept = std::move(payload);
+    const double s_per_byte = put->form ? k_chain_s_per_byte : k_range_s_per_byte;
     send_errand(
-        host_.errands, static_cast<double>(put->bytes) * k_range_s_per_byte,
-        [put, dtype]() -> Status {
-            put->range = read::range_of(std::as_const(put->values).bytes(), dtype);
-            return {};
-        },
+        host_.errands, static_cast<double>(put->bytes) * s_per_byte,
+        [put]() -> Status { return put->prepare(); },
         [this, put](const Status& status) {
             if (!status.ok()) {
                 tools_.store.abandon_put(put->object, put->region, put->bytes);
                 return end_put(*put, status);
             }
-            tools_.store.finish_put(put->object, put->region, std::move(put->values),
-                                    Range{put->range.lowest, put->range.highest});
+            tools_.store.finish_put(put->object, put->region, std::move(put->kept), put->bytes,
+                                    put->range);
             make_room(put);
         });
 }
@@ -121,7 +180,7 @@ void ObjectDesk::make_room(const std::shared_ptr<Putting>& put) {
     auto victim = tools_.store.next_victim();
     if (!victim) return end_put(*put, {});
     const auto held = std::make_shared<const ObjectStore::Victim>(std::move(*victim));
-    if (tools_.store.far() != nullptr)
+    if (tools_.store.far() != nullptr && !held->values->is_chained())
         move_away(put, held);
     else
         sink(put, held);
@@ -159,6 +218,7 @@ void ObjectDesk::sink(const std::shared_ptr<Putting>& put,
     send_errand(
         host_.errands, static_cast<double>(victim->values->bytes().size()) * k_compress_s_per_byte,
         [victim, frame]() -> Status {
+            if (victim->values->is_chained()) return {};
             auto made =
                 compress(victim->values->bytes(), victim->dtype, victim->box.extent, victim->bound);
             if (!made.ok()) return made.status();
@@ -168,7 +228,9 @@ void ObjectDesk::sink(const std::shared_ptr<Putting>& put,
         [this, put, victim, frame](const Status& status) {
             Status sunk = status;
             if (sunk.ok())
-                sunk = tools_.store.sink(*victim, *frame);
+                sunk = tools_.store.sink(*victim, victim->values->is_chained()
+                                                      ? victim->values->bytes()
+                                                      : std::span<const std::byte>(*frame));
             else
                 tools_.store.spare(*victim);
             if (sunk.ok()) return make_room(put);
@@ -184,6 +246,9 @@ void ObjectDesk::take(const GetRegion& message) {
     auto reading = read(message.object, message.box);
     if (!reading.ok()) return answer(message.request, reading.status());
     const std::shared_ptr<const Reading> what = std::move(*reading);
+    if (message.chained) return get_chained(message, what);
+    if (what->form && what->form->is_sealed())
+        return answer(message.request, what->form->refuse("values need his key"));
     const std::uint64_t bytes = message.box.extent.count() * size_of(what->dtype);
     if (bytes > k_io_limit_bytes)
         return answer(message.request,
@@ -227,6 +292,38 @@ void ObjectDesk::take(const GetRegion& message) {
     };
     if (what->is_guest) return then(bring_all());  // never waits for a worker: see FarMemory
     send_errand(host_.errands, static_cast<double>(bytes) * k_compress_s_per_byte, bring_all, then);
+}
+
+// A region as its client's chain has made it.
+void ObjectDesk::get_chained(const GetRegion& message,
+                             const std::shared_ptr<const Reading>& reading) {
+    if (!reading->form || reading->form->side != ChainSide::client || reading->parts.size() != 1 ||
+        !reading->parts.front().is_whole)
+        return answer(message.request,
+                      base::invalid(fmt::format("object {}: at {} lies no region that a client's "
+                                                "chain has made",
+                                                reading->name, to_string(message.box))));
+    const std::uint64_t most =
+        chained_limit_bytes(message.box.extent.count() * size_of(reading->dtype));
+    if (reading_bytes_ > 0 && reading_bytes_ + most > std::max(host_.credits_bytes, most))
+        return answer(message.request,
+                      {StatusCode::no_space,
+                       fmt::format("{} bytes are being read beside {}; ask for less at once",
+                                   reading_bytes_, most)});
+    reading_bytes_ += most;
+    const auto got = std::make_shared<std::vector<std::byte>>();
+    send_errand(
+        host_.errands, static_cast<double>(most) * k_range_s_per_byte,
+        [reading, got]() -> Status {
+            auto bytes = reading->parts.front().values->chained();
+            if (bytes.ok()) *got = std::move(*bytes);
+            return bytes.status();
+        },
+        [this, got, most, request = message.request](const Status& status) {
+            reading_bytes_ -= most;
+            if (!status.ok()) return answer(request, status);
+            answer_bytes(request, *got);
+        });
 }
 
 // --------------------------------------------------------------------------------- find

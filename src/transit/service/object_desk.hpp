@@ -17,6 +17,7 @@ namespace caesura::transit {
 struct ObjectTools {
     ObjectStore& store;
     const lambda::Registry& functions;
+    const lambda::Operator& by;               ///< of chains that the service applies
     const std::vector<std::string>& on_dump;  ///< calls, of every dump
     std::size_t strands = 1;                  ///< of an analysis
 };
@@ -57,6 +58,8 @@ class ObjectDesk {
                 base::Buffer payload = {});
     void answer_bytes(std::uint64_t request, std::span<const std::byte> bytes);
     Result<std::shared_ptr<const Reading>> read(ObjectId object, const std::optional<Box>& box);
+    Result<std::optional<lambda::ChainedObject>> chain_of(const CreateObject& message) const;
+    void get_chained(const GetRegion& message, const std::shared_ptr<const Reading>& reading);
     void make_room(const std::shared_ptr<Putting>& put);
     void move_away(const std::shared_ptr<Putting>& put,
                    const std::shared_ptr<const ObjectStore::Victim>& victim);

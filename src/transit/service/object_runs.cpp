@@ -62,6 +62,8 @@ void ObjectDesk::take(const RunFunction& message) {
                       base::invalid(fmt::format("{} is no analysis", bound->text)));
     auto reading = read(message.object, message.box);
     if (!reading.ok()) return answer(message.request, reading.status());
+    if ((*reading)->form && (*reading)->form->is_sealed())
+        return answer(message.request, (*reading)->form->refuse(bound->text + " cannot run here"));
     auto run = std::make_shared<Analysing>();
     run->request = message.request;
     run->reading = std::move(*reading);

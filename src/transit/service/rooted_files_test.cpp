@@ -46,6 +46,15 @@ TEST_F(RootedFilesTest, files_below_the_root_are_as_any_others) {
     EXPECT_TRUE(files_->sync_directory_of((place_ / "in/top.h5").string()).ok());
 }
 
+// Goal: a pipe that a client has made stops nobody: it is refused, not waited for.
+TEST_F(RootedFilesTest, pipes_and_directories_are_refused_at_once) {
+    ASSERT_EQ(::mkfifo((place_ / "in/pipe").c_str(), 0600), 0);
+    for (const Mode mode : {Mode::read, Mode::read_write, Mode::create}) {
+        EXPECT_EQ(code("in/pipe", mode), StatusCode::invalid_argument);
+        EXPECT_NE(code("in/deeper", mode), StatusCode::ok);
+    }
+}
+
 // Goal: neither dots nor links nor another root's name lead out.
 TEST_F(RootedFilesTest, nothing_leads_out_of_the_root) {
     std::filesystem::create_symlink(place_ / "out" / "secret", place_ / "in" / "link");
@@ -68,14 +77,6 @@ TEST_F(RootedFilesTest, a_link_that_stays_below_the_root_is_followed) {
     std::filesystem::create_symlink("deeper/run.h5", place_ / "in" / "latest.h5");
     EXPECT_TRUE(files_->open((place_ / "in/latest.h5").string(), Mode::create).ok());
     EXPECT_TRUE(std::filesystem::exists(place_ / "in/deeper/run.h5"));
-}
-
-// Goal: what is no file of data is an error, and nobody waits for it.
-TEST_F(RootedFilesTest, a_pipe_is_refused_at_once) {
-    const std::string path = (place_ / "in" / "pipe").string();
-    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
-    for (const Mode mode : {Mode::read, Mode::read_write, Mode::create})
-        EXPECT_EQ(code("in/pipe", mode), StatusCode::invalid_argument);
 }
 
 // Goal: a configuration that cannot be is named.

@@ -19,7 +19,7 @@ Service::Service(const ServiceOptions& options, Replies& replies, std::unique_pt
       replies_(replies),
       functions_(options.functions ? options.functions : std::make_shared<lambda::Registry>()),
       store_(options.objects, std::move(spool), options.far),
-      tools_{store_, *functions_, options_.on_dump,
+      tools_{store_, *functions_, options_.by, options_.on_dump,
              static_cast<std::size_t>(std::max(1, options.press.threads))},
       press_(options.press),
       dispatch_(press_, dispatch_options(options),

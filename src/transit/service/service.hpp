@@ -27,6 +27,7 @@ struct ServiceOptions {
     FarMemory* far = nullptr;
     /// What clients may have run; null: what is built in.
     std::shared_ptr<const lambda::Registry> functions;
+    lambda::Operator by;               ///< the key of chains that the service applies
     std::vector<std::string> on_dump;  ///< analyses of every dump
     /// Beside the host's cores. Called once; empty: none.
     std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;

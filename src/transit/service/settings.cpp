@@ -106,6 +106,7 @@ void take_objects(TomlReader& reader, Settings& settings) {
     reader.take("plugins", settings.plugins);
     reader.take("python_functions", settings.python_functions);
     reader.take("python", settings.python);
+    reader.take("key", settings.key_path);
     reader.count("functions_mb", settings.functions_mb, 1, 1 << 24);
 }
 
@@ -261,6 +262,11 @@ Result<OperatorFunctions> functions_of(const Settings& settings) {
         for (const Status& refused : loaded.refused)
             functions.messages.push_back("refused: " + refused.message());
     };
+    if (!settings.key_path.empty()) {
+        auto key = lambda::Key::read(settings.key_path);
+        if (!key.ok()) return key.status();
+        functions.by.key = std::move(*key);
+    }
     if (!settings.plugins.empty()) {
         const auto loaded = lambda::load_plugins(*registry, settings.plugins);
         if (!loaded.ok()) return loaded.status();

@@ -22,6 +22,8 @@
 // | objects         | 65536             | at most                                              |
 // | sink            | none              | a directory for values that memory has no room for   |
 // | sink_bytes      | 17179869184       | of it                                                |
+// | key             | none              | a file of 32 bytes that its owner alone may read:    |
+// |                 |                   | what aead encrypts with in chains of the service     |
 // | members         | none              | a list: addresses of other services of the group,    |
 // |                 |                   | whose memory is used when this one's is full         |
 // | group           | none              | "pmix": the services that mpirun or srun has started |
@@ -71,7 +73,7 @@ struct Settings {
     std::vector<Read> reads;
     std::vector<Address> members;
     std::string group;  ///< empty, or "pmix"
-    std::string plugins, python_functions, python = "python3";
+    std::string plugins, python_functions, python = "python3", key_path;
     std::int64_t functions_mb = 65536;
     std::vector<DeviceSettings> devices;
 };
@@ -80,9 +82,10 @@ struct Settings {
 struct OperatorFunctions {
     std::shared_ptr<const lambda::Registry> registry;
     std::vector<std::string> messages;  ///< what was added, and what was not and why
+    lambda::Operator by;
 };
-/// Errors: a directory that is not there, or that others may write; an analysis of on_dump that
-/// cannot run; names it.
+/// Errors: a key that is none; a directory that is not there, or that others may write; an analysis
+/// of on_dump that cannot run; names it.
 Result<OperatorFunctions> functions_of(const Settings& settings);
 
 /// Errors: invalid_argument, naming file, line, key and what there is; io.

@@ -1,7 +1,11 @@
 #include "transit/service/settings.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace caesura::transit {
 namespace {
@@ -29,6 +33,7 @@ on_dump = ["stats", "min"]
 plugins = "/etc/caesura/plugins"
 python_functions = "/etc/caesura/functions"
 python = "python3.11"
+key = "/etc/caesura/key"
 functions_mb = 512
 [[read]]
 user = "bob"
@@ -61,6 +66,7 @@ directory = "/scratch/all"
     EXPECT_EQ(read->plugins + read->python_functions + read->python,
               "/etc/caesura/plugins/etc/caesura/functionspython3.11");
     EXPECT_EQ(read->functions_mb, 512);
+    EXPECT_EQ(read->key_path, "/etc/caesura/key");
     ASSERT_EQ(read->reads.size(), 1u);
     EXPECT_EQ(read->reads[0].user + read->reads[0].owner, "bobalice");
     ASSERT_EQ(read->writes.size(), 2u);
@@ -187,6 +193,24 @@ TEST(ServiceSettings, name_an_analysis_that_cannot_run_on_dumps) {
     settings.service.on_dump.clear();
     settings.plugins = "/nowhere";
     EXPECT_FALSE(functions_of(settings).ok());
+}
+
+// Goal: a key that is not there, or that others may read, ends the start with its name.
+TEST(ServiceSettings, refuse_a_key_that_others_may_read) {
+    Settings settings;
+    settings.key_path = "/nowhere/key";
+    EXPECT_NE(functions_of(settings).status().message().find("/nowhere/key"), std::string::npos);
+    const std::string path =
+        ::testing::TempDir() + "caesura_serve_key_" + std::to_string(::getpid());
+    std::ofstream(path) << std::string(lambda::Key::k_bytes, 'k');
+    settings.key_path = path;
+    ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+    EXPECT_NE(functions_of(settings).status().message().find("chmod 600"), std::string::npos);
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    const auto functions = functions_of(settings);
+    ASSERT_TRUE(functions.ok()) << functions.status().message();
+    EXPECT_NE(functions->by.key, nullptr);
+    std::filesystem::remove(path);
 }
 
 }  // namespace
