@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -55,6 +56,15 @@ Result<std::unique_ptr<RootedFiles>> RootedFiles::make(std::vector<std::string> 
                       "directories"};
     if (probe >= 0) ::close(probe);
     return files;
+}
+
+bool RootedFiles::is_current() const {
+    return std::all_of(roots_.begin(), roots_.end(), [](const Root& root) {
+        struct stat named {
+        }, held{};
+        return ::stat(root.path.c_str(), &named) == 0 && ::fstat(root.descriptor, &held) == 0 &&
+               named.st_dev == held.st_dev && named.st_ino == held.st_ino;
+    });
 }
 
 RootedFiles::~RootedFiles() {

@@ -18,6 +18,8 @@ class RootedFiles final : public base::FileSystem {
     /// before Linux 5.6), naming the directory.
     static Result<std::unique_ptr<RootedFiles>> make(std::vector<std::string> roots);
     ~RootedFiles() override;
+    /// Do the names of the directories still lead to those that are open here?
+    bool is_current() const;
     RootedFiles(const RootedFiles&) = delete;
     RootedFiles& operator=(const RootedFiles&) = delete;
 

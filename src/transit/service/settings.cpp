@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "base/invalid.hpp"
@@ -152,6 +153,9 @@ std::string own_place(std::string_view suffix) {
                        ::getuid(), suffix);
 }
 
+/// By the directories, in the order of the operator's file.
+using KnownFiles = std::map<std::vector<std::string>, std::shared_ptr<RootedFiles>>;
+
 }  // namespace
 
 std::string default_socket() { return own_place("sock"); }
@@ -225,7 +229,9 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
 Result<Admission> admission_of(const Settings& settings) {
     for (const Settings::Write& write : settings.writes)
         if (auto files = RootedFiles::make({write.directory}); !files.ok()) return files.status();
-    return Admission([settings](const Who& who) -> Result<Permit> {
+    // Clients with the same directories share their descriptors: objects keep them beyond a client.
+    const auto known = std::make_shared<KnownFiles>();
+    return Admission([settings, known](const Who& who) -> Result<Permit> {
         std::vector<std::string> directories;
         Permit permit;
         permit.weight = 0.0;
@@ -240,9 +246,13 @@ Result<Admission> admission_of(const Settings& settings) {
                 fmt::format("{} may not write here: no [[write]] of the service names it",
                             who.kind == Address::Kind::tcp ? who.identity
                                                            : fmt::format("user {}", who.user))};
-        auto files = RootedFiles::make(std::move(directories));
-        if (!files.ok()) return files.status();
-        permit.files = std::move(*files);
+        std::shared_ptr<RootedFiles>& files = (*known)[directories];
+        if (files == nullptr || !files->is_current()) {
+            auto made = RootedFiles::make(std::move(directories));
+            if (!made.ok()) return made.status();
+            files = std::move(*made);
+        }
+        permit.files = files;
         permit.credits_bytes = settings.credits_bytes;
         permit.owner = owner_of(who);
         for (const Settings::Read& read : settings.reads)
