@@ -81,4 +81,6 @@ void Chooser::done(const Where& where, double took_s) {
     if (where.is_trial) lost_s_ += std::max(0.0, took_s - where.best_s) - where.expected_loss_s;
 }
 
+void Chooser::withdrawn(const Where& where) { lost_s_ -= where.expected_loss_s; }
+
 }  // namespace caesura::plan

@@ -67,6 +67,8 @@ class Chooser {
     std::optional<Where> choose(std::span<const Candidate> candidates);
     /// What a chosen device took. Charges a trial.
     void done(const Where& where, double took_s);
+    /// Another device has done it: what was feared of a trial is not lost.
+    void withdrawn(const Where& where);
     /// Lost by trials so far, and what may be lost.
     double lost_s() const { return lost_s_; }
     double allowed_loss_s() const { return rules_.first_loss_s + rules_.loss_share * served_s_; }

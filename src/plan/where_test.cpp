@@ -60,6 +60,15 @@ TEST(Where, a_new_device_is_tried_where_little_can_be_lost) {
     EXPECT_EQ(chooser.choose(std::vector{known(0.002), unknown})->device, 1u);
 }
 
+TEST(Where, a_trial_that_another_device_has_done_has_lost_nothing) {
+    Chooser chooser;
+    const auto tried = chooser.choose(std::vector{known(0.002), Candidate{}});
+    ASSERT_TRUE(tried->is_trial);
+    EXPECT_GT(chooser.lost_s(), 0.0);
+    chooser.withdrawn(*tried);
+    EXPECT_EQ(chooser.lost_s(), 0.0);
+}
+
 TEST(Where, trials_never_lose_more_than_is_allowed_and_one_surprise) {
     Chooser chooser;
     double worst_trial_s = 0.0;

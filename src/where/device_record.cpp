@@ -35,13 +35,20 @@ double DeviceRecord::difference(const Field& field, double bytes) {
     return mean.value * runs / (runs + 1.0);  // one run says little
 }
 
+void DeviceRecord::calibrate(const Run& run) {
+    if (!(run.bytes > 0.0 && run.compute_s > 0.0 && std::isfinite(run.compute_s))) return;
+    if (run.to_s > 0.0) to_.learn(run.bytes, run.to_s);
+    if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
+    calibrated_.learn(run.bytes, run.utilisation, run.compute_s);
+}
+
 void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run) {
     if (!(run.bytes > 0.0 && run.compute_s > 0.0 && std::isfinite(run.compute_s))) return;
     if (run.to_s > 0.0) to_.learn(run.bytes, run.to_s);
     if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
     ++runs_;
     if (!variants_.contains(name) && variants_.size() >= k_variants) return;
-    Variant& variant = variants_[name];
+    Variant& variant = variants_.try_emplace(name, Variant{calibrated_, {}, {}}).first->second;
     const double share = run.result_bytes / run.bytes;
     variant.result_share.learn(share, 1.0);
     double usual_s = run.compute_s;
@@ -76,6 +83,8 @@ Expected DeviceRecord::predict(const std::string& name, const std::string& field
             share = field->second.result_share.value;
         }
         expected.result_bytes = bytes * share;
+    } else {
+        latency = calibrated_.predict(bytes, utilisation);
     }
     if (from_link) expected.from_s = from_.seconds(expected.result_bytes);
     if (!latency) return expected;

@@ -59,6 +59,9 @@ class DeviceRecord {
     /// @param variant  what is computed: a codec, a mode, a type.
     /// @param field    of what; "": nothing is known of it.
     void learn(const std::string& variant, const std::string& field, const Run& run);
+    /// A sample that was run to know the device: what variants begin with of which it has done
+    /// nothing yet.
+    void calibrate(const Run& run);
     /// @param to_link, from_link  do the values, does the result, have to go over the link?
     Expected predict(const std::string& variant, const std::string& field, double bytes,
                      double utilisation, bool to_link = true, bool from_link = true) const;
@@ -88,6 +91,7 @@ class DeviceRecord {
     static double difference(const Field& field, double bytes);
 
     std::map<std::string, Variant> variants_;
+    predict::LatencyModel calibrated_;
     Link to_, from_;
     std::uint64_t runs_ = 0;
 };

@@ -71,12 +71,15 @@ std::optional<CpuTimes> read_cpu_times(const CpuPlace& place, const std::string&
     for (std::string line; std::getline(stat, line);) {
         std::istringstream fields(line);
         std::string name;
-        double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, soft = 0, steal = 0;
-        fields >> name >> user >> nice >> system >> idle >> waiting >> irq >> soft >> steal;
+        double user = 0, nice = 0, system = 0, idle = 0, waiting = 0;
+        fields >> name >> user >> nice >> system >> idle >> waiting;
         if (!name.starts_with("cpu") || name == "cpu") continue;
         const int core = std::atoi(name.c_str() + 3);
         if (std::find(place.cores.begin(), place.cores.end(), core) == place.cores.end()) continue;
-        times.all_busy_s += (user + nice + system + irq + soft + steal) / ticks;
+        // Busy is what is not idle. Kernels of today measure idle time, but busy time they take
+        // from where each tick falls, and a load in step with the ticks would be seen wholly or not
+        // at all.
+        times.all_idle_s += (idle + waiting) / ticks;
         any = true;
     }
     if (!any) return std::nullopt;
@@ -101,8 +104,8 @@ double busy_share(const CpuPlace& place, const CpuTimes& before, const CpuTimes&
     const auto share = [&](double busy_s, double cores) {
         return std::clamp((busy_s - own_s) / (seconds * cores), 0.0, 1.0);
     };
-    double busy = share(after.all_busy_s - before.all_busy_s,
-                        static_cast<double>(std::max<std::size_t>(1, place.cores.size())));
+    const auto cores = static_cast<double>(std::max<std::size_t>(1, place.cores.size()));
+    double busy = share(seconds * cores - (after.all_idle_s - before.all_idle_s), cores);
     if (place.quota_cores > 0.0)
         busy = std::max(busy, share(after.group_busy_s - before.group_busy_s, place.quota_cores));
     return busy;

@@ -17,7 +17,7 @@ namespace caesura::where {
 
 /// CPU seconds since an arbitrary begin.
 struct CpuTimes {
-    double all_busy_s = 0.0;    ///< of all cores that this process may use
+    double all_idle_s = 0.0;    ///< of all cores that this process may use
     double own_s = 0.0;         ///< of this process
     double group_busy_s = 0.0;  ///< of its control group, where that has a quota
 };
