@@ -32,8 +32,7 @@ ProbeSamples::ProbeSamples() : values_(k_sample_shapes.back().count()) {
     }
 }
 
-run::Job ProbeSamples::Sample::job() const {
-    run::Job job;
+void ProbeSamples::Sample::fill(run::Job& job) const {
     const Box box{Shape::filled(recipe.chunk.rank(), 0), recipe.chunk};
     job.label = "sample";
     job.dtype = float32;
@@ -41,11 +40,11 @@ run::Job ProbeSamples::Sample::job() const {
     job.valid = recipe.chunk;
     job.codec = codec.get();
     job.pieces = {{box, box, reinterpret_cast<const std::byte*>(values.data()), nullptr}};
-    return job;
 }
 
 std::optional<where::Run> Probe::run(const ProbeSamples::Sample& sample) {
-    run::Job job = sample.job();
+    run::Job job;
+    sample.fill(job);
     if (device_ != nullptr && !device_->takes(job, sample.recipe)) return std::nullopt;
     const base::Clock& clock = base::Clock::steady();
     DeviceParts parts;

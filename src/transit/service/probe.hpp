@@ -25,7 +25,7 @@ class ProbeSamples {
     struct Sample {
         DatasetCodec recipe;
         std::unique_ptr<BlockCodec> codec;
-        run::Job job() const;
+        void fill(run::Job& job) const;
         std::span<const float> values;
     };
     const std::vector<Sample>& samples() const { return samples_; }
