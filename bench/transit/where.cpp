@@ -7,6 +7,7 @@
 //     transit_where figures REMOTE SEED ROUNDS    what S4's Figures 10, 13 and 14 show
 //     transit_where replay FILE                   policies and models on recordings (a JSON array)
 //
+// A fifth argument of record and bursts: no round begins after so many seconds.
 // REMOTE is the address of a caesura-serve. Three devices: the host's cores (workers of the service,
 // at normal priority, as on a staging node or S4's testbed), an emulated GPU that keeps its results,
 // and another service whose device is emulated alike. So what an emulated device costs the host is
@@ -80,7 +81,7 @@ std::vector<Measured> matrix(Bench& bench, std::mt19937& random, int rounds,
                              const std::array<BlockDevice*, k_devices>& devices) {
     constexpr int k_requests_of_a_load = 10;
     std::vector<Measured> requests;
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds && now_s() < bench.until_s; ++round) {
         const double share = k_shares[random() % k_shares.size()];
         bench.load.set(share);
         bench.speeds->busy = k_busy[random() % k_busy.size()];
@@ -235,7 +236,7 @@ json bursts(Bench& bench, unsigned seed, int rounds) {
     auto all = policies(bench);
     std::mt19937 random(seed);
     json made = json::array();
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < rounds && now_s() < bench.until_s; ++round) {
         const double share = k_shares[random() % k_shares.size()];
         bench.load.set(share);
         bench.speeds->busy = k_busy[random() % k_busy.size()];
@@ -298,11 +299,12 @@ int main(int argc, char** argv) {
         std::printf("%s\n", replayed(pieces).dump().c_str());
         return 0;
     }
-    if (argc != 5) return fail("record|noise|bursts|figures REMOTE SEED ROUNDS, or replay FILE");
+    if (argc != 5 && argc != 6) return fail("record|noise|bursts|figures REMOTE SEED ROUNDS [MOST_S], or replay FILE");
     LoadProcesses load;  // before there is a thread
     Bench bench(argv[2], load);
     const auto seed = static_cast<unsigned>(std::atoi(argv[3]));
     const int rounds = std::max(1, std::atoi(argv[4]));
+    if (argc == 6) bench.until_s = now_s() + std::atof(argv[5]);
     json all;
     if (what == "record")
         all = record(bench, seed, rounds);

@@ -1,7 +1,7 @@
 """Where: the choice of a device, beside the best in hindsight, each device alone, and S4's
 running average; and what S4's Figures 10 to 14 show.
 
-    where.py [--quick] [--rounds N] [--seeds N ...] [--parts PART ...]
+    where.py [--quick] [--rounds N] [--seeds N ...] [--parts PART ...] [--most-s S]
 
 Real blocks go three ways: to the host's cores (two workers of the service at normal priority), to
 an emulated GPU, and to another caesura-serve on this machine whose only device is emulated too.
@@ -82,12 +82,12 @@ class Remote:
         self.process.wait(timeout=30)
 
 
-def measure(part: str, seed: int, rounds: int) -> None:
+def measure(part: str, seed: int, rounds: int, most_s: float = 1e9) -> None:
     with tempfile.TemporaryDirectory() as folder:
         remote = Remote(Path(folder))
         try:
             told = subprocess.run(
-                [str(PROGRAM), part, remote.address, str(seed), str(rounds)],
+                [str(PROGRAM), part, remote.address, str(seed), str(rounds), str(most_s)],
                 capture_output=True,
                 text=True,
             )
@@ -256,12 +256,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=24, help="loads, 10 requests each")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1], help="each measures all parts")
     parser.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
+    parser.add_argument("--most-s", type=float, default=1e9, help="no round begins later")
     parser.add_argument("--quick", action="store_true", help="few rounds: to see that it runs")
     options = parser.parse_args()
     for seed in options.seeds:
         for part in options.parts:
             rounds = 3 if options.quick else options.rounds
-            measure(part, seed, rounds if part in ("record", "bursts") else min(rounds, 12))
+            measure(part, seed, rounds if part in ("record", "bursts") else min(rounds, 12), options.most_s)
     print(save("where", section()))
     if importlib.util.find_spec("matplotlib"):
         import where_figures

@@ -15,7 +15,7 @@ class Turns {
         if (device_ == nullptr) return on_core(bench, sort);
         const std::lock_guard lock(mutex_);
         const double begin_s = now_s();
-        const where::Run run = measure(bench, sort, device_);
+        const where::Run run = measure(bench, sort, device_, false);
         busy_s_ = busy_s_ + now_s() - begin_s;
         return run;
     }
@@ -113,9 +113,9 @@ inline nlohmann::json under_load(Bench& bench, BlockDevice* device, int rounds) 
 /// compressed, on them or elsewhere. What it takes until both are done.
 inline nlohmann::json together(Bench& bench, const std::array<BlockDevice*, k_devices>& devices,
                                int rounds) {
-    constexpr int k_blocks = 16;
+    constexpr int k_blocks = 32;
     nlohmann::json all = nlohmann::json::array();
-    for (const int digits : {500, 1000, 2000, 3000})
+    for (const int digits : {1000, 2000, 4000, 6000})
         for (int round = 0; round < rounds; ++round)
             for (std::size_t turn = 0; turn <= k_devices; ++turn) {
                 const std::size_t d = (turn + static_cast<std::size_t>(round)) % (k_devices + 1);
@@ -123,7 +123,7 @@ inline nlohmann::json together(Bench& bench, const std::array<BlockDevice*, k_de
                 PiApplication pi(digits);
                 if (d < k_devices)
                     for (int block = 0; block < k_blocks; ++block)
-                        (void)measure(bench, *bench.sorts[k_figures_sort], devices[d]);
+                        (void)measure(bench, *bench.sorts[k_figures_sort], devices[d], false);
                 const double compressed_s = now_s() - begin_s;
                 pi.wait();
                 all.push_back({{"digits", digits},

@@ -110,7 +110,7 @@ def figure_11(section: dict) -> Path:
 
 def figure_12(section: dict) -> Path:
     """The model as a surface over utilisation and size, the requests as points."""
-    figure = plt.figure(figsize=(12, 5.2))
+    figure = plt.figure(figsize=(13, 5))
     for place, name in enumerate(DEVICES):
         axes = figure.add_subplot(1, 3, place + 1, projection="3d")
         rows = section["replay"]["model"][name]["surface"]
@@ -138,7 +138,9 @@ def figure_12(section: dict) -> Path:
         axes.set_zlabel("ms")
         axes.set_zlim(0, None)
         axes.view_init(22, -125)
-        axes.set_title(LABELS[name], fontsize=10)
+        r2 = section["replay"]["model"][name]["fields"]["r2"]
+        axes.set_title(f"{LABELS[name]}: r² {r2:.2f}", fontsize=10)
+        axes.set_box_aspect(None, zoom=0.85)
     figure.suptitle('Figure 12: the model (surface) and requests of field "waves"', fontsize=11)
     return finish(figure, [], "12", "r² 0.6 and 0.5 on GPUs, 0.96 and 0.99 on CPUs; no DPU shown")
 
@@ -203,7 +205,7 @@ def figure_14(section: dict) -> Path:
                 axes.text(at, seconds, f"{percent:+.0f} %", ha="center", va="bottom", fontsize=7)
     axes.set_xticks(range(len(digits)), [f"{count} digits" for count in digits])
     axes.set_ylabel("until both are done, s")
-    axes.legend(title="512 MiB compressed on", frameon=False, fontsize=8, title_fontsize=8)
+    axes.legend(title="1 GiB compressed on", frameon=False, fontsize=8, title_fontsize=8)
     axes.set_title("Figure 14: pi on both cores while data are compressed (percent: beside the CPU)",
                    fontsize=10)
     return finish(

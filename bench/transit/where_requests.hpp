@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <random>
+#include <set>
 
 #include "transit/devices/gpu.hpp"
 #include "transit/devices/remote.hpp"
@@ -136,6 +137,8 @@ struct Bench {
     where::HostUtilisation utilisation;
     LoadSampler sampler;
     double worst_error = 0.0;
+    double until_s = 1e30;  ///< no round begins later
+    std::set<std::pair<const Sort*, std::size_t>> checked;  ///< and the hash of a result
 
     Bench(std::string address, LoadProcesses& processes)
         : remote_address(std::move(address)), load(processes) {
@@ -159,7 +162,16 @@ struct Bench {
     }
 };
 
-inline where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device) {
+/// Each result that differs from those before is decoded and held against the values.
+inline void check(Bench& bench, const Sort& sort, std::span<const std::byte> stored) {
+    const std::string_view text(reinterpret_cast<const char*>(stored.data()), stored.size());
+    if (!bench.checked.emplace(&sort, std::hash<std::string_view>()(text)).second) return;
+    bench.worst_error = std::max(bench.worst_error, error_of(sort, stored));
+}
+
+/// @param is_checked  else nothing is done beside what is measured.
+inline where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device,
+                          bool is_checked = true) {
     where::Run run;
     run.bytes = sort.bytes();
     Result<run::Encoded> encoded = Status(StatusCode::internal, "");
@@ -184,7 +196,7 @@ inline where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device) {
         std::exit(3);
     }
     run.result_bytes = static_cast<double>(encoded->stored.size());
-    bench.worst_error = std::max(bench.worst_error, error_of(sort, encoded->stored.bytes()));
+    if (is_checked) check(bench, sort, encoded->stored.bytes());
     run.utilisation = device == nullptr ? bench.utilisation.share(now_s()) : device->utilisation();
     return run;
 }

@@ -96,6 +96,17 @@ TEST(Where, a_device_that_has_been_slow_is_tried_again_and_less_and_less_often) 
         EXPECT_GT(trials[i] - trials[i - 1], 1.5 * (trials[i - 1] - trials[i - 2]));
 }
 
+TEST(Where, a_device_that_could_not_become_the_best_is_not_tried_again) {
+    WhereRules rules;
+    rules.first_loss_s = 1e9;
+    Chooser chooser(rules);
+    for (int request = 0; request < 2000; ++request) {
+        const auto where = chooser.choose(std::vector{known(0.001), known(0.005), known(0.0035)});
+        EXPECT_NE(where->device, 1u) << "four times as quick it would still be slower";
+        chooser.done(*where, where->device == 0 ? 0.001 : 0.0035);
+    }
+}
+
 // A device is not given up for what small requests cost there.
 TEST(Where, hope_is_followed_only_as_far_as_fear_allows) {
     const Candidate small_runs_only{0.0, 0.0, 0.5, 0.001, 0.0, Known::other_sizes};

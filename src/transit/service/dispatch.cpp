@@ -201,9 +201,13 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& 
     if (decision) work.decision_ = std::move(*decision);  // else the host's: it takes everything
     work.utilisation_ = now[work.decision_.device].utilisation;
     enter(work, work.decision_.device, work.decision_.service_s);
-    const bool on_host = work.place_ == 0;
-    places_[work.place_]->press->give(client, weight, on_host ? cost : work.decision_.service_s,
-                                      work);
+    const std::size_t place = work.place_;
+    const bool on_host = place == 0;
+    places_[place]->press->give(client, weight, on_host ? cost : work.decision_.service_s, work);
+    // Others sleep when there is nothing that waits.
+    const std::size_t waiting = places_[place]->waiting.load(std::memory_order_relaxed);
+    if (waiting == static_cast<std::size_t>(places_[place]->at_once) + 1)
+        for (const auto& other : places_) other->press->look_again();
 }
 
 void Dispatch::go_to_host(Encoding& work) {
