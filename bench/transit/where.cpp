@@ -49,6 +49,7 @@ Measured request_on_all(Bench& bench, const Sort& sort, int repeats,
         for (std::size_t d = 0; d < k_devices; ++d) {
             const std::size_t turn = (d + static_cast<std::size_t>(repeat)) % k_devices;
             runs[turn] = measure(bench, sort, devices[turn]);
+            if (turn == 0) measured.host_cpu_s.push_back(bench.last_cpu_s);
         }
     }
     return measured;
@@ -138,14 +139,16 @@ json noise(Bench& bench, int rounds) {
         sleep_s(0.3);
         for (std::size_t size = 0; size < k_shapes.size(); ++size) {
             const Sort& sort = *bench.sorts[size * k_fields.size() + 1];
-            json took = json::array(), busy = json::array();
+            json took = json::array(), cpu = json::array(), busy = json::array();
             for (int i = 0; i < rounds; ++i) {
                 busy.push_back(bench.utilisation.share(now_s()));
                 took.push_back(seconds(measure(bench, sort, nullptr)));
+                cpu.push_back(bench.last_cpu_s);
             }
             all.push_back({{"load", std::min(1.0, 2 * share)},
                            {"bytes", sort.bytes()},
                            {"utilisation", std::move(busy)},
+                           {"cpu_s", std::move(cpu)},
                            {"took_s", std::move(took)}});
         }
     }

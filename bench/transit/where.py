@@ -139,6 +139,7 @@ def of_noise(found: list[dict]) -> dict:
     """How far single runs of one request under one load are from their middle, by bytes; and the r2
     of a model that knew the middle of each."""
     by_bytes: dict[str, list[float]] = {}
+    cpu_by_bytes: dict[str, list[float]] = {}
     off = total = 0.0
     rows = [row for piece in found for row in piece["noise"]]
     mean = statistics.fmean(seconds for row in rows for seconds in row["took_s"])
@@ -148,8 +149,15 @@ def of_noise(found: list[dict]) -> dict:
             by_bytes.setdefault(str(int(row["bytes"])), []).append(abs(seconds / middle - 1))
             off += (seconds - middle) ** 2
             total += (seconds - mean) ** 2
+        middle = statistics.median(row["cpu_s"])
+        cpu_by_bytes.setdefault(str(int(row["bytes"])), []).extend(
+            abs(seconds / middle - 1) for seconds in row["cpu_s"]
+        )
     return {
         "median_error_by_bytes": {key: statistics.median(by_bytes[key]) for key in by_bytes},
+        "median_error_of_cpu_time_by_bytes": {
+            key: statistics.median(cpu_by_bytes[key]) for key in cpu_by_bytes
+        },
         "r2": 1 - off / total,
         "runs": sum(len(row["took_s"]) for row in rows),
     }

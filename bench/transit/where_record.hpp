@@ -38,6 +38,7 @@ inline nlohmann::json json_of(const std::vector<Measured>& requests) {
                        {"runnable", one.runnable},
                        {"waiting_share", one.waiting_share},
                        {"load", one.load},
+                       {"host_cpu_s", one.host_cpu_s},
                        {"repeats", std::move(repeats)}});
     }
     return all;

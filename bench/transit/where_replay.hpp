@@ -25,6 +25,7 @@ struct Measured {
     double bytes = 0.0;
     std::array<double, k_devices> utilisation{};  ///< before it began
     double runnable = 0.0, waiting_share = 0.0;   ///< of the host, then
+    std::vector<double> host_cpu_s;               ///< of each repeat, its worker's own time
     std::array<double, 2> load{};                 ///< that was meant: cores, GPU
     std::vector<std::array<where::Run, k_devices>> repeats;
 };

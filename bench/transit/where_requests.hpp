@@ -86,7 +86,9 @@ class HostWork final : public Work {
     HostWork(const Sort& sort, base::BufferPool& pool) : pool_(pool) { sort.fill(job_); }
     void compute() override {
         begun_s = now_s();
+        const double cpu_s = base::Clock::steady().thread_cpu_s();
         encoded = run::encode(job_, pool_);
+        took_cpu_s = base::Clock::steady().thread_cpu_s() - cpu_s;
         ended_s = now_s();
         done_.store(true);
         event_.raise();
@@ -96,7 +98,7 @@ class HostWork final : public Work {
         while (!done_.load()) event_.wait(event_.count(), 0.0005);
     }
     Result<run::Encoded> encoded = Status(StatusCode::internal, "not encoded");
-    double begun_s = 0.0, ended_s = 0.0;
+    double begun_s = 0.0, ended_s = 0.0, took_cpu_s = 0.0;
 
   private:
     base::BufferPool& pool_;
@@ -137,6 +139,7 @@ struct Bench {
     where::HostUtilisation utilisation;
     LoadSampler sampler;
     double worst_error = 0.0;
+    double last_cpu_s = 0.0;  ///< of the last block on the host, its worker's own time
     double until_s = 1e30;  ///< no round begins later
     std::set<std::pair<const Sort*, std::size_t>> checked;  ///< and the hash of a result
 
@@ -182,6 +185,7 @@ inline where::Run measure(Bench& bench, const Sort& sort, BlockDevice* device,
         work.wait();
         encoded = std::move(work.encoded);
         run.compute_s = work.ended_s - begin_s;
+        bench.last_cpu_s = work.took_cpu_s;
     } else {
         run::Job job;
         sort.fill(job);

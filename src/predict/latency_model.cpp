@@ -11,7 +11,7 @@ namespace {
 
 // Of each power of two of bytes, so that a time without large data does not wipe out what is known
 // of them.
-constexpr std::ptrdiff_t k_remembered = 8;
+constexpr std::ptrdiff_t k_remembered = 24;
 constexpr double k_first_spread = 0.3;
 constexpr double k_spread_gain = 0.1;
 constexpr double k_like_size = 2.0;  // a run of up to so many times more or fewer bytes

@@ -48,7 +48,9 @@ void DeviceRecord::learn(const std::string& name, const std::string& field_name,
     if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
     ++runs_;
     if (!variants_.contains(name) && variants_.size() >= k_variants) return;
-    Variant& variant = variants_.try_emplace(name, Variant{calibrated_, {}, {}}).first->second;
+    Variant& variant = variants_[name];
+    if (const auto sampled = calibrated_.predict(run.bytes, run.utilisation))
+        variant.beyond_samples.learn(std::log(run.compute_s / sampled->seconds), k_most_change);
     const double share = run.result_bytes / run.bytes;
     variant.result_share.learn(share, 1.0);
     double usual_s = run.compute_s;
@@ -66,6 +68,24 @@ void DeviceRecord::learn(const std::string& name, const std::string& field_name,
     variant.compute.learn(run.bytes, run.utilisation, usual_s);
 }
 
+// A usual field's: by the variant's own runs, or where they are few or of other sizes by the
+// samples, times what sets the variant apart from them.
+std::optional<predict::LatencyModel::Latency> DeviceRecord::usual(const Variant& variant,
+                                                                  double bytes,
+                                                                  double utilisation) const {
+    constexpr std::size_t k_enough_runs = 4;
+    const auto own = variant.compute.predict(bytes, utilisation);
+    if (own && own->near_runs && variant.compute.runs() >= k_enough_runs) return own;
+    auto sampled = calibrated_.predict(bytes, utilisation);
+    if (!sampled) return own;
+    const auto runs = static_cast<double>(variant.beyond_samples.count);
+    const double factor = std::exp(variant.beyond_samples.value * runs / (runs + 1.0));
+    sampled->seconds *= factor;
+    sampled->least_s *= factor;
+    sampled->near_runs |= own && own->near_runs;
+    return sampled;
+}
+
 Expected DeviceRecord::predict(const std::string& name, const std::string& field_name, double bytes,
                                double utilisation, bool to_link, bool from_link) const {
     Expected expected;
@@ -75,7 +95,7 @@ Expected DeviceRecord::predict(const std::string& name, const std::string& field
     std::optional<predict::LatencyModel::Latency> latency;
     double factor = 1.0;
     if (variant != variants_.end()) {
-        latency = variant->second.compute.predict(bytes, utilisation);
+        latency = usual(variant->second, bytes, utilisation);
         double share = variant->second.result_share.value;
         if (const auto field = variant->second.fields.find(field_name);
             field != variant->second.fields.end()) {

@@ -85,9 +85,12 @@ class DeviceRecord {
     };
     struct Variant {
         predict::LatencyModel compute;  ///< of a usual field
+        Mean beyond_samples;            ///< ln(seconds / what the samples say)
         Mean result_share;
         std::map<std::string, Field> fields;
     };
+    std::optional<predict::LatencyModel::Latency> usual(const Variant& variant, double bytes,
+                                                        double utilisation) const;
     static double difference(const Field& field, double bytes);
 
     std::map<std::string, Variant> variants_;
