@@ -8,15 +8,15 @@
 //     transit_where replay FILE                   policies and models on recordings (a JSON array)
 //
 // A fifth argument of record and bursts: no round begins after so many seconds.
-// REMOTE is the address of a caesura-serve. Three devices: the host's cores (workers of the service,
-// at normal priority, as on a staging node or S4's testbed), an emulated GPU that keeps its results,
-// and another service whose device is emulated alike. So what an emulated device costs the host is
-// gathering and hashing; that goes before everything else there (nice -15, as far as that is
-// allowed), because load on the host does not slow a GPU.
+// REMOTE is the address of a caesura-serve. Three devices: the host's cores (workers of the
+// service, at normal priority, as on a staging node or S4's testbed), an emulated GPU that keeps
+// its results, and another service whose device is emulated alike. So what an emulated device costs
+// the host is gathering and hashing; that goes before everything else there (nice -15, as far as
+// that is allowed), because load on the host does not slow a GPU.
 #include <signal.h>
 
-#include "where_record.hpp"
 #include "where_figures.hpp"
+#include "where_record.hpp"
 
 namespace {
 
@@ -264,9 +264,10 @@ json bursts(Bench& bench, unsigned seed, int rounds) {
         policy.dispatch->stop();
     }
     bench.load.set(0.0);
-    return {
-        {"rounds", std::move(made)}, {"blocks", std::move(blocks)},
-        {"moved", std::move(moved)}, {"blocks_at_once", k_blocks}};
+    return {{"rounds", std::move(made)},
+            {"blocks", std::move(blocks)},
+            {"moved", std::move(moved)},
+            {"blocks_at_once", k_blocks}};
 }
 
 // ---------------------------------------------------------------------------------- replay
@@ -302,7 +303,8 @@ int main(int argc, char** argv) {
         std::printf("%s\n", replayed(pieces).dump().c_str());
         return 0;
     }
-    if (argc != 5 && argc != 6) return fail("record|noise|bursts|figures REMOTE SEED ROUNDS [MOST_S], or replay FILE");
+    if (argc != 5 && argc != 6)
+        return fail("record|noise|bursts|figures REMOTE SEED ROUNDS [MOST_S], or replay FILE");
     LoadProcesses load;  // before there is a thread
     Bench bench(argv[2], load);
     const auto seed = static_cast<unsigned>(std::atoi(argv[3]));

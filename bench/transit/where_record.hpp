@@ -8,9 +8,9 @@
 namespace caesura::transit::bench {
 
 inline nlohmann::json json_of(const where::Run& run) {
-    return {{"bytes", run.bytes},     {"result_bytes", run.result_bytes},
-            {"to_s", run.to_s},       {"compute_s", run.compute_s},
-            {"from_s", run.from_s},   {"utilisation", run.utilisation}};
+    return {{"bytes", run.bytes},   {"result_bytes", run.result_bytes},
+            {"to_s", run.to_s},     {"compute_s", run.compute_s},
+            {"from_s", run.from_s}, {"utilisation", run.utilisation}};
 }
 inline where::Run run_from(const nlohmann::json& said) {
     where::Run run;

@@ -22,7 +22,7 @@ inline constexpr int k_workers = 2, k_repeats = 3;
 inline constexpr unsigned k_values_seed = 20261124;
 
 inline const std::array<Shape, 4> k_shapes = {Shape{128, 128, 128}, Shape{256, 128, 128},
-                                       Shape{256, 256, 128}, Shape{256, 256, 256}};
+                                              Shape{256, 256, 128}, Shape{256, 256, 256}};
 // Of each of the two processes of a core: together twice that, at most all of the time.
 inline const std::array<double, 8> k_shares = {0.0, 0.075, 0.15, 0.225, 0.3, 0.4, 0.5, 1.0};
 inline const std::array<double, 6> k_busy = {0.0, 0.2, 0.4, 0.6, 0.8, 0.95};
@@ -140,7 +140,7 @@ struct Bench {
     LoadSampler sampler;
     double worst_error = 0.0;
     double last_cpu_s = 0.0;  ///< of the last block on the host, its worker's own time
-    double until_s = 1e30;  ///< no round begins later
+    double until_s = 1e30;    ///< no round begins later
     std::set<std::pair<const Sort*, std::size_t>> checked;  ///< and the hash of a result
 
     Bench(std::string address, LoadProcesses& processes)

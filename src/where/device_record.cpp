@@ -6,8 +6,13 @@
 namespace caesura::where {
 namespace {
 
+constexpr double k_hoped_of_samples = 0.5;
 constexpr double k_gain = 0.2, k_most_change = 0.3;
-constexpr std::uint64_t k_first_runs = 3;  // which are taken as they are
+constexpr std::uint64_t k_first_runs = 3;  // which are taken as they are, up to:
+constexpr double k_most_apart = 0.7;
+// After so many runs of other fields half of what is known of a field: a stall in its first runs
+// would else keep it from a device for good.
+constexpr double k_half_runs = 96.0;
 
 int magnitude_of(double bytes) { return std::ilogb(std::max(1.0, bytes)); }
 
@@ -27,12 +32,14 @@ void DeviceRecord::Mean::learn(double seen, double most_change) {
     value += gain * change;
 }
 
-double DeviceRecord::difference(const Field& field, double bytes) {
+double DeviceRecord::difference(const Variant& variant, const Field& field, double bytes) {
     const auto found = field.of_size.find(magnitude_of(bytes));
     const bool known = found != field.of_size.end() && found->second.count >= 2;
     const Mean& mean = known ? found->second : field.over_all;
     const auto runs = static_cast<double>(mean.count);
-    return mean.value * runs / (runs + 1.0);  // one run says little
+    const auto since = static_cast<double>(variant.compute.runs() - field.last_run);
+    return mean.value * runs / (runs + 2.0) *  // a few runs say little
+           std::exp2(-since / k_half_runs);
 }
 
 void DeviceRecord::calibrate(const Run& run) {
@@ -58,12 +65,15 @@ void DeviceRecord::learn(const std::string& name, const std::string& field_name,
         Field& field = variant.fields[field_name];
         field.result_share.learn(share, 1.0);
         if (const auto usual = variant.compute.predict(run.bytes, run.utilisation)) {
-            usual_s = run.compute_s / std::exp(difference(field, run.bytes));
+            usual_s = run.compute_s / std::exp(difference(variant, field, run.bytes));
             // A device that becomes slower is no matter of the field: so little is taken for one.
-            const double apart = std::log(run.compute_s / usual->seconds);
+            double apart = std::log(run.compute_s / usual->seconds);
+            if (field.over_all.count < k_first_runs)
+                apart = std::clamp(apart, -k_most_apart, k_most_apart);
             field.over_all.learn(apart, k_most_change);
             field.of_size[magnitude_of(run.bytes)].learn(apart, k_most_change);
         }
+        field.last_run = variant.compute.runs();
     }
     variant.compute.learn(run.bytes, run.utilisation, usual_s);
 }
@@ -73,16 +83,15 @@ void DeviceRecord::learn(const std::string& name, const std::string& field_name,
 std::optional<predict::LatencyModel::Latency> DeviceRecord::usual(const Variant& variant,
                                                                   double bytes,
                                                                   double utilisation) const {
-    constexpr std::size_t k_enough_runs = 4;
     const auto own = variant.compute.predict(bytes, utilisation);
-    if (own && own->near_runs && variant.compute.runs() >= k_enough_runs) return own;
+    if (own && own->near_runs) return own;
     auto sampled = calibrated_.predict(bytes, utilisation);
     if (!sampled) return own;
     const auto runs = static_cast<double>(variant.beyond_samples.count);
     const double factor = std::exp(variant.beyond_samples.value * runs / (runs + 1.0));
     sampled->seconds *= factor;
-    sampled->least_s *= factor;
-    sampled->near_runs |= own && own->near_runs;
+    sampled->least_s = k_hoped_of_samples * sampled->seconds;
+    sampled->near_runs = false;  // of another variant: worth a trial, no more
     return sampled;
 }
 
@@ -99,12 +108,12 @@ Expected DeviceRecord::predict(const std::string& name, const std::string& field
         double share = variant->second.result_share.value;
         if (const auto field = variant->second.fields.find(field_name);
             field != variant->second.fields.end()) {
-            factor = std::exp(difference(field->second, bytes));
+            factor = std::exp(difference(variant->second, field->second, bytes));
             share = field->second.result_share.value;
         }
         expected.result_bytes = bytes * share;
     } else {
-        latency = calibrated_.predict(bytes, utilisation);
+        latency = usual({}, bytes, utilisation);
     }
     if (from_link) expected.from_s = from_.seconds(expected.result_bytes);
     if (!latency) return expected;

@@ -81,7 +81,8 @@ class DeviceRecord {
     struct Field {
         Mean over_all;
         std::map<int, Mean> of_size;
-        Mean result_share;  ///< of the bytes
+        Mean result_share;           ///< of the bytes
+        std::uint64_t last_run = 0;  ///< of the variant's, by number
     };
     struct Variant {
         predict::LatencyModel compute;  ///< of a usual field
@@ -91,7 +92,7 @@ class DeviceRecord {
     };
     std::optional<predict::LatencyModel::Latency> usual(const Variant& variant, double bytes,
                                                         double utilisation) const;
-    static double difference(const Field& field, double bytes);
+    static double difference(const Variant& variant, const Field& field, double bytes);
 
     std::map<std::string, Variant> variants_;
     predict::LatencyModel calibrated_;

@@ -119,7 +119,15 @@ HostUtilisation::HostUtilisation(double period_s)
 double HostUtilisation::share(double now_s) {
     const std::lock_guard lock(mutex_);
     if (last_s_ < 0.0) last_s_ = now_s;
-    if (now_s - last_s_ < period_s_) return share_;
+    if (now_s - last_s_ < period_s_) {
+        // Before the first period is over a part of it says more than nothing.
+        constexpr double k_least_s = 0.03;
+        if (is_first_ && now_s - last_s_ > k_least_s)
+            if (const auto times = read_cpu_times(place_); times && last_)
+                return busy_share(place_, *last_, *times, now_s - last_s_);
+        return share_;
+    }
+    is_first_ = false;
     const auto times = read_cpu_times(place_);
     if (times && last_) share_ = busy_share(place_, *last_, *times, now_s - last_s_);
     last_ = times;

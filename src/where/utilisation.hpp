@@ -50,6 +50,7 @@ class HostUtilisation {
     std::mutex mutex_;
     std::optional<CpuTimes> last_;
     double last_s_ = 0.0, share_ = 0.0;
+    bool is_first_ = true;
 };
 
 /// A GPU's share of time with a kernel on it, by NVML. Not run on a GPU yet.

@@ -44,6 +44,13 @@ TEST(Utilisation, reads_the_cores_that_it_may_use_and_the_quota_of_its_group) {
     fs::remove_all(root);
 }
 
+TEST(Utilisation, is_known_before_the_first_period_is_over) {
+    HostUtilisation host(1e9);
+    EXPECT_EQ(host.share(100.0), 0.0);
+    // No core was idle for the 10 s that are said to have gone by.
+    EXPECT_GT(host.share(110.0), 0.9);
+}
+
 TEST(Utilisation, of_this_host_is_a_share) {
     HostUtilisation host(0.0);
     for (const double now_s : {0.0, 0.01, 0.02}) {

@@ -413,8 +413,8 @@ TEST(Dispatch, the_first_block_is_placed_by_what_samples_took) {
     for (const bool probe : {false, true}) {
         base::BufferPool pool;
         const std::vector<float> values(4096, 1.0f);
-        const DatasetCodec recipe{{"caesura", {}, {}}, float32, Shape{4096}, absolute(0.1), {},
-                                  false};
+        const DatasetCodec recipe{{"caesura", {}, {}}, float32, Shape{4096},
+                                  absolute(0.1),       {},      false};
         const auto real =
             std::move(*make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound));
         auto speeds = std::make_shared<StatedSpeeds>();

@@ -77,6 +77,7 @@ Work* Press::take_back(const std::function<bool(Work&)>& accept) {
             if (ready == nullptr) continue;
             if (accept(*ready)) {
                 taken = ready;
+                event_.raise();  // the slot is free, and its worker will find nothing to say so
             } else {
                 worker->slot.store(ready, std::memory_order_release);
                 worker->event.raise();

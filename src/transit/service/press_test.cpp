@@ -82,7 +82,32 @@ TEST(Press, gives_back_what_has_not_begun) {
     EXPECT_EQ(all[1]->was_computed(), false);
 }
 
-// Goal: who wants to bring more is asked whenever a worker could take it, and not after he has left.
+// Goal: where only what lies ready for a worker is taken back, what waits behind it goes on.
+TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<int> computed{0}, given_up{0};
+        std::atomic<bool> hold{true};
+        Lane lane;
+        std::vector<std::unique_ptr<Counted>> all;
+        Press press({1, false});
+        for (int i = 0; i < 4; ++i) {
+            all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+            all.back()->hold = &hold;
+            press.give(1, 1.0, 1.0, *all.back());
+        }
+        while (!all[0]->begun) std::this_thread::yield();
+        // The second is the one that lies ready, or is about to.
+        ASSERT_EQ(press.take_back([&](Work& work) { return &work == all[1].get(); }),
+                  all[1].get());
+        hold = false;
+        while (!all[3]->begun) std::this_thread::yield();
+        press.stop();
+        EXPECT_FALSE(all[1]->begun);
+    }
+}
+
+// Goal: who wants to bring more is asked whenever a worker could take it, and not after he has
+// left.
 TEST(Press, asks_for_more_when_a_worker_is_free) {
     std::atomic<int> asked{0};
     Press press({1, false});

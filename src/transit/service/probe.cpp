@@ -8,7 +8,8 @@
 namespace caesura::transit {
 namespace {
 
-const std::array<Shape, 2> k_sample_shapes = {Shape{32, 128, 128}, Shape{128, 256, 256}};
+// The large one first: it lasts long enough for the utilisation to be seen.
+const std::array<Shape, 2> k_sample_shapes = {Shape{128, 256, 256}, Shape{32, 128, 128}};
 constexpr double k_sample_bound = 1e-3;
 // The first makes connections and touches memory. Two of each size are what a model needs to tell
 // a block's fixed time from that of its bytes.
@@ -16,7 +17,7 @@ constexpr int k_times = 3;
 
 }  // namespace
 
-ProbeSamples::ProbeSamples() : values_(k_sample_shapes.back().count()) {
+ProbeSamples::ProbeSamples() : values_(k_sample_shapes.front().count()) {
     std::uint32_t noise = 1;
     for (std::size_t i = 0; i < values_.size(); ++i) {
         noise = 1664525u * noise + 1013904223u;
@@ -51,17 +52,18 @@ std::optional<where::Run> Probe::run(const ProbeSamples::Sample& sample) {
     const base::Clock& clock = base::Clock::steady();
     DeviceParts parts;
     where::Run run;
-    run.utilisation = utilisation_();
+    (void)utilisation_();  // it looks at what was since it was asked last
     const double begin_s = clock.now_s();
-    const auto encoded = device_ == nullptr
-                             ? run::encode(job, pool_)
-                             : encode_on(*device_, job, sample.recipe, pool_, parts);
+    const auto encoded = device_ == nullptr ? run::encode(job, pool_)
+                                            : encode_on(*device_, job, sample.recipe, pool_, parts);
+    const double took_s = clock.now_s() - begin_s;
     if (!encoded.ok()) return std::nullopt;
+    run.utilisation = utilisation_();
     run.bytes = static_cast<double>(job.valid_bytes());
     run.result_bytes = static_cast<double>(encoded->stored.size());
     run.to_s = parts.to_s;
     run.from_s = parts.from_s;
-    run.compute_s = std::max(1e-9, clock.now_s() - begin_s - parts.to_s - parts.from_s);
+    run.compute_s = std::max(1e-9, took_s - parts.to_s - parts.from_s);
     return run;
 }
 
