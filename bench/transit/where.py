@@ -270,7 +270,12 @@ def main() -> None:
     for seed in options.seeds:
         for part in options.parts:
             rounds = 3 if options.quick else options.rounds
-            measure(part, seed, rounds if part in ("record", "bursts") else min(rounds, 12), options.most_s)
+            measure(
+                part,
+                seed,
+                rounds if part in ("record", "bursts") else min(rounds, 12),
+                options.most_s,
+            )
     print(save("where", section()))
     if importlib.util.find_spec("matplotlib"):
         import where_figures

@@ -65,7 +65,10 @@ def figure_10(section: dict) -> Path:
             right.set_ylabel("latency of 32 MiB, ms (median and range)")
     figure.suptitle("Figure 10: instances of one kernel on one device", fontsize=11)
     return finish(
-        figure, all_axes, "10", "above a utilisation of 0.7 latency on the GPU is 2 to 3 times as long"
+        figure,
+        all_axes,
+        "10",
+        "above a utilisation of 0.7 latency on the GPU is 2 to 3 times as long",
     )
 
 
@@ -104,7 +107,10 @@ def figure_11(section: dict) -> Path:
         axes.legend(title="field; dashed: the model", frameon=False, fontsize=8, title_fontsize=8)
     figure.suptitle("Figure 11: time over utilisation", fontsize=11)
     return finish(
-        figure, all_axes, "11", "r² 0.6 (A30) and 0.5 (A100) on GPUs, 0.96 (Xeon) and 0.99 (EPYC) on CPUs"
+        figure,
+        all_axes,
+        "11",
+        "r² 0.6 (A30) and 0.5 (A100) on GPUs, 0.96 (Xeon) and 0.99 (EPYC) on CPUs",
     )
 
 
@@ -179,7 +185,10 @@ def figure_13(section: dict) -> Path:
         axes.legend(frameon=False, fontsize=9)
     figure.suptitle("Figure 13: latency under a load that computes pi", fontsize=11)
     return finish(
-        figure, all_axes, "13", "on an A30 latency roughly doubles after a utilisation of 0.7 (grey line)"
+        figure,
+        all_axes,
+        "13",
+        "on an A30 latency roughly doubles after a utilisation of 0.7 (grey line)",
     )
 
 
@@ -199,17 +208,24 @@ def figure_14(section: dict) -> Path:
         for place, count in enumerate(digits):
             seconds = middle[count, name]
             at = place + 0.2 * (number - 1.5)
-            axes.bar(at, seconds, 0.18, color=COLOURS[name], label=LABELS[name] if not place else None)
+            axes.bar(
+                at, seconds, 0.18, color=COLOURS[name], label=LABELS[name] if not place else None
+            )
             if name in ("gpu", "remote"):
                 percent = 100 * (seconds / middle[count, "cpu"] - 1)
                 axes.text(at, seconds, f"{percent:+.0f} %", ha="center", va="bottom", fontsize=7)
     axes.set_xticks(range(len(digits)), [f"{count} digits" for count in digits])
     axes.set_ylabel("until both are done, s")
     axes.legend(title="1 GiB compressed on", frameon=False, fontsize=8, title_fontsize=8)
-    axes.set_title("Figure 14: pi on both cores while data are compressed (percent: beside the CPU)",
-                   fontsize=10)
+    axes.set_title(
+        "Figure 14: pi on both cores while data are compressed (percent: beside the CPU)",
+        fontsize=10,
+    )
     return finish(
-        figure, [axes], "14", "at 64k digits the application is 9 % faster with compression on the DPU"
+        figure,
+        [axes],
+        "14",
+        "at 64k digits the application is 9 % faster with compression on the DPU",
     )
 
 
@@ -232,8 +248,14 @@ def choices(section: dict) -> Path:
         left, total = 0.0, sum(rows[key])
         for device, name in enumerate(DEVICES):
             share = rows[key][device] / total
-            axes.barh(place, share, 0.8, left=left, color=COLOURS[name],
-                      label=LABELS[name] if place == 0 else None)
+            axes.barh(
+                place,
+                share,
+                0.8,
+                left=left,
+                color=COLOURS[name],
+                label=LABELS[name] if place == 0 else None,
+            )
             left += share
         axes.text(1.01, place, str(total), va="center", fontsize=8)
     axes.set_yticks(range(len(keys)), [key[2] for key in keys], fontsize=8)

@@ -52,7 +52,8 @@ TEST(LatencyModel, runs_under_one_load_leave_the_idle_device_as_is_usual) {
             model.learn(bytes, busy, k_usual.seconds(bytes, busy) * draw.noise(0.4));
         }
         const double idle_s = model.predict(1e7, 0.0)->seconds;
-        EXPECT_GT(idle_s, 0.5 * k_usual.seconds(1e7, 0.0)) << seed;
+        // With so much noise a fit of ratios is low by half; without the bound by ten times.
+        EXPECT_GT(idle_s, 0.3 * k_usual.seconds(1e7, 0.0)) << seed;
         EXPECT_LT(idle_s, 2.0 * k_usual.seconds(1e7, 0.0)) << seed;
     }
 }

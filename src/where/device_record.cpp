@@ -38,7 +38,7 @@ double DeviceRecord::difference(const Variant& variant, const Field& field, doub
     const Mean& mean = known ? found->second : field.over_all;
     const auto runs = static_cast<double>(mean.count);
     const auto since = static_cast<double>(variant.compute.runs() - field.last_run);
-    return mean.value * runs / (runs + 2.0) *  // a few runs say little
+    return mean.value * runs / (runs + 1.0) *  // one run says little
            std::exp2(-since / k_half_runs);
 }
 

@@ -341,12 +341,19 @@ TEST(Dispatch, leaves_a_device_that_becomes_four_times_slower_within_ten_request
 class GatedDevice final : public BlockDevice {
   public:
     GatedDevice(const BlockCodec& real, base::VirtualClock& clock,
-                std::shared_ptr<std::atomic<bool>> is_open)
-        : real_(real), clock_(clock), is_open_(std::move(is_open)) {}
+                std::shared_ptr<std::atomic<bool>> is_open,
+                std::shared_ptr<std::atomic<bool>> is_waiting)
+        : real_(real),
+          clock_(clock),
+          is_open_(std::move(is_open)),
+          is_waiting_(std::move(is_waiting)) {}
     std::string label() const override { return "gated"; }
     bool takes(const run::Job&, const DatasetCodec&) const override { return true; }
     Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override {
-        while (!is_open_->load()) std::this_thread::yield();
+        while (!is_open_->load()) {
+            is_waiting_->store(true);
+            std::this_thread::yield();
+        }
         clock_.set(clock_.now_s() + 0.001);
         parts = {1e-4, 8e-4, 1e-4};
         return real_.encode(block.values, block.valid);
@@ -355,7 +362,7 @@ class GatedDevice final : public BlockDevice {
   private:
     const BlockCodec& real_;
     base::VirtualClock& clock_;
-    std::shared_ptr<std::atomic<bool>> is_open_;
+    std::shared_ptr<std::atomic<bool>> is_open_, is_waiting_;
 };
 
 // Goal: what waits behind a block that is late is done by who is free, and nothing of it is held
@@ -369,8 +376,9 @@ TEST(Dispatch, a_free_device_takes_what_waits_behind_a_block_that_is_late) {
         std::move(*make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound));
     const StatedCodec host_codec(*real, clock, 0.050);
     const auto is_open = std::make_shared<std::atomic<bool>>(true);
+    const auto is_waiting = std::make_shared<std::atomic<bool>>(false);
     std::vector<std::unique_ptr<BlockDevice>> devices;
-    devices.push_back(std::make_unique<GatedDevice>(*real, clock, is_open));
+    devices.push_back(std::make_unique<GatedDevice>(*real, clock, is_open, is_waiting));
     std::vector<Placed> placed;
     Dispatch::Options options;
     options.clock = &clock;
@@ -392,6 +400,7 @@ TEST(Dispatch, a_free_device_takes_what_waits_behind_a_block_that_is_late) {
     is_open->store(false);
     std::vector<std::unique_ptr<StatedWork>> works;
     for (int i = 0; i < 5; ++i) works.push_back(give());
+    while (!is_waiting->load()) std::this_thread::yield();
     clock.set(clock.now_s() + 10.0);
     for (std::size_t i = 1; i < works.size(); ++i) works[i]->wait();
     is_open->store(true);
