@@ -173,7 +173,7 @@ TEST_F(ServedOnDevices, a_remote_device_that_dies_costs_no_block) {
                     [&]() -> Result<std::unique_ptr<Channel>> { return other.connect(); }));
                 return devices;
             });
-            options.service.placer.rule = where::Rule::average;
+            options.service.host_last = true;  // blocks go there until it is dead
             Loopback hub(options);
             write(hub, 3, absolute(1e-2));
         }
