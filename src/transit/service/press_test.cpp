@@ -97,8 +97,7 @@ TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
         }
         while (!all[0]->begun) std::this_thread::yield();
         // The second is the one that lies ready, or is about to.
-        ASSERT_EQ(press.take_back([&](Work& work) { return &work == all[1].get(); }),
-                  all[1].get());
+        ASSERT_EQ(press.take_back([&](Work& work) { return &work == all[1].get(); }), all[1].get());
         hold = false;
         while (!all[3]->begun) std::this_thread::yield();
         press.stop();
