@@ -41,7 +41,8 @@ class Decided:
     @property
     def error(self) -> float | None:
         """took over predicted, less 1; None: nothing was predicted of the device that did it."""
-        if self.failed or self.predicted_s <= 0:
+        # After a failure, or out of another device's queue: nobody had predicted that.
+        if self.failed or self.device != self.chosen or self.predicted_s <= 0:
             return None
         return (self.took_s + self.result_s) / self.predicted_s - 1
 

@@ -30,6 +30,12 @@ std::optional<Where> best_of(std::span<const Candidate> candidates) {
 
 double latency_s(const Candidate& candidate) { return around_s(candidate) + candidate.compute_s; }
 
+// Another look at a device of which is known what it took.
+bool Chooser::is_worth_it(double seconds, double best_s, std::uint64_t requests) const {
+    const double gain_s = best_s - seconds / rules_.hoped_factor;
+    return seconds - best_s < gain_s * static_cast<double>(requests);
+}
+
 // The trial that promises most, if as much may be lost as is to be feared.
 std::optional<Where> Chooser::trial(std::span<const Candidate> candidates,
                                     const Where& best) const {
@@ -47,6 +53,9 @@ std::optional<Where> Chooser::trial(std::span<const Candidate> candidates,
         const bool has_waited = devices_[i].passed_over >= devices_[i].patience;
         if (!is_new && !has_waited &&
             (candidate.known == Known::like_sizes || hoped_s > best.best_s))
+            continue;
+        if (candidate.known == Known::like_sizes &&
+            !is_worth_it(feared_s, best.best_s, devices_[i].patience))
             continue;
         const double loss_s = std::max(0.0, feared_s - best.best_s);
         if (loss_s > 0.0 && lost_s_ + loss_s > allowed_loss_s()) continue;
@@ -80,5 +89,7 @@ void Chooser::done(const Where& where, double took_s) {
     served_s_ += took_s;
     if (where.is_trial) lost_s_ += std::max(0.0, took_s - where.best_s) - where.expected_loss_s;
 }
+
+void Chooser::withdrawn(const Where& where) { lost_s_ -= where.expected_loss_s; }
 
 }  // namespace caesura::plan

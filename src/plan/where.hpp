@@ -46,6 +46,10 @@ struct WhereRules {
     /// A device that was not chosen for so many requests is tried again, and after each vain trial
     /// only after twice as many.
     std::uint32_t stale_requests = 64;
+    /// It may have become so many times quicker, not more: where that would still not make it the
+    /// best, or what the trial costs is more than all requests till the next would gain, it is not
+    /// tried.
+    double hoped_factor = 4.0;
 };
 
 struct Where {
@@ -67,6 +71,8 @@ class Chooser {
     std::optional<Where> choose(std::span<const Candidate> candidates);
     /// What a chosen device took. Charges a trial.
     void done(const Where& where, double took_s);
+    /// Another device has done it: what was feared of a trial is not lost.
+    void withdrawn(const Where& where);
     /// Lost by trials so far, and what may be lost.
     double lost_s() const { return lost_s_; }
     double allowed_loss_s() const { return rules_.first_loss_s + rules_.loss_share * served_s_; }
@@ -76,6 +82,7 @@ class Chooser {
         std::uint64_t passed_over = 0;  ///< requests since it was last chosen
         std::uint64_t patience = 0;     ///< it is tried again after so many
     };
+    bool is_worth_it(double seconds, double best_s, std::uint64_t requests) const;
     std::optional<Where> trial(std::span<const Candidate> candidates, const Where& best) const;
 
     WhereRules rules_;

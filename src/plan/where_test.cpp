@@ -60,6 +60,15 @@ TEST(Where, a_new_device_is_tried_where_little_can_be_lost) {
     EXPECT_EQ(chooser.choose(std::vector{known(0.002), unknown})->device, 1u);
 }
 
+TEST(Where, a_trial_that_another_device_has_done_has_lost_nothing) {
+    Chooser chooser;
+    const auto tried = chooser.choose(std::vector{known(0.002), Candidate{}});
+    ASSERT_TRUE(tried->is_trial);
+    EXPECT_GT(chooser.lost_s(), 0.0);
+    chooser.withdrawn(*tried);
+    EXPECT_EQ(chooser.lost_s(), 0.0);
+}
+
 TEST(Where, trials_never_lose_more_than_is_allowed_and_one_surprise) {
     Chooser chooser;
     double worst_trial_s = 0.0;
@@ -85,6 +94,17 @@ TEST(Where, a_device_that_has_been_slow_is_tried_again_and_less_and_less_often) 
     EXPECT_LE(trials.size(), 6u);
     for (std::size_t i = 2; i < trials.size(); ++i)
         EXPECT_GT(trials[i] - trials[i - 1], 1.5 * (trials[i - 1] - trials[i - 2]));
+}
+
+TEST(Where, a_device_that_could_not_become_the_best_is_not_tried_again) {
+    WhereRules rules;
+    rules.first_loss_s = 1e9;
+    Chooser chooser(rules);
+    for (int request = 0; request < 2000; ++request) {
+        const auto where = chooser.choose(std::vector{known(0.001), known(0.005), known(0.0035)});
+        EXPECT_NE(where->device, 1u) << "four times as quick it would still be slower";
+        chooser.done(*where, where->device == 0 ? 0.001 : 0.0035);
+    }
 }
 
 // A device is not given up for what small requests cost there.

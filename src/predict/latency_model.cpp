@@ -11,7 +11,7 @@ namespace {
 
 // Of each power of two of bytes, so that a time without large data does not wipe out what is known
 // of them.
-constexpr std::ptrdiff_t k_remembered = 8;
+constexpr std::ptrdiff_t k_remembered = 24;
 constexpr double k_first_spread = 0.3;
 constexpr double k_spread_gain = 0.1;
 constexpr double k_like_size = 2.0;  // a run of up to so many times more or fewer bytes
@@ -135,14 +135,20 @@ void LatencyModel::fit_sizes() {
 
 // The load that the runs say, and what is usual where they have seen none.
 void LatencyModel::fit_load() {
-    constexpr double k_usual_counts_runs = 2.0;
+    // Where all runs were under one load, any load explains them with other times of an idle
+    // device.
+    const double usual_counts_runs = 2.0 + 0.05 * static_cast<double>(last_.size());
     const auto errors = [&](double load) {
-        double sum = k_usual_counts_runs * std::fabs(std::log((1.0 + load) / (1.0 + k_usual_load)));
+        // Less what is common to all: that is the sizes' to explain, which are fitted next.
+        std::vector<double> off;
         for (const Run& run : last_) {
             const double busy = run.utilisation * run.utilisation * run.utilisation;
             const double expected_s = std::max(k_least_s, idle_s(run.bytes)) * (1.0 + load * busy);
-            sum += std::fabs(std::log(expected_s / run.seconds));
+            off.push_back(std::log(expected_s / run.seconds));
         }
+        const double common = middle(off);
+        double sum = usual_counts_runs * std::fabs(std::log((1.0 + load) / (1.0 + k_usual_load)));
+        for (const double one : off) sum += std::fabs(one - common);
         return sum;
     };
     double best = load_, least = errors(load_);

@@ -41,6 +41,23 @@ void teach(LatencyModel& model, const World& world, int runs, Draw& draw, double
     }
 }
 
+// Goal: runs of one load do not say what another would do: that stays near what is usual.
+TEST(LatencyModel, runs_under_one_load_leave_the_idle_device_as_is_usual) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        Draw draw{std::mt19937_64(seed)};
+        LatencyModel model;
+        constexpr World k_usual{1e-4, 1e9, 3.0};
+        for (int i = 0; i < 80; ++i) {
+            const double bytes = draw.bytes(), busy = draw.between(0.75, 0.95);
+            model.learn(bytes, busy, k_usual.seconds(bytes, busy) * draw.noise(0.4));
+        }
+        const double idle_s = model.predict(1e7, 0.0)->seconds;
+        // With so much noise a fit of ratios is low by half; without the bound by ten times.
+        EXPECT_GT(idle_s, 0.3 * k_usual.seconds(1e7, 0.0)) << seed;
+        EXPECT_LT(idle_s, 2.0 * k_usual.seconds(1e7, 0.0)) << seed;
+    }
+}
+
 // Goal: S4 reports r^2 of 0.96 to 0.99 on CPUs; beside that no size may be wrong by much, which r^2
 // over sizes of three magnitudes does not show.
 TEST(LatencyModel, explains_runs_that_it_has_not_seen) {

@@ -59,6 +59,9 @@ class DeviceRecord {
     /// @param variant  what is computed: a codec, a mode, a type.
     /// @param field    of what; "": nothing is known of it.
     void learn(const std::string& variant, const std::string& field, const Run& run);
+    /// A sample that was run to know the device: what variants begin with of which it has done
+    /// nothing yet.
+    void calibrate(const Run& run);
     /// @param to_link, from_link  do the values, does the result, have to go over the link?
     Expected predict(const std::string& variant, const std::string& field, double bytes,
                      double utilisation, bool to_link = true, bool from_link = true) const;
@@ -78,16 +81,21 @@ class DeviceRecord {
     struct Field {
         Mean over_all;
         std::map<int, Mean> of_size;
-        Mean result_share;  ///< of the bytes
+        Mean result_share;           ///< of the bytes
+        std::uint64_t last_run = 0;  ///< of the variant's, by number
     };
     struct Variant {
         predict::LatencyModel compute;  ///< of a usual field
+        Mean beyond_samples;            ///< ln(seconds / what the samples say)
         Mean result_share;
         std::map<std::string, Field> fields;
     };
-    static double difference(const Field& field, double bytes);
+    std::optional<predict::LatencyModel::Latency> usual(const Variant& variant, double bytes,
+                                                        double utilisation) const;
+    static double difference(const Variant& variant, const Field& field, double bytes);
 
     std::map<std::string, Variant> variants_;
+    predict::LatencyModel calibrated_;
     Link to_, from_;
     std::uint64_t runs_ = 0;
 };

@@ -37,6 +37,34 @@ TEST(DeviceRecord, a_field_that_is_hard_to_compress_has_times_of_its_own) {
     EXPECT_LT(usual_s, 0.0045);
 }
 
+// Goal: samples stand for what is not known of a variant, and its own runs take their place.
+TEST(DeviceRecord, a_new_variant_begins_with_the_samples) {
+    DeviceRecord record;
+    for (const double bytes : {2e6, 32e6})
+        record.calibrate({bytes, bytes / 8, 0.0, bytes / 1e9, bytes / 1e9, bytes / 8e9});
+    const Expected sampled = record.predict("v", "f", 16e6, 0.0);
+    EXPECT_EQ(sampled.known, plan::Known::other_sizes) << "of another variant";
+    EXPECT_LT(sampled.hoped_s, sampled.compute_s);
+    EXPECT_NEAR(sampled.compute_s, 16e-3, 2e-3);
+    EXPECT_NEAR(sampled.to_s, 16e-3, 2e-3);
+    for (int i = 0; i < 20; ++i) record.learn("v", "f", {16e6, 2e6, 0.0, 16e-3, 0.048, 2e-3});
+    EXPECT_NEAR(record.predict("v", "f", 16e6, 0.0).compute_s, 0.048, 5e-3);
+    EXPECT_NEAR(record.predict("other", "f", 16e6, 0.0).compute_s, 16e-3, 2e-3);
+}
+
+// Goal: a device that was busy when a field came first is not given up for that field.
+TEST(DeviceRecord, a_stall_in_a_fields_first_run_counts_for_little_and_is_forgotten) {
+    DeviceRecord record;
+    for (int i = 0; i < 30; ++i) record.learn("v", "a", {1e6, 1e5, 0.0, 0.0, 0.001, 0.0});
+    record.learn("v", "b", {1e6, 1e5, 0.0, 0.0, 0.006, 0.0});
+    EXPECT_LT(record.predict("v", "b", 1e6, 0.0).compute_s, 0.002);
+    record.learn("v", "b", {1e6, 1e5, 0.0, 0.0, 0.006, 0.0});
+    const double soon_s = record.predict("v", "b", 1e6, 0.0).compute_s;
+    for (int i = 0; i < 300; ++i) record.learn("v", "a", {1e6, 1e5, 0.0, 0.0, 0.001, 0.0});
+    EXPECT_LT(record.predict("v", "b", 1e6, 0.0).compute_s, 0.0011);
+    EXPECT_GT(soon_s, 0.0011);
+}
+
 TEST(DeviceRecord, clients_cannot_make_it_grow_without_end) {
     DeviceRecord record;
     for (std::size_t i = 0; i < 4 * DeviceRecord::k_fields; ++i)

@@ -18,9 +18,14 @@ double queue_s(const Present& present, int at_once, double now_s) {
     if (present.waiting < servers) return 0.0;
     const double mean_s = present.waiting_s / static_cast<double>(present.waiting);
     // Of those that are being worked on some is done: of one it is known how much, of several half.
-    const double done_s = servers > 1 || present.running_since_s < 0.0
-                              ? 0.5 * mean_s * static_cast<double>(servers > 1 ? servers : 0)
-                              : std::clamp(now_s - present.running_since_s, 0.0, mean_s);
+    // One that is late is taken to need as long again as it is late already.
+    double done_s = 0.0;
+    if (servers > 1) {
+        done_s = 0.5 * mean_s * static_cast<double>(servers);
+    } else if (present.running_since_s >= 0.0) {
+        const double runs_s = std::max(0.0, now_s - present.running_since_s);
+        done_s = runs_s <= mean_s ? runs_s : 2.0 * mean_s - runs_s;
+    }
     return std::max(0.0, present.waiting_s - done_s) / static_cast<double>(servers);
 }
 
@@ -65,6 +70,20 @@ Option Placer::option(std::size_t number, const Request& request, const Present&
     return option;
 }
 
+std::vector<Option> Placer::options(const Request& request, std::span<const Present> present,
+                                    double now_s) const {
+    std::vector<Option> all;
+    for (std::size_t i = 0; i < devices_.size(); ++i)
+        all.push_back(option(i, request, present[i], now_s));
+    return all;
+}
+
+void Placer::moved(const Request& request, const Decision& decision, std::size_t device,
+                   const Run& run) {
+    teach(device, request, run);
+    if (options_.rule == Rule::model) chooser_of(request.variant).withdrawn(decision.where);
+}
+
 // Each device once, and then the one whose average is least.
 std::optional<plan::Where> Placer::by_average(const Request& request,
                                               std::span<const Option> options) const {
@@ -81,9 +100,9 @@ std::optional<plan::Where> Placer::by_average(const Request& request,
 std::optional<Decision> Placer::choose(const Request& request, std::span<const Present> present,
                                        double now_s) {
     Decision decision;
+    decision.options = options(request, present, now_s);
     std::vector<plan::Candidate> candidates;
-    for (std::size_t i = 0; i < devices_.size(); ++i) {
-        const Option& one = decision.options.emplace_back(option(i, request, present[i], now_s));
+    for (const Option& one : decision.options) {
         const bool can = std::isfinite(one.latency_s);
         candidates.push_back({one.expected.to_s, can ? one.queue_s : one.latency_s,
                               one.expected.compute_s, one.expected.hoped_s, one.expected.from_s,

@@ -79,6 +79,14 @@ class Placer {
                                    double now_s);
     /// A request is done. @param took_s  from choose() to the end, waiting included.
     void done(const Request& request, const Decision& decision, const Run& run, double took_s);
+    /// What each device would take now, without choosing.
+    std::vector<Option> options(const Request& request, std::span<const Present> present,
+                                double now_s) const;
+    /// A request was done by another device than the one chosen, which has taken `run`.
+    void moved(const Request& request, const Decision& decision, std::size_t device,
+               const Run& run);
+    /// What a device took for a sample, of no client's: what is known of it until there is better.
+    void calibrate(std::size_t device, const Run& run) { devices_[device].record.calibrate(run); }
     /// A request that somebody else had chosen the device for.
     void teach(std::size_t device, const Request& request, const Run& run);
     /// A request has failed on the device, or its connection has.

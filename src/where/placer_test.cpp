@@ -111,7 +111,8 @@ TEST(Placer, what_several_workers_have_is_no_queue_until_all_are_at_work) {
     EXPECT_EQ(queue_s(present, 1, 0.0), 1.0);
     present.running_since_s = 10.0;
     EXPECT_NEAR(queue_s(present, 1, 10.25), 0.75, 1e-12);
-    EXPECT_EQ(queue_s(present, 1, 99.0), 0.0);
+    EXPECT_EQ(queue_s(present, 1, 11.0), 0.0);
+    EXPECT_NEAR(queue_s(present, 1, 14.0), 3.0, 1e-12) << "it is late by so much";
     present.waiting = 4;
     present.waiting_s = 4.0;
     EXPECT_NEAR(queue_s(present, 2, 0.0), 1.5, 1e-12);

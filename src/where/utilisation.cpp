@@ -71,12 +71,15 @@ std::optional<CpuTimes> read_cpu_times(const CpuPlace& place, const std::string&
     for (std::string line; std::getline(stat, line);) {
         std::istringstream fields(line);
         std::string name;
-        double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, irq = 0, soft = 0, steal = 0;
-        fields >> name >> user >> nice >> system >> idle >> waiting >> irq >> soft >> steal;
+        double user = 0, nice = 0, system = 0, idle = 0, waiting = 0;
+        fields >> name >> user >> nice >> system >> idle >> waiting;
         if (!name.starts_with("cpu") || name == "cpu") continue;
         const int core = std::atoi(name.c_str() + 3);
         if (std::find(place.cores.begin(), place.cores.end(), core) == place.cores.end()) continue;
-        times.all_busy_s += (user + nice + system + irq + soft + steal) / ticks;
+        // Busy is what is not idle. Kernels of today measure idle time, but busy time they take
+        // from where each tick falls, and a load in step with the ticks would be seen wholly or not
+        // at all.
+        times.all_idle_s += (idle + waiting) / ticks;
         any = true;
     }
     if (!any) return std::nullopt;
@@ -101,8 +104,8 @@ double busy_share(const CpuPlace& place, const CpuTimes& before, const CpuTimes&
     const auto share = [&](double busy_s, double cores) {
         return std::clamp((busy_s - own_s) / (seconds * cores), 0.0, 1.0);
     };
-    double busy = share(after.all_busy_s - before.all_busy_s,
-                        static_cast<double>(std::max<std::size_t>(1, place.cores.size())));
+    const auto cores = static_cast<double>(std::max<std::size_t>(1, place.cores.size()));
+    double busy = share(seconds * cores - (after.all_idle_s - before.all_idle_s), cores);
     if (place.quota_cores > 0.0)
         busy = std::max(busy, share(after.group_busy_s - before.group_busy_s, place.quota_cores));
     return busy;
@@ -116,7 +119,15 @@ HostUtilisation::HostUtilisation(double period_s)
 double HostUtilisation::share(double now_s) {
     const std::lock_guard lock(mutex_);
     if (last_s_ < 0.0) last_s_ = now_s;
-    if (now_s - last_s_ < period_s_) return share_;
+    if (now_s - last_s_ < period_s_) {
+        // Before the first period is over a part of it says more than nothing.
+        constexpr double k_least_s = 0.03;
+        if (is_first_ && now_s - last_s_ > k_least_s)
+            if (const auto times = read_cpu_times(place_); times && last_)
+                return busy_share(place_, *last_, *times, now_s - last_s_);
+        return share_;
+    }
+    is_first_ = false;
     const auto times = read_cpu_times(place_);
     if (times && last_) share_ = busy_share(place_, *last_, *times, now_s - last_s_);
     last_ = times;

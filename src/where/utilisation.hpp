@@ -17,7 +17,7 @@ namespace caesura::where {
 
 /// CPU seconds since an arbitrary begin.
 struct CpuTimes {
-    double all_busy_s = 0.0;    ///< of all cores that this process may use
+    double all_idle_s = 0.0;    ///< of all cores that this process may use
     double own_s = 0.0;         ///< of this process
     double group_busy_s = 0.0;  ///< of its control group, where that has a quota
 };
@@ -50,6 +50,7 @@ class HostUtilisation {
     std::mutex mutex_;
     std::optional<CpuTimes> last_;
     double last_s_ = 0.0, share_ = 0.0;
+    bool is_first_ = true;
 };
 
 /// A GPU's share of time with a kernel on it, by NVML. Not run on a GPU yet.

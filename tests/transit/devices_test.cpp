@@ -173,7 +173,7 @@ TEST_F(ServedOnDevices, a_remote_device_that_dies_costs_no_block) {
                     [&]() -> Result<std::unique_ptr<Channel>> { return other.connect(); }));
                 return devices;
             });
-            options.service.placer.rule = where::Rule::average;
+            options.service.host_last = true;  // blocks go there until it is dead
             Loopback hub(options);
             write(hub, 3, absolute(1e-2));
         }
@@ -335,6 +335,135 @@ TEST(Dispatch, leaves_a_device_that_becomes_four_times_slower_within_ten_request
     EXPECT_EQ(placed.back().decision.device, 1u) << "it was tried again";
     host.stop();
     dispatch.stop();
+}
+
+/// A device that works only while it may.
+class GatedDevice final : public BlockDevice {
+  public:
+    GatedDevice(const BlockCodec& real, base::VirtualClock& clock,
+                std::shared_ptr<std::atomic<bool>> is_open,
+                std::shared_ptr<std::atomic<bool>> is_waiting)
+        : real_(real),
+          clock_(clock),
+          is_open_(std::move(is_open)),
+          is_waiting_(std::move(is_waiting)) {}
+    std::string label() const override { return "gated"; }
+    bool takes(const run::Job&, const DatasetCodec&) const override { return true; }
+    Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override {
+        while (!is_open_->load()) {
+            is_waiting_->store(true);
+            std::this_thread::yield();
+        }
+        clock_.set(clock_.now_s() + 0.001);
+        parts = {1e-4, 8e-4, 1e-4};
+        return real_.encode(block.values, block.valid);
+    }
+
+  private:
+    const BlockCodec& real_;
+    base::VirtualClock& clock_;
+    std::shared_ptr<std::atomic<bool>> is_open_, is_waiting_;
+};
+
+// Goal: what waits behind a block that is late is done by who is free, and nothing of it is held
+// against the device that was chosen.
+TEST(Dispatch, a_free_device_takes_what_waits_behind_a_block_that_is_late) {
+    base::VirtualClock clock;
+    base::BufferPool pool;
+    const std::vector<float> values(4096, 1.0f);
+    const DatasetCodec recipe{{"caesura", {}, {}}, float32, Shape{4096}, absolute(0.1), {}, false};
+    const auto real =
+        std::move(*make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound));
+    const StatedCodec host_codec(*real, clock, 0.050);
+    const auto is_open = std::make_shared<std::atomic<bool>>(true);
+    const auto is_waiting = std::make_shared<std::atomic<bool>>(false);
+    std::vector<std::unique_ptr<BlockDevice>> devices;
+    devices.push_back(std::make_unique<GatedDevice>(*real, clock, is_open, is_waiting));
+    std::vector<Placed> placed;
+    Dispatch::Options options;
+    options.clock = &clock;
+    options.host_utilisation = [](double) { return 0.0; };
+    options.trace = [&](const Placed& one) { placed.push_back(one); };
+    Press host({1, false});
+    Dispatch dispatch(host, options, std::move(devices));
+    const auto give = [&] {
+        auto work = std::make_unique<StatedWork>(values, recipe, host_codec, pool);
+        dispatch.give(1, 1.0, 0.01, *work);
+        return work;
+    };
+    for (int i = 0; i < 40; ++i) {
+        const auto work = give();
+        work->wait();
+        dispatch.learn(*work);
+    }
+    ASSERT_EQ(placed.back().device, 1u) << "the quickest";
+    is_open->store(false);
+    std::vector<std::unique_ptr<StatedWork>> works;
+    for (int i = 0; i < 5; ++i) works.push_back(give());
+    while (!is_waiting->load()) std::this_thread::yield();
+    clock.set(clock.now_s() + 10.0);
+    for (std::size_t i = 1; i < works.size(); ++i) works[i]->wait();
+    is_open->store(true);
+    works[0]->wait();
+    placed.clear();
+    for (const auto& work : works) dispatch.learn(*work);
+    EXPECT_EQ(placed[0].device, 1u);
+    EXPECT_FALSE(placed[0].moved);
+    for (std::size_t i = 1; i < placed.size(); ++i) {
+        EXPECT_EQ(placed[i].device, 0u) << i;
+        EXPECT_TRUE(placed[i].moved) << i;
+        EXPECT_EQ(works[i]->device, "cpu");
+    }
+}
+
+// Goal: a service that has just started knows from samples what its devices take, and does not find
+// it out with a client's block.
+TEST(Dispatch, the_first_block_is_placed_by_what_samples_took) {
+    for (const bool probe : {false, true}) {
+        base::BufferPool pool;
+        const std::vector<float> values(4096, 1.0f);
+        const DatasetCodec recipe{{"caesura", {}, {}}, float32, Shape{4096},
+                                  absolute(0.1),       {},      false};
+        const auto real =
+            std::move(*make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound));
+        auto speeds = std::make_shared<StatedSpeeds>();
+        speeds->per_block_s = 0.05;
+        std::vector<std::unique_ptr<BlockDevice>> devices;
+        devices.push_back(std::move(*GpuDevice::emulated({}, speeds)));
+        std::vector<Placed> placed;
+        Dispatch::Options options;
+        options.probe = probe;
+        options.trace = [&](const Placed& one) { placed.push_back(one); };
+        Press host({1, false});
+        Dispatch dispatch(host, options, std::move(devices));
+        while (!dispatch.is_probed()) std::this_thread::yield();
+        StatedWork work(values, recipe, *real, pool);
+        dispatch.give(1, 1.0, 0.01, work);
+        work.wait();
+        dispatch.learn(work);
+        ASSERT_EQ(placed.size(), 1u);
+        const auto& option = placed[0].decision.options[1];
+        if (!probe) {
+            EXPECT_EQ(option.expected.known, plan::Known::nothing);
+            continue;
+        }
+        EXPECT_NE(option.expected.known, plan::Known::nothing);
+        EXPECT_GE(option.expected.compute_s, 0.03) << "of a block, however small";
+        EXPECT_EQ(placed[0].device, 0u);
+        EXPECT_EQ(dispatch.status()[1].blocks, 0u) << "samples are no client's blocks";
+    }
+}
+
+// Goal: a service may end while its samples are on their way.
+TEST(Dispatch, ends_while_samples_are_compressed) {
+    Press host({1, true});
+    for (int i = 0; i < 3; ++i) {
+        std::vector<std::unique_ptr<BlockDevice>> devices;
+        devices.push_back(gpu(device::Coder::packed));
+        Dispatch::Options options;
+        options.probe = true;
+        Dispatch dispatch(host, options, std::move(devices));
+    }
 }
 
 }  // namespace

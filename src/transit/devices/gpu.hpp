@@ -1,8 +1,10 @@
 // A GPU through src/device: one of CUDA, or an emulated one in host memory.
 //
 // The emulated one really compresses, on a core of the host, and then waits until as much time has
-// gone by as its stated speeds say. Where the host takes longer than that, its time counts. So what
-// it takes is emulated, and its label says so.
+// gone by as its stated speeds say. Where the host takes longer than that, its time counts. With a
+// keep of results, which benchmarks ask for, a block that has been compressed before is only looked
+// up, so that a stated speed may be beyond the host's. What it takes is emulated in both cases, and
+// its label says so.
 #pragma once
 
 #include <atomic>
@@ -10,6 +12,7 @@
 
 #include "caesura/device.hpp"
 #include "transit/devices/device.hpp"
+#include "transit/devices/result_keep.hpp"
 
 namespace caesura::transit {
 
@@ -32,7 +35,8 @@ class GpuDevice final : public BlockDevice {
         std::string name = "gpu";
         std::uint64_t memory_bytes = std::uint64_t{256} << 20;
         device::Coder coder = device::Coder::packed;
-        int ordinal = 0;  ///< CUDA
+        int ordinal = 0;               ///< CUDA
+        std::uint64_t kept_bytes = 0;  ///< emulated: of results, see above; 0: none are kept
     };
     /// Errors: those of EmulatedDevice::create().
     static Result<std::unique_ptr<GpuDevice>> emulated(const Options& options,
@@ -53,12 +57,14 @@ class GpuDevice final : public BlockDevice {
     Result<EncodedBlock> encode_there(const DeviceBlock& block, DeviceParts& parts);
     Status reserve(std::uint64_t bytes);
     void free_memory();
-    void wait_as_stated(double began_s, double device_began_s, DeviceParts& parts) const;
+    Result<EncodedBlock> encode_or_find(const DeviceBlock& block, DeviceParts& parts);
+    void wait_as_stated(double began_s, DeviceParts& parts) const;
 
     const Options options_;
     std::shared_ptr<StatedSpeeds> stated_;  ///< null: a real one
     std::function<double()> utilisation_;
     std::unique_ptr<device::Device> device_;
+    std::unique_ptr<ResultKeep> keep_;
     std::byte *values_ = nullptr, *parcel_ = nullptr;  ///< in the device, kept for the next block
     std::uint64_t values_bytes_ = 0, parcel_bytes_ = 0;
 };

@@ -104,6 +104,44 @@ TEST(GpuDevice, an_emulated_one_takes_the_stated_time_and_says_that_it_is_emulat
     EXPECT_NEAR(parts.to_s, static_cast<double>(field.values.size()) * 4 / 1e9, 1e-9);
 }
 
+// Goal: with a keep a stated speed counts even where the host is slower, and the bytes are those
+// that were made; what is not in the keep is computed.
+TEST(GpuDevice, a_block_that_was_compressed_before_takes_the_stated_time_alone) {
+    base::BufferPool pool;
+    auto speeds = std::make_shared<StatedSpeeds>();
+    speeds->per_block_s = 0.0;
+    speeds->compress_bytes_per_s = speeds->link_bytes_per_s = 1e12;
+    GpuDevice::Options options;
+    options.kept_bytes = 1 << 20;
+    const auto gpu = std::move(*GpuDevice::emulated(options, speeds));
+    EXPECT_NE(gpu->label().find("emulated, results kept"), std::string::npos);
+    DeviceField field(Shape{16, 32, 32}, absolute(1e-3));
+    const auto encode = [&](DeviceParts& parts) {
+        auto encoded = encode_on(*gpu, field.job, field.recipe, pool, parts);
+        EXPECT_TRUE(encoded.ok()) << encoded.status().message();
+        const auto bytes = encoded->stored.bytes();
+        EXPECT_LE(field.worst(bytes), field.recipe.bound.value);
+        return std::vector(bytes.begin(), bytes.end());
+    };
+    DeviceParts parts;
+    const auto made = encode(parts);
+    EXPECT_EQ(encode(parts), made);
+    speeds->per_block_s = 0.02;
+    const double begin_s = base::Clock::steady().now_s();
+    EXPECT_EQ(encode(parts), made);
+    EXPECT_GE(base::Clock::steady().now_s() - begin_s, 0.02);
+    EXPECT_GE(parts.compute_s, 0.02);
+    field.values[5] += 1.0f;
+    EXPECT_NE(encode(parts), made) << "other values";
+    const auto other = encode(parts);
+    field.recipe.bound = absolute(1e-2);
+    EXPECT_NE(encode(parts), other) << "another bound";
+    field.job.exactly = true;
+    (void)encode(parts);
+    EXPECT_EQ(field.worst(encode_on(*gpu, field.job, field.recipe, pool, parts)->stored.bytes()),
+              0.0);
+}
+
 TEST(GpuDevice, says_which_blocks_it_does_not_take) {
     DeviceField field(Shape{16, 32, 32}, pointwise_relative(1e-3));
     const auto gpu = gpu_of(device::Coder::packed);

@@ -44,6 +44,8 @@ json arguments(const Placed& placed, const std::vector<std::string>& devices) {
             {"variant", placed.variant},
             {"field", placed.field},
             {"device", devices[decision.device]},
+            {"done_by", devices[placed.device]},
+            {"moved", placed.moved},
             {"failed", placed.failed},
             {"why", placed.why},
             {"predicted_s", decision.where.predicted_s},
@@ -84,7 +86,7 @@ void DecisionTrace::line(const std::string& text) {
 }
 
 void DecisionTrace::add(const Placed& placed) {
-    const std::size_t device = placed.failed ? 0 : placed.decision.device;
+    const std::size_t device = placed.device;
     const json event = {{"ph", "X"},
                         {"cat", "compress"},
                         {"name", placed.label},

@@ -39,6 +39,7 @@ void take_keys(TomlReader& table, const toml::node& node, DeviceSettings& device
         table.number("compress_bytes_per_s", device.compress_bytes_per_s, k_least_rate,
                      k_most_rate);
         table.number("per_block_s", device.per_block_s, 0.0, 60.0);
+        table.count("kept_bytes", device.kept_bytes, 0, std::int64_t{1} << 40);
         if (device.coder != "packed" && device.coder != "codec")
             table.wrong(node, "coder", "must be packed or codec");
     }
@@ -94,6 +95,7 @@ Result<std::unique_ptr<BlockDevice>> make_device(const DeviceSettings& settings)
     options.name = settings.name;
     options.memory_bytes = settings.memory_bytes;
     options.ordinal = settings.ordinal;
+    options.kept_bytes = settings.kept_bytes;
     if (settings.coder == "codec") options.coder = device::Coder::codec;
     auto speeds = std::make_shared<StatedSpeeds>();
     speeds->link_bytes_per_s = settings.link_bytes_per_s;

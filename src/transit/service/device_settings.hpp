@@ -11,6 +11,8 @@
 // | link_bytes_per_s     | emulated | 8e9      | in each direction                              |
 // | compress_bytes_per_s | emulated | 4e9      |                                                |
 // | per_block_s          | emulated | 1e-4     |                                                |
+// | kept_bytes           | emulated | 0        | of results, so that a block that comes again   |
+// |                      |          |          | takes the stated time alone: for benchmarks    |
 // | address              | remote   |          | of another service: "tcp:HOST:PORT"            |
 // | secret               | remote   | none     | a file, as the service's own                   |
 // | trusted_network      | remote   | false    | as the other service's                         |
@@ -34,6 +36,7 @@ struct DeviceSettings {
     int ordinal = 0;
     std::string coder = "packed";
     double link_bytes_per_s = 8e9, compress_bytes_per_s = 4e9, per_block_s = 1e-4;
+    std::uint64_t kept_bytes = 0;
     std::string address, secret_path;
     bool trusted_network = false;
     int at_once = 1;

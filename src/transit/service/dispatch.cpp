@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t k_errors = 32;
 constexpr double k_us = 1e6;
+constexpr std::uint64_t k_nobody = ~std::uint64_t{0};  // the client of samples
 
 std::string_view name_of(ErrorBound::Kind kind) {
     constexpr std::array<std::string_view, 5> k_names = {"lossless", "absolute", "relative",
@@ -92,11 +93,54 @@ Dispatch::Dispatch(Press& host, Options options, std::vector<std::unique_ptr<Blo
         place.own_press = std::make_unique<Press>(Press::Options{place.at_once, false});
         place.press = place.own_press.get();
     }
+    if (options_.probe) start_probes();
+    // S4's running average is kept as it is.
+    if (places_.size() < 2 || options_.placer.rule == where::Rule::average) return;
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        places_[i]->press->when_free([this, i] { return help(i); });
 }
 
 void Dispatch::stop() {
+    // The host's workers may outlive this.
+    places_[0]->press->when_free({});
+    if (!probes_.empty()) {
+        places_[0]->press->forget(k_nobody);
+        base::Event nothing;
+        while (!probes_[0]->done()) nothing.wait(nothing.count(), 0.001);
+    }
     for (const auto& place : places_)
         if (place->own_press) place->own_press->stop();
+}
+
+void Dispatch::start_probes() {
+    std::shared_ptr<const ProbeSamples> samples;
+    try {
+        samples = std::make_shared<ProbeSamples>();
+    } catch (const std::bad_alloc&) {
+        return;  // then the first blocks are the samples
+    }
+    for (const auto& place : places_) {
+        BlockDevice* const device = place->device.get();
+        probes_.push_back(std::make_unique<Probe>(samples, device, [this, device] {
+            return device == nullptr ? host_utilisation() : device->utilisation();
+        }));
+    }
+    for (std::size_t i = 0; i < places_.size(); ++i)
+        places_[i]->press->give(k_nobody, 1.0, 0.0, *probes_[i]);
+}
+
+// Under the lock.
+void Dispatch::learn_probes() {
+    for (std::size_t i = 0; i < probes_.size(); ++i) {
+        if (places_[i]->is_calibrated || !probes_[i]->done()) continue;
+        for (const where::Run& run : probes_[i]->runs()) placer_.calibrate(i, run);
+        places_[i]->is_calibrated = true;
+    }
+}
+
+bool Dispatch::is_probed() const {
+    return std::all_of(probes_.begin(), probes_.end(),
+                       [](const auto& probe) { return probe->done(); });
 }
 
 double Dispatch::host_utilisation() const {
@@ -150,15 +194,20 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& 
     std::optional<where::Decision> decision;
     {
         const std::lock_guard lock(mutex_);
+        learn_probes();
         if (!work.for_another_service) work.request_.result_s_per_byte = write_s_per_byte_;
         decision = placer_.choose(work.request_, now, work.given_s_);
     }
     if (decision) work.decision_ = std::move(*decision);  // else the host's: it takes everything
     work.utilisation_ = now[work.decision_.device].utilisation;
     enter(work, work.decision_.device, work.decision_.service_s);
-    const bool on_host = work.place_ == 0;
-    places_[work.place_]->press->give(client, weight, on_host ? cost : work.decision_.service_s,
-                                      work);
+    const std::size_t place = work.place_;
+    const bool on_host = place == 0;
+    places_[place]->press->give(client, weight, on_host ? cost : work.decision_.service_s, work);
+    // Others sleep when there is nothing that waits.
+    const std::size_t waiting = places_[place]->waiting.load(std::memory_order_relaxed);
+    if (waiting == static_cast<std::size_t>(places_[place]->at_once) + 1)
+        for (const auto& other : places_) other->press->look_again();
 }
 
 void Dispatch::go_to_host(Encoding& work) {
@@ -168,8 +217,74 @@ void Dispatch::go_to_host(Encoding& work) {
     }
     double expected_s = work.cost_;
     if (!work.decision_.options.empty()) expected_s = work.decision_.options[0].expected.compute_s;
-    enter(work, 0, expected_s);
-    places_[0]->press->give(work.client_, work.weight_, work.cost_, work);
+    move(work, 0, expected_s);
+}
+
+// ------------------------------------------------------------------- blocks that wait elsewhere
+
+// Would the free device have it done sooner than the one whose last it is? By a margin: predictions
+// err, and moving a block to and fro helps nobody. Called under the lock of the busy one's queue.
+bool Dispatch::is_sooner(const Encoding& work, std::size_t free, std::size_t busy, double now_s) {
+    constexpr double k_margin = 0.9, k_margin_unknown = 0.5;
+    constexpr int k_most_moves = 3;
+    if (work.failed_ || work.recipe == nullptr || work.moves_ >= k_most_moves) return false;
+    auto now = present(work, now_s);
+    if (options_.host_last) now[0].takes_it = false;
+    now[busy].waiting -= std::min<std::size_t>(now[busy].waiting, 1);
+    now[busy].waiting_s =
+        std::max(0.0, now[busy].waiting_s - static_cast<double>(work.expected_us_) / k_us);
+    std::vector<where::Option> options;
+    {
+        const std::lock_guard lock(mutex_);
+        options = placer_.options(work.request_, now, now_s);
+    }
+    const bool is_known = options[free].expected.known != plan::Known::nothing;
+    return options[free].latency_s <
+           (is_known ? k_margin : k_margin_unknown) * options[busy].latency_s;
+}
+
+Encoding* Dispatch::take_for(std::size_t free, std::size_t busy, double now_s) {
+    Work* const taken = places_[busy]->press->take_back([&](Work& work) {
+        const auto* const encoding = dynamic_cast<const Encoding*>(&work);
+        return encoding != nullptr && encoding->dispatch_ == this &&
+               is_sooner(*encoding, free, busy, now_s);
+    });
+    return static_cast<Encoding*>(taken);
+}
+
+// @return seconds until it is worth to look again: what waits elsewhere may come to wait longer.
+double Dispatch::help(std::size_t free) {
+    constexpr double k_look_again_s = 0.005;
+    const double now_s = options_.clock->now_s();
+    bool any = false;
+    for (std::size_t busy = 0; busy < places_.size(); ++busy) {
+        const Place& place = *places_[busy];
+        const std::size_t waiting = place.waiting.load(std::memory_order_relaxed);
+        if (busy == free || waiting <= static_cast<std::size_t>(place.at_once)) continue;
+        any = true;
+        if (Encoding* const work = take_for(free, busy, now_s)) {
+            work->leave();
+            ++work->moves_;
+            double expected_s = work->cost_;
+            if (free < work->decision_.options.size()) {
+                const where::Expected& expected = work->decision_.options[free].expected;
+                expected_s = expected.to_s + expected.compute_s + expected.from_s;
+            }
+            move(*work, free, expected_s);
+            return base::Event::k_forever_s;  // the queue that has it asks again
+        }
+    }
+    return any ? k_look_again_s : base::Event::k_forever_s;
+}
+
+void Dispatch::move(Encoding& work, std::size_t to, double expected_s) {
+    enter(work, to, expected_s);
+    work.utilisation_ = to == 0 ? host_utilisation() : places_[to]->device->utilisation();
+    places_[to]->press->give(work.client_, work.weight_, to == 0 ? work.cost_ : expected_s, work);
+}
+
+double Dispatch::utilisation_of(const Encoding& work) const {
+    return work.place_ == 0 ? host_utilisation() : places_[work.place_]->device->utilisation();
 }
 
 void Dispatch::forget(std::uint64_t client) {
@@ -194,6 +309,8 @@ void Dispatch::learn(Encoding& work) {
     placed.result_bytes = work.encoded.ok() ? work.encoded->stored.size() : 0;
     placed.result_s_per_byte = work.request_.result_s_per_byte;
     placed.failed = work.failed_;
+    placed.device = work.place_;
+    placed.moved = work.moves_ > 0 && work.place_ != work.decision_.device;
     placed.why = work.failure_.message();
     placed.given_s = work.given_s_;
     placed.begun_s = work.begun_s_;
@@ -219,16 +336,16 @@ void Dispatch::learn(Encoding& work) {
         ++place.blocks;
         place.bytes += placed.bytes;
         const double predicted_s = work.decision_.predicted_s();
-        if (!work.failed_ && predicted_s > 0.0) {
+        if (!work.failed_ && !placed.moved && predicted_s > 0.0) {
             const double writing_s = run.result_bytes * work.request_.result_s_per_byte;
             place.errors.push_back(std::fabs((took_s + writing_s) / predicted_s - 1.0));
             if (place.errors.size() > k_errors) place.errors.pop_front();
         }
         // After a failure: what the host took, which nobody had chosen.
-        where::Decision decision = work.decision_;
-        decision.device = work.place_;
-        if (work.failed_) decision.where = {};
-        placer_.done(work.request_, decision, run, took_s);
+        if (work.failed_ || placed.moved)
+            placer_.moved(work.request_, work.decision_, work.place_, run);
+        else
+            placer_.done(work.request_, work.decision_, run, took_s);
     }
     placed.decision = std::move(work.decision_);
     if (options_.trace && placed.begun_s > 0.0) options_.trace(placed);

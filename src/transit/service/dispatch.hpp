@@ -3,7 +3,8 @@
 //
 // Invariants:
 //  - A block is placed when it comes, by what is known then; each device has a queue of its own, by
-//    weight (Press). Device 0 is the host's cores.
+//    weight (Press). Device 0 is the host's cores. A device that is free takes a block out of
+//    another's queue if it will have it done sooner.
 //  - A block that fails on a device goes to the host's cores, and the device pauses.
 //  - Workers at idle priority touch atomics alone. The choice, and what is learned, are under a
 //  lock
@@ -17,6 +18,7 @@
 
 #include "transit/devices/device.hpp"
 #include "transit/service/press.hpp"
+#include "transit/service/probe.hpp"
 #include "where/placer.hpp"
 #include "where/utilisation.hpp"
 
@@ -61,6 +63,7 @@ class Encoding : public Work {
     bool looked_ = false;
     std::size_t place_ = 0;  ///< the device that it is given to now
     bool failed_ = false;    ///< on the device that was chosen
+    int moves_ = 0;          ///< from one queue to another
     Status failure_;
     double given_s_ = 0.0, begun_s_ = 0.0, ended_s_ = 0.0, utilisation_ = 0.0;
     std::int64_t expected_us_ = 0;
@@ -75,7 +78,9 @@ struct Placed {
     double result_s_per_byte =
         0.0;  ///< what the result costs where it goes, as predictions have it
     bool failed = false;
-    std::string why;  ///< it failed
+    std::string why;         ///< it failed
+    std::size_t device = 0;  ///< that has done it
+    bool moved = false;      ///< another one than was chosen, because it was free
     double given_s = 0.0, begun_s = 0.0, ended_s = 0.0;
     where::Run run;
 };
@@ -97,6 +102,8 @@ class Dispatch {
         /// The host's cores do only what no device can, or what has failed there.
         bool host_last = false;
         const base::Clock* clock = &base::Clock::steady();
+        /// Compress samples on each device before anything else.
+        bool probe = false;
         /// Of the host's cores by others; empty: as the system says.
         std::function<double(double now_s)> host_utilisation;
         /// Hears of every block; on the lane. May be empty.
@@ -119,6 +126,10 @@ class Dispatch {
     /// Blocks that wait at devices beside the host, or are on one.
     std::size_t waiting() const;
     double host_utilisation() const;
+    /// Of the device that has done it.
+    double utilisation_of(const Encoding& work) const;
+    /// Are the samples known on all devices? True without Options::probe.
+    bool is_probed() const;
 
   private:
     friend class Encoding;
@@ -134,13 +145,21 @@ class Dispatch {
         // Under the lock.
         std::uint64_t blocks = 0, bytes = 0;
         std::deque<double> errors;
+        bool is_calibrated = false;
     };
     std::vector<where::Present> present(const Encoding& work, double now_s) const;
+    void move(Encoding& work, std::size_t to, double expected_s);
     void enter(Encoding& work, std::size_t place, double expected_s);
     void go_to_host(Encoding& work);
+    void start_probes();
+    void learn_probes();
+    double help(std::size_t free);
+    Encoding* take_for(std::size_t free, std::size_t busy, double now_s);
+    bool is_sooner(const Encoding& work, std::size_t free, std::size_t busy, double now_s);
 
     const Options options_;
     mutable where::HostUtilisation sampled_;
+    std::vector<std::unique_ptr<Probe>> probes_;  ///< outlive the workers; of each place
     std::vector<std::unique_ptr<Place>> places_;
     mutable std::mutex mutex_;
     where::Placer placer_;

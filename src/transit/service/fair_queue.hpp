@@ -42,6 +42,21 @@ class FairQueue {
         now_ = entry.begin;
         return std::move(entry.item);
     }
+    /// The newest item that is accepted, which then has never been here: of each client from its
+    /// last one on, `looks` in all. nullopt: none.
+    template <class Accept>
+    std::optional<Item> take_back(Accept accept, int looks) {
+        for (auto& [client, line] : lines_)
+            for (std::size_t i = line.waiting.size(); i-- > 0 && looks-- > 0;) {
+                if (!accept(line.waiting[i].item)) continue;
+                Entry entry = std::move(line.waiting[i]);
+                line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+                // Those behind it keep their turns, which are later than they need be.
+                if (i == line.waiting.size()) line.end = entry.begin;
+                return std::move(entry.item);
+            }
+        return std::nullopt;
+    }
     /// What of a client has not left comes back, and the client is forgotten.
     std::deque<Item> forget(std::uint64_t client) {
         std::deque<Item> items;

@@ -53,6 +53,19 @@ TEST(FairQueue, keeps_each_clients_order_and_gives_nothing_for_silence) {
 }
 
 // Goal: what a client that is gone has left comes back, once.
+TEST(FairQueue, gives_back_the_newest_that_is_wanted_as_if_it_had_never_come) {
+    FairQueue<int> queue;
+    for (int i = 0; i < 4; ++i) queue.push(1, 1.0, 10.0, i);
+    queue.push(2, 1.0, 10.0, 100);
+    EXPECT_EQ(queue.take_back([](int item) { return item < 3; }, 10), 2);
+    EXPECT_EQ(queue.take_back([](int item) { return item == 3; }, 10), 3);
+    EXPECT_FALSE(queue.take_back([](int item) { return item == 0; }, 1)) << "it looks once";
+    queue.push(1, 1.0, 10.0, 9);
+    std::vector<int> order;
+    while (const auto item = queue.pop()) order.push_back(*item);
+    EXPECT_EQ(order, (std::vector<int>{0, 100, 1, 9}));
+}
+
 TEST(FairQueue, forgets_a_client_and_returns_its_items) {
     FairQueue<int> queue;
     queue.push(1, 1.0, 1.0, 1);

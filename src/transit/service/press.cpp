@@ -58,15 +58,60 @@ std::optional<Press::Waiting> Press::next() {
     return item;
 }
 
-void Press::fill_slots() {
+Work* Press::take_back(const std::function<bool(Work&)>& accept) {
+    // One choice costs a look at each; a long queue is no reason for more than a few.
+    constexpr int k_looks = 4;
+    Work* taken = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        if (stopping_.load(std::memory_order_acquire)) return nullptr;  // a worker may end
+        if (const auto item = queue_.take_back(
+                [&](const Waiting& waiting) { return accept(*waiting.work); }, k_looks)) {
+            since_s_.erase(since_s_.find(item->since_s));
+            taken = item->work;
+        }
+        // What lies ready for a worker only this lock puts there; the worker may take it meanwhile.
+        for (const auto& worker : workers_) {
+            if (taken != nullptr) break;
+            Work* ready = worker->slot.exchange(nullptr, std::memory_order_acq_rel);
+            if (ready == nullptr) continue;
+            if (accept(*ready)) {
+                taken = ready;
+                event_.raise();  // the slot is free, and its worker will find nothing to say so
+            } else {
+                worker->slot.store(ready, std::memory_order_release);
+                worker->event.raise();
+            }
+        }
+    }
+    if (taken != nullptr) waiting_.fetch_sub(1, std::memory_order_relaxed);
+    return taken;
+}
+
+void Press::when_free(std::function<double()> call) {
+    {
+        const std::lock_guard lock(free_mutex_);
+        when_free_ = std::move(call);
+    }
+    event_.raise();
+}
+
+double Press::ask_for_more() {
+    const std::lock_guard lock(free_mutex_);
+    return when_free_ ? when_free_() : base::Event::k_forever_s;
+}
+
+// @return whether a worker could take more.
+bool Press::fill_slots() {
     for (const auto& worker : workers_) {
         if (worker->slot.load(std::memory_order_acquire) != nullptr) continue;
         const auto item = next();
-        if (!item) return;
+        if (!item) return true;
         worker->since_s = item->since_s;
         worker->slot.store(item->work, std::memory_order_release);
         worker->event.raise();
     }
+    return false;
 }
 
 // What has waited too long: of a worker that has not begun it, else of the queue, which stays fair.
@@ -95,6 +140,7 @@ void Press::dispatch() {
         const bool stopping = stopping_.load(std::memory_order_acquire);
         std::deque<Work*> given_up;
         Work* due = nullptr;
+        bool is_free = false;
         double wait_s = base::Event::k_forever_s;
         {
             const std::lock_guard lock(mutex_);
@@ -109,7 +155,7 @@ void Press::dispatch() {
                 if (!item) break;
                 given_up.push_back(item->work);
             }
-            fill_slots();
+            is_free = fill_slots();
             if (!stopping) due = take_due(wait_s);
         }
         for (Work* const work : given_up) {
@@ -121,6 +167,7 @@ void Press::dispatch() {
             due->compute();
             waiting_.fetch_sub(1, std::memory_order_relaxed);
         } else {
+            if (is_free) wait_s = std::min(wait_s, ask_for_more());
             event_.wait(seen, wait_s);
         }
     }

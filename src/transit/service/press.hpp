@@ -6,11 +6,13 @@
 //    (decision D5). One thread at normal priority, the dispatcher, has the queue, and puts the next
 //    block into a slot of a worker before it has finished the last.
 //  - What a client that is gone has left in the queue comes back undone.
+//  - Work that nobody has begun can be taken back, and is then not known here any more.
 //  - Cores that applications keep busy leave workers at idle priority next to nothing. So a block
 //    that none of them has begun for most_wait_s the dispatcher compresses itself.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -51,6 +53,15 @@ class Press {
     void give(std::uint64_t client, double weight, double cost, Work& work);
     /// Give up what waits of a client. Any thread of normal priority; returns at once.
     void forget(std::uint64_t client);
+    /// The newest work that has not begun and is accepted; null: none. Any thread of normal
+    /// priority. `accept` is called under the lock of the queue.
+    Work* take_back(const std::function<bool(Work&)>& accept);
+    /// Called by the dispatcher, at normal priority, whenever a worker could take more than there
+    /// is: it may give() work that waits elsewhere. It returns the seconds after which it wants to
+    /// be called again. Empty: nobody. It is not being called any more when this returns.
+    void when_free(std::function<double()> call);
+    /// Ask when_free's again, now. Any thread.
+    void look_again() { event_.raise(); }
     /// Blocks that wait or are being computed.
     std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
@@ -66,7 +77,8 @@ class Press {
         double since_s;
     };
     void dispatch();
-    void fill_slots();
+    bool fill_slots();
+    double ask_for_more();
     std::optional<Waiting> next();
     Work* take_due(double& wait_s);
     void work(Worker& worker);
@@ -79,6 +91,8 @@ class Press {
     std::vector<std::uint64_t> to_forget_;
     std::atomic<std::size_t> waiting_{0};
     std::atomic<bool> stopping_{false};
+    std::mutex free_mutex_;
+    std::function<double()> when_free_;
     std::vector<std::unique_ptr<Worker>> workers_;
     std::thread dispatcher_;
 };

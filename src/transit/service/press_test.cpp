@@ -14,6 +14,7 @@ class Counted final : public Work, public DoneWork {
     Counted(Lane& lane, std::atomic<int>& computed, std::atomic<int>& given_up)
         : lane_(lane), computed_(computed), given_up_(given_up) {}
     void compute() override {
+        begun = true;
         const bool is_held =
             hold != nullptr && (!only_idle || ::sched_getscheduler(0) == SCHED_IDLE);
         while (is_held && hold->load()) std::this_thread::yield();
@@ -28,6 +29,8 @@ class Counted final : public Work, public DoneWork {
     std::atomic<bool>* hold = nullptr;
     bool only_idle = false;  ///< hold on a thread at idle priority alone
     int times = 0;
+    std::atomic<bool> begun{false};
+    bool was_computed() const { return was_computed_; }
 
   private:
     Lane& lane_;
@@ -51,6 +54,75 @@ TEST(Press, brings_each_work_to_its_lane_once) {
     }
     EXPECT_EQ(computed + given_up, 2000);
     for (const auto& one : all) EXPECT_EQ(one->times, 1);
+}
+
+// Goal: what has not begun can be taken back, the newest first, also what lies ready for a worker;
+// what is being computed cannot.
+TEST(Press, gives_back_what_has_not_begun) {
+    std::atomic<int> computed{0}, given_up{0};
+    std::atomic<bool> hold{true};
+    Lane lane;
+    std::vector<std::unique_ptr<Counted>> all;
+    Press press({1, false});
+    for (int i = 0; i < 4; ++i) {
+        all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+        all.back()->hold = &hold;
+        press.give(1, 1.0, 1.0, *all.back());
+    }
+    while (!all[0]->begun) std::this_thread::yield();
+    const auto any = [](Work&) { return true; };
+    EXPECT_EQ(press.take_back([&](Work& work) { return &work == all[2].get(); }), all[2].get());
+    EXPECT_EQ(press.take_back(any), all[3].get());
+    EXPECT_EQ(press.take_back(any), all[1].get());
+    EXPECT_EQ(press.take_back(any), nullptr);
+    EXPECT_EQ(press.waiting(), 1u);
+    hold = false;
+    press.stop();
+    EXPECT_EQ(all[0]->was_computed(), true);
+    EXPECT_EQ(all[1]->was_computed(), false);
+}
+
+// Goal: where only what lies ready for a worker is taken back, what waits behind it goes on.
+TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
+    for (int round = 0; round < 20; ++round) {
+        std::atomic<int> computed{0}, given_up{0};
+        std::atomic<bool> hold{true};
+        Lane lane;
+        std::vector<std::unique_ptr<Counted>> all;
+        Press press({1, false});
+        for (int i = 0; i < 4; ++i) {
+            all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+            all.back()->hold = &hold;
+            press.give(1, 1.0, 1.0, *all.back());
+        }
+        while (!all[0]->begun) std::this_thread::yield();
+        // The second is the one that lies ready, or is about to.
+        ASSERT_EQ(press.take_back([&](Work& work) { return &work == all[1].get(); }), all[1].get());
+        hold = false;
+        while (!all[3]->begun) std::this_thread::yield();
+        press.stop();
+        EXPECT_FALSE(all[1]->begun);
+    }
+}
+
+// Goal: who wants to bring more is asked whenever a worker could take it, and not after he has
+// left.
+TEST(Press, asks_for_more_when_a_worker_is_free) {
+    std::atomic<int> asked{0};
+    Press press({1, false});
+    press.when_free([&] {
+        ++asked;
+        return base::Event::k_forever_s;
+    });
+    while (asked == 0) std::this_thread::yield();
+    const int before = asked;
+    press.look_again();
+    while (asked == before) std::this_thread::yield();
+    press.when_free({});
+    const int last = asked;
+    press.look_again();
+    press.stop();
+    EXPECT_EQ(asked, last);
 }
 
 // Goal: what waits of a client that is forgotten is given up; others' work is computed, and so is

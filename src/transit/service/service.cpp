@@ -8,6 +8,7 @@ Dispatch::Options dispatch_options(const ServiceOptions& options) {
     dispatch.placer = options.placer;
     dispatch.host_threads = options.press.threads;
     dispatch.host_last = options.host_last;
+    dispatch.probe = options.probe;
     dispatch.trace = options.trace;
     return dispatch;
 }

@@ -32,7 +32,7 @@ struct ServiceOptions {
     /// Beside the host's cores. Called once; empty: none.
     std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;
     where::PlacerOptions placer;
-    bool host_last = false;  ///< Dispatch::Options
+    bool host_last = false, probe = false;  ///< Dispatch::Options
     /// Hears of every block, on any lane.
     std::function<void(const Placed&)> trace;
 };

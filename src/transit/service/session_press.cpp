@@ -86,7 +86,7 @@ void Session::pressed(PressedWork& work) {
         base::Buffer stored;
         pressed.request = request;
         pressed.compress_s = std::min(work.age_s(), k_seconds_limit);
-        pressed.utilisation = std::clamp(workshop_.dispatch.host_utilisation(), 0.0, 1.0);
+        pressed.utilisation = std::clamp(workshop_.dispatch.utilisation_of(work), 0.0, 1.0);
         pressed.device = work.device;
         pressed.status = work.encoded.status();
         if (work.encoded.ok()) {

@@ -204,6 +204,8 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("status", settings.status_path);
     reader.take("trace", settings.trace_path);
     reader.take("host_last", settings.service.host_last);
+    settings.service.probe = !settings.devices.empty();
+    reader.take("probe", settings.service.probe);
     std::string choice = "model";
     reader.take("choice", choice);
     if (choice == "average") settings.service.placer.rule = where::Rule::average;

@@ -43,6 +43,8 @@
 // |   owner         |                   | a user's name, "tcp:" and a client's name, or "*"    |
 // | trace           | none              | a file: what was decided and predicted for each block |
 // | choice          | "model"           | of devices, or "average": S4's running average       |
+// | probe           | true, if there is | compress samples on each device when it starts       |
+// |                 | a [[device]]      |                                                      |
 // | host_last       | false             | the host's cores do only what no device can          |
 // | [[device]]      |                   | compresses blocks beside the host's cores:           |
 // |                 |                   | device_settings.hpp                                  |

@@ -89,6 +89,7 @@ coder = "codec"
 link_bytes_per_s = 1e9
 compress_bytes_per_s = 2e9
 per_block_s = 0.001
+kept_bytes = 4096
 [[device]]
 kind = "remote"
 address = "tcp:10.0.0.7:4711"
@@ -113,6 +114,7 @@ directory = "/scratch"
     EXPECT_EQ(gpu.link_bytes_per_s, 1e9);
     EXPECT_EQ(gpu.compress_bytes_per_s, 2e9);
     EXPECT_EQ(gpu.per_block_s, 0.001);
+    EXPECT_EQ(gpu.kept_bytes, 4096u);
     EXPECT_EQ(remote.name, "remote");
     EXPECT_EQ(remote.address, "tcp:10.0.0.7:4711");
     EXPECT_EQ(remote.secret_path, "/etc/caesura/secret");
