@@ -2,40 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
 #include <new>
 
 #include "base/invalid.hpp"
 #include "codec/frame/slabs.hpp"
+#include "codec/kernels/range_kernels.hpp"
 #include "read/impl.hpp"
 
 namespace caesura::read {
 namespace {
 
-/// Lanes of their own, and selects instead of branches: so it vectorises.
 template <class Value>
-ValueRange finite_range(const std::byte* values, std::uint64_t count) {
-    constexpr std::size_t k_lanes = 16;
-    constexpr Value k_infinity = std::numeric_limits<Value>::infinity();
-    std::array<Value, k_lanes> low, high, x;
-    low.fill(k_infinity);
-    high.fill(-k_infinity);
-    const auto take = [&](std::uint64_t first, std::size_t lanes) {
-        std::memcpy(x.data(), values + first * sizeof(Value), lanes * sizeof(Value));
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            // False for NaN; what is not finite leaves both as they are.
-            const bool finite = std::abs(x[lane]) < k_infinity;
-            low[lane] = finite && x[lane] < low[lane] ? x[lane] : low[lane];
-            high[lane] = finite && x[lane] > high[lane] ? x[lane] : high[lane];
-        }
-    };
-    std::uint64_t i = 0;
-    for (; i + k_lanes <= count; i += k_lanes) take(i, k_lanes);
-    take(i, static_cast<std::size_t>(count - i));
-    return {static_cast<double>(*std::min_element(low.begin(), low.end())),
-            static_cast<double>(*std::max_element(high.begin(), high.end()))};
+ValueRange finite_range(std::span<const std::byte> values) {
+    const auto [lowest, highest] = codec::finite_extremes(
+        reinterpret_cast<const Value*>(values.data()), values.size() / sizeof(Value));
+    return {static_cast<double>(lowest), static_cast<double>(highest)};
 }
 
 /// The union of ranges, which any threads widen.
@@ -61,9 +42,7 @@ class Widening {
 }  // namespace
 
 ValueRange range_of(std::span<const std::byte> values, DType dtype) {
-    const std::uint64_t count = values.size() / size_of(dtype);
-    return dtype == float32 ? finite_range<float>(values.data(), count)
-                            : finite_range<double>(values.data(), count);
+    return dtype == float32 ? finite_range<float>(values) : finite_range<double>(values);
 }
 
 std::optional<ValueRange> KnownRanges::find(std::uint64_t chunk, const ReadOptions& options) const {

@@ -69,25 +69,35 @@ Result<base::Buffer> copy_out(std::span<const std::byte> bytes, base::BufferPool
 
 }  // namespace
 
-Result<std::span<const std::byte>> values_of(const Job& job, base::BufferPool& pool,
-                                             base::Buffer& scratch) {
+Status make_dense(Job& job, base::BufferPool& pool, base::Buffer& scratch) {
     const Box wanted{job.chunk_box.offset, job.valid};
-    const std::size_t bytes = job.valid_bytes();
-    if (const std::byte* const there = in_place(job, wanted)) return std::span(there, bytes);
-    auto taken = pool.take(bytes);
-    if (!taken.ok()) return taken.status();
-    scratch = std::move(*taken);
-    gather(job, wanted, scratch.data());
-    return std::as_const(scratch).bytes();
+    const std::byte* values = in_place(job, wanted);
+    if (values == nullptr) {
+        auto taken = pool.take(job.valid_bytes());
+        if (!taken.ok()) return taken.status();
+        scratch = std::move(*taken);
+        gather(job, wanted, scratch.data());
+        values = scratch.data();
+    }
+    job.fill.reset();
+    job.pieces.resize(1);
+    job.pieces[0] = {wanted, wanted, values, nullptr};
+    return {};
 }
 
-Result<Encoded> encode(const Job& job, base::BufferPool& pool) {
+std::span<const std::byte> dense_values(const Job& job) {
+    return {job.pieces[0].source, job.valid_bytes()};
+}
+
+Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* dense) {
     const Box wanted = wanted_box(job);
     const std::size_t bytes = wanted.extent.count() * size_of(job.dtype);
     const bool stored_as_is = job.codec->pipeline().empty();  // codec none
     const std::byte* chunk = in_place(job, wanted);
     base::Buffer scratch;
-    if (!chunk || stored_as_is) {
+    if (chunk && stored_as_is && dense != nullptr && dense->data() == chunk) {
+        scratch = std::move(*dense);
+    } else if (!chunk || stored_as_is) {
         auto taken = pool.take(bytes);
         if (!taken.ok()) return taken.status();
         scratch = std::move(*taken);

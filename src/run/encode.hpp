@@ -20,13 +20,16 @@ struct Encoded {
     }
 };
 
-/// The values of the job's valid part, dense: where they lie, or gathered into `scratch`.
+/// Have the values of the job's valid part dense, in one piece: where they lie, or gathered into
+/// `scratch`, which lives as long as the job is read. So several may read them for one gathering.
 /// Any thread. Errors: no_space.
-Result<std::span<const std::byte>> values_of(const Job& job, base::BufferPool& pool,
-                                             base::Buffer& scratch);
+Status make_dense(Job& job, base::BufferPool& pool, base::Buffer& scratch);
+/// Of such a job.
+std::span<const std::byte> dense_values(const Job& job);
 
 /// Pure: changes nothing of the job. Buffers are the pool's. Any thread, as far as the job's codec
 /// is reentrant. Errors: those of the codec, no_space (memory); may throw bad_alloc.
-Result<Encoded> encode(const Job& job, base::BufferPool& pool);
+/// @param dense  what make_dense() has gathered; values that are stored as they are stay in it.
+Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* dense = nullptr);
 
 }  // namespace caesura::run

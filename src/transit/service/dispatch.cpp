@@ -32,8 +32,8 @@ void Encoding::compute() {
     if (!is_wanted()) return give_up();
     const base::Clock& clock = *dispatch_->options_.clock;
     try {
-        if (!std::exchange(looked_, true)) look();
         begun_s_ = clock.now_s();
+        prepare();
         dispatch_->places_[place_]->running_since_s.store(begun_s_, std::memory_order_relaxed);
         place_ == 0 ? on_host() : on_device();
     } catch (const std::bad_alloc&) {
@@ -42,17 +42,31 @@ void Encoding::compute() {
     ended_s_ = clock.now_s();
     dispatch_->places_[place_]->running_since_s.store(-1.0, std::memory_order_relaxed);
     leave();
-    if (place_ == 0 || encoded.ok()) return ready();
+    if (place_ == 0 || encoded.ok()) {
+        gathered_ = {};
+        return ready();
+    }
     // Somebody else has to. Nothing of this is touched afterwards.
     failed_ = true;
     failure_ = encoded.status();
     dispatch_->go_to_host(*this);
 }
 
+// The values are gathered once, for those who look and for the codec. Without memory for it the
+// codec says so. Gathering is a part of encoding, looking is not.
+void Encoding::prepare() {
+    if (std::exchange(looked_, true)) return;
+    if (!run::make_dense(job, pool_, gathered_).ok()) return;
+    const base::Clock& clock = *dispatch_->options_.clock;
+    const double dense_s = clock.now_s();
+    look();
+    begun_s_ += clock.now_s() - dense_s;
+}
+
 void Encoding::on_host() {
     const base::Clock& clock = base::Clock::steady();
     const double begin_s = clock.thread_cpu_s();
-    encoded = run::encode(job, pool_);
+    encoded = run::encode(job, pool_, &gathered_);
     compress_s = clock.thread_cpu_s() - begin_s;
     device = "cpu";
 }

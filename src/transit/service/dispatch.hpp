@@ -44,7 +44,8 @@ class Encoding : public Work {
   protected:
     /// Any thread.
     virtual bool is_wanted() const = 0;
-    /// Once, before it is encoded; on the thread that will. It may throw bad_alloc.
+    /// Once, before it is encoded, its values dense (run::dense_values); on the thread that will.
+    /// It may throw bad_alloc. Not called where there is no memory to gather them.
     virtual void look() {}
     /// It is encoded, or `encoded` says why not; the last call. Any thread.
     virtual void ready() = 0;
@@ -52,6 +53,7 @@ class Encoding : public Work {
 
   private:
     friend class Dispatch;
+    void prepare();
     void on_host();
     void on_device();
     void leave();
@@ -61,6 +63,7 @@ class Encoding : public Work {
     where::Request request_;
     where::Decision decision_;
     bool looked_ = false;
+    base::Buffer gathered_;  ///< where the job's values are, if they were not dense
     std::size_t place_ = 0;  ///< the device that it is given to now
     bool failed_ = false;    ///< on the device that was chosen
     int moves_ = 0;          ///< from one queue to another

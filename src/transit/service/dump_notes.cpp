@@ -45,15 +45,13 @@ Result<std::unique_ptr<DumpNotes>> DumpNotes::make(ObjectStore& store,
     return notes;
 }
 
-DumpNotes::Seen DumpNotes::look(const run::Job& job, base::BufferPool& pool) const try {
+DumpNotes::Seen DumpNotes::look(const run::Job& job) const try {
     Seen seen;
     // Several arrays in one block have bounds of their own, and may lie in each other.
     if (job.dataset >= datasets_.size() || !job.parts.empty()) return seen;
     const Dataset& dataset = datasets_[job.dataset];
-    base::Buffer scratch;
-    const auto values = run::values_of(job, pool, scratch);
-    if (!values.ok()) return seen;
-    const read::ValueRange range = read::range_of(*values, job.dtype);
+    const std::span<const std::byte> values = run::dense_values(job);
+    const read::ValueRange range = read::range_of(values, job.dtype);
     seen.range = widened({range.lowest, range.highest}, job.exactly ? lossless() : dataset.bound);
     lambda::RegionView region;
     region.object = dataset.name;
@@ -62,7 +60,7 @@ DumpNotes::Seen DumpNotes::look(const run::Job& job, base::BufferPool& pool) con
     region.shape = dataset.shape;
     region.box = {job.chunk_box.offset, job.valid};
     region.time = time_;
-    region.values = *values;
+    region.values = values;
     for (const Call& call : calls_) {
         auto state = functions_.parse_state(call.start);
         if (!state.ok() || !state->add(region).ok()) {

@@ -33,7 +33,8 @@ class DumpNotes {
         std::optional<Range> range;
         std::vector<lambda::AnalysisState> states;  ///< one a call; empty: it cannot be analysed
     };
-    Seen look(const run::Job& job, base::BufferPool& pool) const;
+    /// @param job  its values are dense (run::make_dense).
+    Seen look(const run::Job& job) const;
     /// It has been compressed, and written if there is a record.
     void note(const run::Job& job, Seen seen, const std::optional<store::ChunkRecord>& record);
     /// All blocks are noted: the states that the client wants.

@@ -7,7 +7,7 @@ namespace caesura::transit {
 bool ServedBlock::is_wanted() const { return dump_.listener_.is_alive(); }
 
 void ServedBlock::look() {
-    if (dump_.notes_) seen = dump_.notes_->look(job, pool_);
+    if (dump_.notes_) seen = dump_.notes_->look(job);
 }
 
 void ServedBlock::ready() { lane_.done(*this); }
