@@ -264,6 +264,16 @@ RunTicket Objects::run(ObjectNumber object, const std::string& call, std::option
     return ticket;
 }
 
+Ticket Objects::persist(const Persist& what) {
+    Ticket ticket;
+    const PersistObjects message{client_->next_number(), what.path,  what.container,
+                                 what.objects,           what.codec, what.bound};
+    if (Status status = encode(message).status(); !status.ok())
+        return ticket.state_->end(status), ticket;
+    begin(message.request, message, {}, ticket.state_);
+    return ticket;
+}
+
 void Objects::run_pass(ObjectNumber object, std::vector<Box> boxes, std::vector<std::byte> state,
                        std::function<void(Result<std::vector<std::byte>>)> then) {
     const RunPass message{client_->next_number(), object, std::move(boxes), std::move(state)};
