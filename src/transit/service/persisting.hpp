@@ -10,6 +10,7 @@
 //  - A file that has anything committed in it, or that is none of ours, is not touched.
 #pragma once
 
+#include "store/manifest.hpp"
 #include "transit/objects/object_store.hpp"
 #include "transit/service/errand.hpp"
 #include "transit/service/served_dump.hpp"
