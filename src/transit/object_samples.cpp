@@ -16,8 +16,8 @@ void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(RunFunction{25, 5, Box{{1}, {3}}, "stats"});
     to.emplace_back(ListFunctions{26});
     to.emplace_back(RunPass{27, 5, {{{1}, {3}}, {{4}, {2}}}, {std::byte{7}, std::byte{8}}});
-    to.emplace_back(PersistObjects{
-        28, "/data/run.h5", "", {5, 6}, {"caesura:fast", {7}, true}, absolute(0.5)});
+    to.emplace_back(
+        PersistObjects{28, "/data/run.h5", "", {5, 6}, {"caesura:fast", {7}, true}, absolute(0.5)});
 }
 
 void add_object_samples(std::vector<ServiceMessage>& to) {

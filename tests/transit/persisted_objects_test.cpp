@@ -1,5 +1,6 @@
-// Objects that were put go into HDF5 files: the same values within the bound wherever they lay, in a
-// file that stock HDF5 reads; from then on the file is where they sink to, also for the next service.
+// Objects that were put go into HDF5 files: the same values within the bound wherever they lay, in
+// a file that stock HDF5 reads; from then on the file is where they sink to, also for the next
+// service.
 #include <fstream>
 #include <set>
 
@@ -35,7 +36,8 @@ class PersistedObjects : public ObjectHub {
     }
     static std::set<RegionPlace> places(Objects& objects, ObjectNumber id) {
         std::set<RegionPlace> all;
-        for (const ObjectInfo& info : take(objects.find({.container = "run", .regions = true})).objects)
+        for (const ObjectInfo& info :
+             take(objects.find({.container = "run", .regions = true})).objects)
             if (info.id == id)
                 for (const RegionInfo& region : info.regions) all.insert(region.place);
         return all;
@@ -77,8 +79,14 @@ TEST_F(PersistedObjects, are_found_again_by_the_next_service) {
     lambda::Results stats;
     {
         const auto objects = connect();
-        const ObjectNumber first = take(objects->create({"mine", "one", float32, one.shape, 2.5,
-                                                         lossless(), true, false,
+        const ObjectNumber first = take(objects->create({"mine",
+                                                         "one",
+                                                         float32,
+                                                         one.shape,
+                                                         2.5,
+                                                         lossless(),
+                                                         true,
+                                                         false,
                                                          {{"run", "a"}, {"what", "\"test\""}}}));
         const ObjectNumber second =
             take(objects->create({"mine", "two", float64, two.shape, 3.5, absolute(1e-3)}));
@@ -160,10 +168,11 @@ TEST_F(PersistedObjects, spend_a_bound_once) {
     ASSERT_TRUE(persist(*objects, {.path = file("again.h5"), .objects = {id}}).ok());
     EXPECT_LE(stock_off_by(file("again.h5"), "rho", object), 0.125);
     EXPECT_LE(off_by(*objects, id, object, whole(object.shape)), 0.125);
-    EXPECT_EQ(persist(*objects, {.path = file("relative.h5"), .objects = {id},
-                                 .bound = pointwise_relative(0.1)})
-                  .code(),
-              StatusCode::invalid_argument);
+    EXPECT_EQ(
+        persist(*objects,
+                {.path = file("relative.h5"), .objects = {id}, .bound = pointwise_relative(0.1)})
+            .code(),
+        StatusCode::invalid_argument);
 }
 
 // Goal: what cannot be is its error, naming why; nothing is lost by it, and no file is touched that
@@ -204,8 +213,8 @@ TEST_F(PersistedObjects, name_what_is_wrong) {
     EXPECT_EQ(off_by(*objects, id, object, whole(object.shape)), 0.0);
 }
 
-// Goal: a disk that is full is an error, whenever it becomes full. The objects are as they were, the
-// disk has its room back, and the same file can be written when there is some.
+// Goal: a disk that is full is an error, whenever it becomes full. The objects are as they were,
+// the disk has its room back, and the same file can be written when there is some.
 TEST_F(PersistedObjects, stay_as_they_were_when_the_disk_is_full) {
     const auto disk = std::make_shared<testing::LimitedFileSystem>(0);
     options_.permit = [&](ClientId, Permit& permit) { permit.files = disk; };
@@ -279,8 +288,7 @@ TEST_F(PersistedObjects, are_their_owners_to_persist) {
     EXPECT_EQ(persist(*bob, {.container = "run"}).code(), StatusCode::invalid_argument);
     std::vector<Ticket> tickets;
     for (int i = 0; i < 12; ++i)
-        tickets.push_back(
-            alice->persist({.path = file("f" + std::to_string(i)), .objects = {id}}));
+        tickets.push_back(alice->persist({.path = file("f" + std::to_string(i)), .objects = {id}}));
     int good = 0;
     for (const Ticket& ticket : tickets) {
         const Status status = ticket.wait();

@@ -129,7 +129,7 @@ class Objects {
     void remove_later(ObjectNumber object);
     /// What is to be persisted: objects, or all that were put into a container.
     struct Persist {
-        std::string path;  ///< of a new file, absolute, in the client's directories
+        std::string path = {};  ///< of a new file, absolute, in the client's directories
         std::string container = {};
         std::vector<ObjectNumber> objects = {};
         CodecSpec codec = {};

@@ -110,8 +110,9 @@ Result<std::vector<store::Attribute>> attributes_of(const ObjectInfo& object) {
             fmt::format("object {}: its container, owner or a tag is no UTF-8", object.name));
     const std::string tags_text = tags.dump();
     if (tags_text.size() > k_attribute_limit_bytes)
-        return base::invalid(fmt::format("object {}: its tags take {} bytes; a file has room for {}",
-                                         object.name, tags_text.size(), k_attribute_limit_bytes));
+        return base::invalid(
+            fmt::format("object {}: its tags take {} bytes; a file has room for {}", object.name,
+                        tags_text.size(), k_attribute_limit_bytes));
     std::vector<store::Attribute> all = {{"caesura_object_id", object.id}};
     if (!object.owner.empty()) all.push_back({"caesura_object_owner", object.owner});
     if (!object.container.empty()) all.push_back({"caesura_object_container", object.container});

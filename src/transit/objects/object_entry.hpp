@@ -64,7 +64,8 @@ struct ObjectStore::Object {
         if (region.memory) return RegionPlace::memory;
         if (region.sunk) return RegionPlace::sink;
         if (region.far) return RegionPlace::member;
-        return region.file || region.record || origin == Origin::filed ? RegionPlace::file : RegionPlace::passing;
+        return region.file || region.record || origin == Origin::filed ? RegionPlace::file
+                                                                       : RegionPlace::passing;
     }
     std::string key() const {
         std::string key = owner;

@@ -54,7 +54,7 @@ struct Reading {
         Box box;
         RegionId region = 0;
         std::shared_ptr<const RegionValues> values;
-        bool is_whole = false;  ///< the region has no more
+        bool is_whole = false;    ///< the region has no more
         bool is_sunk = false;     ///< not in memory; it comes back when it is read
         bool is_rounded = false;  ///< a bound was spent on its values
     };

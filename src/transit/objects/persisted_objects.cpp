@@ -51,9 +51,10 @@ Result<std::vector<ObjectInfo>> ObjectStore::to_persist(const Asker& asker,
                                       object.shape.count() - info.values, object.shape.count())};
         const auto bound = loosest(object.bound, order.bound);
         if (!bound)
-            return invalid(fmt::format("object {} has a bound of another kind than the file is to "
-                                       "have; give it the same kind, or lossless, or none",
-                                       object.name));
+            return invalid(
+                fmt::format("object {} has a bound of another kind than the file is to "
+                            "have; give it the same kind, or lossless, or none",
+                            object.name));
         info.bound = *bound;
         for (const auto& [number, region] : object.regions)
             info.regions.push_back({region.box, object.place_of(region), region.range});

@@ -84,10 +84,10 @@ void ObjectDesk::take(const PersistObjects& message) {
         persisting_.erase(request);
         answer(request, outcome.status(), outcome.ok() ? *outcome : 0);
     };
-    auto begun = std::make_shared<Persisting>(
-        Persisting::Host{host_.errands, host_.dispatch, tools_.store, host_.hdf5, host_.asker,
-                         tools_.strands},
-        then);
+    auto begun =
+        std::make_shared<Persisting>(Persisting::Host{host_.errands, host_.dispatch, tools_.store,
+                                                      host_.hdf5, host_.asker, tools_.strands},
+                                     then);
     if (Status status = begun->begin(message); !status.ok()) return answer(message.request, status);
     persisting_[message.request] = std::move(begun);
 }

@@ -82,7 +82,7 @@ class ObjectDesk {
     const Host host_;
     std::size_t open_ = 0;  ///< requests without an answer
     std::uint64_t putting_bytes_ = 0;
-    std::uint64_t reading_bytes_ = 0;  ///< of gets under way
+    std::uint64_t reading_bytes_ = 0;                                  ///< of gets under way
     std::map<std::uint64_t, std::shared_ptr<Persisting>> persisting_;  ///< by request
     static constexpr std::size_t k_persisting_limit = 4;
     static constexpr std::size_t k_kept_results_bytes = std::size_t{64} << 10;

@@ -8,7 +8,6 @@
 #include "base/invalid.hpp"
 #include "read/chunk_layout.hpp"
 #include "store/committer.hpp"
-#include "store/region_format.hpp"
 #include "transit/objects/file_attributes.hpp"
 #include "transit/service/region_walk.hpp"
 #include "writer/layout.hpp"
@@ -32,18 +31,14 @@ Shape chunk_of(const ObjectInfo& object) {
     return writer::choose_chunk(object.shape, boxes, size_of(object.dtype), k_chunk_bytes);
 }
 
-/// Is nothing lost when this file is made anew? Errors: invalid_argument, naming it.
+/// Is nothing lost when this file is made anew? One that a killed Writer has left counts as well:
+/// `caesura recover` may finish it. Errors: io (somebody has it open), invalid_argument, naming it.
 Status may_replace(base::FileSystem& files, const std::string& path) {
     const auto file = files.open(path, base::FileSystem::Mode::read);
     if (!file.ok()) return {};  // creating it says what is wrong, if anything is
+    if (Status status = (*file)->lock(true); !status.ok()) return status;
     const auto bytes = (*file)->size();
-    if (!bytes.ok()) return bytes.status();
-    if (*bytes == 0) return {};
-    const auto run = store::read_file_header(**file, path);
-    if (run.ok()) {
-        const auto commits = store::read_commit_sequence(**file, *run);
-        if (commits.ok() && *commits == 0) return {};
-    }
+    if (!bytes.ok() || *bytes == 0) return bytes.status();
     return base::invalid(fmt::format("{} is there and is not empty; name a new file", path));
 }
 

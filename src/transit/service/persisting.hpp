@@ -1,5 +1,5 @@
-// Objects that were put, on their way into a new file: their values to blocks, block after block, as
-// a client's dump goes (served_dump.hpp), and the commit.
+// Objects that were put, on their way into a new file: their values to blocks, block after block,
+// as a client's dump goes (served_dump.hpp), and the commit.
 //
 // Invariants:
 //  - Belongs to the session's lane, and holds the session and itself until it is over, which its
@@ -7,7 +7,7 @@
 //  - Memory: as many chunks at once as there are strands, beside what the objects take anyway.
 //  - The caller hears of success only after the commit is on the disk. Until then the objects are
 //    as they were. After an error nothing is left of the file but its name.
-//  - A file that has anything committed in it, or that is none of ours, is not touched.
+//  - A file that is not empty is not touched.
 #pragma once
 
 #include "store/manifest.hpp"
