@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -200,18 +201,22 @@ def test_persisted_objects_are_read_without_us(tmp_path, running):
 def test_persisted_objects_outlive_the_service(tmp_path):
     """Killed as soon as it has said that the file is there; the next one finds all in the file."""
     path = tmp_path / "kept.h5"
-    with Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service:
-        with objects_of.connect(service.address) as objects:
-            arrays = put_two(objects)
-            objects.persist(path, container="mine", lossless=True).wait()
-            service.end(9)
-    with Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service:
-        with objects_of.connect(service.address) as objects:
-            assert objects.find("mine").objects == []
-            found = objects.find(str(path), "*rho", tags={"run": "a"}, times=(2, 3)).objects
-            assert [one.origin for one in found] == ["filed"]
-            got = objects.get(found[0].id, (0, 0, 0), SHAPE)
-            np.testing.assert_array_equal(got, arrays["rho"])
-            (stats,) = found[0].results.values()
-            assert stats["max"] == arrays["rho"].max()
-            assert objects.run(found[0].id, "stats")["max"] == stats["max"]
+    with (
+        Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        arrays = put_two(objects)
+        objects.persist(path, container="mine", lossless=True).wait()
+        service.end(signal.SIGKILL)
+    with (
+        Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        assert objects.find("mine").objects == []
+        found = objects.find(str(path), "*rho", tags={"run": "a"}, times=(2, 3)).objects
+        assert [one.origin for one in found] == ["filed"]
+        got = objects.get(found[0].id, (0, 0, 0), SHAPE)
+        np.testing.assert_array_equal(got, arrays["rho"])
+        (stats,) = found[0].results.values()
+        assert stats["max"] == arrays["rho"].max()
+        assert objects.run(found[0].id, "stats")["max"] == stats["max"]
