@@ -7,6 +7,7 @@
 #include "limited_file_system.hpp"
 #include "stock_reader.hpp"
 #include "transit/object_hub.hpp"
+#include "transit/objects/file_attributes.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -272,6 +273,81 @@ TEST_F(PersistedObjects, of_a_client_that_dies_leave_no_half_file) {
         EXPECT_TRUE(survivor->remove(id).ok());
     }
     EXPECT_EQ(hub_->service().objects().counts().memory_bytes, 0u);
+}
+
+// Goal: one that is deleted while it is being persisted is in the file whole, or there is no file.
+TEST_F(PersistedObjects, deleted_meanwhile_are_in_the_file_or_not) {
+    const auto objects = connect();
+    std::mt19937_64 random(7308);
+    for (int round = 0; round < 10; ++round) {
+        auto object = random_object<float>({300, 100}, random);
+        object.cut(10, random);
+        const std::string name = "n" + std::to_string(round);
+        const ObjectNumber id = create(*objects, object, name);
+        put_all(*objects, id, object);
+        const Ticket ticket = objects->persist({.path = file(name), .objects = {id}});
+        EXPECT_TRUE(objects->remove(id).ok());
+        if (const Status status = ticket.wait(); status.ok())
+            EXPECT_EQ(stock_off_by(file(name), name, object), 0.0);
+        else
+            EXPECT_NE(status.message().find("no object"), std::string::npos) << status.message();
+    }
+    EXPECT_EQ(hub_->service().objects().counts().memory_bytes, 0u);
+}
+
+// Goal: what attributes say comes back as it was, also numbers that JSON has not; what is no text,
+// or too much, is refused.
+TEST(AttributesOfObjects, come_back_as_they_were) {
+    ObjectInfo object;
+    object.id = 7;
+    object.container = "run";
+    object.name = "rho";
+    object.owner = "bob";
+    object.time = 0.25;
+    object.tags = {{"a", ""}, {"a", "\"b\"\\"}, {"\u00e4", "\n"}};
+    lambda::Results results;
+    results.put("count", std::int64_t{3});
+    results.put("mean", 0.1);
+    results.put("one", 1.0);
+    results.put("none", std::numeric_limits<double>::quiet_NaN());
+    results.put("most", -std::numeric_limits<double>::infinity());
+    results.put("counts", std::vector<std::int64_t>{1, 2});
+    results.put("edges", std::vector<double>{0.5, std::numeric_limits<double>::infinity()});
+    results.put("text", std::string("words"));
+    object.results = {{"stats", results.bytes()}};
+    const auto attributes = attributes_of(object);
+    ASSERT_TRUE(attributes.ok()) << attributes.status().message();
+    const FiledNotes notes = notes_of(*attributes);
+    EXPECT_EQ(notes.time, 0.25);
+    EXPECT_EQ(notes.tags, object.tags);
+    ASSERT_EQ(notes.results.size(), 1u);
+    EXPECT_EQ(notes.results[0].call, "stats");
+    expect_same(take(lambda::Results::parse(notes.results[0].results)), results, 0.0, "stats");
+    object.tags = {{"a", "\xff"}};
+    EXPECT_EQ(attributes_of(object).status().code(), StatusCode::invalid_argument);
+    object.tags.assign(40, {std::string(500, 'n'), std::string(500, 't')});
+    EXPECT_EQ(attributes_of(object).status().code(), StatusCode::invalid_argument);
+}
+
+// Goal: of many results the latest are kept that fit; attributes of others do no harm.
+TEST(AttributesOfObjects, fit_the_header_and_take_anything) {
+    ObjectInfo object;
+    object.name = "rho";
+    lambda::Results results;
+    results.put("counts", std::vector<std::int64_t>(2000, 1234567));
+    for (int i = 0; i < 10; ++i)
+        object.results.push_back({"call" + std::to_string(i), results.bytes()});
+    const FiledNotes notes = notes_of(take(attributes_of(object)));
+    ASSERT_FALSE(notes.results.empty());
+    EXPECT_LT(notes.results.size(), 10u);
+    for (const ResultInfo& one : notes.results) EXPECT_GE(one.call, "call5");
+    for (const char* text : {"", "{", "[]", "[1]", "[[1,2]]", "[[\"\",\"\"]]", "null", "{\"\":{}}",
+                             "{\"a\":[]}", "\xff"}) {
+        const FiledNotes none = notes_of({{"caesura_object_tags", std::string(text)},
+                                          {"caesura_analyses", std::string(text)},
+                                          {"caesura_object_time", std::string(text)}});
+        EXPECT_TRUE(none.tags.empty() && none.results.empty() && !none.time) << text;
+    }
 }
 
 // Goal: objects are persisted by their owner alone, and at most a few files at once.

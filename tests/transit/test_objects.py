@@ -125,7 +125,7 @@ with h5py.File(sys.argv[1]) as file:
     for name, dataset in file["/data/0/meshes"].items():
         numpy.save(sys.argv[2] + "/" + name, dataset[...])
         told[name] = {key: dataset.attrs[key] for key in dataset.attrs if "caesura" in key}
-print(json.dumps(told, default=lambda value: value.item()))
+print(json.dumps(told, default=lambda v: v.decode() if isinstance(v, bytes) else v.item()))
 """
 
 
