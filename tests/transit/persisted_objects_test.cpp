@@ -176,6 +176,40 @@ TEST_F(PersistedObjects, spend_a_bound_once) {
         StatusCode::invalid_argument);
 }
 
+// Goal: regions of the sink that are a grid become chunks as they lie there: as small, and the same
+// values as before.
+TEST_F(PersistedObjects, go_from_the_sink_as_they_are) {
+    options_.service.sink = place_ + "/sink";
+    options_.service.objects.memory_bytes = 600'000;
+    const auto objects = connect();
+    lambda::TestObject<float> object;
+    object.shape = {500, 1024};  // the last region is smaller
+    for (std::uint64_t i = 0; i < object.shape.count(); ++i)
+        object.values.push_back(static_cast<float>(std::sin(1e-3 * static_cast<double>(i % 7919))));
+    for (std::uint64_t at = 0; at < 500; at += 64) {
+        const std::uint64_t rows = std::min<std::uint64_t>(64, 500 - at);
+        const auto begin = object.values.begin() + static_cast<long>(1024 * at);
+        object.regions.push_back(
+            {{{at, 0}, {rows, 1024}}, {begin, begin + static_cast<long>(1024 * rows)}});
+    }
+    const ObjectNumber id = create(*objects, object, "rho", absolute(1e-2));
+    put_all(*objects, id, object);
+    ASSERT_TRUE(places(*objects, id).count(RegionPlace::sink));
+    std::vector<float> sunk(64 * 1024), kept(sunk.size());
+    ASSERT_TRUE(objects->get(id, {{0, 0}, {64, 1024}}, sunk.data()).wait().ok());
+    ASSERT_TRUE(persist(*objects, {.objects = {id}}).ok());
+    const auto read = testing::read_dataset(file(), "/data/0/meshes/rho");
+    ASSERT_EQ(read.values.size(), object.values.size());
+    EXPECT_TRUE(std::equal(sunk.begin(), sunk.end(), read.values.begin()));
+    ASSERT_TRUE(objects->get(id, {{0, 0}, {64, 1024}}, kept.data()).wait().ok());
+    EXPECT_EQ(kept, sunk);
+    EXPECT_LE(off_by(*objects, id, object, whole(object.shape)), 1e-2);
+    EXPECT_LT(std::filesystem::file_size(file()), object.values.size() * sizeof(float) / 4);
+    const auto filed = take(objects->find({.container = file(), .regions = true})).objects;
+    ASSERT_EQ(filed.size(), 1u);
+    EXPECT_EQ(filed[0].regions.size(), object.regions.size());
+}
+
 // Goal: what cannot be is its error, naming why; nothing is lost by it, and no file is touched that
 // has something in it.
 TEST_F(PersistedObjects, name_what_is_wrong) {

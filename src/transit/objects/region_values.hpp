@@ -20,6 +20,8 @@ class RegionValues {
     virtual Status read(const Box& part, const Box& box, std::byte* target) const = 0;
     /// All of them, dense, if they are in memory.
     virtual const std::byte* in_memory() const { return nullptr; }
+    /// The whole region as a frame of our codec, without shared tables, if it lies as one.
+    virtual const Spool::Stretch* frame() const { return nullptr; }
     /// Where they are, if that is another service's memory.
     virtual FarObject* far() const { return nullptr; }
 };
@@ -45,6 +47,7 @@ class SunkValues final : public RegionValues {
     SunkValues(Box box, DType dtype, std::shared_ptr<const Spool::Stretch> frame)
         : box_(box), dtype_(dtype), frame_(std::move(frame)) {}
     Status read(const Box& part, const Box& box, std::byte* target) const override;
+    const Spool::Stretch* frame() const override { return frame_.get(); }
 
   private:
     Box box_;

@@ -24,7 +24,27 @@ std::string kind_name(ErrorBound::Kind kind) {
     return kind == ErrorBound::Kind::pointwise_relative ? "pointwise_relative" : "lossless";
 }
 
+/// The shape of all regions, if they are the cells of a grid, of a size that serves as a chunk's.
+std::optional<Shape> cell_of(const ObjectInfo& object) {
+    constexpr std::uint64_t k_least_bytes = std::uint64_t{256} << 10,
+                            k_most_bytes = 4 * k_chunk_bytes;
+    Shape cell = object.regions.front().box.extent;
+    for (const RegionInfo& region : object.regions)
+        for (int axis = 0; axis < cell.rank(); ++axis)
+            cell[axis] = std::max(cell[axis], region.box.extent[axis]);
+    const std::uint64_t bytes = cell.count() * size_of(object.dtype);
+    if (bytes < k_least_bytes || bytes > k_most_bytes) return std::nullopt;
+    for (const RegionInfo& region : object.regions)
+        for (int axis = 0; axis < cell.rank(); ++axis) {
+            const std::uint64_t at = region.box.offset[axis];
+            const std::uint64_t wanted = std::min(cell[axis], object.shape[axis] - at);
+            if (at % cell[axis] != 0 || region.box.extent[axis] != wanted) return std::nullopt;
+        }
+    return cell;
+}
+
 Shape chunk_of(const ObjectInfo& object) {
+    if (const auto cell = cell_of(object)) return *cell;
     std::vector<writer::RankBox> boxes;
     for (std::uint32_t i = 0; i < object.regions.size(); ++i)
         boxes.push_back({0, i, object.regions[i].box});
@@ -52,8 +72,30 @@ struct Persisting::Chunk {
     Box whole, inside;
     std::shared_ptr<const Reading> reading;
     base::Buffer values;
+    base::Buffer frame;  ///< instead: as it is to be stored
     bool exactly = false;
+
+    Status gather(std::size_t bytes, bool takes_frames);
 };
+
+// On a worker. A region that lies in the sink as what the chunk is to be goes as it is: that takes
+// a tenth of the room that its values would take exactly, and no bound.
+Status Persisting::Chunk::gather(std::size_t bytes, bool takes_frames) {
+    const Reading::Part& first = reading->parts.front();
+    const Spool::Stretch* const there = first.values->frame();
+    const bool as_it_is = takes_frames && there != nullptr && first.is_whole && first.box == inside;
+    auto made = ObjectStore::pool().take(as_it_is ? there->bytes() : bytes);
+    if (!made.ok()) return made.status();
+    if (as_it_is) {
+        frame = std::move(*made);
+        return there->read(frame.bytes());
+    }
+    for (const Reading::Part& part : reading->parts)
+        if (Status status = part.values->read(part.box, inside, made->data()); !status.ok())
+            return status;
+    values = std::move(*made);
+    return {};
+}
 
 // ------------------------------------------------------------------------------- the begin
 
@@ -89,8 +131,8 @@ Status Persisting::plan(const PersistObjects& order) {
         auto codec = make_block_codec(order.codec, object.dtype, recipes_.back().chunk, bound);
         if (!codec.ok()) return codec.status().with_context("object " + object.name);
         attributes->insert(attributes->end(), {{"caesura_codec", order.codec.name},
-                                               {"caesura_bound", bound.value},
-                                               {"caesura_bound_kind", kind_name(bound.kind)},
+                                               {"caesura_bound", object.bound.value},
+                                               {"caesura_bound_kind", kind_name(object.bound.kind)},
                                                {"caesura_bound_requested", bound.value}});
         writer::add_field(manifest_, object.name, object.dtype, object.shape, recipes_.back().chunk,
                           (*codec)->pipeline(), {}, std::move(*attributes));
@@ -154,18 +196,10 @@ void Persisting::step() {
     chunk->reading = std::make_shared<const Reading>(std::move(*reading));
     ++gathering_;
     const auto bytes = chunk->inside.extent.count() * size_of(info.dtype);
+    const bool takes_frames = caesura_mode(recipes_[chunk->dataset].spec).has_value();
     send_errand(
         host_.errands, static_cast<double>(bytes) / k_usual_bytes_per_s,
-        [chunk, bytes]() -> Status {
-            auto values = ObjectStore::pool().take(bytes);
-            if (!values.ok()) return values.status();
-            for (const Reading::Part& part : chunk->reading->parts) {
-                Status status = part.values->read(part.box, chunk->inside, values->data());
-                if (!status.ok()) return status;
-            }
-            chunk->values = std::move(*values);
-            return {};
-        },
+        [chunk, bytes, takes_frames] { return chunk->gather(bytes, takes_frames); },
         [self = self_, chunk](const Status& status) {
             chunk->reading.reset();
             --self->gathering_;
@@ -184,6 +218,13 @@ void Persisting::give(const std::shared_ptr<Chunk>& chunk) {
     job.label = fmt::format("{} #{}", objects_[chunk->dataset].name, chunk->number);
     job.dataset = chunk->dataset;
     job.chunk = chunk->number;
+    ++given_;
+    if (chunk->frame.size() > 0) {
+        job.stored = std::move(chunk->frame);
+        block.compressed_before = true;
+        block.encoded = run::Encoded{};
+        return block.take_up();
+    }
     job.dtype = recipe.dtype;
     job.chunk_box = chunk->whole;
     job.valid = chunk->inside.extent;
@@ -192,7 +233,6 @@ void Persisting::give(const std::shared_ptr<Chunk>& chunk) {
     job.absolute_bound = recipe.bound.kind == ErrorBound::Kind::absolute ? recipe.bound.value : 0.0;
     block.payload = std::move(chunk->values);
     job.pieces = {{chunk->inside, chunk->inside, block.payload.data(), nullptr}};
-    ++given_;
     const double cost = static_cast<double>(job.valid_bytes()) / k_usual_bytes_per_s;
     host_.dispatch.give(host_.errands.client, host_.errands.weight(), cost, block);
 }
