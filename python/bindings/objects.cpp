@@ -133,6 +133,19 @@ Ticket get_region(Objects& objects, std::uint64_t id, const Extents& offset, con
     return objects.get_bytes(id, box, values.data(), type);
 }
 
+Ticket persist_objects(Objects& objects, const std::string& path, const std::string& container,
+                       const std::vector<std::uint64_t>& ids, const std::string& codec,
+                       const std::optional<Bound>& bound) {
+    Objects::Persist what;
+    what.path = path;
+    what.container = container;
+    what.objects = ids;
+    what.codec.name = codec;
+    if (bound) what.bound = to_bound(*bound);
+    nb::gil_scoped_release release;
+    return objects.persist(what);
+}
+
 void wait_for(const Ticket& ticket) {
     Status status;
     {
@@ -182,6 +195,8 @@ void bind_objects(nb::module_& module) {
         .def("run", &run_on_object, nb::arg("id"), nb::arg("call"), nb::arg("box").none())
         .def("find", &find_objects, nb::arg("container"), nb::arg("name"), nb::arg("tags"),
              nb::arg("times").none(), nb::arg("values").none(), nb::arg("regions"))
+        .def("persist", &persist_objects, nb::arg("path"), nb::arg("container"), nb::arg("ids"),
+             nb::arg("codec"), nb::arg("bound").none())
         .def("remove",
              [](Objects& objects, std::uint64_t id) {
                  Status status;

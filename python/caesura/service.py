@@ -71,7 +71,7 @@ class Found:
 
 
 class Ticket:
-    """A put that goes on in the service."""
+    """A put, or the making of a file, that goes on in the service."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
@@ -184,6 +184,31 @@ class Objects:
             for one in listed
         ]
         return Found(objects, kept, skipped)
+
+    def persist(
+        self,
+        path: str | os.PathLike[str],
+        ids: int | Sequence[int] = (),
+        *,
+        container: str = "",
+        codec: str = "caesura",
+        absolute: float | None = None,
+        lossless: bool = False,
+    ) -> Ticket:
+        """Objects that were put become datasets of a new HDF5 file: these, or all of a container.
+
+        The ticket is done once the file has committed them. absolute, lossless: instead of each
+        object's own bound. A path that is not absolute begins in this process's directory.
+        """
+        if absolute is not None and lossless:
+            raise ValueError("absolute and lossless: give one of them")
+        bound = ("lossless", 0.0) if lossless else None
+        if absolute is not None:
+            bound = ("absolute", float(absolute))
+        ids = [int(ids)] if np.ndim(ids) == 0 else [int(one) for one in ids]
+        if not ids and not container:
+            raise ValueError("neither objects nor a container")
+        return Ticket(self._core.persist(os.path.abspath(path), container, ids, codec, bound))
 
     def remove(self, id: int) -> None:
         """An object that was put."""

@@ -36,6 +36,7 @@ Status check(const GetRegion& message);
 Status check(const FindObjects& message);
 Status check(const RunFunction& message);
 Status check(const RunPass& message);
+Status check(const PersistObjects& message);
 Status check(const FoundObjects& message);
 Status check(const FoundInDump& message);
 

@@ -54,11 +54,15 @@ void fields(Io& io, Of<Io, store::RegionWriter::Place>& place) {
 inline constexpr std::size_t k_place_bytes = 4 + 4 * 8;
 
 template <class Io>
+void fields(Io& io, Of<Io, CodecSpec>& spec) {
+    io.text(spec.name, k_name_limit_bytes, "codec name");
+    io.list(spec.cd_values, k_cd_values_limit, 4, "cd_values", [&](auto& value) { io.u32(value); });
+    io.optional(spec.verify, "verify", [&](auto& verify) { io.flag(verify, "verify"); });
+}
+
+template <class Io>
 void fields(Io& io, Of<Io, DatasetCodec>& codec) {
-    io.text(codec.spec.name, k_name_limit_bytes, "codec name");
-    io.list(codec.spec.cd_values, k_cd_values_limit, 4, "cd_values",
-            [&](auto& value) { io.u32(value); });
-    io.optional(codec.spec.verify, "verify", [&](auto& verify) { io.flag(verify, "verify"); });
+    fields(io, codec.spec);
     fields(io, codec.dtype);
     int axes = codec.chunk.rank();
     io.axes(axes);

@@ -38,6 +38,7 @@ constexpr auto k_names = std::to_array<std::pair<Kind, std::string_view>>({
     {Kind::run_function, "run_function"},
     {Kind::list_functions, "list_functions"},
     {Kind::run_pass, "run_pass"},
+    {Kind::persist_objects, "persist_objects"},
     {Kind::found_objects, "found_objects"},
     {Kind::found_in_dump, "found_in_dump"},
     {Kind::welcome, "welcome"},

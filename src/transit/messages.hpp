@@ -328,7 +328,7 @@ using ClientMessage =
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
                  StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump,
                  CreateObject, PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction,
-                 ListFunctions, RunPass>;
+                 ListFunctions, RunPass, PersistObjects>;
 
 // --------------------------------------------------------------------------- service
 

@@ -154,6 +154,15 @@ Status check(const RunPass& message) {
     return {};
 }
 
+Status check(const PersistObjects& message) {
+    if (Status status = check_name("path", message.path, false); !status.ok()) return status;
+    if (Status status = check_name("container", message.container, true); !status.ok())
+        return status;
+    if (!message.objects.empty() && !message.container.empty())
+        return amiss("objects by number, and a container");
+    return message.bound ? check_kept_bound(*message.bound) : Status{};
+}
+
 Status check(const FoundObjects& message) {
     if (!message.status.ok() && !message.objects.empty()) return amiss("an error with objects");
     for (const ObjectInfo& object : message.objects)

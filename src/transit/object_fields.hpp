@@ -181,6 +181,16 @@ void fields(Io& io, Of<Io, RunPass>& m) {
     io.bytes(m.state, k_state_limit_bytes, "state");
 }
 
+template <class Io>
+void fields(Io& io, Of<Io, PersistObjects>& m) {
+    io.u64(m.request);
+    io.text(m.path, k_path_limit_bytes, "path");
+    io.text(m.container, k_path_limit_bytes, "container");
+    io.list(m.objects, k_found_limit, 8, "objects", [&](auto& object) { io.u64(object); });
+    fields(io, m.codec);
+    io.optional(m.bound, "bound", [&](auto& bound) { fields(io, bound); });
+}
+
 // ----------------------------------------------------------------------------- from the service
 
 template <class Io>

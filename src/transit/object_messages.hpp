@@ -165,6 +165,20 @@ struct RunPass {
     friend bool operator==(const RunPass&, const RunPass&) = default;
 };
 
+/// Objects that were put, into a new file. Gets an Answer once the file has committed them, whose
+/// number is how many there are. For the service to check: whose objects they are, that all of
+/// their values are there, the path, that nothing is lost by it, the codec.
+struct PersistObjects {
+    static constexpr Kind k_kind = Kind::persist_objects;
+    std::uint64_t request = 0;
+    std::string path;                    ///< of the file
+    std::string container;               ///< all that were put into it; or
+    std::vector<std::uint64_t> objects;  ///< these, and no container
+    CodecSpec codec;
+    std::optional<ErrorBound> bound;  ///< as CreateObject::bound; none: each object's own
+    friend bool operator==(const PersistObjects&, const PersistObjects&) = default;
+};
+
 // ----------------------------------------------------------------------------- from the service
 
 enum class RegionPlace : std::uint8_t {

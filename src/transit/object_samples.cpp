@@ -25,6 +25,8 @@ void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(RunFunction{25, 5, Box{{1}, {3}}, "stats"});
     to.emplace_back(ListFunctions{26});
     to.emplace_back(RunPass{27, 5, {{{1}, {3}}, {{4}, {2}}}, {std::byte{7}, std::byte{8}}});
+    to.emplace_back(
+        PersistObjects{28, "/data/run.h5", "", {5, 6}, {"caesura:fast", {7}, true}, absolute(0.5)});
 }
 
 void add_object_samples(std::vector<ServiceMessage>& to) {
@@ -169,6 +171,15 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
             RunPass pass{any(), any(), {random_box(*this)}, counted_statistics()};
             while (coin()) pass.boxes.push_back(random_box(*this));
             return pass;
+        }
+        case 9: {
+            PersistObjects persist{any(), "/" + line(100), "", {}, {"c" + line(20), {}, {}}, {}};
+            for (std::uint64_t n = below(4); n > 0; --n) persist.objects.push_back(any());
+            if (persist.objects.empty()) persist.container = line(100);
+            if (coin()) persist.codec.cd_values.push_back(any32());
+            if (coin()) persist.codec.verify = coin();
+            if (coin()) persist.bound = bound(false);
+            return persist;
         }
         default:
             return ListFunctions{any()};

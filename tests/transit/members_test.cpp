@@ -93,6 +93,41 @@ TEST_F(Group, an_object_larger_than_each_lies_in_all_and_reads_as_it_was_put) {
     EXPECT_EQ(far, here().moved_away);
 }
 
+// Goal: what lies in other services goes into the file too, and gives their memory back.
+TEST_F(Group, an_object_that_lies_in_all_is_persisted) {
+    const auto whole_object = object(9);
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    ASSERT_GT(there()[0].guest_bytes + there()[1].guest_bytes, 0u);
+    const std::string path = place_ + "/kept.h5";
+    const Status status = objects->persist({.path = path, .objects = {id}}).wait();
+    ASSERT_TRUE(status.ok()) << status.message();
+    wait_until_all_is_deleted();
+    EXPECT_EQ(there()[0].guest_bytes + there()[1].guest_bytes, 0u);
+    EXPECT_EQ(off_by(*objects, id, whole_object, whole(whole_object.shape)), 0.0);
+    const auto filed = lambda::take(objects->find({.container = path})).objects;
+    ASSERT_EQ(filed.size(), 1u);
+    EXPECT_EQ(off_by(*objects, filed[0].id, whole_object, whole(whole_object.shape)), 0.0);
+}
+
+// Goal: where a service that has a part of it is gone, no file is made, and it is said who.
+TEST_F(Group, an_object_of_which_a_part_is_gone_is_not_persisted) {
+    const auto whole_object = object(10);
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    ASSERT_GT(there()[1].guest_bytes, 0u);
+    there_[1]->kill_service();
+    const std::string path = place_ + "/kept.h5";
+    const Status status = objects->persist({.path = path, .objects = {id}}).wait();
+    EXPECT_EQ(status.code(), StatusCode::io) << status.message();
+    EXPECT_NE(status.message().find("second"), std::string::npos) << status.message();
+    EXPECT_EQ(std::filesystem::file_size(path), 0u);
+}
+
 TEST_F(Group, an_analysis_runs_where_the_regions_are) {
     const auto whole_object = object(2);
     start_all();

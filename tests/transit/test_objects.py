@@ -4,6 +4,9 @@ values; what the file and `caesura info` say of them."""
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +241,108 @@ def test_a_field_takes_a_chain_that_a_file_can_have(tmp_path):
         lossy, exact = (file[f"/data/0/meshes/{name}"][...] for name in "ab")
     assert 0 < np.abs(lossy.astype(np.float64) - array).max() <= 1e-3
     np.testing.assert_array_equal(exact, array)
+
+
+READ_WITHOUT_US = """
+import importlib.util, json, sys, h5py, numpy
+assert importlib.util.find_spec("caesura") is None
+with h5py.File(sys.argv[1]) as file:
+    told = {}
+    for name, dataset in file["/data/0/meshes"].items():
+        numpy.save(sys.argv[2] + "/" + name, dataset[...])
+        told[name] = {key: dataset.attrs[key] for key in dataset.attrs if "caesura" in key}
+print(json.dumps(told, default=lambda v: v.decode() if isinstance(v, bytes) else v.item()))
+"""
+
+
+def read_without_us(path, place):
+    """What h5py of an environment without Caesura reads, with our filter's plugin alone."""
+    python = os.environ.get("CAESURA_READERS_PYTHON")
+    if not python:
+        pytest.skip("CAESURA_READERS_PYTHON names no Python of foreign readers (make test does)")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment["HDF5_PLUGIN_PATH"] = caesura.plugin_path()
+    told = subprocess.run(
+        [python, "-c", READ_WITHOUT_US, str(path), str(place)],
+        capture_output=True, text=True, env=environment, timeout=120,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    attributes = json.loads(told.stdout)
+    return {name: np.load(place / f"{name}.npy") for name in attributes}, attributes
+
+
+def put_two(objects):
+    """A container of two objects, one analysed. Their arrays."""
+    arrays = {"rho": values(1), "energy": values(2).astype(np.float64)}
+    for name, array in arrays.items():
+        id = objects.create(
+            "mine", name, array.dtype, SHAPE, tags={"run": "a"}, time=2.5, keep=True
+        )
+        objects.put(id, array).wait()
+    objects.run(objects.find("mine", "rho").objects[0].id, "stats")
+    return arrays
+
+
+def test_persisted_objects_are_read_without_us(tmp_path, running):
+    path = tmp_path / "kept.h5"
+    with objects_of.connect(running.address) as objects:
+        arrays = put_two(objects)
+        objects.persist(path, container="mine", absolute=1e-3).wait()
+        for one in objects.find("mine").objects:
+            got = objects.get(one.id, (0, 0, 0), SHAPE, one.dtype)
+            assert np.abs(got - arrays[one.name]).max() <= 1e-3
+        with pytest.raises(ValueError, match="not empty"):
+            objects.persist(path, container="mine").wait()
+        with pytest.raises(ValueError, match="container"):
+            objects.persist(tmp_path / "none.h5")
+    read, attributes = read_without_us(path, tmp_path)
+    assert read.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert read[name].dtype == array.dtype
+        assert 0 < np.abs(read[name] - array).max() <= 1e-3
+        told = attributes[name]
+        assert told["caesura_object_container"] == "mine"
+        assert told["caesura_object_time"] == 2.5
+        assert json.loads(told["caesura_object_tags"]) == [["run", "a"]]
+        assert told["caesura_codec"] == "caesura" and told["caesura_bound"] == 1e-3
+        assert told["caesura_object_owner"] and told["caesura_object_id"] > 0
+    assert "caesura_analyses" not in attributes["energy"]
+    (stats,) = json.loads(attributes["rho"]["caesura_analyses"]).values()
+    assert stats["max"] == arrays["rho"].max()
+    told = subprocess.run(
+        [sys.executable, "-m", "caesura", "info", str(path)], capture_output=True, text=True
+    )
+    assert told.returncode == 0 and "variance" in told.stdout, told.stderr
+    if shutil.which("h5dump") is None:
+        pytest.skip("h5dump is not installed (hdf5-tools)")
+    environment = {**os.environ, "HDF5_PLUGIN_PATH": caesura.plugin_path()}
+    raw = tmp_path / "raw"
+    subprocess.run(
+        ["h5dump", "-d", "/data/0/meshes/rho", "-b", "LE", "-o", str(raw), str(path)],
+        check=True, capture_output=True, env=environment, timeout=120,
+    )  # fmt: skip
+    np.testing.assert_array_equal(np.fromfile(raw, np.float32).reshape(SHAPE), read["rho"])
+
+
+def test_persisted_objects_outlive_the_service(tmp_path):
+    """Killed as soon as it has said that the file is there; the next one finds all in the file."""
+    path = tmp_path / "kept.h5"
+    with (
+        Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        arrays = put_two(objects)
+        objects.persist(path, container="mine", lossless=True).wait()
+        service.end(signal.SIGKILL)
+    with (
+        Service(PROGRAM, tmp_path, threads=2, lease_s=3600) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        assert objects.find("mine").objects == []
+        found = objects.find(str(path), "*rho", tags={"run": "a"}, times=(2, 3)).objects
+        assert [one.origin for one in found] == ["filed"]
+        got = objects.get(found[0].id, (0, 0, 0), SHAPE)
+        np.testing.assert_array_equal(got, arrays["rho"])
+        (stats,) = found[0].results.values()
+        assert stats["max"] == arrays["rho"].max()
+        assert objects.run(found[0].id, "stats")["max"] == stats["max"]

@@ -88,7 +88,7 @@ Status Objects::get_chained(const lambda::ChainedObject& chain, const Box& box, 
         ahead.pop_front();
         if (Status status = ticket.wait(); !status.ok()) return status;
         const auto& [part, region] = (*parts)[i];
-        const auto back = chain.undo(region, std::as_const(ticket.state_->payload).bytes());
+        const auto back = chain.undo(region, ticket.state_->payload);
         if (!back.ok()) return back.status();
         copy_box(part, region, back->data(), box, static_cast<std::byte*>(values), size_of(dtype));
     }

@@ -32,7 +32,12 @@ bool Ticket::is_done() const {
 void Ticket::State::end(const Status& of_piece, base::Buffer came) {
     const std::lock_guard lock(mutex);
     if (status.ok()) status = of_piece;
-    payload = std::move(came);
+    try {
+        const auto bytes = std::as_const(came).bytes();
+        payload.assign(bytes.begin(), bytes.end());
+    } catch (const std::bad_alloc&) {
+        status = {StatusCode::no_space, "out of memory"};
+    }
     --left;
     changed.notify_all();
 }
@@ -40,7 +45,7 @@ void Ticket::State::end(const Status& of_piece, base::Buffer came) {
 Result<lambda::Results> RunTicket::wait() const {
     if (Status status = Ticket::wait(); !status.ok()) return status;
     const std::lock_guard lock(state_->mutex);
-    return lambda::Results::parse(std::as_const(state_->payload).bytes());
+    return lambda::Results::parse(state_->payload);
 }
 
 // ----------------------------------------------------------------------------- connection
@@ -305,6 +310,16 @@ Result<Objects::Found> Objects::find(const Query& query) {
 RunTicket Objects::run(ObjectNumber object, const std::string& call, std::optional<Box> box) {
     RunTicket ticket;
     const RunFunction message{client_->next_number(), object, box, call};
+    if (Status status = encode(message).status(); !status.ok())
+        return ticket.state_->end(status), ticket;
+    begin(message.request, message, {}, ticket.state_);
+    return ticket;
+}
+
+Ticket Objects::persist(const Persist& what) {
+    Ticket ticket;
+    const PersistObjects message{client_->next_number(), what.path,  what.container,
+                                 what.objects,           what.codec, what.bound};
     if (Status status = encode(message).status(); !status.ok())
         return ticket.state_->end(status), ticket;
     begin(message.request, message, {}, ticket.state_);

@@ -45,9 +45,9 @@ class Ticket {
     struct State {
         mutable std::mutex mutex;
         mutable std::condition_variable changed;
-        std::size_t left = 1;  ///< pieces
-        Status status;         ///< the first error
-        base::Buffer payload;
+        std::size_t left = 1;            ///< pieces
+        Status status;                   ///< the first error
+        std::vector<std::byte> payload;  ///< its own: a ticket may outlive the client and its pool
         void end(const Status& of_piece, base::Buffer came = {});
     };
     std::shared_ptr<State> state_ = std::make_shared<State>();
@@ -143,6 +143,23 @@ class Objects {
                   std::function<void(Result<std::vector<std::byte>>)> then);
     /// Nobody waits for it.
     void remove_later(ObjectNumber object);
+    /// What is to be persisted: objects, or all that were put into a container.
+    struct Persist {
+        std::string path = {};  ///< of a new file, absolute, in the client's directories
+        std::string container = {};
+        std::vector<ObjectNumber> objects = {};
+        CodecSpec codec = {};
+        std::optional<ErrorBound> bound = {};  ///< as NewObject::bound; none: each object's own
+    };
+    /// Done once the file has committed them, on the disk. It has a standard dataset for each,
+    /// /data/0/meshes/NAME; docs/reference/objects.md says with what attributes. From then on their
+    /// regions may leave memory for it. After an error they are as before, and of the file at most
+    /// the name is left.
+    /// Errors: invalid_argument (no such object of the caller's, or one that was not put; a name
+    /// that openPMD has not; the path, the codec, the bound; a file that has something in it),
+    /// insufficient_data (values have not been put), no_space, io (the file), unsupported (the
+    /// codec is not there).
+    Ticket persist(const Persist& what);
     /// What can be run, as text.
     Result<std::string> functions();
 

@@ -14,6 +14,8 @@ struct ObjectStore::Region {
     std::shared_ptr<const MemoryValues> memory;
     std::shared_ptr<const SunkValues> sunk;
     std::shared_ptr<const FarValues> far;
+    std::shared_ptr<const FileValues> file;                     ///< it was persisted
+    bool rounded = false;                                       ///< a bound was spent on its values
     std::optional<store::ChunkRecord> record;                   ///< of its chunk in a file
     bool leaving = false;                                       ///< memory
     std::list<std::pair<ObjectId, RegionId>>::iterator used{};  ///< if it is in memory
@@ -25,6 +27,15 @@ struct ObjectStore::Region {
         if (far) return bytes(dtype);
         return record ? record->bytes : 0;
     }
+    /// Where its values lie, the quickest first; null: nowhere.
+    std::shared_ptr<const RegionValues> values() const {
+        if (memory) return memory;
+        if (sunk) return sunk;
+        if (far) return far;
+        return file;
+    }
+    /// Nothing is lost when it leaves memory.
+    bool lies_elsewhere() const { return sunk || file; }
 };
 
 struct ObjectStore::Object {
@@ -61,7 +72,8 @@ struct ObjectStore::Object {
         if (region.memory) return RegionPlace::memory;
         if (region.sunk) return RegionPlace::sink;
         if (region.far) return RegionPlace::member;
-        return region.record || origin == Origin::filed ? RegionPlace::file : RegionPlace::passing;
+        return region.file || region.record || origin == Origin::filed ? RegionPlace::file
+                                                                       : RegionPlace::passing;
     }
     std::string key() const {
         std::string key = owner;

@@ -3,6 +3,7 @@
 
 #include "base/invalid.hpp"
 #include "read/chunk_layout.hpp"
+#include "transit/objects/file_attributes.hpp"
 #include "transit/objects/object_entry.hpp"
 
 namespace caesura::transit {
@@ -127,6 +128,10 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
                 object->regions[chunk].box = layout.inside(chunk);
             for (const store::ChunkRecord& chunk : dataset.chunks)
                 if (chunk.chunk < layout.grid.count()) object->regions[chunk.chunk].record = chunk;
+            const FiledNotes notes = notes_of(dataset.spec.attributes);
+            object->time = notes.time.value_or(object->time);
+            object->tags = notes.tags;
+            object->results = notes.results;
             const auto added = add(std::move(object));
             if (!added.ok()) return added.status();
             there = *added;

@@ -217,6 +217,7 @@ Result<RegionId> ObjectStore::begin_put(const Asker& asker, const PutRegion& ord
         if (intersect(region.box, order.box))
             return invalid(fmt::format("object {}: a region at {} lies on one at {}", object.name,
                                        to_string(order.box), to_string(region.box)));
+    leave_copies(order.payload_bytes);
     const bool has_room = memory_bytes_ + order.payload_bytes <= limits_.memory_bytes;
     if (object.guest &&
         (!has_room || guest_bytes_ + order.payload_bytes > limits_.memory_bytes / 2))
@@ -309,6 +310,18 @@ void ObjectStore::touch(Region& region) {
     if (region.memory) used_.splice(used_.end(), used_, region.used);
 }
 
+// What lies elsewhere too makes room for so many bytes.
+void ObjectStore::leave_copies(std::uint64_t bytes) {
+    for (auto it = used_.begin();
+         it != used_.end() && memory_bytes_ + bytes > limits_.memory_bytes;) {
+        const auto [id, number] = *it;
+        ++it;
+        Object& object = *objects_.at(id);
+        Region& region = object.regions.at(number);
+        if (region.lies_elsewhere() && !region.leaving) leave_memory(object, region);
+    }
+}
+
 std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
     const std::lock_guard lock(mutex_);
     const auto is_full = [&] {
@@ -319,7 +332,7 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
         ++it;
         Object& object = *objects_.at(id);
         Region& region = object.regions.at(number);
-        if (region.sunk) {
+        if (region.lies_elsewhere()) {
             leave_memory(object, region);
             continue;
         }
@@ -348,6 +361,7 @@ Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame)
     Object& object = *objects_.at(victim.object);
     region->sunk =
         std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch), object.form);
+    region->rounded |= victim.bound.kind != ErrorBound::Kind::lossless;
     leave_memory(object, *region);
     ++sunk_;
     return {};
@@ -404,15 +418,14 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
     std::uint64_t values = 0;
     for (auto& [number, region] : object.regions) {
         const auto part = intersect(region.box, reading.box);
-        if (!part || (!region.memory && !region.sunk && !region.far)) continue;
+        std::shared_ptr<const RegionValues> lies = region.values();
+        if (!part || !lies) continue;
         touch(region);
         values += part->extent.count();
-        std::shared_ptr<const RegionValues> lies = region.memory;
-        if (!lies) lies = region.sunk;
-        if (!lies) lies = region.far;
         // What a chain made stays in the sink: decoded values would be no region of it.
-        const bool is_sunk = !region.memory && region.sunk && !object.form;
-        reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk});
+        const bool is_sunk = !region.memory && region.lies_elsewhere() && !object.form;
+        reading.parts.push_back(
+            {*part, number, std::move(lies), *part == region.box, is_sunk, region.rounded});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
     if (missing > 0)

@@ -5,8 +5,8 @@
 //  - What a call gives to read stays readable, whatever happens to the object meanwhile.
 //  - Regions of an object that was put do not overlap.
 //  - Values in memory are at most limits.memory_bytes, what is being put, and what is leaving.
-//    The least recently used go first: to another service's memory, or to the spool. Guests stay,
-//    and are refused beyond half of it.
+//    The least recently used go first: to another service's memory, or to the spool; nowhere, if
+//    they lie in a file too. Guests stay, and are refused beyond half of it.
 //  - An id is never used again.
 #pragma once
 
@@ -55,8 +55,9 @@ struct Reading {
         Box box;
         RegionId region = 0;
         std::shared_ptr<const RegionValues> values;
-        bool is_whole = false;  ///< the region has no more
-        bool is_sunk = false;
+        bool is_whole = false;    ///< the region has no more
+        bool is_sunk = false;     ///< not in memory; it comes back when it is read
+        bool is_rounded = false;  ///< a bound was spent on its values
     };
     std::vector<Part> parts;
     Reading without_parts() const;
@@ -115,7 +116,7 @@ class ObjectStore {
         CreateObject object_as_guest;  ///< elsewhere; its container is to be filled in
     };
     /// What is to leave memory next; none: there is room, or others are at it. What lies in the
-    /// spool too leaves at once.
+    /// spool or in a file too leaves at once.
     std::optional<Victim> next_victim();
     /// @param frame  its values, compressed; what a chain made of them as it is. Errors: those of
     /// the spool; then it stays.
@@ -123,12 +124,22 @@ class ObjectStore {
     /// Its values are in another service now.
     void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
     void spare(const Victim& victim);
-    /// A region that was read from the spool, if there is room for it.
+    /// A region that was read from the spool or its file, if there is room for it.
     void bring_back(ObjectId id, RegionId region, base::Buffer values);
     /// Of values and answers; it outlives all of them, wherever they still are.
     static base::BufferPool& pool();
     bool has_spool() const { return spool_ != nullptr; }
     FarMemory* far() const { return far_; }
+
+    // ---- objects that were put, into files (persisted_objects.cpp)
+    /// What an order means, by id, with regions. Errors: invalid_argument (no such object of his,
+    /// or one that was not put; nothing in the container; a bound of another kind),
+    /// insufficient_data (values have not been put).
+    Result<std::vector<ObjectInfo>> to_persist(const Asker& asker, const PersistObjects& order);
+    /// All of it lies in a dataset now. It leaves memory for it when that is short, and every other
+    /// place at once. @param bound  that its values keep from now on.
+    void enter_file(ObjectId id, const std::shared_ptr<const read::Source>& source,
+                    std::size_t dataset, const ErrorBound& bound);
 
     // ---- objects in files
     /// Of a dump that begins: an object for each dataset, new or as it is known of other ranks.
@@ -177,6 +188,7 @@ class ObjectStore {
     Status make_room();
     void leave_memory(Object& object, Region& region);
     void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
+    void leave_copies(std::uint64_t bytes);
     void touch(Region& region);
     Result<Reading> read_put(Object& object, Reading reading);
     Result<Reading> read_dumped(const Asker& asker, ObjectId id, Reading reading);

@@ -33,6 +33,8 @@ class RegionValues {
     virtual Status read(const Box& part, const Box& box, std::byte* target) const = 0;
     /// All of them, dense, if they are in memory.
     virtual const std::byte* in_memory() const { return nullptr; }
+    /// The whole region as a frame of our codec, without shared tables, if it lies as one.
+    virtual const Spool::Stretch* frame() const { return nullptr; }
     /// Where they are, if that is another service's memory.
     virtual FarObject* far() const { return nullptr; }
     /// What its object's chain made of them. Errors: unsupported (there is none); those of where
@@ -68,6 +70,7 @@ class SunkValues final : public RegionValues {
     Status read(const Box& part, const Box& box, std::byte* target) const override;
     Result<std::vector<std::byte>> chained() const override;
     std::uint64_t bytes() const { return frame_->bytes(); }
+    const Spool::Stretch* frame() const override { return form_ ? nullptr : frame_.get(); }
 
   private:
     Box box_;

@@ -97,6 +97,32 @@ void ObjectDesk::take(const DeleteObject& message) {
     answer(message.request, tools_.store.remove(host_.asker, message.object));
 }
 
+void ObjectDesk::end() {
+    for (const auto& [request, under_way] : persisting_) under_way->drop();
+    tools_.store.forget_client(host_.asker.client);
+}
+
+void ObjectDesk::take(const PersistObjects& message) {
+    if (!admit(message.request)) return;
+    if (persisting_.size() >= k_persisting_limit)
+        return answer(message.request, {StatusCode::no_space,
+                                        fmt::format("{} files of objects are being written, the "
+                                                    "most that a client may have",
+                                                    persisting_.size())});
+    if (persisting_.contains(message.request))
+        return answer(message.request, base::invalid("a request of this number is under way"));
+    const auto then = [this, request = message.request](const Result<std::uint64_t>& outcome) {
+        persisting_.erase(request);
+        answer(request, outcome.status(), outcome.ok() ? *outcome : 0);
+    };
+    auto begun =
+        std::make_shared<Persisting>(Persisting::Host{host_.errands, host_.dispatch, tools_.store,
+                                                      host_.hdf5, host_.asker, tools_.strands},
+                                     then);
+    if (Status status = begun->begin(message); !status.ok()) return answer(message.request, status);
+    persisting_[message.request] = std::move(begun);
+}
+
 // ---------------------------------------------------------------------------------- put
 
 struct ObjectDesk::Putting {

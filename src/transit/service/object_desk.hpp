@@ -8,7 +8,9 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 
+#include "transit/service/persisting.hpp"
 #include "transit/service/region_walk.hpp"
 
 namespace caesura::transit {
@@ -28,6 +30,7 @@ class ObjectDesk {
         ErrandHost errands;
         Replies& replies;
         std::mutex& hdf5;  ///< whoever calls HDF5 holds it
+        Dispatch& dispatch;
         Asker asker;
         std::uint64_t credits_bytes = 0;
     };
@@ -41,8 +44,9 @@ class ObjectDesk {
     void take(const RunFunction& message);
     void take(const RunPass& message);
     void take(const ListFunctions& message);
+    void take(const PersistObjects& message);
     /// The client is gone.
-    void end() { tools_.store.forget_client(host_.asker.client); }
+    void end();
 
     /// Of puts that have no credit back yet.
     std::uint64_t putting_bytes() const { return putting_bytes_; }
@@ -81,7 +85,9 @@ class ObjectDesk {
     const Host host_;
     std::size_t open_ = 0;  ///< requests without an answer
     std::uint64_t putting_bytes_ = 0;
-    std::uint64_t reading_bytes_ = 0;  ///< of gets under way
+    std::uint64_t reading_bytes_ = 0;                                  ///< of gets under way
+    std::map<std::uint64_t, std::shared_ptr<Persisting>> persisting_;  ///< by request
+    static constexpr std::size_t k_persisting_limit = 4;
     static constexpr std::size_t k_kept_results_bytes = std::size_t{64} << 10;
 };
 

@@ -46,7 +46,7 @@ Session::Session(ClientId id, Permit permit, const Workshop& workshop, Lane& lan
       workshop_(workshop),
       lane_(lane),
       desk_(workshop.objects,
-            {errand_host(), workshop.replies, workshop.hdf5,
+            {errand_host(), workshop.replies, workshop.hdf5, workshop.dispatch,
              Asker{id, permit_.owner, permit_.reads, permit_.files}, permit_.credits_bytes}) {}
 
 std::string Session::application() const {

@@ -139,6 +139,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     void take(const RunFunction& message, base::Buffer& payload);
     void take(const RunPass& message, base::Buffer& payload);
     void take(const ListFunctions& message, base::Buffer& payload);
+    void take(const PersistObjects& message, base::Buffer& payload);
     void take(const PressBlock& message, base::Buffer& payload);
 
     void answer(std::uint64_t request, Status status, std::uint64_t number = 0,

@@ -83,5 +83,6 @@ void Session::take(const FindObjects& message, base::Buffer&) { desk_.take(messa
 void Session::take(const RunFunction& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const RunPass& message, base::Buffer&) { desk_.take(message); }
 void Session::take(const ListFunctions& message, base::Buffer&) { desk_.take(message); }
+void Session::take(const PersistObjects& message, base::Buffer&) { desk_.take(message); }
 
 }  // namespace caesura::transit
