@@ -55,6 +55,7 @@ class RandomMessages {
     std::vector<Tag> tags();
     ObjectInfo object();
     /// @param kind  counted from the first about objects.
+    PersistObjects persist_objects();
     ClientMessage object_message(std::size_t kind);
     ServiceMessage object_answer(std::size_t kind);
 

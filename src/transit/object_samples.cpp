@@ -114,6 +114,16 @@ ObjectInfo RandomMessages::object() {
     return object;
 }
 
+PersistObjects RandomMessages::persist_objects() {
+    PersistObjects persist{any(), "/" + line(100), "", {}, {"c" + line(20), {}, {}}, {}};
+    for (std::uint64_t n = below(4); n > 0; --n) persist.objects.push_back(any());
+    if (persist.objects.empty()) persist.container = line(100);
+    if (coin()) persist.codec.cd_values.push_back(any32());
+    if (coin()) persist.codec.verify = coin();
+    if (coin()) persist.bound = bound(false);
+    return persist;
+}
+
 ClientMessage RandomMessages::object_message(std::size_t kind) {
     switch (kind) {
         case 0: {
@@ -172,15 +182,8 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
             while (coin()) pass.boxes.push_back(random_box(*this));
             return pass;
         }
-        case 9: {
-            PersistObjects persist{any(), "/" + line(100), "", {}, {"c" + line(20), {}, {}}, {}};
-            for (std::uint64_t n = below(4); n > 0; --n) persist.objects.push_back(any());
-            if (persist.objects.empty()) persist.container = line(100);
-            if (coin()) persist.codec.cd_values.push_back(any32());
-            if (coin()) persist.codec.verify = coin();
-            if (coin()) persist.bound = bound(false);
-            return persist;
-        }
+        case 9:
+            return persist_objects();
         default:
             return ListFunctions{any()};
     }

@@ -58,8 +58,8 @@ static int find(caesura_objects* objects, uint64_t id) {
     CHECK(caesura_objects_find(objects, &query, &found));
     if (caesura_found_count(found) != 1 || caesura_found_regions_skipped(found) != N / PART - 1)
         return 1;
-    caesura_object_info info = {sizeof info};
-    caesura_region_info region = {sizeof region};
+    caesura_object_info info = {.struct_bytes = sizeof info};
+    caesura_region_info region = {.struct_bytes = sizeof region};
     CHECK(caesura_found_object(found, 0, &info));
     CHECK(caesura_found_region(found, 0, 0, &region));
     if (info.id != id || info.region_count != 1 || region.offset[0] != N - PART) return 1;

@@ -18,7 +18,8 @@ namespace {
 int kind_of(const caesura::ErrorBound& bound) {
     using K = caesura::ErrorBound::Kind;
     if (bound.kind == K::absolute) return CAESURA_ABSOLUTE;
-    return bound.kind == K::pointwise_relative ? CAESURA_POINTWISE_RELATIVE : CAESURA_LOSSLESS;
+    if (bound.kind == K::pointwise_relative) return CAESURA_POINTWISE_RELATIVE;
+    return CAESURA_LOSSLESS;
 }
 
 caesura::Result<caesura::transit::Objects::Query> query_of(const caesura_query* given) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -87,8 +88,7 @@ void Client::tell(const ClientMessage& message, std::vector<std::span<const std:
     auto bytes = encode(message);
     if (!bytes.ok()) {  // what we make ourselves is right, or memory has run out
         if (done) done();
-        on_lost(bytes.status(), false);
-        return channel_->end();
+        return give_up(bytes.status());
     }
     channel_->send(std::move(*bytes), std::move(payload), std::move(done));
 }
@@ -113,7 +113,15 @@ Result<Client::Reply> Client::ask(std::uint64_t request, const ClientMessage& me
         };
     tell(message, {payload.begin(), payload.end()}, std::move(done));
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return sent && (asked_.at(request).has_value() || is_lost()); });
+    const auto over = [&] { return sent && (asked_.at(request).has_value() || is_lost()); };
+    const double patience_s = patience_s_.load();
+    if (std::isfinite(patience_s) &&
+        !changed_.wait_for(lock, std::chrono::duration<double>(patience_s), over)) {
+        lock.unlock();
+        give_up({StatusCode::io, fmt::format("no answer within {} s", patience_s)});
+        lock.lock();
+    }
+    changed_.wait(lock, over);
     auto node = asked_.extract(request);
     if (!node.mapped()) return why_lost_;
     if (!node.mapped()->answer.status.ok()) return node.mapped()->answer.status;
@@ -159,10 +167,7 @@ Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, 
 void Client::on_message(std::span<const std::byte> message, std::span<const std::byte> payload) {
     if (is_lost()) return;
     const auto parsed = parse_service(message, payload.size());
-    if (!parsed.ok()) {
-        on_lost(parsed.status(), false);
-        return channel_->end();
-    }
+    if (!parsed.ok()) return give_up(parsed.status());
     std::visit([&](const auto& one) { take(one, payload); }, *parsed);
 }
 
@@ -186,6 +191,11 @@ void Client::on_lost(const Status& why, bool is_dead) {
     fail_later();
     const std::lock_guard lock(sinks_mutex_);
     for (const auto& [dump, sink] : sinks_) sink->lost();
+}
+
+void Client::give_up(const Status& why) {
+    on_lost(why, false);
+    channel_->end();
 }
 
 void Client::on_dead() {

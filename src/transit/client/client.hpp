@@ -17,6 +17,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -84,6 +85,11 @@ class Client final : public writer::Transport, public ChannelListener {
     const std::vector<std::string>& analyses() const { return options_.writer.analyses; }
     bool writes_here() const { return options_.on_loss == OnLoss::write_here; }
     bool is_of_this_node() const { return options_.of_this_node; }
+    /// It is lost from now on, whatever it still says.
+    void give_up(const Status& why);
+    /// How long ask() waits for an answer before it gives the service up; else for ever, as its
+    /// port says whether it lives.
+    void set_patience(double patience_s) { patience_s_.store(patience_s); }
     /// Lost: until the service does nothing any more.
     void wait_for_end();
     Status loss() const override;
@@ -122,6 +128,7 @@ class Client final : public writer::Transport, public ChannelListener {
     std::unique_ptr<RemoteFiles> files_;
     std::atomic<std::uint64_t> numbers_{0};
     std::atomic<bool> lost_{false};
+    std::atomic<double> patience_s_{std::numeric_limits<double>::infinity()};
 
     mutable std::mutex mutex_;  ///< of all that follows; no thread at idle priority takes it
     std::condition_variable changed_;

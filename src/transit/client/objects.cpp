@@ -24,6 +24,12 @@ Status Ticket::wait() const {
     return state_->status;
 }
 
+bool Ticket::wait_for(double seconds) const {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                    [&] { return state_->left == 0; });
+}
+
 bool Ticket::is_done() const {
     const std::lock_guard lock(state_->mutex);
     return state_->left == 0;

@@ -39,6 +39,8 @@ class Ticket {
     /// Until it is done. Any number of times, any thread.
     Status wait() const;
     bool is_done() const;
+    /// At most so long. @return  is it done?
+    bool wait_for(double seconds) const;
 
   protected:
     friend class Objects;

@@ -11,6 +11,16 @@ namespace {
 
 double clock_s() { return base::Clock::steady().now_s(); }
 
+/// A member that lives and does not answer is given up, or our workers would wait with it.
+constexpr double k_patience_s = 60.0;
+
+Status outcome_of(const Ticket& ticket, Objects& objects) {
+    if (!ticket.wait_for(k_patience_s))
+        objects.client().give_up(
+            {StatusCode::io, fmt::format("no answer within {} s", k_patience_s)});
+    return ticket.wait();
+}
+
 Status ended() { return {StatusCode::cancelled, "the service is about to end"}; }
 
 }  // namespace
@@ -19,6 +29,7 @@ struct Members::Link {
     Member member;
     std::mutex connecting;  ///< one thread connects
     std::shared_ptr<Objects> objects;
+    std::shared_ptr<Objects> current;  ///< the same, behind the members' mutex
     double not_before_s = 0.0;
     Status why;  ///< it could not be reached
     /// Connections that were lost, until nobody has values there: the last one may be let go by a
@@ -41,7 +52,8 @@ class Members::Object final : public FarObject {
     ~Object() override { objects_->remove_later(number_); }
 
     Status get(const Box& box, DType dtype, std::byte* values) override {
-        const Status status = objects_->get_bytes(number_, box, values, dtype).wait();
+        const Status status =
+            outcome_of(objects_->get_bytes(number_, box, values, dtype), *objects_);
         if (status.ok()) link_.got_bytes += box.extent.count() * size_of(dtype);
         return status.with_context("values in the memory of " + link_.member.name);
     }
@@ -71,7 +83,8 @@ class Members::Object final : public FarObject {
         objects_->run_pass(number_, std::move(boxes), std::move(state), over);
     }
     Status put(const Box& box, std::span<const std::byte> values) {
-        const Status status = objects_->put_bytes(number_, box, values.data(), dtype_).wait();
+        const Status status =
+            outcome_of(objects_->put_bytes(number_, box, values.data(), dtype_), *objects_);
         if (!status.ok()) return status;
         ++link_.regions;
         link_.put_bytes += values.size();
@@ -99,13 +112,14 @@ void Members::add(Member member) {
 Members::~Members() { end(); }
 
 void Members::end() {
+    // Not behind `connecting`: whoever has it may be waiting for the member.
+    std::vector<std::shared_ptr<Objects>> current;
     std::unique_lock lock(mutex_);
     ended_ = true;
+    for (const auto& link : links_)
+        if (link->current) current.push_back(link->current);
     lock.unlock();
-    for (const auto& link : links_) {
-        const std::lock_guard connecting(link->connecting);
-        if (link->objects) link->objects->client().on_lost(ended(), false);
-    }
+    for (const auto& objects : current) objects->client().give_up(ended());
     lock.lock();
     changed_.wait(lock, [&] { return passes_ == 0; });
 }
@@ -117,7 +131,11 @@ Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
     }
     if (link.objects && link.objects->client().loss().ok()) return link.objects;
     if (clock_s() < link.not_before_s) return link.why;
-    if (link.objects) link.retired.push_back(std::move(link.objects));
+    if (link.objects) {
+        const std::lock_guard lock(mutex_);
+        link.current.reset();
+        link.retired.push_back(std::move(link.objects));
+    }
     std::erase_if(link.retired, [](const auto& one) { return one.use_count() == 1; });
     link.by_key.clear();
     auto made = link.member.connect();
@@ -127,6 +145,10 @@ Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
         return link.why;
     }
     link.objects = std::move(*made);
+    link.objects->client().set_patience(k_patience_s);
+    const std::lock_guard lock(mutex_);
+    if (ended_) return ended();
+    link.current = link.objects;
     return link.objects;
 }
 
@@ -155,11 +177,13 @@ Result<std::shared_ptr<Members::Object>> Members::object_at(Link& link, std::uin
 }
 
 std::vector<Members::Link*> Members::by_load() {
+    // Sorted by what was true at once: others put meanwhile.
+    std::vector<std::pair<std::uint64_t, Link*>> loads;
+    for (const auto& link : links_) loads.emplace_back(link->put_bytes.load(), link.get());
+    std::stable_sort(loads.begin(), loads.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<Link*> all;
-    for (const auto& link : links_) all.push_back(link.get());
-    std::stable_sort(all.begin(), all.end(), [](const Link* a, const Link* b) {
-        return a->put_bytes.load() < b->put_bytes.load();
-    });
+    for (const auto& [bytes, link] : loads) all.push_back(link);
     return all;
 }
 

@@ -10,6 +10,9 @@ namespace caesura::transit {
 
 namespace {
 
+// Of one reading: what a list of them takes in memory.
+constexpr std::uint64_t k_most_chunks = std::uint64_t{1} << 22;
+
 /// Fields that the whole of a filed or dumped object is described by.
 template <class Object>
 void describe_as(Object& object, const store::DatasetSpec& spec) {
@@ -150,6 +153,10 @@ Result<Reading> ObjectStore::read_filed(std::shared_ptr<const read::Source> sour
     const auto layout = read::ChunkLayout::of(info.spec.shape, info.spec.chunk);
     const auto values = std::make_shared<FileValues>(std::move(source), dataset, info.spec.dtype);
     const read::TouchedChunks chunks(layout, reading.box);
+    if (chunks.count() > k_most_chunks)
+        return Status{StatusCode::no_space,
+                      fmt::format("object {}: {} chunks at once; at most {}", reading.name,
+                                  chunks.count(), k_most_chunks)};
     for (std::uint64_t i = 0; i < chunks.count(); ++i) {
         const Box inside = layout.inside(chunks[i]);
         const Box part = *intersect(inside, reading.box);
@@ -175,7 +182,10 @@ Result<Reading> ObjectStore::read_dumped(const Asker&, ObjectId id, Reading read
         path = object.container;
         const auto layout = read::ChunkLayout::of(object.shape, object.spec.chunk);
         const read::TouchedChunks chunks(layout, reading.box);
-        for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+        // A shape is a client's word, and may have more chunks than anybody can count.
+        const bool countable = chunks.count() <= object.regions.size();
+        if (!countable) unknown = reading.box.extent.count();
+        for (std::uint64_t i = 0; countable && i < chunks.count(); ++i) {
             const auto region = object.regions.find(chunks[i]);
             if (region != object.regions.end() && region->second.record)
                 dataset.chunks.push_back(*region->second.record);

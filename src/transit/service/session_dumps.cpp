@@ -16,6 +16,15 @@ double cost_s(const Block& message) {
                       1.0 + bytes / k_slow_bytes_per_s);
 }
 
+/// The pieces that lie there, each padded to 8 bytes: more would be held and not counted.
+std::uint64_t wanted_payload_bytes(const Block& message) {
+    std::uint64_t bytes = 0;
+    for (const Piece& piece : message.pieces)
+        if (piece.source == Source::payload)
+            bytes += (piece.part.extent.count() * size_of(message.dtype) + 7) / 8 * 8;
+    return bytes;
+}
+
 /// A codec as it is made, with its tables.
 constexpr std::uint64_t k_codec_bytes = 4096;
 constexpr std::uint64_t k_most_dump_bytes = std::uint64_t{256} << 20;
@@ -150,6 +159,10 @@ void Session::take(const Block& message, base::Buffer& payload) {
     if (chunk_bytes > workshop_.limits.block_bytes)
         return refuse({StatusCode::corrupt,
                        fmt::format("{}: a block of {} bytes", message.label, chunk_bytes)});
+    if (message.payload_bytes > wanted_payload_bytes(message))
+        return refuse({StatusCode::corrupt,
+                       fmt::format("{}: {} bytes of payload for values of {}", message.label,
+                                   message.payload_bytes, wanted_payload_bytes(message))});
     ServedDump* const dump = dump_of(message.dump);
     if (dump != nullptr)
         if (Status status = fits(message, dump->order()); !status.ok()) return refuse(status);
