@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <future>
+#include <semaphore>
 
 #include "store/shared_file.hpp"
 #include "transit/client/remote_files.hpp"
@@ -12,13 +12,20 @@
 namespace caesura::transit {
 namespace {
 
-/// Files of which one waits to be opened, and the lane with it, until it may.
+/// Opening a file "held..." holds the lane, until the test lets it go on.
+struct Hold {
+    std::binary_semaphore arrived{0}, may_go{0};
+};
+
 class HeldFiles final : public base::FileSystem {
   public:
-    HeldFiles(std::shared_ptr<base::FileSystem> files, std::shared_future<void> may)
-        : files_(std::move(files)), may_(std::move(may)) {}
+    HeldFiles(std::shared_ptr<base::FileSystem> files, Hold& hold)
+        : files_(std::move(files)), hold_(hold) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
-        if (path.ends_with("held")) may_.wait();
+        if (path.find("/held") != std::string::npos) {
+            hold_.arrived.release();
+            hold_.may_go.acquire();
+        }
         return files_->open(path, mode);
     }
     Status sync_directory_of(const std::string& path) override {
@@ -27,7 +34,7 @@ class HeldFiles final : public base::FileSystem {
 
   private:
     std::shared_ptr<base::FileSystem> files_;
-    std::shared_future<void> may_;
+    Hold& hold_;
 };
 
 class BrokenClients : public ::testing::Test {
@@ -42,11 +49,11 @@ class BrokenClients : public ::testing::Test {
 
 // A dump that was dropped twice ended twice, and its second end took another of the same number.
 TEST_F(BrokenClients, who_drop_a_dump_twice_lose_no_other) {
-    std::promise<void> may;
+    Hold hold;
     Loopback::Options options;
     options.root = place_;
-    options.permit = [held = may.get_future().share()](ClientId, Permit& permit) {
-        permit.files = std::make_shared<HeldFiles>(permit.files, held);
+    options.permit = [&hold](ClientId, Permit& permit) {
+        permit.files = std::make_shared<HeldFiles>(permit.files, hold);
     };
     Loopback hub(options);
     const auto client = Client::make(hub.connect(), {}).value();
@@ -59,22 +66,28 @@ TEST_F(BrokenClients, who_drop_a_dump_twice_lose_no_other) {
     begin.dump = 1;
     begin.file = dynamic_cast<RemoteFile&>(*file).number();
     ASSERT_TRUE(client->ask(begin.request, begin).ok());
-    // In the lane's order: dropped, and behind what it is held by dropped again; the dump's end
-    // comes behind both, and behind that a new dump.
+    const auto hold_lane = [&](const char* name) {
+        OpenFile message;
+        message.request = client->next_number();
+        message.path = place_ + name;
+        message.mode = base::FileSystem::Mode::create;
+        client->tell(message);
+    };
+    // Behind the first hold: dropped, held again, dropped again. So the first drop's end comes
+    // behind the second drop, and what is sent now behind that end.
+    hold_lane("/held1");
+    hold.arrived.acquire();
     client->tell(DropDump{client->next_number(), 1});
-    OpenFile held;
-    held.request = client->next_number();
-    held.path = place_ + "/held";
-    held.mode = base::FileSystem::Mode::create;
-    client->tell(held);
+    hold_lane("/held2");
     client->tell(DropDump{client->next_number(), 1});
     hub.wait_for_port();
+    hold.may_go.release();
+    hold.arrived.acquire();
     begin.request = client->next_number();
     client->tell(begin);
     hub.wait_for_port();
-    may.set_value();
-    // Until all of that is done.
-    for (int i = 0; i < 10; ++i) ASSERT_TRUE(file->size().ok());
+    hold.may_go.release();
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(file->size().ok());  // until all of that is done
     begin.request = client->next_number();
     const Status again = client->ask(begin.request, begin).status();
     EXPECT_NE(again.message().find("dump 1 is under way"), std::string::npos) << again.message();
