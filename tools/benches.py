@@ -201,7 +201,7 @@ def bench_transit(arguments: list[str]) -> int:
     ours, drawing = str(machine.VENV_PYTHON), str(machine.ensure_bench())
     parts = {
         "two": [(ours, "two.py", quick), (drawing, "two_picture.py", [])],
-        "where": [(drawing, "where.py", ["--rounds", "3"] if given.quick else [])],
+        "where": [(drawing, "where.py", quick)],
         "figures": [(drawing, "figures.py", quick)],
     }
     code = 0

@@ -139,8 +139,7 @@ TEST_F(Strangers, who_do_not_know_the_secret_are_refused_and_told_so) {
     other.secret_path = write_secret("other", std::string(64, 'x'));
     const Status status = try_to_connect(other);
     EXPECT_EQ(status.code(), StatusCode::io);
-    EXPECT_NE(status.message().find("another secret"), std::string::npos)
-        << status.message();
+    EXPECT_NE(status.message().find("another secret"), std::string::npos) << status.message();
     EXPECT_TRUE(heard_.connected.empty() && heard_.lost.empty());
     EXPECT_EQ(port_->counts().unproved, 1u);
     EXPECT_TRUE(try_to_connect(options()).ok()) << "honest ones still can";
