@@ -29,7 +29,8 @@ HELP = "\n\n".join(
         "Writer(..., transport=...), an unmodified HDF5 program in the connector's TOML file: "
         'transport = "service:unix:/run/user/1000/caesura.sock,on_loss=write".',
         "SIGTERM or `caesura serve drain` ends it when its last client has gone, `caesura serve "
-        "stop` at once. docs/reference/service.md has all keys, a systemd unit and a Slurm script.",
+        "stop` at once. docs/reference/service_settings.md has all keys, service.md beside it the "
+        "rest.",
     )
 )
 WHERE_HELP = "The service's configuration (.toml), or its status file. Left out: the user's own."
