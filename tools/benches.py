@@ -185,22 +185,23 @@ TRANSIT_TARGETS = (
 def bench_transit(arguments: list[str]) -> int:
     """S4 whole: two applications on one service, its choice of a device, S4's figures.
 
-    bench/transit: two.py, where.py, figures.py (tuning by region is its figure 8). Each can be run
+    bench/transit: two.py, two_nodes.py, where.py, figures.py (tuning by region is its figure 8). Each can be run
     by itself; here `--quick` goes to all, and `--only two,figures` chooses.
     """
     options = argparse.ArgumentParser(prog="dev.py bench transit")
     options.add_argument("--quick", action="store_true")
-    options.add_argument("--only", default="two,where,figures")
+    options.add_argument("--only", default="two,nodes,where,figures")
     given = options.parse_args(arguments)
     only = given.only.split(",")
-    if unknown := set(only) - {"two", "where", "figures"}:
-        fail(f"{sorted(unknown)[0]} is no part of the bench; it has two, where and figures.")
+    if unknown := set(only) - {"two", "nodes", "where", "figures"}:
+        fail(f"{sorted(unknown)[0]} is no part of the bench; it has two, nodes, where and figures.")
     build("", *TRANSIT_TARGETS)
     parallel_python.ensure()
     quick = ["--quick"] if given.quick else []
     ours, drawing = str(machine.VENV_PYTHON), str(machine.ensure_bench())
     parts = {
         "two": [(ours, "two.py", quick), (drawing, "two_picture.py", [])],
+        "nodes": [(ours, "two_nodes.py", quick)],
         "where": [(drawing, "where.py", quick)],
         "figures": [(drawing, "figures.py", quick)],
     }

@@ -8,10 +8,12 @@ has a cold file system, and no file of an earlier pair is in the way.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from results import BUILD, ROOT
 
 sys.path[:0] = [str(ROOT / "bench" / "vol"), str(ROOT / "tests" / "transit")]
 
+import nodes  # noqa: E402
 from plain import MPI, configuration, connector_variables  # noqa: E402
 from service_process import Service  # noqa: E402
 
@@ -42,6 +45,14 @@ class Setting:
     threads: int  # of the service
     arguments: tuple[str, ...]  # of the mini-app
     bounds: dict[str, float]
+    cable: nodes.Cable | None = (
+        None  # the service is on its node 0, the applications on 1; else one node
+    )
+    link_bytes_per_s: float = math.inf  # of the cable
+
+    def on_node(self, number: int, words: list[str]) -> list[str]:
+        """`words`, to be run there."""
+        return words if self.cable is None else self.cable.command(number, words)
 
     def shim(self, bandwidth: float | None = None) -> dict[str, str]:
         """The emulated file system's variables."""
@@ -63,9 +74,10 @@ class Pair:
         self.service: Service | None = None
         if mode == "served":
             words = ["env", *(f"{name}={value}" for name, value in self.shim.items())]
-            self.service = Service(
-                [*words, str(SERVE)], setting.folder, threads=setting.threads, lease_s=10
-            )
+            keys: dict[str, Any] = {"threads": setting.threads, "lease_s": 10}
+            if setting.cable is not None:
+                keys |= {"listen": [f"tcp:{nodes.ADDRESSES[0]}:0"], "secret": str(self.secret())}
+            self.service = Service(setting.on_node(0, [*words, str(SERVE)]), setting.folder, **keys)
 
     def __enter__(self) -> Pair:
         return self
@@ -85,10 +97,20 @@ class Pair:
         bucket = {"PFS_BUCKET": self.shim["PFS_BUCKET"]}
         subprocess.run([str(stat), "--remove"], env={**os.environ, **bucket}, capture_output=True)
 
+    def secret(self) -> Path:
+        """The file that service and applications know each other by; beside the disk."""
+        path = self.setting.folder.parent / "secret"
+        path.write_text("a secret that both sides know, of some length")
+        path.chmod(0o600)
+        return path
+
     @property
     def transport(self) -> str:
         """Of WriterOptions; empty: none."""
-        return self.service.address if self.service is not None else ""
+        if self.service is None:
+            return ""
+        known = f",secret={self.secret()}" if self.setting.cable is not None else ""
+        return self.service.address + known
 
     def command(self, kind: str, number: int) -> list[str]:
         """The mini-app, calling Caesura or as a program of plain HDF5."""
@@ -117,12 +139,16 @@ class Pair:
     def run(self, kinds: tuple[str, str]) -> list[dict[str, Any]]:
         """Both at once; what each says of its times."""
         environment = {**MPI, **os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
+        setting = self.setting
         running = []
         for number, kind in enumerate(kinds):
             log = (self.setting.folder / f"{kind}_{number}.log").open("wb")
             running.append(
                 subprocess.Popen(
-                    self.command(kind, number), env=environment, stdout=log, stderr=log
+                    setting.on_node(1, self.command(kind, number)),
+                    env=environment,
+                    stdout=log,
+                    stderr=log,
                 )
             )
         timings = []
@@ -154,17 +180,22 @@ class Pair:
             for number in range(clients)
         ]
         return start_together(
-            [(path, self.transport, str(data), dumps, codec, scale) for path in paths], own
+            [(path, self.transport, str(data), dumps, codec, scale) for path in paths],
+            own,
+            lambda words: self.setting.on_node(1, words),
         )
 
 
 def start_together(
-    clients: list[tuple], variables: dict[str, str] | None = None
+    clients: list[tuple],
+    variables: dict[str, str] | None = None,
+    there: Callable[[list[str]], list[str]] = list,
 ) -> list[dict[str, Any]]:
-    """hand_over.py, once for each tuple of its arguments; they begin when all are ready."""
+    """hand_over.py, once for each tuple of its arguments; they begin when all are ready. `there`
+    makes of a command one that runs on their node."""
     running = [
         subprocess.Popen(
-            [sys.executable, str(HERE / "hand_over.py"), *map(str, arguments)],
+            there([sys.executable, str(HERE / "hand_over.py"), *map(str, arguments)]),
             env={**os.environ, **(variables or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -19,6 +19,7 @@ cores; --quick tries it out. A loaded machine is said in the results and on the 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import shutil
 import statistics
@@ -29,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from applications import MPI, PROGRAMS, Pair, Setting, wait_for_quiet
+from applications import MPI, PROGRAMS, Pair, Setting, nodes, wait_for_quiet
 from caesura_lab.demo.scenario import BOUNDS
 from results import OUT, save
 
@@ -106,9 +107,10 @@ def throughput(setting: Setting, data: Path, rounds: int, dumps: int, scale: flo
                     one = of_both(pair.hand_over(data, dumps, codec, scale))
                     if number == 0:
                         pair.verify()
-                slower = min(alone, bandwidth * one["ratio"])
+                link = setting.link_bytes_per_s if mode == "served" else float("inf")
+                disk = bandwidth * one["ratio"]
+                slower, one["slower"] = min((alone, "codec"), (disk, "disk"), (link, "link"))
                 one["of_the_slower"] = one["bytes_per_s"] / slower
-                one["slower"] = "codec" if slower == alone else "disk"
                 found.setdefault((codec, bandwidth, mode), []).append(one)
                 limits.setdefault((codec, bandwidth, mode), []).append(slower)
                 print(
@@ -167,12 +169,12 @@ def show(section: dict) -> None:
     print(f"\nmachine: {state}, {section['others_share']:.0%} of the cores before it began")
 
 
-def main() -> int:
-    """Measure, say, save."""
+def parser_of(description: str | None, rounds: int) -> argparse.ArgumentParser:
+    """What can be said of the runs, here and in two_nodes.py."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--grid", type=int, default=192)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--data-grid", type=int, default=128)
@@ -180,7 +182,13 @@ def main() -> int:
     parser.add_argument("--bound-scale", type=float, default=0.1, help="times the papers' bounds")
     parser.add_argument("--bandwidth", type=float, default=150e6, help="bytes/s, of overheads")
     parser.add_argument("--quick", action="store_true", help="one round of a small grid")
-    options = parser.parse_args()
+    return parser
+
+
+def measured(
+    options: argparse.Namespace, cable: nodes.Cable | None = None, link: float = math.inf
+) -> dict:
+    """The section, of one node or of two with a cable between them."""
     cores = len(os.sched_getaffinity(0))
     if options.quick:
         options.rounds, options.grid, options.data_grid, options.dumps = 1, 64, 64, 4
@@ -205,9 +213,11 @@ def main() -> int:
             cores,
             arguments,
             {name: options.bound_scale * bound for name, bound in BOUNDS.items()},
+            cable,
+            link,
         )
         make_data(setting, options, data)
-        section = {
+        return {
             "emulated": ["file system", "device time"],
             "others_share": others,
             "options": vars(options),
@@ -226,6 +236,11 @@ def main() -> int:
         }
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def main() -> int:
+    """Measure, say, save."""
+    section = measured(parser_of(__doc__, 5).parse_args())
     show(section)
     print(save("two_applications", section))
     return 0
