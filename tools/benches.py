@@ -185,8 +185,9 @@ TRANSIT_TARGETS = (
 def bench_transit(arguments: list[str]) -> int:
     """S4 whole: two applications on one service, its choice of a device, S4's figures.
 
-    bench/transit: two.py, two_nodes.py, where.py, figures.py (tuning by region is its figure 8). Each can be run
-    by itself; here `--quick` goes to all, and `--only two,figures` chooses.
+    bench/transit: two.py, two_nodes.py (as root), where.py, figures.py (tuning by region is its
+    figure 8). Each can be run by itself; here `--quick` goes to all, and `--only two,figures`
+    chooses.
     """
     options = argparse.ArgumentParser(prog="dev.py bench transit")
     options.add_argument("--quick", action="store_true")
