@@ -6,6 +6,7 @@
 #include <semaphore>
 
 #include "store/shared_file.hpp"
+#include "transit/client/objects.hpp"
 #include "transit/client/remote_files.hpp"
 #include "transit/loopback.hpp"
 
@@ -91,6 +92,34 @@ TEST_F(BrokenClients, who_drop_a_dump_twice_lose_no_other) {
     begin.request = client->next_number();
     const Status again = client->ask(begin.request, begin).status();
     EXPECT_NE(again.message().find("dump 1 is under way"), std::string::npos) << again.message();
+}
+
+// A service that lives and does not answer holds only those who want to wait.
+TEST_F(BrokenClients, with_patience_give_up_a_service_that_does_not_answer) {
+    Hold hold;
+    Loopback::Options options;
+    options.root = place_;
+    options.service.lanes = 1;
+    options.permit = [&hold](ClientId, Permit& permit) {
+        permit.files = std::make_shared<HeldFiles>(permit.files, hold);
+    };
+    Loopback hub(options);
+    const auto other = Client::make(hub.connect(), {}).value();
+    Objects objects(Client::make(hub.connect(), {}).value());
+    OpenFile message;
+    message.request = other->next_number();
+    message.path = place_ + "/held";
+    message.mode = base::FileSystem::Mode::create;
+    other->tell(message);
+    hold.arrived.acquire();
+    objects.set_patience(0.05);
+    Objects::NewObject wanted;
+    wanted.container = "c";
+    wanted.name = "rho";
+    wanted.shape = Shape{8};
+    const Status status = objects.create(wanted).status();
+    EXPECT_NE(status.message().find("no answer within"), std::string::npos) << status.message();
+    hold.may_go.release();
 }
 
 // What the client expects of a block, and its weight, may be anything that parses.

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -113,15 +112,7 @@ Result<Client::Reply> Client::ask(std::uint64_t request, const ClientMessage& me
         };
     tell(message, {payload.begin(), payload.end()}, std::move(done));
     std::unique_lock lock(mutex_);
-    const auto over = [&] { return sent && (asked_.at(request).has_value() || is_lost()); };
-    const double patience_s = patience_s_.load();
-    if (std::isfinite(patience_s) &&
-        !changed_.wait_for(lock, std::chrono::duration<double>(patience_s), over)) {
-        lock.unlock();
-        give_up({StatusCode::io, fmt::format("no answer within {} s", patience_s)});
-        lock.lock();
-    }
-    changed_.wait(lock, over);
+    changed_.wait(lock, [&] { return sent && (asked_.at(request).has_value() || is_lost()); });
     auto node = asked_.extract(request);
     if (!node.mapped()) return why_lost_;
     if (!node.mapped()->answer.status.ok()) return node.mapped()->answer.status;

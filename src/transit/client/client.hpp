@@ -17,7 +17,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <limits>
 #include <map>
 #include <mutex>
 
@@ -87,9 +86,6 @@ class Client final : public writer::Transport, public ChannelListener {
     bool is_of_this_node() const { return options_.of_this_node; }
     /// It is lost from now on, whatever it still says.
     void give_up(const Status& why);
-    /// How long ask() waits for an answer before it gives the service up; else for ever, as its
-    /// port says whether it lives.
-    void set_patience(double patience_s) { patience_s_.store(patience_s); }
     /// Lost: until the service does nothing any more.
     void wait_for_end();
     Status loss() const override;
@@ -128,7 +124,6 @@ class Client final : public writer::Transport, public ChannelListener {
     std::unique_ptr<RemoteFiles> files_;
     std::atomic<std::uint64_t> numbers_{0};
     std::atomic<bool> lost_{false};
-    std::atomic<double> patience_s_{std::numeric_limits<double>::infinity()};
 
     mutable std::mutex mutex_;  ///< of all that follows; no thread at idle priority takes it
     std::condition_variable changed_;

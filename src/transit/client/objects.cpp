@@ -123,7 +123,15 @@ Result<Client::Reply> Objects::ask(std::uint64_t request, const ClientMessage& m
         waiting->changed.notify_all();
     });
     std::unique_lock lock(waiting->mutex);
-    waiting->changed.wait(lock, [&] { return waiting->reply.has_value(); });
+    const auto over = [&] { return waiting->reply.has_value(); };
+    const double patience_s = patience_s_.load();
+    if (patience_s > 0.0 &&
+        !waiting->changed.wait_for(lock, std::chrono::duration<double>(patience_s), over)) {
+        lock.unlock();  // giving up ends every request, this one too
+        client_->give_up({StatusCode::io, fmt::format("no answer within {} s", patience_s)});
+        lock.lock();
+    }
+    waiting->changed.wait(lock, over);
     return std::move(*waiting->reply);
 }
 

@@ -83,6 +83,9 @@ class Objects {
                      bool encrypted_only = false);
     /// Waits for what is under way.
     ~Objects();
+    /// How long a call waits for its answer before it gives the service up; 0, the default: for
+    /// ever, as the connection says whether it lives. Tickets are not calls.
+    void set_patience(double patience_s) { patience_s_.store(patience_s); }
     Objects(const Objects&) = delete;
     Objects& operator=(const Objects&) = delete;
 
@@ -191,6 +194,7 @@ class Objects {
     Status get_chained(const lambda::ChainedObject& chain, const Box& box, void* values,
                        DType dtype);
 
+    std::atomic<double> patience_s_{0.0};
     std::shared_ptr<Client> client_;
     ObjectChains chains_;
     std::mutex mutex_;

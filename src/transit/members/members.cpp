@@ -145,7 +145,7 @@ Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
         return link.why;
     }
     link.objects = std::move(*made);
-    link.objects->client().set_patience(k_patience_s);
+    link.objects->set_patience(k_patience_s);
     const std::lock_guard lock(mutex_);
     if (ended_) return ended();
     link.current = link.objects;
