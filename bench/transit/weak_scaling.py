@@ -2,8 +2,8 @@
 
 Four ways on one emulated file system: HDF5 as it is, HDF5 with our codec as filter (both
 collective, by h5py), a service that compresses alike everywhere, and one that chooses settings by
-region. Each runs with and without the emulated file system. What it takes without is called
-compression (opening and closing count), what the file system adds is called writing.
+region. Each runs with and without the emulated file system. The time without it is called
+compression, opening and closing included; the time that it adds is called writing.
 """
 
 from __future__ import annotations

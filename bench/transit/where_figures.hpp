@@ -110,7 +110,7 @@ inline nlohmann::json under_load(Bench& bench, BlockDevice* device, int rounds) 
 }
 
 /// Figure 14: an application that computes digits of pi on the cores while its output is
-/// compressed, on them or elsewhere. What it takes until both are done.
+/// compressed, on them or elsewhere. Returns the time until both are done.
 inline nlohmann::json together(Bench& bench, const std::array<BlockDevice*, k_devices>& devices,
                                int rounds) {
     constexpr int k_blocks = 32;

@@ -4,7 +4,7 @@
 //
 // Invariants:
 //  - A result is found only by the same bytes (XXH3, 128 bits), the same settings and the same
-//    number of bytes. What is not there has to be computed.
+//    number of bytes. Results that are not there have to be computed.
 //  - It never holds more than the stated bytes: what does not fit any more is not kept.
 #pragma once
 

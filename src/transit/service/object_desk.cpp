@@ -135,8 +135,8 @@ struct ObjectDesk::Putting {
     base::Buffer kept;  ///< first what came
     std::optional<Range> range;
 
-    /// On a worker. What a chain makes is taken apart once before the client hears of it: so it can
-    /// be read again, and the range is that of the values which come back.
+    /// On a worker. It undoes the chain once before the client hears of it. So the values can be
+    /// read again, and the range is that of the values which come back.
     Status prepare() {
         if (!form) return note_range(std::as_const(kept).bytes());
         if (form->is_sealed()) return form->object.check(box, std::as_const(kept).bytes());
