@@ -3,8 +3,8 @@ over a shaped cable between them.
 
 The nodes are network namespaces of this machine, each with a host name and an IPC namespace of its
 own, so both share its cores and its (emulated) file system. The applications compute on the same
-node in every mode. The cable's own counter says what it carried. Root only. Results: section two_nodes
-of out/bench/transit.json. About 3 minutes; --quick tries it out.
+node in every mode. The cable's own counter says what it carried. Root only. Results: section
+two_nodes of out/bench/transit.json. About 3 minutes; --quick tries it out.
 """
 
 from __future__ import annotations

@@ -103,6 +103,22 @@ Result<const lambda::Value*> result_named(caesura_ticket* ticket, const char* na
     return invalid(std::string("no result has the name ") + name + "; there are " + names);
 }
 
+/// Values of a box there or back: `call` begins it, with box and type. @param ticket  may be NULL.
+template <class Call>
+caesura_code move_box(const caesura_objects* objects, const void* values, int rank,
+                      const uint64_t* offset, const uint64_t* extent, int dtype,
+                      caesura_ticket** ticket, const Call& call) {
+    return guarded([&]() -> Status {
+        if (ticket != nullptr) *ticket = nullptr;
+        if (objects == nullptr || values == nullptr) return invalid("objects or values is NULL");
+        const auto type = dtype_of(dtype);
+        if (!type.ok()) return type.status();
+        const auto box = box_of(rank, offset, extent);
+        if (!box.ok()) return box.status();
+        return give_ticket(call(*box, *type), ticket);
+    });
+}
+
 }  // namespace
 }  // namespace caesura::capi
 
@@ -218,29 +234,19 @@ caesura_code caesura_object_create(caesura_objects* objects, const char* contain
 caesura_code caesura_object_put(caesura_objects* objects, uint64_t id, int rank,
                                 const uint64_t* offset, const uint64_t* extent, const void* values,
                                 int dtype, caesura_ticket** ticket) {
-    return guarded([&]() -> Status {
-        if (ticket != nullptr) *ticket = nullptr;
-        if (objects == nullptr || values == nullptr) return invalid("objects or values is NULL");
-        const auto type = dtype_of(dtype);
-        if (!type.ok()) return type.status();
-        const auto box = box_of(rank, offset, extent);
-        if (!box.ok()) return box.status();
-        return give_ticket(objects->objects->put_bytes(id, *box, values, *type), ticket);
-    });
+    return move_box(objects, values, rank, offset, extent, dtype, ticket,
+                    [&](const caesura::Box& box, caesura::DType type) {
+                        return objects->objects->put_bytes(id, box, values, type);
+                    });
 }
 
 caesura_code caesura_object_get(caesura_objects* objects, uint64_t id, int rank,
                                 const uint64_t* offset, const uint64_t* extent, void* values,
                                 int dtype, caesura_ticket** ticket) {
-    return guarded([&]() -> Status {
-        if (ticket != nullptr) *ticket = nullptr;
-        if (objects == nullptr || values == nullptr) return invalid("objects or values is NULL");
-        const auto type = dtype_of(dtype);
-        if (!type.ok()) return type.status();
-        const auto box = box_of(rank, offset, extent);
-        if (!box.ok()) return box.status();
-        return give_ticket(objects->objects->get_bytes(id, *box, values, *type), ticket);
-    });
+    return move_box(objects, values, rank, offset, extent, dtype, ticket,
+                    [&](const caesura::Box& box, caesura::DType type) {
+                        return objects->objects->get_bytes(id, box, values, type);
+                    });
 }
 
 caesura_code caesura_object_delete(caesura_objects* objects, uint64_t id) {

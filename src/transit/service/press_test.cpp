@@ -56,6 +56,18 @@ TEST(Press, brings_each_work_to_its_lane_once) {
     for (const auto& one : all) EXPECT_EQ(one->times, 1);
 }
 
+/// So many that wait for `hold` in their turn; returns when the first is being computed.
+void give_held(Press& press, int n, Lane& lane, std::atomic<int>& computed,
+               std::atomic<int>& given_up, std::atomic<bool>& hold,
+               std::vector<std::unique_ptr<Counted>>& all) {
+    for (int i = 0; i < n; ++i) {
+        all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+        all.back()->hold = &hold;
+        press.give(1, 1.0, 1.0, *all.back());
+    }
+    while (!all[0]->begun) std::this_thread::yield();
+}
+
 // Goal: what has not begun can be taken back, the newest first, also what lies ready for a worker;
 // what is being computed cannot.
 TEST(Press, gives_back_what_has_not_begun) {
@@ -64,12 +76,7 @@ TEST(Press, gives_back_what_has_not_begun) {
     Lane lane;
     std::vector<std::unique_ptr<Counted>> all;
     Press press({1, false});
-    for (int i = 0; i < 4; ++i) {
-        all.push_back(std::make_unique<Counted>(lane, computed, given_up));
-        all.back()->hold = &hold;
-        press.give(1, 1.0, 1.0, *all.back());
-    }
-    while (!all[0]->begun) std::this_thread::yield();
+    give_held(press, 4, lane, computed, given_up, hold, all);
     const auto any = [](Work&) { return true; };
     EXPECT_EQ(press.take_back([&](Work& work) { return &work == all[2].get(); }), all[2].get());
     EXPECT_EQ(press.take_back(any), all[3].get());
@@ -90,12 +97,7 @@ TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
         Lane lane;
         std::vector<std::unique_ptr<Counted>> all;
         Press press({1, false});
-        for (int i = 0; i < 4; ++i) {
-            all.push_back(std::make_unique<Counted>(lane, computed, given_up));
-            all.back()->hold = &hold;
-            press.give(1, 1.0, 1.0, *all.back());
-        }
-        while (!all[0]->begun) std::this_thread::yield();
+        give_held(press, 4, lane, computed, given_up, hold, all);
         // The second is the one that lies ready, or is about to.
         ASSERT_EQ(press.take_back([&](Work& work) { return &work == all[1].get(); }), all[1].get());
         hold = false;
