@@ -178,8 +178,7 @@ TEST_F(Serve, recovers_the_file_of_a_client_that_is_killed) {
     int status = 0;
     ::waitpid(client, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status));
-    expect_dumps(5);
-    // The lock is free once the service has let go of the file.
+    // The lock is free once the service has let go of the file; until then no reader can open it.
     std::string in_use = "not asked";
     for (int i = 0; i < 1000 && !in_use.empty(); ++i) {
         const auto recovered = store::recover(path());
@@ -187,6 +186,7 @@ TEST_F(Serve, recovers_the_file_of_a_client_that_is_killed) {
         if (!in_use.empty()) ::usleep(10000);
     }
     EXPECT_EQ(in_use, "");
+    expect_dumps(5);
     std::filesystem::remove(path());
     EXPECT_TRUE(run(address_, 3).ok());
     expect_dumps(3);
