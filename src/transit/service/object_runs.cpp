@@ -1,11 +1,12 @@
-// Analyses of objects: regions over the workers, and over other services, states merged, pass by
-// pass.
+// Analyses of objects: regions over the workers and devices, and over other services, states
+// merged, pass by pass.
 #include <fmt/format.h>
 
 #include <map>
 
 #include "base/invalid.hpp"
 #include "transit/service/object_desk.hpp"
+#include "transit/service/region_analysis.hpp"
 
 namespace caesura::transit {
 
@@ -114,23 +115,13 @@ void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<s
 
 void ObjectDesk::pass_here(const std::shared_ptr<Analysing>& run,
                            std::shared_ptr<const Reading> reading) {
-    const auto states = std::make_shared<std::vector<lambda::AnalysisState>>();
-    const std::size_t strands = std::min(tools_.strands, reading->parts.size());
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, strands); ++i) {
-        auto state = tools_.functions.parse_state(run->from);
-        if (!state.ok()) return end_part(run, state.status());
-        states->push_back(std::move(*state));
-    }
-    walk(
-        host_.errands, reading, states->size(),
-        [states, reading](std::size_t strand, const Reading::Part& part,
-                          std::span<const std::byte> values) {
-            return (*states)[strand].add(reading->view(part, values));
-        },
-        [this, run, states](const Status& status) {
-            for (lambda::AnalysisState& state : *states) run->states.push_back(std::move(state));
-            end_part(run, status);
-        });
+    analyse_regions(host_.errands, host_.dispatch, tools_.functions, std::move(reading), run->from,
+                    tools_.strands,
+                    [this, run](const Status& status, std::vector<lambda::AnalysisState> states) {
+                        for (lambda::AnalysisState& state : states)
+                            run->states.push_back(std::move(state));
+                        end_part(run, status);
+                    });
 }
 
 // A service that cannot do it gives its values instead.
