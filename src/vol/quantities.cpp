@@ -8,6 +8,7 @@
 #include "vol/block_shape.hpp"
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
+#include "writer/field_state.hpp"
 
 namespace caesura::vol {
 namespace {
