@@ -83,7 +83,7 @@ static void write_growing(hid_t file) {
 static void write_part(hid_t file) {
     const hsize_t dims[3] = {k_slow, k_side, k_side};
     hid_t dataset = dataset_of(file, "part", H5T_NATIVE_FLOAT, 3, dims, NULL, H5P_DEFAULT);
-    if (!g_again) write_planes(dataset, H5T_NATIVE_FLOAT, 10, 21, 0.5);
+    if (!g_again) write_planes(dataset, H5T_NATIVE_FLOAT, 10, 38, 0.5);
     OK(H5Dclose(dataset));
 }
 
