@@ -153,7 +153,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--grid", type=int, default=128)
     parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--dumps", type=int, default=16, help="handed over by hand_over.py")
+    parser.add_argument("--dumps", type=int, default=48, help="handed over by hand_over.py")
     parser.add_argument("--before", type=Path, help="another build tree")
     kinds = ("hdf5", "mini-app", "hand-over")
     parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
