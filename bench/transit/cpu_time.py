@@ -1,5 +1,5 @@
-"""What output through a service costs in CPU time: user and system seconds, page faults and waits of
-the application and of the service, each by itself.
+"""What output through a service costs in CPU time: user and system seconds, page faults and waits
+of the application and of the service, each by itself.
 
 CPU time says little of waiting, and hardly changes where other programs use the cores: it tells
 builds apart on a machine that is not quiet. Three applications, one rank each:
@@ -34,7 +34,6 @@ from plain import configuration, connector_variables
 from results import BUILD
 
 COLUMNS = ("user_s", "system_s", "faults", "waits")
-GRID_BYTES = 4
 
 
 def used_by(command: list[str], variables: dict[str, str], given: str = "") -> tuple[dict, str]:

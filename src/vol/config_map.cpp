@@ -26,16 +26,18 @@ BoundMap::InBox read_box(Table& table) {
     for (const auto& [key, shape] :
          {std::pair("offset", &rule.box.offset), std::pair("extent", &rule.box.extent)}) {
         if (table.node(key) == nullptr)
-            table.bad(fmt::format("a box of 'dataset.bound_map' needs offset, extent and bound; "
-                                  "it has no {}",
-                                  key));
+            table.bad(
+                fmt::format("a box of 'dataset.bound_map' needs offset, extent and bound; "
+                            "it has no {}",
+                            key));
         *shape = table.get_extents(key, shape == &rule.box.offset ? 0 : 1);
     }
     rule.bound = table.need_number("bound");
     if (rule.box.offset.rank() != rule.box.extent.rank())
-        table.bad(fmt::format("the box of 'dataset.bound_map' at {} of extent {} has two numbers "
-                              "of axes",
-                              to_string(rule.box.offset), to_string(rule.box.extent)));
+        table.bad(
+            fmt::format("the box of 'dataset.bound_map' at {} of extent {} has two numbers "
+                        "of axes",
+                        to_string(rule.box.offset), to_string(rule.box.extent)));
     return rule;
 }
 
@@ -88,9 +90,8 @@ std::optional<BoundMap> Table::get_bound_map() {
     const auto read_all = [&](string_view key, auto& rules, auto read) {
         const toml::node* const list = map_table.node(key);
         if (list == nullptr) return;
-        if (!list->is_array() ||
-            !std::all_of(list->as_array()->begin(), list->as_array()->end(),
-                         [](const toml::node& one) { return one.is_table(); }))
+        if (!list->is_array() || !std::all_of(list->as_array()->begin(), list->as_array()->end(),
+                                              [](const toml::node& one) { return one.is_table(); }))
             return map_table.bad(*list, fmt::format("'dataset.bound_map.{}' must be a list of "
                                                     "tables",
                                                     key));

@@ -5,11 +5,11 @@
 
 #define TOML_EXCEPTIONS 0
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <optional>
 #include <span>
 #include <string>
-#include <toml++/toml.h>
 #include <vector>
 
 #include "vol/config.hpp"

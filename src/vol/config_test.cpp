@@ -75,7 +75,9 @@ TEST(VolConfig, a_map_of_bounds_has_the_words_that_files_have) {
 [[dataset]]
 path = "rho"
 bound = 1e-2
-bound_map = { boxes = [{ offset = [40, 0, 0], extent = [16, 64, 64], bound = 1e-5 }], steep = [{ change = 0.5, bound = 0 }] }
+bound_map = { boxes = [
+    { offset = [40, 0, 0], extent = [16, 64, 64], bound = 1e-5 },
+], steep = [{ change = 0.5, bound = 0 }] }
 [[dataset]]
 path = "T"
 [[dataset.bound_map.values]]

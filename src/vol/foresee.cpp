@@ -282,9 +282,8 @@ std::vector<Foresight::SampledPart> Foresight::parts_of(const Seen& seen, const 
     const std::vector<std::uint64_t> offset(piece.slab.offset.begin(), piece.slab.offset.end());
     const std::vector<std::uint64_t> extent(piece.slab.extent.begin(), piece.slab.extent.end());
     std::vector<SampledPart> parts;
-    const auto layers = codec::bound_layers(seen.bound_map, bound.value,
-                                            {Shape(offset), Shape(extent)}, values.data(),
-                                            seen.dtype);
+    const auto layers = codec::bound_layers(
+        seen.bound_map, bound.value, {Shape(offset), Shape(extent)}, values.data(), seen.dtype);
     for (const codec::BoundLayer& layer : layers) {
         parts.push_back({piece.shape, layer.bound > 0.0 ? absolute(layer.bound) : lossless()});
         // Axes of extent 1 are left out of the shape: then there is one layer.

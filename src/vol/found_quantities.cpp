@@ -38,8 +38,8 @@ std::optional<std::pair<BoundMap, double>> map_in(const std::string& text) try {
     constexpr double k_infinity = std::numeric_limits<double>::infinity();
     BoundMap map;
     for (const auto& rule : json.at("boxes"))
-        map.boxes.push_back({{shape(rule.at("offset")), shape(rule.at("extent"))},
-                             rule.at("bound").get<double>()});
+        map.boxes.push_back(
+            {{shape(rule.at("offset")), shape(rule.at("extent"))}, rule.at("bound").get<double>()});
     for (const auto& rule : json.at("values"))
         map.values.push_back({limit(rule.at("lowest"), -k_infinity),
                               limit(rule.at("highest"), k_infinity),
@@ -154,12 +154,11 @@ void find_map(BlockDataset& found, const Config& config, const Quantities& quant
         if (auto composed = made_now(found, config, quantities); composed.ok())
             asked = std::move(*composed);
     }
-    const bool fits =
-        asked.bound_map.rules() > 0 &&
-        writer::tightest_bound(asked.bound_map, asked.bound) == definition.bound &&
-        writer::check_bound_map(found.path, reach_of(found), asked.bound, definition.codec,
-                                asked.bound_map)
-            .ok();
+    const bool fits = asked.bound_map.rules() > 0 &&
+                      writer::tightest_bound(asked.bound_map, asked.bound) == definition.bound &&
+                      writer::check_bound_map(found.path, reach_of(found), asked.bound,
+                                              definition.codec, asked.bound_map)
+                          .ok();
     if (!fits) {
         // Blocks that are there may be looser than all that is known.
         constexpr double k_unknown = std::numeric_limits<double>::infinity();

@@ -228,7 +228,8 @@ Status may_have_map(const DatasetFacts& facts, const Quantities& quantities) {
                                   facts.path, why)};
     };
     if (quantities.members)
-        return no_map(fmt::format("it is a compound type of {}", fmt::join(quantities.names, ", ")));
+        return no_map(
+            fmt::format("it is a compound type of {}", fmt::join(quantities.names, ", ")));
     if (quantities.names.size() > 1)
         return no_map(fmt::format("it holds {} quantities ({})", quantities.names.size(),
                                   fmt::join(quantities.names, ", ")));
@@ -301,8 +302,8 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                                                            quantities.whole)};
     const auto axis = std::find(axes.begin(), axes.end(), quantities.axis);
     if (quantities.axis < 0 || axis == axes.end() || !several || !is_ours(settings)) {
-        if (Status status = writer::check_bound_map(facts.path, facts.most_dims, bound,
-                                                    {settings.codec}, map);
+        if (Status status =
+                writer::check_bound_map(facts.path, facts.most_dims, bound, {settings.codec}, map);
             !status.ok())
             return status;
         if (shared) return Composed{bound, nullptr, map};

@@ -47,7 +47,8 @@ struct Composed {
 /// @param axes   those of the dataset that blocks see (writer::fold_axes).
 /// @param fixed  it cannot grow.
 /// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart; a
-/// bound map for what is not one array of codec caesura); invalid_argument (a map that does not fit).
+/// bound map for what is not one array of codec caesura); invalid_argument (a map that does not
+/// fit).
 Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                          const Quantities& quantities, std::span<const int> axes, bool fixed);
 

@@ -55,11 +55,10 @@ Status check(const DatasetDefinition& dataset) {
     if (dataset.composition != nullptr && dataset.bound_map.rules() > 0)
         return bad("a bound map is of one quantity");
     // What may grow need not have reached the map's boxes.
-    const Shape reach = dataset.extendable
-                            ? Shape::filled(dataset.dims.rank(), ~std::uint64_t{0})
-                            : dataset.dims;
-    if (Status status = check_bound_map(dataset.path, reach, dataset.bound, dataset.codec,
-                                        dataset.bound_map);
+    const Shape reach =
+        dataset.extendable ? Shape::filled(dataset.dims.rank(), ~std::uint64_t{0}) : dataset.dims;
+    if (Status status =
+            check_bound_map(dataset.path, reach, dataset.bound, dataset.codec, dataset.bound_map);
         !status.ok())
         return status;
     return validate(dataset.bound).with_context("dataset " + dataset.path);

@@ -78,8 +78,9 @@ class OpenWriter {
     ~OpenWriter();
 
     /// At any time. Errors: invalid_argument (dtype, shapes, bound, map; a path defined before),
-    /// unsupported (plugin missing; another codec than "caesura" with a map; a bound that is relative to the range, which is not known yet,
-    /// with a codec whose pipeline would depend on it).
+    /// unsupported (plugin missing; another codec than "caesura" with a map; a bound that is
+    /// relative to the range, which is not known yet, with a codec whose pipeline would depend on
+    /// it).
     Result<Field> define(const DatasetDefinition& dataset);
     /// For a dataset to come: a chunk that fits the boxes in which one of that path, numbers apart,
     /// and of these dims was last written, in this file or another of the Experience. The same on

@@ -126,9 +126,9 @@ void ServicePort::send_all(ClientId client, std::vector<ServiceMessage> messages
     auto held = std::make_shared<Held>(Held{std::move(messages), std::move(payload)});
     port_->post([this, client, held] {
         for (const ServiceMessage& message : held->messages)
-            send_now(client, message,
-                     &message == &held->messages.back() ? std::move(held->payload)
-                                                        : base::Buffer());
+            send_now(
+                client, message,
+                &message == &held->messages.back() ? std::move(held->payload) : base::Buffer());
     });
 }
 
