@@ -8,7 +8,7 @@
 namespace caesura::transit {
 namespace {
 
-// A block of work that says on a lane what became of it.
+// A block of work that says on a lane what became of it, and so has to outlive the lane.
 class Counted final : public Work, public DoneWork {
   public:
     Counted(Lane& lane, std::atomic<int>& computed, std::atomic<int>& given_up)
@@ -73,8 +73,8 @@ void give_held(Press& press, int n, Lane& lane, std::atomic<int>& computed,
 TEST(Press, gives_back_what_has_not_begun) {
     std::atomic<int> computed{0}, given_up{0};
     std::atomic<bool> hold{true};
-    Lane lane;
     std::vector<std::unique_ptr<Counted>> all;
+    Lane lane;
     Press press({1, false});
     give_held(press, 4, lane, computed, given_up, hold, all);
     const auto any = [](Work&) { return true; };
@@ -94,8 +94,8 @@ TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
     for (int round = 0; round < 20; ++round) {
         std::atomic<int> computed{0}, given_up{0};
         std::atomic<bool> hold{true};
-        Lane lane;
         std::vector<std::unique_ptr<Counted>> all;
+        Lane lane;
         Press press({1, false});
         give_held(press, 4, lane, computed, given_up, hold, all);
         // The second is the one that lies ready, or is about to.
@@ -180,11 +180,12 @@ TEST(Press, computes_at_normal_priority_what_has_waited_too_long) {
 // Goal: nothing is left hanging by a Press that has stopped.
 TEST(Press, gives_up_what_comes_after_it_has_stopped) {
     std::atomic<int> computed{0}, given_up{0};
+    std::unique_ptr<Counted> late;
     Lane lane;
     Press press({1, true});
     press.stop();
-    Counted late(lane, computed, given_up);
-    press.give(1, 1.0, 1.0, late);
+    late = std::make_unique<Counted>(lane, computed, given_up);
+    press.give(1, 1.0, 1.0, *late);
     while (given_up + computed < 1) std::this_thread::yield();
     EXPECT_EQ(given_up, 1);
 }
