@@ -12,7 +12,7 @@ from mpi4py import MPI
 def main() -> None:
     rank = MPI.COMM_WORLD.rank
     random = np.random.default_rng(rank)
-    reader = caesura.Reader(sys.argv[1], MPI.COMM_WORLD, round_bytes=20_000)
+    reader = caesura.Reader(sys.argv[1], MPI.COMM_WORLD, round_bytes=2_500_000)
     alone = caesura.Reader(sys.argv[1])
     for name in ("rho", "E/x"):
         for n in reader.iterations:

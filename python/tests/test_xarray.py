@@ -17,7 +17,7 @@ if importlib.util.find_spec("xarray") is None:
 import xarray as xr
 from caesura.xarray_backend import CaesuraBackend
 
-SHAPE = (12, 20, 16)
+SHAPE = (24, 400, 136)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("xarray") / "run.h5"
     random = np.random.default_rng(22)
     grid = {"grid_spacing": [0.5, 0.25, 2.0], "grid_offset": [10.0, 0.0, -4.0]}
-    with caesura.Writer(path, chunk_bytes=4096) as writer:
+    with caesura.Writer(path, chunk_bytes=1 << 20) as writer:
         rho = writer.define_field("rho", np.float32, SHAPE, **grid)
         ex = writer.define_field("E/x", np.float64, SHAPE, **grid)
         coarse = writer.define_field("coarse", np.float32, (6, 10, 8))
@@ -45,7 +45,7 @@ def test_all_dumps_lie_along_an_axis_with_their_times(path):
         assert data.attrs["left_out"] == ["coarse"]
         assert data["rho"].dims == ("iteration", "z", "y", "x")
         assert data["time"].values.tolist() == [0.0, 2.0]
-        assert np.array_equal(data["z"], 10.0 + 0.5 * np.arange(12))
+        assert np.array_equal(data["z"], 10.0 + 0.5 * np.arange(24))
         reader = caesura.Reader(path)
         for variable, name in (("rho", "rho"), ("E_x", "E/x")):
             expected = np.stack([reader[name, n][...] for n in (0, 4)])
