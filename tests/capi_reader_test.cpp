@@ -98,9 +98,9 @@ TEST_F(CReader, reads_a_box_into_any_strides) {
         << caesura_last_error();
     double fortran[6] = {};
     const std::uint64_t strides[] = {8, 24};
-    ASSERT_EQ(caesura_reader_read_all(reader_, rho, offset, extent, fortran, sizeof fortran,
-                                      strides),
-              CAESURA_OK)
+    ASSERT_EQ(
+        caesura_reader_read_all(reader_, rho, offset, extent, fortran, sizeof fortran, strides),
+        CAESURA_OK)
         << caesura_last_error();
     for (std::size_t i = 0; i < 3; ++i)
         for (std::size_t j = 0; j < 2; ++j) {
@@ -114,8 +114,9 @@ TEST_F(CReader, says_what_is_wrong) {
     double values[2] = {};
     EXPECT_EQ(caesura_reader_read(reader_, 0, offset, extent, values, sizeof values, nullptr),
               CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(std::string(caesura_last_error()).find("/data/7/meshes/rho: the box at offset [5, 0]"),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(caesura_last_error()).find("/data/7/meshes/rho: the box at offset [5, 0]"),
+        std::string::npos)
         << caesura_last_error();
     EXPECT_EQ(caesura_reader_read(reader_, 4, offset, extent, values, sizeof values, nullptr),
               CAESURA_INVALID_ARGUMENT);

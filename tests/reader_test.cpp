@@ -1,5 +1,7 @@
 // Goal: the Reader gives what stock HDF5 reads: of any box, into any strides, with any number of
 // threads; beside a Writer; together on several ranks; and says what is wrong where something is.
+#include "caesura/reader.hpp"
+
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -7,7 +9,6 @@
 #include <thread>
 
 #include "base/thread_communicator.hpp"
-#include "caesura/reader.hpp"
 #include "caesura/writer.hpp"
 #include "read/strided.hpp"
 #include "read_fixture.hpp"
@@ -115,8 +116,8 @@ void compare_box(const FieldInfo& field, const Bytes& whole, const Box& box, std
                  const ReadBox& read) {
     const std::size_t bytes = field.type.value_bytes();
     const bool dense = random() % 3 == 0;
-    const Shape strides = dense ? read::dense_strides(box.extent, bytes)
-                                : random_strides(box.extent, bytes, random);
+    const Shape strides =
+        dense ? read::dense_strides(box.extent, bytes) : random_strides(box.extent, bytes, random);
     std::uint64_t last = 0;
     for (int axis = 0; axis < box.extent.rank(); ++axis)
         last += (box.extent[axis] - 1) * strides[axis];
@@ -225,9 +226,9 @@ class ForeignReader : public ReaderTest {
         ASSERT_TRUE(dataset.ok()) << name;
         std::vector<std::int32_t> values(shape.count());
         for (auto& value : values) value = static_cast<std::int32_t>(random() % 100);
-        ASSERT_GE(H5Dwrite(dataset.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                           values.data()),
-                  0)
+        ASSERT_GE(
+            H5Dwrite(dataset.get(), H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+            0)
             << name;
     }
 };
@@ -243,8 +244,8 @@ TEST_F(ForeignReader, any_type_and_filter_of_hdf5_is_read_as_stock_hdf5_reads_it
         {"all", [](hid_t p) { H5Pset_shuffle(p), H5Pset_deflate(p, 1), H5Pset_fletcher32(p); }},
         {"nbit", [](hid_t p) { H5Pset_nbit(p); }}};
     const std::vector<std::pair<const char*, hid_t>> types = {
-        {"f32", H5T_IEEE_F32LE}, {"f64be", H5T_IEEE_F64BE}, {"i8", H5T_STD_I8LE},
-        {"u16be", H5T_STD_U16BE}, {"i32", H5T_STD_I32LE},   {"u64", H5T_STD_U64LE}};
+        {"f32", H5T_IEEE_F32LE},  {"f64be", H5T_IEEE_F64BE}, {"i8", H5T_STD_I8LE},
+        {"u16be", H5T_STD_U16BE}, {"i32", H5T_STD_I32LE},    {"u64", H5T_STD_U64LE}};
     {
         const Handle file(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                           H5Fclose);
@@ -259,12 +260,12 @@ TEST_F(ForeignReader, any_type_and_filter_of_hdf5_is_read_as_stock_hdf5_reads_it
         const FieldInfo& field = reader->fields()[f];
         const Bytes whole = stock_bytes(path_, field);
         for (int n = 0; n < 4; ++n)
-            ASSERT_NO_FATAL_FAILURE(compare_box(
-                field, whole, random_box(field.shape, random), random,
-                [&](const Box& box, std::span<std::byte> values,
-                    const std::optional<Shape>& strides) {
-                    return reader->read(f, box, values, strides);
-                }));
+            ASSERT_NO_FATAL_FAILURE(compare_box(field, whole, random_box(field.shape, random),
+                                                random,
+                                                [&](const Box& box, std::span<std::byte> values,
+                                                    const std::optional<Shape>& strides) {
+                                                    return reader->read(f, box, values, strides);
+                                                }));
     }
 }
 
@@ -272,9 +273,9 @@ TEST_F(ForeignReader, any_type_and_filter_of_hdf5_is_read_as_stock_hdf5_reads_it
 void set_doubles(hid_t object, const char* name, const std::vector<double>& values) {
     const hsize_t n = values.size();
     const Handle space(n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const Handle attribute(H5Acreate2(object, name, H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT,
-                                      H5P_DEFAULT),
-                           H5Aclose);
+    const Handle attribute(
+        H5Acreate2(object, name, H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose);
     H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, values.data());
 }
 
@@ -286,10 +287,10 @@ TEST_F(ForeignReader, particles_and_constant_components_of_openpmd_are_fields) {
         const Handle with_parents(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
         H5Pset_create_intermediate_group(with_parents.get(), 1);
         for (const char* name : {"position", "mass", "momentum/z"}) {
-            const Handle group(H5Gcreate2(file.get(),
-                                          fmt::format("/data/40/particles/e/{}", name).c_str(),
-                                          with_parents.get(), H5P_DEFAULT, H5P_DEFAULT),
-                               H5Gclose);
+            const Handle group(
+                H5Gcreate2(file.get(), fmt::format("/data/40/particles/e/{}", name).c_str(),
+                           with_parents.get(), H5P_DEFAULT, H5P_DEFAULT),
+                H5Gclose);
             ASSERT_TRUE(group.ok());
             if (std::string(name) == "position") {
                 set_doubles(group.get(), "timeOffset", {0.25});
@@ -308,8 +309,8 @@ TEST_F(ForeignReader, particles_and_constant_components_of_openpmd_are_fields) {
         set_doubles(dump.get(), "time", {2.5});
         ASSERT_NO_FATAL_FAILURE(make(file.get(), "/data/40/particles/e/position/x", H5T_IEEE_F64LE,
                                      {20}, nullptr, random));
-        ASSERT_NO_FATAL_FAILURE(make(file.get(), "/data/40/particles/e/id", H5T_STD_U64LE, {20},
-                                     [](hid_t) {}, random));
+        ASSERT_NO_FATAL_FAILURE(make(
+            file.get(), "/data/40/particles/e/id", H5T_STD_U64LE, {20}, [](hid_t) {}, random));
     }
     const auto reader = open();
     ASSERT_EQ(reader->dumps().size(), 1u);
@@ -364,8 +365,8 @@ void damage(const std::string& path, const std::string& dataset, std::size_t chu
     for (const store::DatasetInfo& one : info->datasets) {
         if (one.spec.path != dataset) continue;
         std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-        const auto at = static_cast<std::streamoff>(one.chunks[chunk].address +
-                                                    one.chunks[chunk].bytes / 2);
+        const auto at =
+            static_cast<std::streamoff>(one.chunks[chunk].address + one.chunks[chunk].bytes / 2);
         file.seekg(at);
         const char byte = static_cast<char>(file.get() ^ 0x10);
         file.seekp(at);
@@ -393,7 +394,8 @@ TEST_F(ReaderTest, a_damaged_chunk_is_an_error_of_the_boxes_that_touch_it_and_of
         EXPECT_EQ(on_all.code(), StatusCode::corrupt) << on_all.message();
         EXPECT_NE(on_all.message().find("rank "), std::string::npos);
         EXPECT_NE(on_all.message().find("chunk 1"), std::string::npos);
-        EXPECT_TRUE(together->read_all(ex, {{0, 0, 0}, {1, 1, 1}}, std::span(values).first(8)).ok());
+        EXPECT_TRUE(
+            together->read_all(ex, {{0, 0, 0}, {1, 1, 1}}, std::span(values).first(8)).ok());
     });
 }
 
@@ -412,11 +414,11 @@ TEST_F(ReaderTest, beside_a_writer_it_sees_what_is_committed_and_more_after_a_re
     EXPECT_EQ(reader->dumps().size(), 1u);
     std::mt19937 random(1);
     const Bytes whole = stock_bytes(path_, reader->fields()[0]);
-    compare_box(reader->fields()[0], whole, whole_box(k_shape), random,
-                [&](const Box& box, std::span<std::byte> values,
-                    const std::optional<Shape>& strides) {
-                    return reader->read(0, box, values, strides);
-                });
+    compare_box(
+        reader->fields()[0], whole, whole_box(k_shape), random,
+        [&](const Box& box, std::span<std::byte> values, const std::optional<Shape>& strides) {
+            return reader->read(0, box, values, strides);
+        });
     EXPECT_TRUE(reader->refresh().value());
     EXPECT_EQ(reader->dumps().size(), 3u);
     EXPECT_FALSE(reader->refresh().value());
@@ -430,8 +432,8 @@ TEST_F(ReaderTest, ranks_read_boxes_of_their_own_together_and_each_chunk_once) {
         for (const FieldInfo& field : reader->fields()) wholes.push_back(stock_bytes(path_, field));
     }
     for (const int ranks : {1, 2, 4})
-        for (const std::uint64_t round_bytes : {std::uint64_t{1}, std::uint64_t{2500000},
-                                                std::uint64_t{1} << 26})
+        for (const std::uint64_t round_bytes :
+             {std::uint64_t{1}, std::uint64_t{2500000}, std::uint64_t{1} << 26})
             base::run_ranks(ranks, [&](std::unique_ptr<Communicator> comm) {
                 const int rank = comm->rank();
                 auto reader =

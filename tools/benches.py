@@ -170,7 +170,7 @@ def bench_where(arguments: list[str]) -> int:
 
 
 def bench_reading(arguments: list[str]) -> int:
-    """The Reader beside its codec, h5py and SZ3: bench/reading. `arguments` go to its reading.py."""
+    """The Reader beside its codec, h5py, SZ3: bench/reading. `arguments` go to reading.py."""
     build("", "caesura_python")
     command = [str(machine.VENV_PYTHON), str(Path("bench", "reading", "reading.py")), *arguments]
     return run_open("reading", command, log="reading", env=environment())

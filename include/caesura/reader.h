@@ -26,9 +26,9 @@ typedef struct caesura_reader caesura_reader;
 
 /* Begin with CAESURA_READER_OPTIONS_DEFAULT. */
 typedef struct caesura_reader_options {
-    size_t struct_bytes; /* sizeof(caesura_reader_options): lets the struct grow */
-    int threads;         /* 0: one for each core */
-    int verify;          /* 1: compare checksums */
+    size_t struct_bytes;  /* sizeof(caesura_reader_options): lets the struct grow */
+    int threads;          /* 0: one for each core */
+    int verify;           /* 1: compare checksums */
     uint64_t round_bytes; /* 0: 64 MiB; see ReaderOptions of reader.hpp */
 } caesura_reader_options;
 #define CAESURA_READER_OPTIONS_DEFAULT \

@@ -12,7 +12,8 @@
 // "electrons/position/x" or "electrons/weighting". A dataset elsewhere has its path as its name.
 //
 // Invariants:
-//  - What is listed is one committed state of the file, also beside a Writer that goes on, and after
+//  - What is listed is one committed state of the file, also beside a Writer that goes on, and
+//  after
 //    one that was killed. refresh() goes on to the last committed state. Committed values never
 //    change.
 //  - A chunk that a box touches is read once, its stored bytes are compared with their checksum
@@ -26,10 +27,10 @@
 //    takes; through HDF5 the box once more, if its array has strides. read_all(): see there.
 //
 // Calls: open() and refresh() call HDF5, and so does read() of what is read through HDF5. Readers
-// wait for each other there; where the program's HDF5 is not thread-safe, no other thread of its own
-// may be inside it then. All others may come from any
-// threads at once; refresh() while no other call runs. Nothing is collective but the open() that
-// takes a Communicator, and read_all() and refresh() of such a Reader.
+// wait for each other there; where the program's HDF5 is not thread-safe, no other thread of its
+// own may be inside it then. All others may come from any threads at once; refresh() while no other
+// call runs. Nothing is collective but the open() that takes a Communicator, and read_all() and
+// refresh() of such a Reader.
 #pragma once
 
 #include "caesura/codec.hpp"
@@ -131,7 +132,8 @@ class __attribute__((visibility("default"))) Reader {
     ///
     /// @param box           inside the field; an extent may be 0. Particles: one axis.
     /// @param values        the caller's memory. Dense, C order: exactly the bytes of the box.
-    /// @param stride_bytes  from one value to the next along each axis, in any order; then the first
+    /// @param stride_bytes  from one value to the next along each axis, in any order; then the
+    /// first
     ///                      value goes to the begin of `values`, and the others lie inside of it.
     ///                      What lies between is left alone.
     /// Errors: invalid_argument (field, box, size, strides that overlap), corrupt (dataset, chunk,

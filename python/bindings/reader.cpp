@@ -122,8 +122,8 @@ class PythonReader {
         Result<std::unique_ptr<Reader>> opened = Status();
         {
             nb::gil_scoped_release release;
-            opened = ranks ? Reader::open(path, std::move(ranks), options)
-                           : Reader::open(path, options);
+            opened =
+                ranks ? Reader::open(path, std::move(ranks), options) : Reader::open(path, options);
         }
         reader_ = value_or_raise(std::move(opened));
     }
@@ -178,8 +178,7 @@ class PythonReader {
 void bind_reader(nb::module_& module) {
     nb::class_<PythonReader>(module, "Reader")
         .def(nb::init<const std::string&, nb::object, int, bool, std::uint64_t>(), nb::arg("path"),
-             nb::arg("comm").none(), nb::arg("threads"), nb::arg("verify"),
-             nb::arg("round_bytes"))
+             nb::arg("comm").none(), nb::arg("threads"), nb::arg("verify"), nb::arg("round_bytes"))
         .def("fields", &PythonReader::fields)
         .def("dumps", &PythonReader::dumps)
         .def("attributes", &PythonReader::attributes)

@@ -2,7 +2,7 @@
 
     reader = caesura.Reader("run.h5")
     list(reader), reader.iterations                    # names of fields, numbers of dumps
-    reader["E/x", 3][10:20, ...]                       # a numpy array; only what is asked for is read
+    reader["E/x", 3][10:20, ...]                       # a numpy array; no more is read than that
     reader["E/x"][3].bound                             # the same field: dumps of one name
     caesura.read("run.h5", "E/x", 3)                   # all of it at once
 

@@ -40,7 +40,7 @@ Status open_reader(const char* path, const caesura_communicator* table,
     options.verify = all.verify != 0;
     if (all.round_bytes) options.round_bytes = all.round_bytes;
     auto opened = comm ? caesura::Reader::open(path, std::move(comm), options)
-                                         : caesura::Reader::open(path, options);
+                       : caesura::Reader::open(path, options);
     if (!opened.ok()) return opened.status();
     *reader = new caesura_reader{*std::move(opened)};
     return {};
@@ -131,9 +131,9 @@ Shape shape_of(const std::uint64_t* extents, int rank) {
 /// Runs read(box, values, strides). What is wrong with the arguments, it says: a collective call
 /// has to be made in any case.
 template <class Read>
-caesura_code read_with(const caesura_reader* reader, std::size_t field,
-                       const std::uint64_t* offset, const std::uint64_t* extent, void* values,
-                       std::size_t bytes, const std::uint64_t* stride_bytes, Read read) {
+caesura_code read_with(const caesura_reader* reader, std::size_t field, const std::uint64_t* offset,
+                       const std::uint64_t* extent, void* values, std::size_t bytes,
+                       const std::uint64_t* stride_bytes, Read read) {
     return guarded([&]() -> Status {
         if (!reader) return invalid("reader is NULL");
         const auto& fields = reader->reader->fields();
@@ -243,8 +243,8 @@ caesura_code caesura_reader_text(const caesura_reader* reader, size_t field, con
         else if (list != nullptr && number < list->size())
             *text = (*list)[number].c_str();
         else
-            return invalid("dataset " + info.path + ": attribute '" + attribute +
-                           "' has no text " + std::to_string(number));
+            return invalid("dataset " + info.path + ": attribute '" + attribute + "' has no text " +
+                           std::to_string(number));
         return {};
     });
 }

@@ -91,8 +91,8 @@ bool is_builtin(unsigned filter_id) {
     return filter_id >= k_deflate_id && filter_id <= k_fletcher32_id;
 }
 
-bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values,
-                    std::size_t most_bytes, FilterBuffer& buffer) {
+bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
+                    FilterBuffer& buffer) {
     if (filter_id == k_deflate_id) return inflate(most_bytes, buffer);
     if (filter_id == k_fletcher32_id) return check_fletcher32(buffer);
     if (filter_id != k_shuffle_id || cd_values.empty() || cd_values[0] == 0) return false;

@@ -15,7 +15,7 @@ bool is_builtin(unsigned filter_id);
 /// The buffer becomes what it was before the filter. false: it cannot have been made by it, or its
 /// Fletcher checksum is wrong. Throws std::bad_alloc.
 /// @param most_bytes  what inflating may make of it.
-bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values,
-                    std::size_t most_bytes, FilterBuffer& buffer);
+bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
+                    FilterBuffer& buffer);
 
 }  // namespace caesura::hdf5

@@ -111,7 +111,7 @@ const H5Z_class2_t* filter_class_of(void* library) {
 
 }  // namespace
 
-FilterBuffer::FilterBuffer(std::size_t bytes) 
+FilterBuffer::FilterBuffer(std::size_t bytes)
     : data_(std::malloc(std::max<std::size_t>(bytes, 1))), size_(bytes) {
     if (!data_) throw std::bad_alloc();
 }

@@ -159,9 +159,8 @@ void add(Lists& lists, FieldInfo field, Way way) {
 
 /// Filters that are HDF5's alone: nbit, scale-offset, szip.
 bool needs_hdf5(const std::vector<FilterSpec>& pipeline) {
-    return std::any_of(pipeline.begin(), pipeline.end(), [](const FilterSpec& filter) {
-        return filter.id >= 4 && filter.id < 256;
-    });
+    return std::any_of(pipeline.begin(), pipeline.end(),
+                       [](const FilterSpec& filter) { return filter.id >= 4 && filter.id < 256; });
 }
 
 void add_datasets(Lists& lists) {
@@ -177,20 +176,19 @@ void add_datasets(Lists& lists) {
         field.pipeline = dataset.spec.pipeline;
         field.stored_bytes = dataset.stored_bytes;
         field.attributes = dataset.spec.attributes;
-        const Way::Kind kind =
-            needs_hdf5(field.pipeline) ? Way::Kind::hdf5 : Way::Kind::chunks;
+        const Way::Kind kind = needs_hdf5(field.pipeline) ? Way::Kind::hdf5 : Way::Kind::chunks;
         add(lists, std::move(field), {.kind = kind, .dataset = i, .value = {}});
     }
     for (const store::OtherDataset& other : lists.source.info().other_datasets) {
         FieldInfo field;
         field.path = other.path;
         field.iteration = other.iteration;
-        field.type = {static_cast<ValueType::Kind>(
-                          other.kind == store::OtherDataset::Kind::floating           ? 0
-                          : other.kind == store::OtherDataset::Kind::signed_integer ? 1
-                                                                                      : 2),
-                      other.value_bytes / std::max<std::size_t>(1, other.members.size()),
-                      other.members};
+        field.type = {
+            static_cast<ValueType::Kind>(other.kind == store::OtherDataset::Kind::floating ? 0
+                                         : other.kind == store::OtherDataset::Kind::signed_integer
+                                             ? 1
+                                             : 2),
+            other.value_bytes / std::max<std::size_t>(1, other.members.size()), other.members};
         field.shape = other.shape;
         field.chunk = other.chunk;
         field.pipeline = other.pipeline;
@@ -310,9 +308,8 @@ void Listing::filter(const std::function<bool(const std::string&)>& keep) {
 
 Result<std::size_t> Listing::find(const std::string& file, const std::string& name,
                                   std::uint64_t iteration) const {
-    const auto dump =
-        std::find_if(dumps.begin(), dumps.end(),
-                     [&](const DumpInfo& one) { return one.iteration == iteration; });
+    const auto dump = std::find_if(dumps.begin(), dumps.end(),
+                                   [&](const DumpInfo& one) { return one.iteration == iteration; });
     if (dump == dumps.end()) {
         std::vector<std::uint64_t> there;
         for (const DumpInfo& one : dumps) there.push_back(one.iteration);
@@ -350,9 +347,9 @@ Result<std::size_t> Listing::find(const std::string& file, const std::string& pa
 namespace caesura {
 
 std::string to_string(const ValueType& type) {
-    const char* const name = type.kind == ValueType::Kind::floating           ? "float"
+    const char* const name = type.kind == ValueType::Kind::floating         ? "float"
                              : type.kind == ValueType::Kind::signed_integer ? "int"
-                                                                              : "uint";
+                                                                            : "uint";
     const std::string number = fmt::format("{}{}", name, 8 * type.bytes);
     return type.members.empty() ? number : fmt::format("{} {}", type.members.size(), number);
 }

@@ -70,8 +70,7 @@ void choose_owners(std::vector<Job>& jobs, int ranks) {
         job.owner = *std::min_element(job.wanted_by.begin(), job.wanted_by.end(),
                                       [&](int a, int b) { return of(a) < of(b); });
         if (of(job.owner) >= share)
-            job.owner =
-                static_cast<int>(std::min_element(load.begin(), load.end()) - load.begin());
+            job.owner = static_cast<int>(std::min_element(load.begin(), load.end()) - load.begin());
         ++load[static_cast<std::size_t>(job.owner)];
     }
 }
@@ -236,8 +235,8 @@ class Together {
         std::vector<std::size_t> at(received.size(), k_head_bytes);
         for (const Job& job : jobs_) {
             const auto owner = static_cast<std::size_t>(job.owner);
-            const bool wanted = std::find(job.wanted_by.begin(), job.wanted_by.end(), me) !=
-                                job.wanted_by.end();
+            const bool wanted =
+                std::find(job.wanted_by.begin(), job.wanted_by.end(), me) != job.wanted_by.end();
             if (!wanted || job.owner == me || !is_in(job, round, job.owner)) continue;
             const Box part = part_of(job, me);
             read::copy_strided(part, part, received[owner].data() + at[owner], mine_.box, target_,
@@ -266,8 +265,7 @@ Status Reader::read_all(std::size_t field, const Box& box, std::span<std::byte> 
     if (Status s = agree_on(comm, strides.status()); !s.ok()) return s;
     const read::StridedArray target{values.data(), *strides};
     const bool by_chunks = impl_->state.listing.ways[field].kind == read::Way::Kind::chunks;
-    const auto wishes =
-        exchange(comm, {by_chunks && box.extent.count() > 0, field, box});
+    const auto wishes = exchange(comm, {by_chunks && box.extent.count() > 0, field, box});
     if (!wishes.ok()) return wishes.status();
     Together together(*impl_, comm, *wishes, target, values);
     return together.go_round(by_chunks ? together.read_own()

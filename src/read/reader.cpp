@@ -123,8 +123,8 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path,
     const auto all = impl->comm->allgatherv(packer.bytes());
     if (!all.ok()) return all.status();
     for (const auto& theirs : *all)
-        impl->options.round_bytes = std::min(impl->options.round_bytes,
-                                             base::Unpacker(theirs).get<std::uint64_t>());
+        impl->options.round_bytes =
+            std::min(impl->options.round_bytes, base::Unpacker(theirs).get<std::uint64_t>());
     impl->state = std::move(*opened);
     return std::unique_ptr<Reader>(new Reader(std::move(impl)));
 } catch (const std::bad_alloc&) {
@@ -174,15 +174,14 @@ Result<Shape> Reader::Impl::check(std::size_t field, const Box& box, std::uint64
         return invalid(fmt::format("dataset {}: {} values of {} bytes do not fill {} bytes",
                                    the.path, to_string(box.extent), value_bytes, memory_bytes));
     if (!stride_bytes) return read::dense_strides(box.extent, value_bytes);
-    const Status usable =
-        read::check_strides(box.extent, *stride_bytes, value_bytes, memory_bytes);
+    const Status usable = read::check_strides(box.extent, *stride_bytes, value_bytes, memory_bytes);
     if (!usable.ok()) return usable.with_context("dataset " + the.path);
     return *stride_bytes;
 }
 
 Status Reader::Impl::read(std::size_t field, const Box& box, const read::StridedArray& target,
-                          std::span<std::byte> values,
-                          const std::vector<std::uint64_t>* only) const try {
+                          std::span<std::byte> values, const std::vector<std::uint64_t>* only) const
+    try {
     const FieldInfo& the = state.listing.fields[field];
     const read::Way& way = state.listing.ways[field];
     if (way.kind == read::Way::Kind::chunks)

@@ -192,8 +192,7 @@ Status Source::read_strided(std::size_t dataset, const Box& box, const StridedAr
         target.stride_bytes == dense_strides(box.extent, reader.value_bytes(options));
     const TouchedChunks touched(reader.layout(), box);
     const std::uint64_t n = only != nullptr ? only->size() : touched.count();
-    std::vector<Scratch> scratch(
-        static_cast<std::size_t>(codec::worker_count(n, options.threads)));
+    std::vector<Scratch> scratch(static_cast<std::size_t>(codec::worker_count(n, options.threads)));
     return codec::for_each_parallel(n, options.threads, [&](int worker, std::uint64_t i) {
         const std::uint64_t chunk = only != nullptr ? (*only)[i] : touched[i];
         const Box part = *intersect(reader.layout().inside(chunk), box);
@@ -214,9 +213,9 @@ Status Source::each_chunk(
     return codec::for_each_parallel(
         chunks.size(), options.threads, [&](int worker, std::uint64_t i) -> Status {
             const ChunkReader& reader = impl_->readers[chunks[i].dataset];
-            const auto values = reader.values_of(
-                chunks[i].number, reader.layout().inside(chunks[i].number), options,
-                scratch[static_cast<std::size_t>(worker)]);
+            const auto values =
+                reader.values_of(chunks[i].number, reader.layout().inside(chunks[i].number),
+                                 options, scratch[static_cast<std::size_t>(worker)]);
             if (!values.ok()) return values.status();
             take(i, values->box, values->bytes);
             return {};

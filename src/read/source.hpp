@@ -124,10 +124,9 @@ class Source {
     };
     /// Hands each of these chunks' values to `take`, dense in the box that it is given, which may
     /// go beyond the dataset's end. Side by side: any thread calls it, in any order.
-    Status each_chunk(
-        std::span<const ChunkOf> chunks, const ReadOptions& options,
-        const std::function<void(std::size_t i, const Box& box, const std::byte* values)>& take)
-        const;
+    Status each_chunk(std::span<const ChunkOf> chunks, const ReadOptions& options,
+                      const std::function<void(std::size_t i, const Box& box,
+                                               const std::byte* values)>& take) const;
     /// How a dataset is cut into chunks.
     const ChunkLayout& layout(std::size_t dataset) const;
     /// Any thread.

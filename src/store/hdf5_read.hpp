@@ -21,11 +21,11 @@ struct FoundDataset {
 
 struct Hdf5Content {
     std::vector<Attribute> root;
-    std::vector<FoundDataset> datasets;  ///< of floats or compounds of them, 1 to 4 axes
-    std::vector<std::string> others;     ///< paths of the rest
+    std::vector<FoundDataset> datasets;        ///< of floats or compounds of them, 1 to 4 axes
+    std::vector<std::string> others;           ///< paths of the rest
     std::vector<OtherDataset> other_datasets;  ///< of which these can be read through HDF5
     std::vector<GroupInfo> groups;             ///< all but the root
-    std::uint64_t other_bytes = 0;       ///< raw data of the rest, and of contiguous datasets
+    std::uint64_t other_bytes = 0;             ///< raw data of the rest, and of contiguous datasets
 };
 
 /// A dataset of integers (also enumerations of them, such as bool) or of floats of any width, with

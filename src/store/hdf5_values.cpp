@@ -38,8 +38,7 @@ Handle type_in_memory(hid_t type) {
     return number;
 }
 
-Status read_open(hid_t file, const std::string& path, const Box& box,
-                 std::span<std::byte> values) {
+Status read_open(hid_t file, const std::string& path, const Box& box, std::span<std::byte> values) {
     const auto failed = [&](StatusCode code) { return hdf5_error(code, "dataset " + path); };
     const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset.ok()) return failed(StatusCode::corrupt);
@@ -59,8 +58,8 @@ Status read_open(hid_t file, const std::string& path, const Box& box,
     if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, dims_of(box.offset).data(), nullptr,
                             dims_of(box.extent).data(), nullptr) < 0)
         return failed(StatusCode::corrupt);
-    if (H5Dread(dataset.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT,
-                values.data()) < 0)
+    if (H5Dread(dataset.get(), type.get(), memory.get(), space.get(), H5P_DEFAULT, values.data()) <
+        0)
         return failed(StatusCode::corrupt);
     return {};
 }
@@ -104,7 +103,7 @@ std::optional<OtherDataset> describe_other(hid_t dataset, const std::string& pat
     out.path = path;
     out.members = members_of(type.get());
     const bool integer = H5Tget_class(number.get()) == H5T_INTEGER;
-    out.kind = !integer                                        ? OtherDataset::Kind::floating
+    out.kind = !integer                                    ? OtherDataset::Kind::floating
                : H5Tget_sign(number.get()) == H5T_SGN_NONE ? OtherDataset::Kind::unsigned_integer
                                                            : OtherDataset::Kind::signed_integer;
     out.value_bytes = H5Tget_size(number.get());

@@ -1,5 +1,5 @@
-// What the front of a file of ours says before HDF5 reads it: so that HDF5 sees the committed state,
-// also beside a writer or after one that was killed.
+// What the front of a file of ours says before HDF5 reads it: so that HDF5 sees the committed
+// state, also beside a writer or after one that was killed.
 #pragma once
 
 #include <string>

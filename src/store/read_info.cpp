@@ -143,7 +143,8 @@ Result<FileInfo> read_info(base::File& file, const std::string& path) try {
     info.others = std::move(content->others);
     info.groups = std::move(content->groups);
     info.other_datasets = std::move(content->other_datasets);
-    for (OtherDataset& other : info.other_datasets) other.iteration = iteration_of(other.path, *own);
+    for (OtherDataset& other : info.other_datasets)
+        other.iteration = iteration_of(other.path, *own);
     std::uint32_t number = 0, number_contiguous = 0;
     for (FoundDataset& dataset : content->datasets) {
         if (dataset.contiguous)
