@@ -457,6 +457,35 @@ TEST_F(ReaderTest, ranks_read_boxes_of_their_own_together_and_each_chunk_once) {
             });
 }
 
+// Goal: beside a Writer, ranks may open the file at different states: all list what all see. Here
+// the states are two files.
+TEST_F(ReaderTest, ranks_that_see_different_states_list_what_all_of_them_see) {
+    ASSERT_NO_FATAL_FAILURE(write(2));
+    const std::string earlier = path_ + ".earlier";
+    std::filesystem::rename(path_, earlier);
+    ASSERT_NO_FATAL_FAILURE(write(3));
+    base::run_ranks(3, [&](std::unique_ptr<Communicator> comm) {
+        const int rank = comm->rank();
+        auto reader = Reader::open(rank == 1 ? earlier : path_, std::move(comm));
+        ASSERT_TRUE(reader.ok()) << reader.status().message();
+        ASSERT_EQ((*reader)->fields().size(), 4u);
+        EXPECT_EQ((*reader)->dumps().size(), 2u);
+        EXPECT_EQ((*reader)->fields()[(*reader)->dumps()[1].fields[0]].path, "/data/1/meshes/E/x");
+        EXPECT_FALSE((*reader)->refresh().value());
+        Bytes one(8);
+        EXPECT_TRUE((*reader)->read_all(2, {{0, 0, 0}, {1, 1, 1}}, one).ok());
+        auto none = Reader::open(path_ + ".none", nullptr);
+        EXPECT_EQ(none.status().code(), StatusCode::invalid_argument);
+    });
+    base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
+        const bool wrong = comm->rank() == 1;
+        const auto reader = Reader::open(wrong ? path_ + ".none" : path_, std::move(comm));
+        EXPECT_EQ(reader.status().code(), StatusCode::io);
+        EXPECT_NE(reader.status().message().find("rank 1: "), std::string::npos);
+    });
+    std::filesystem::remove(earlier);
+}
+
 TEST_F(ReaderTest, a_rank_with_a_wrong_box_stops_the_call_on_all_ranks_and_no_other) {
     ASSERT_NO_FATAL_FAILURE(write(1));
     base::run_ranks(3, [&](std::unique_ptr<Communicator> comm) {

@@ -131,7 +131,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path,
     return Status(StatusCode::no_space, path + ": no memory to open it");
 }
 
-Result<bool> Reader::refresh() {
+Result<bool> Reader::refresh() try {
     auto opened = impl_->open_state();
     if (impl_->comm != nullptr)
         if (Status s = impl_->agree(opened); !s.ok()) return s;
@@ -139,6 +139,8 @@ Result<bool> Reader::refresh() {
     const bool changed = paths_of(opened->listing) != paths_of(impl_->state.listing);
     impl_->state = std::move(*opened);
     return changed;
+} catch (const std::bad_alloc&) {
+    return Status(StatusCode::no_space, impl_->path + ": no memory to list it again");
 }
 
 const std::string& Reader::path() const { return impl_->path; }
