@@ -17,7 +17,7 @@ constexpr double k_head_bytes = 24;
 /// Codes of more bits cost as much as bit planes do, and no fewer than their low bytes do.
 constexpr int k_code_bits = 30;
 /// Bit planes take longer, so they have to be this much smaller.
-constexpr double k_planes_gain = 0.99;
+constexpr double k_planes_gain = 0.999;
 constexpr double k_bytes_gain = 0.97;
 
 template <class U>

@@ -155,6 +155,14 @@ void IntegerEncoder::encode(std::span<const std::byte> values, std::size_t value
     with_width(value_bytes, [&]<class U>(U) { encode_as<U>(values, task, statistics, out); });
 }
 
+void IntegerEncoder::encode_as_told(std::span<const std::byte> values, std::size_t value_bytes,
+                                    const IntegerTask& task, const IntegerChoice& choice,
+                                    Output& out) {
+    with_width(value_bytes, [&]<class U>(U) {
+        write(aligned_view<U>(values, aligned_), task, choice, nullptr, out);
+    });
+}
+
 std::uint64_t IntegerEncoder::predict(std::span<const std::byte> values, std::size_t value_bytes,
                                       const IntegerTask& task) {
     if (values.size() <= k_small_bytes) {

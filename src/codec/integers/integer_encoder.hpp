@@ -19,6 +19,9 @@ class IntegerEncoder {
     /// @param statistics  null, or to add to what the part coded. Throws std::bad_alloc.
     void encode(std::span<const std::byte> values, std::size_t value_bytes, const IntegerTask& task,
                 TableStatistics* statistics, Output& out);
+    /// The same in a given way, with nothing to fall back on.
+    void encode_as_told(std::span<const std::byte> values, std::size_t value_bytes,
+                        const IntegerTask& task, const IntegerChoice& choice, Output& out);
     /// About how many bytes that would be.
     std::uint64_t predict(std::span<const std::byte> values, std::size_t value_bytes,
                           const IntegerTask& task);
