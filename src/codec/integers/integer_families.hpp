@@ -127,6 +127,11 @@ inline FamilyValues family(const std::string& name, std::size_t n, std::uint64_t
     if (name == "sequential") return fill([](std::size_t i) { return 1000003 + i; });
     if (name == "gaps") return growing(n, 17, 1, 4, random);
     if (name == "shuffled_4096") return shuffled(n, 4096, random);
+    if (name == "shuffled_900") {  // far from 0, in blocks of no power of two
+        values = shuffled(n, 900, random);
+        for (std::uint64_t& value : values) value = 1'000'000 + value / 900 * 5'000'000 + value % 900;
+        return values;
+    }
     if (name == "shuffled_5000") return shuffled(n, 5000, random);
     if (name == "morton") return morton_ids(n);
     if (name == "sparse_morton") return sparse_morton_ids(n, random);
