@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codec/frame/split.hpp"
 #include "codec/frame/typed_view.hpp"
 #include "codec/kernels/logarithm_kernels.hpp"
@@ -16,6 +18,20 @@ Status unpack_mask(std::span<const std::byte> section, std::uint64_t n, Lossless
     if (section.empty()) return {};
     mask.resize(static_cast<std::size_t>((n + k_mask_values - 1) / k_mask_values));
     return unpacker.unpack(section, 1, std::as_writable_bytes(std::span(mask)));
+}
+
+/// One value over and over: what is there is copied behind itself, twice as much each time.
+void fill(std::span<const std::byte> value, std::span<std::byte> values) {
+    constexpr std::size_t k_most = std::size_t{1} << 14;  // stays in the first cache
+    if (values.empty()) return;
+    std::memcpy(values.data(), value.data(), value.size());
+    for (std::size_t done = value.size(); done < values.size();) {
+        const std::size_t n =
+            std::min({done, k_most / value.size() * value.size() + value.size(),
+                      values.size() - done});
+        std::memcpy(&values[done], values.data(), n);
+        done += n;
+    }
 }
 
 /// The set that a part names by its id.
@@ -98,8 +114,7 @@ Status PartDecoder::decode_region(std::span<const std::byte> part, const FrameHe
         case PartKind::constant:
             if (content.size() != value_bytes || values.size() % value_bytes != 0)
                 return corrupt_part("a constant of the wrong size");
-            for (std::size_t at = 0; at < values.size(); at += value_bytes)
-                std::memcpy(&values[at], content.data(), value_bytes);
+            fill(content, values);
             return {};
         case PartKind::integers:
             return decode_integers(part, header, shape, tables, values);

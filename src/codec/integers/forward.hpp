@@ -28,23 +28,32 @@ class Dictionary {
             slots_[at] = static_cast<std::uint16_t>(i);
             keys_[at] = values_[i];
         }
+        if constexpr (sizeof(U) == 1) {
+            for (std::size_t v = 0; v < places_.size(); ++v)
+                places_[v] = static_cast<std::uint8_t>(search(static_cast<U>(v)));
+        }
     }
     const std::vector<U>& values() const { return values_; }
     /// The place, or values().size().
     std::size_t find(U value) const {
-        std::size_t at = slot_of(value);
-        while (keys_[at] != value && slots_[at] != values_.size()) at = (at + 1) % k_slots;
-        return slots_[at];
+        if constexpr (sizeof(U) == 1) return places_[value];
+        return search(value);
     }
 
   private:
     static constexpr std::size_t k_slots = 1024;
+    std::size_t search(U value) const {
+        std::size_t at = slot_of(value);
+        while (keys_[at] != value && slots_[at] != values_.size()) at = (at + 1) % k_slots;
+        return slots_[at];
+    }
     static std::size_t slot_of(U value) {
         return static_cast<std::size_t>((std::uint64_t{value} * 0x9e3779b97f4a7c15U) >> 54);
     }
     std::vector<U> values_;
     std::array<U, k_slots> keys_;
     std::array<std::uint16_t, k_slots> slots_;
+    std::array<std::uint8_t, sizeof(U) == 1 ? 256 : 1> places_{};  // of every byte
 };
 
 template <class U>
@@ -84,17 +93,25 @@ class Forward {
                 return;
             }
             case IntegerForm::dictionary:
-                for (std::size_t i = 0; i < n; ++i) {
-                    const std::size_t place = dictionary_->find(values[i]);
-                    mapped[i] = static_cast<U>(place);
-                    if (place == dictionary_->values().size())
-                        left_out.escapes.push_back(values[i]);
-                }
+                take_places(values, n, mapped, left_out);
                 return;
         }
     }
 
   private:
+    void take_places(const U* values, std::size_t n, U* mapped, LeftOut<U>& left_out) const {
+        const std::size_t nowhere = dictionary_->values().size();
+        bool all = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t place = dictionary_->find(values[i]);
+            mapped[i] = static_cast<U>(place);
+            all = all && place != nowhere;
+        }
+        if (all) return;
+        for (std::size_t i = 0; i < n; ++i)
+            if (mapped[i] == nowhere) left_out.escapes.push_back(values[i]);
+    }
+
     std::span<const U> values_;
     const IntegerTransform& transform_;
     U flip_;

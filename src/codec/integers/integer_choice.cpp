@@ -50,6 +50,12 @@ class Chooser {
         return best;
     }
 
+    double closer_estimate(const IntegerChoice& choice) {
+        constexpr std::size_t k_runs = 8;
+        if (choice.bytes_only || choice.head.coder != IntegerCoder::planes) return choice.bytes;
+        return by_planes(choice, k_runs).bytes;
+    }
+
   private:
     struct Piece {
         std::uint64_t first;
@@ -282,31 +288,33 @@ class Chooser {
         }
     }
 
-    IntegerChoice by_planes(IntegerChoice one) {
+    /// The second half of the runs costs what every further one will.
+    IntegerChoice by_planes(IntegerChoice one, std::size_t runs = 2) {
         const Dictionary<U> dictionary = dictionary_of(one);
         const Forward<U> forward(values_, one.head.transform, flip_, &dictionary);
-        LeftOut<U> left_out;
         const std::size_t all = values_.size();
         Output out;
-        const auto size_of_runs = [&](std::initializer_list<std::size_t> runs, std::size_t n) {
-            planes_.begin(runs.size() * n, sizeof(U));
-            for (const std::size_t first : runs) put_run(forward, first, n, left_out);
+        const auto size_of_runs = [&](std::size_t count, std::size_t n) {
+            LeftOut<U> left_out;
+            planes_.begin(count * n, sizeof(U));
+            const std::size_t apart = (all - n) / std::max<std::size_t>(runs - 1, 1);
+            for (std::size_t i = 0; i < count; ++i)
+                put_run(forward, i * apart / k_planes_piece * k_planes_piece, n, left_out);
             out.clear();
             planes_.finish(packer_, out);
             return static_cast<double>(out.size()) +
                    static_cast<double>((left_out.escapes.size() + left_out.smallest.size()) *
                                        sizeof(U));
         };
-        if (all <= 2 * k_run_values) {
-            one.bytes = size_of_runs({0}, all);
+        if (all <= runs * k_run_values) {
+            runs = 1;
+            one.bytes = size_of_runs(1, all);
         } else {
-            const std::size_t second = all / k_planes_piece * 3 / 4 * k_planes_piece;
-            const std::size_t last = (all - k_run_values) / k_planes_piece * k_planes_piece;
-            const double alone = size_of_runs({0}, k_run_values);
-            left_out = {};
-            const double both = size_of_runs({0, std::min(second, last)}, k_run_values);
-            one.bytes = alone + std::max(0.0, both - alone) *
-                                    (static_cast<double>(all) / k_run_values - 1);
+            const double half = size_of_runs(runs / 2, k_run_values);
+            const double both = size_of_runs(runs, k_run_values);
+            const double more = static_cast<double>(all) / k_run_values /
+                                    (static_cast<double>(runs) / 2) - 1;
+            one.bytes = half + std::max(0.0, both - half) * more;
         }
         one.bytes += k_head_bytes + static_cast<double>(one.entries.size() * sizeof(U));
         return one;
@@ -332,6 +340,20 @@ IntegerChoice choose_integers(std::span<const U> values, const IntegerTask& task
     return Chooser<U>(values, task, packer, planes).choose();
 }
 
+template <class U>
+double closer_estimate(const IntegerChoice& choice, std::span<const U> values,
+                       const IntegerTask& task, LosslessPacker& packer, PlanesWriter& planes) {
+    return Chooser<U>(values, task, packer, planes).closer_estimate(choice);
+}
+
+template double closer_estimate(const IntegerChoice&, std::span<const std::uint8_t>,
+                                const IntegerTask&, LosslessPacker&, PlanesWriter&);
+template double closer_estimate(const IntegerChoice&, std::span<const std::uint16_t>,
+                                const IntegerTask&, LosslessPacker&, PlanesWriter&);
+template double closer_estimate(const IntegerChoice&, std::span<const std::uint32_t>,
+                                const IntegerTask&, LosslessPacker&, PlanesWriter&);
+template double closer_estimate(const IntegerChoice&, std::span<const std::uint64_t>,
+                                const IntegerTask&, LosslessPacker&, PlanesWriter&);
 template IntegerChoice choose_integers(std::span<const std::uint8_t>, const IntegerTask&,
                                        LosslessPacker&, PlanesWriter&);
 template IntegerChoice choose_integers(std::span<const std::uint16_t>, const IntegerTask&,

@@ -31,6 +31,11 @@ struct IntegerChoice {
     double bytes = 0;                    ///< of the part, about
 };
 
+/// What the part will come to, from more runs where bit planes were chosen.
+template <class U>
+double closer_estimate(const IntegerChoice& choice, std::span<const U> values,
+                       const IntegerTask& task, LosslessPacker& packer, PlanesWriter& planes);
+
 /// @param packer, planes  working memory. Throws std::bad_alloc.
 template <class U>
 IntegerChoice choose_integers(std::span<const U> values, const IntegerTask& task,

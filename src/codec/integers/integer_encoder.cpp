@@ -10,6 +10,9 @@ namespace {
 
 /// Of so few values the part itself tells its size.
 constexpr std::size_t k_small_bytes = std::size_t{1} << 16;
+/// What compresses so far is coded in little more time than a sample takes, and no sample says how
+/// far what repeats from afar will shrink.
+constexpr double k_easy_ratio = 50;
 
 template <class Call>
 auto with_width(std::size_t value_bytes, Call call) {
@@ -165,16 +168,18 @@ void IntegerEncoder::encode_as_told(std::span<const std::byte> values, std::size
 
 std::uint64_t IntegerEncoder::predict(std::span<const std::byte> values, std::size_t value_bytes,
                                       const IntegerTask& task) {
-    if (values.size() <= k_small_bytes) {
-        Output out;
-        encode(values, value_bytes, task, nullptr, out);
-        return out.size();
-    }
-    const double bytes = with_width(value_bytes, [&]<class U>(U) {
+    return with_width(value_bytes, [&]<class U>(U) -> std::uint64_t {
         const auto view = aligned_view<U>(values, aligned_);
-        return choose_integers(view, task, packer_, planes_).bytes;
+        const IntegerChoice choice = choose_integers(view, task, packer_, planes_);
+        const auto raw = static_cast<double>(values.size());
+        if (values.size() <= k_small_bytes || choice.bytes * k_easy_ratio < raw) {
+            Output out;
+            write(view, task, choice, nullptr, out);
+            return std::min<std::uint64_t>(out.size(), 1 + values.size());
+        }
+        const double bytes = closer_estimate(choice, view, task, packer_, planes_);
+        return std::min<std::uint64_t>(static_cast<std::uint64_t>(bytes), 1 + values.size());
     });
-    return std::min<std::uint64_t>(static_cast<std::uint64_t>(bytes), 1 + values.size());
 }
 
 }  // namespace caesura::codec
