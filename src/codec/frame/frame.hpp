@@ -87,7 +87,7 @@ enum class PartKind : std::uint8_t {
     constant = 2,  ///< one value that all are
     lorenzo = 3,
     interpolation = 4,
-    split = 5,  ///< two parts (split.hpp); from frame version 2 on
+    split = 5,     ///< two parts (split.hpp); from frame version 2 on
     integers = 6,  ///< of integers (integers/integer_part.hpp); from frame version 3 on
 };
 

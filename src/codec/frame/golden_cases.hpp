@@ -161,7 +161,8 @@ inline void add_integer_cases(bool tiny, std::vector<GoldenCase>& cases) {
         GoldenCase one;
         one.name = std::string("integers_") + name + "_" + std::string(to_string(dtype));
         one.shape = tiny ? Shape{6, 7, 8} : Shape{12, 13, 14};
-        one.values = as_bytes_of(family(name, static_cast<std::size_t>(one.shape.count()), 1), dtype);
+        one.values =
+            as_bytes_of(family(name, static_cast<std::size_t>(one.shape.count()), 1), dtype);
         one.dtype = dtype;
         cases.push_back(std::move(one));
     };

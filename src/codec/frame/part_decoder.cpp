@@ -26,9 +26,8 @@ void fill(std::span<const std::byte> value, std::span<std::byte> values) {
     if (values.empty()) return;
     std::memcpy(values.data(), value.data(), value.size());
     for (std::size_t done = value.size(); done < values.size();) {
-        const std::size_t n =
-            std::min({done, k_most / value.size() * value.size() + value.size(),
-                      values.size() - done});
+        const std::size_t n = std::min(
+            {done, k_most / value.size() * value.size() + value.size(), values.size() - done});
         std::memcpy(&values[done], values.data(), n);
         done += n;
     }

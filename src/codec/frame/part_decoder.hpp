@@ -46,8 +46,7 @@ class PartDecoder {
     Status put_overrides(const Part& part, Typed<T>& typed, std::span<T> values);
 
     Status decode_integers(std::span<const std::byte> part, const FrameHeader& header,
-                           const Shape& shape, const TableSet* tables,
-                           std::span<std::byte> values);
+                           const Shape& shape, const TableSet* tables, std::span<std::byte> values);
 
     LosslessUnpacker unpacker_;
     PredictorScratch& scratch_;

@@ -398,8 +398,7 @@ Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shap
     if (is_integer(request.header)) {
         Choice integers;
         integers.kind = PartKind::integers;
-        integers.bytes =
-            work_->integers.predict(values, value_bytes, integer_task(shape, request));
+        integers.bytes = work_->integers.predict(values, value_bytes, integer_task(shape, request));
         return integers;
     }
     bool possible = request.bound.how != ResolvedBound::How::exact;

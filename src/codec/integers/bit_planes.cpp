@@ -59,9 +59,9 @@ void PlanesWriter::finish(LosslessPacker& packer, Output& out) {
     std::array<PlaneKind, 64> kinds{};
     for (std::size_t p = 0; p < planes; ++p) {
         const auto* begin = reinterpret_cast<const std::byte*>(plane(p));
-        kinds[p] = all_zero(plane(p), bytes)            ? PlaneKind::zero
+        kinds[p] = all_zero(plane(p), bytes)          ? PlaneKind::zero
                    : looks_like_noise({begin, bytes}) ? PlaneKind::raw
-                                                        : PlaneKind::packed;
+                                                      : PlaneKind::packed;
     }
     for (std::size_t p = 0; p < planes; p += 4) {
         unsigned four = 0;
@@ -85,8 +85,8 @@ Status PlanesReader::open(std::span<const std::byte> content, std::size_t n,
     const std::size_t bytes = plane_bytes(n);
     if (content.size() < planes / 4) return corrupt_part("bit planes end early");
     const auto kind_of = [&](std::size_t p) {
-        return static_cast<PlaneKind>(
-            (std::to_integer<unsigned>(content[p / 4]) >> (2 * (p % 4))) & 3U);
+        return static_cast<PlaneKind>((std::to_integer<unsigned>(content[p / 4]) >> (2 * (p % 4))) &
+                                      3U);
     };
     auto rest = content.subspan(planes / 4);
     std::size_t packed = 0;

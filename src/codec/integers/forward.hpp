@@ -71,7 +71,8 @@ struct LeftOut {
 template <class U>
 class Forward {
   public:
-    /// @param flip  sign_bit() of the type: for the smallest value. @param dictionary  of that form.
+    /// @param flip  sign_bit() of the type: for the smallest value. @param dictionary  of that
+    /// form.
     Forward(std::span<const U> values, const IntegerTransform& transform, U flip,
             const Dictionary<U>* dictionary)
         : values_(values), transform_(transform), flip_(flip), dictionary_(dictionary) {}

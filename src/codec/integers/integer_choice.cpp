@@ -43,8 +43,8 @@ class Chooser {
         if (best.bytes * 100 > static_cast<double>(values_.size_bytes())) {
             IntegerChoice bytes;
             bytes.bytes_only = true;
-            bytes.bytes = 1 + static_cast<double>(
-                                  packer_.estimate(std::as_bytes(values_), sizeof(U)));
+            bytes.bytes =
+                1 + static_cast<double>(packer_.estimate(std::as_bytes(values_), sizeof(U)));
             take_smaller(bytes, k_bytes_gain, best);
         }
         return best;
@@ -236,8 +236,8 @@ class Chooser {
         for (const Piece& piece : picked) {
             forward.take(piece.first, piece.n, mapped_, left_out);
             if (kernels_.split(mapped_, piece.n, one.head.low_bytes, codes_, low_))
-                exact += static_cast<std::size_t>(
-                    std::count(codes_, codes_ + piece.n, k_exact_code));
+                exact +=
+                    static_cast<std::size_t>(std::count(codes_, codes_ + piece.n, k_exact_code));
             cost.add(codes_, piece.n, weight);
         }
         exact += left_out.escapes.size();
@@ -246,9 +246,9 @@ class Chooser {
                     static_cast<double>(values_.size() * one.head.low_bytes) +
                     static_cast<double>(exact * sizeof(U)) * share;
         if (!left_out.smallest.empty()) {
-            const auto [low, high] = std::minmax_element(
-                left_out.smallest.begin(), left_out.smallest.end(),
-                [&](U a, U b) { return (a ^ flip_) < (b ^ flip_); });
+            const auto [low, high] =
+                std::minmax_element(left_out.smallest.begin(), left_out.smallest.end(),
+                                    [&](U a, U b) { return (a ^ flip_) < (b ^ flip_); });
             const auto range = static_cast<U>(*high - *low);
             one.bytes += share * static_cast<double>(left_out.smallest.size()) *
                          ((std::bit_width(range) + 7) / 8);
@@ -312,8 +312,8 @@ class Chooser {
         } else {
             const double half = size_of_runs(runs / 2, k_run_values);
             const double both = size_of_runs(runs, k_run_values);
-            const double more = static_cast<double>(all) / k_run_values /
-                                    (static_cast<double>(runs) / 2) - 1;
+            const double more =
+                static_cast<double>(all) / k_run_values / (static_cast<double>(runs) / 2) - 1;
             one.bytes = half + std::max(0.0, both - half) * more;
         }
         one.bytes += k_head_bytes + static_cast<double>(one.entries.size() * sizeof(U));

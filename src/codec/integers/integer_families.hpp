@@ -108,10 +108,10 @@ inline FamilyValues growing(std::size_t n, std::uint64_t start, std::uint64_t st
 
 inline const std::vector<std::string>& family_names() {
     static const std::vector<std::string> names = {
-        "sequential", "gaps",   "shuffled_4096", "shuffled_5000", "morton",     "sparse_morton",
-        "permuted",   "counts", "counter",       "sparse_mask",   "blobs",      "sorted_keys",
-        "enumeration", "regions", "timestamps",  "jitter",        "constant",   "signed_levels",
-        "grid",       "noise"};
+        "sequential",    "gaps",        "shuffled_4096", "shuffled_5000", "morton",
+        "sparse_morton", "permuted",    "counts",        "counter",       "sparse_mask",
+        "blobs",         "sorted_keys", "enumeration",   "regions",       "timestamps",
+        "jitter",        "constant",    "signed_levels", "grid",          "noise"};
     return names;
 }
 
@@ -129,7 +129,8 @@ inline FamilyValues family(const std::string& name, std::size_t n, std::uint64_t
     if (name == "shuffled_4096") return shuffled(n, 4096, random);
     if (name == "shuffled_900") {  // far from 0, in blocks of no power of two
         values = shuffled(n, 900, random);
-        for (std::uint64_t& value : values) value = 1'000'000 + value / 900 * 5'000'000 + value % 900;
+        for (std::uint64_t& value : values)
+            value = 1'000'000 + value / 900 * 5'000'000 + value % 900;
         return values;
     }
     if (name == "shuffled_5000") return shuffled(n, 5000, random);
@@ -148,7 +149,8 @@ inline FamilyValues family(const std::string& name, std::size_t n, std::uint64_t
     }
     if (name == "enumeration") {
         const std::uint64_t kinds[] = {3, 7, 11, 1000, 70000, 5'000'000'000, 12, 42};
-        return fill([&](std::size_t) { return kinds[std::min<std::uint64_t>(7, random.geometric(3))]; });
+        return fill(
+            [&](std::size_t) { return kinds[std::min<std::uint64_t>(7, random.geometric(3))]; });
     }
     if (name == "regions") {  // labels that hold for a while
         std::uint64_t label = 0;

@@ -41,8 +41,7 @@ void write_integer_head(const IntegerHead& head, std::size_t value_bytes,
     const std::size_t begin = out.size();
     const Neighbours& by = head.transform.neighbours;
     const int flags = (head.transform.zigzag ? k_zigzag : 0) |
-                      (head.own_tables ? k_own_tables : 0) |
-                      (by.exclusive_or ? k_exclusive_or : 0);
+                      (head.own_tables ? k_own_tables : 0) | (by.exclusive_or ? k_exclusive_or : 0);
     ByteWriter(out)
         .u8(static_cast<std::uint8_t>(head.coder))
         .u8(static_cast<std::uint8_t>(head.transform.form))
@@ -88,9 +87,8 @@ Result<IntegerPart> read_integer_part(std::span<const std::byte> part, std::uint
     head.entries = byte(5);
     in = in.subspan(k_fixed_bytes);
     std::uint64_t escape_bytes = 0, smallest_bytes = 0, low_bytes = 0;
-    for (std::uint64_t* number :
-         {&head.transform.neighbours.near, &head.transform.neighbours.far, &head.escapes,
-          &escape_bytes, &smallest_bytes, &low_bytes})
+    for (std::uint64_t* number : {&head.transform.neighbours.near, &head.transform.neighbours.far,
+                                  &head.escapes, &escape_bytes, &smallest_bytes, &low_bytes})
         if (!take_leb128(in, *number)) return wrong("its head");
     if (in.size() != value_bytes && in.size() != value_bytes + 8) return wrong("its head");
     head.transform.base = base::get_little(in.data(), value_bytes);
@@ -104,9 +102,8 @@ Result<IntegerPart> read_integer_part(std::span<const std::byte> part, std::uint
         return true;
     };
     IntegerSections& sections = result.sections;
-    if (!take(head.entries * value_bytes, sections.dictionary) ||
-        !take(low_bytes, sections.low) || !take(smallest_bytes, sections.smallest) ||
-        !take(escape_bytes, sections.escapes))
+    if (!take(head.entries * value_bytes, sections.dictionary) || !take(low_bytes, sections.low) ||
+        !take(smallest_bytes, sections.smallest) || !take(escape_bytes, sections.escapes))
         return wrong("the size of a section");
     sections.codes = part.subspan(1, left);
     return result;

@@ -35,8 +35,8 @@ inline std::size_t peer_bytes(std::span<const std::byte> bytes, std::size_t widt
     std::size_t begin = 0;
     while (begin < bytes.size()) {
         const std::size_t left = bytes.size() - begin;
-        const std::size_t block = left < block_bytes ? left / (8 * width) * (8 * width)
-                                                     : block_bytes;
+        const std::size_t block =
+            left < block_bytes ? left / (8 * width) * (8 * width) : block_bytes;
         if (block == 0) return total + left;  // fewer than 8 values stay as they are
         total += k_size_bytes + zstd_bytes(bit_shuffled(bytes.subspan(begin, block), width));
         begin += block;

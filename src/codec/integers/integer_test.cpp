@@ -70,8 +70,8 @@ TEST(Integers, of_every_type_family_and_shape_come_back) {
 
 TEST(Integers, of_every_small_and_odd_size_come_back) {
     for (const DType dtype : k_types) {
-        for (const std::size_t n : {1U, 2U, 3U, 7U, 8U, 9U, 63U, 64U, 65U, 1023U, 1024U, 1025U,
-                                    8191U, 8193U, 70001U}) {
+        for (const std::size_t n :
+             {1U, 2U, 3U, 7U, 8U, 9U, 63U, 64U, 65U, 1023U, 1024U, 1025U, 8191U, 8193U, 70001U}) {
             for (const char* name : {"sequential", "permuted", "enumeration", "noise"}) {
                 SCOPED_TRACE(fmt::format("{} {} {}", name, to_string(dtype), n));
                 expect_round_trip(as_bytes_of(family(name, n, n), dtype), dtype, {n});
@@ -264,8 +264,7 @@ TEST(Integers, come_back_from_every_transform_and_coder) {
                 const FamilyValues raw = family(name, n, 6);
                 const Bytes values = as_bytes_of(raw, dtype);
                 for (const Told& told : all_choices(size_of(dtype), raw)) {
-                    SCOPED_TRACE(
-                        fmt::format("{} {} {}: {}", name, to_string(dtype), n, told.name));
+                    SCOPED_TRACE(fmt::format("{} {} {}: {}", name, to_string(dtype), n, told.name));
                     const Bytes part = part_of(values, size_of(dtype), told.choice);
                     Bytes decoded(values.size());
                     const Status status = decode_part(part, dtype, decoded);

@@ -58,8 +58,7 @@ HWY_INLINE void ResidualsAs(const U* values, std::uint64_t first, std::size_t n,
     U corners[k_integer_piece + 2];  // two from before the piece lead
     const std::uint64_t reach = by.near + by.far;
     for (std::size_t lead = 0; lead < 2; ++lead)
-        corners[lead] =
-            first + lead >= 2 ? Corner<U, k_xor>(values, first + lead - 2, by) : U{0};
+        corners[lead] = first + lead >= 2 ? Corner<U, k_xor>(values, first + lead - 2, by) : U{0};
     std::size_t k = 0;
     for (; k < n && first + k < reach; ++k)
         corners[k + 2] = Corner<U, k_xor>(values, first + k, by);
@@ -129,8 +128,7 @@ HWY_INLINE void RestoreAs(U* values, std::uint64_t first, std::size_t n, const N
     }
     const std::uint64_t nearest = by.far == 0 ? by.near : std::min(by.near, by.far);
     while (k < n) {
-        const std::size_t run =
-            static_cast<std::size_t>(std::min<std::uint64_t>(n - k, nearest));
+        const std::size_t run = static_cast<std::size_t>(std::min<std::uint64_t>(n - k, nearest));
         const U* far = by.far == 0 ? nullptr : out + k - by.far;
         const U* both = by.far == 0 ? nullptr : out + k - reach;
         FillRun<U, k_xor>(out + k, out + k - by.near, far, both, r + k, run);
@@ -239,9 +237,8 @@ U Smallest(const U* values, std::size_t n, U flip) {
 
 template <class U>
 HWY_INLINE const IntegerKernels<U>* KernelsOf() {
-    static constexpr IntegerKernels<U> k_kernels = {Residuals<U>, Restore<U>, Map<U>,
-                                                    Unmap<U>,     Split<U>,   Join<U>,
-                                                    Smallest<U>};
+    static constexpr IntegerKernels<U> k_kernels = {Residuals<U>, Restore<U>, Map<U>,     Unmap<U>,
+                                                    Split<U>,     Join<U>,    Smallest<U>};
     return &k_kernels;
 }
 const IntegerKernels<std::uint8_t>* Kernels8() { return KernelsOf<std::uint8_t>(); }
