@@ -302,7 +302,7 @@ std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict pre
         values += static_cast<double>(slab.shape.count());
         const bool lorenzo = choice->kind == PartKind::lorenzo;
         estimate.exact |= choice->kind == PartKind::lossless || choice->kind == PartKind::raw ||
-                          choice->kind == PartKind::integers;
+                          is_integer(header.dtype);
         estimate.mode = request.mode == Mode::planes ? Mode::planes
                         : lorenzo                    ? Mode::fast
                                                      : Mode::strong;

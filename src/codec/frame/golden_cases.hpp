@@ -157,10 +157,10 @@ void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>
 
 /// A type each, of families that between them take every form and coder.
 inline void add_integer_cases(bool tiny, std::vector<GoldenCase>& cases) {
-    const auto add = [&](const char* name, DType dtype) {
+    const auto add = [&](const char* name, DType dtype, const Shape& shape = {12, 13, 14}) {
         GoldenCase one;
         one.name = std::string("integers_") + name + "_" + std::string(to_string(dtype));
-        one.shape = tiny ? Shape{6, 7, 8} : Shape{12, 13, 14};
+        one.shape = tiny ? Shape{6, 7, 8} : shape;
         one.values =
             as_bytes_of(family(name, static_cast<std::size_t>(one.shape.count()), 1), dtype);
         one.dtype = dtype;
@@ -172,7 +172,7 @@ inline void add_integer_cases(bool tiny, std::vector<GoldenCase>& cases) {
     add("sorted_keys", DType::int64);
     add("blobs", DType::uint8);
     add("permuted", DType::uint16);
-    add("shuffled_900", DType::uint32);
+    add("clusters", DType::uint32, Shape{16, 32, 32});
     add("enumeration", DType::uint64);
     add("constant", DType::uint32);
     add("noise", DType::int32);

@@ -133,6 +133,13 @@ inline FamilyValues family(const std::string& name, std::size_t n, std::uint64_t
             value = 1'000'000 + value / 900 * 5'000'000 + value % 900;
         return values;
     }
+    if (name == "clusters") {  // near each other by the thousand, anywhere
+        std::uint64_t base = 0;
+        return fill([&](std::size_t i) {
+            if (i % 1024 == 0) base = random.below(1U << 30);
+            return base + random.below(40);
+        });
+    }
     if (name == "shuffled_5000") return shuffled(n, 5000, random);
     if (name == "morton") return morton_ids(n);
     if (name == "sparse_morton") return sparse_morton_ids(n, random);

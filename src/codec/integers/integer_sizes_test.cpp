@@ -52,7 +52,10 @@ TEST(IntegerSizes, are_at_most_those_on_record) {
         recorded[fmt::format("{} {}", name, type)] = bytes;
     for (const Sized& one : sized()) {
         const auto known = recorded.find(one.name);
-        ASSERT_NE(known, recorded.end()) << one.name << " " << one.bytes << " is not on record";
+        if (known == recorded.end()) {
+            ADD_FAILURE() << one.name << " " << one.bytes << " is not on record";
+            continue;
+        }
         EXPECT_LE(one.bytes, known->second + known->second / 200 + 8) << one.name;
     }
     EXPECT_EQ(recorded.size(), sized().size());
