@@ -72,7 +72,10 @@ std::string blocks_of(const Sums& sums) {
     if (all.taken_over_blocks > 0)
         line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
                             counted(all.taken_over_blocks, "block"), all.taken_over_s);
-    if (all.lost_services > 0) line += "the service was lost, and blocks compressed here since; ";
+    if (all.lost_services > 0)
+        line += all.regained_services > 0
+                    ? "the service was lost and is back, and blocks compressed here meanwhile; "
+                    : "the service was lost, and blocks compressed here since; ";
     return line;
 }
 
@@ -103,6 +106,12 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
     all.taken_over_blocks += file.taken_over_blocks;
     all.taken_over_s += file.taken_over_s;
     all.lost_services = std::max(all.lost_services, file.lost_services);
+    all.regained_services = std::max(all.regained_services, file.regained_services);
+}
+
+void note_service_returned() {
+    const std::lock_guard lock(live().mutex);
+    ++live().sums.all.regained_services;
 }
 
 void note_given_up(GivenUp how, const std::string& why) {

@@ -394,7 +394,7 @@ def test_its_loss_is_said_once_and_reported(tmp_path, service):
 
     transport = service.address + ",on_loss=write"
     writer = write(tmp_path / "run.h5", transport, 4, before, on_message=said.append)
-    assert len([text for text in said if "by itself since" in text]) == 1
+    assert len([text for text in said if "by itself until" in text]) == 1
     assert writer.report().lost_services == 1
     check(tmp_path / "run.h5", 4)
 
