@@ -1,6 +1,7 @@
 // The one line that rank 0 prints when HDF5 closes (decision D8): what became of the blocks of all
 // captured files, what was lost if anything was, and rules that matched nothing. Not printed where
-// no file had blocks, unless one was left to the native connector. With `closing_line = false`, and on other ranks, it is what was lost alone.
+// no file had blocks, unless one was left to the native connector. With `closing_line = false`, and
+// on other ranks, it is what was lost alone.
 //
 // Invariant: any thread; behind a lock, which nobody keeps while doing anything else.
 #pragma once

@@ -88,8 +88,9 @@ TEST(ClosingLine, names_files_that_were_left_to_hdf5_and_a_lost_service) {
     note_closed(config, lost);
     note_native(config, "a.h5: why");
     const std::string line = take_closing_line(0);
-    EXPECT_TRUE(line.ends_with("the service was lost, and blocks compressed here since; nothing "
-                               "lost; 1 file written by HDF5 alone, the first: a.h5: why"))
+    EXPECT_TRUE(
+        line.ends_with("the service was lost, and blocks compressed here since; nothing "
+                       "lost; 1 file written by HDF5 alone, the first: a.h5: why"))
         << line;
     note_closed(config, lost);
     note_service_returned();

@@ -210,10 +210,16 @@ json to_json(const Totals& totals) {
 }
 
 ClosedFile closed_of(const Totals& totals) {
-    return {
-        totals.dumps,        totals.raw_bytes,      totals.stored_bytes,      totals.in_calls_s,
-        totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s,
-        totals.lost_services, totals.regained_services};
+    return {totals.dumps,
+            totals.raw_bytes,
+            totals.stored_bytes,
+            totals.in_calls_s,
+            totals.to_written_s,
+            totals.to_committed_s,
+            totals.taken_over_blocks,
+            totals.taken_over_s,
+            totals.lost_services,
+            totals.regained_services};
 }
 
 }  // namespace

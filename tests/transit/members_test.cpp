@@ -37,7 +37,8 @@ class Group : public ObjectHub {
             there.service.sink.clear();
             there.service.objects.memory_bytes = 3 * k_memory_bytes / 2;
             there_.push_back(std::make_unique<Loopback>(there));
-            members.push_back({name, [this, hub = there_.back().get()] { return connect_to(*hub); }});
+            members.push_back(
+                {name, [this, hub = there_.back().get()] { return connect_to(*hub); }});
         }
         members_ = std::make_unique<Members>("here", std::move(members), 0.0, patience_s_);
         options_.service.objects.memory_bytes = k_memory_bytes;

@@ -61,20 +61,20 @@ class ServedWriter : public ::testing::Test {
 
     /// What Writers of this process mean by "service:here".
     void use(transit::Loopback& hub, const ServedRun& options) {
-        writer::register_transport(
-            "service",
-            [&](std::string_view, const writer::TransportOptions& asked)
-                -> Result<std::shared_ptr<writer::Transport>> {
-                transit::ClientOptions client;
-                client.writer = asked;
-                client.on_loss = options.on_loss;
-                client.share_memory = options.share_memory;
-                const std::lock_guard lock(mutex_);
-                auto made = transit::ServiceTransport::make([&] { return hub.connect(); }, client,
-                                                            absences_[asked.rank], clock_);
-                if (!made.ok()) return made.status();
-                return std::shared_ptr<writer::Transport>(std::move(*made));
-            });
+        writer::register_transport("service",
+                                   [&](std::string_view, const writer::TransportOptions& asked)
+                                       -> Result<std::shared_ptr<writer::Transport>> {
+                                       transit::ClientOptions client;
+                                       client.writer = asked;
+                                       client.on_loss = options.on_loss;
+                                       client.share_memory = options.share_memory;
+                                       const std::lock_guard lock(mutex_);
+                                       auto made = transit::ServiceTransport::make(
+                                           [&] { return hub.connect(); }, client,
+                                           absences_[asked.rank], clock_);
+                                       if (!made.ok()) return made.status();
+                                       return std::shared_ptr<writer::Transport>(std::move(*made));
+                                   });
     }
     /// Long enough to look for a service that is away.
     void let_time_pass() { clock_.set(clock_.now_s() + 2 * transit::Absence::k_longest_s); }
@@ -150,7 +150,8 @@ class ServedWriter : public ::testing::Test {
 
     base::VirtualClock clock_;
     std::mutex mutex_;
-    std::vector<std::shared_ptr<transit::Absence>> absences_ = {  // ranks are processes
+    std::vector<std::shared_ptr<transit::Absence>> absences_ = {
+        // ranks are processes
         std::make_shared<transit::Absence>(), std::make_shared<transit::Absence>()};
     std::string place_, path_;
 };
@@ -368,8 +369,8 @@ TEST_F(ServedWriter, makes_files_without_a_service_that_stays_away) {
         const auto field = (*made)->define_field("f", float32, k_served_part, lossless());
         const auto values = served_values(0, 0);
         auto iteration = (*made)->begin_iteration(0);
-        EXPECT_TRUE(iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_served_part}, values.data())
-                        .ok());
+        EXPECT_TRUE(
+            iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_served_part}, values.data()).ok());
         EXPECT_TRUE(iteration.end().ok());
         EXPECT_TRUE((*made)->close().ok());
         expect_dumps(1, 1);
@@ -404,8 +405,8 @@ TEST_F(ServedWriter, makes_the_next_file_by_a_service_that_was_started_again_aft
         return Writer::create(path_, nullptr, writer_options);
     };
     const auto dump = [&](Writer& writer, std::uint64_t n) {
-        const auto field = writer.define_field("f" + std::to_string(n), float32, k_served_part,
-                                               lossless());
+        const auto field =
+            writer.define_field("f" + std::to_string(n), float32, k_served_part, lossless());
         const auto values = served_values(0, 0);
         auto iteration = writer.begin_iteration(n);
         (void)iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_served_part}, values.data());

@@ -12,8 +12,8 @@ namespace caesura::transit {
 using run::Job;
 using run::JobState;
 
-RemoteSink::RemoteSink(std::shared_ptr<Client> client, writer::SinkOrder order,
-                       run::DumpTask& task, writer::Lanes lanes)
+RemoteSink::RemoteSink(std::shared_ptr<Client> client, writer::SinkOrder order, run::DumpTask& task,
+                       writer::Lanes lanes)
     : kept_(std::move(client)),
       client_(*kept_),
       order_(std::move(order)),

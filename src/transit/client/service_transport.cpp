@@ -83,8 +83,8 @@ void ServiceTransport::mend(double at_most_s) {
     const auto answer = next_->await_welcome(at_most_s);
     if (!answer) {
         if (clock_.now_s() - next_since_s_ >= Client::k_greeting_s)
-            stop_looking({StatusCode::io,
-                          fmt::format("no answer within {} s", Client::k_greeting_s)});
+            stop_looking(
+                {StatusCode::io, fmt::format("no answer within {} s", Client::k_greeting_s)});
         return;
     }
     if (!answer->ok()) return stop_looking(*answer);

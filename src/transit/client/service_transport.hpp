@@ -1,19 +1,19 @@
 // A Writer's Transport: the client of a service and, when that is lost, of the one that is there
 // next at the same address.
 //
-// | the service is lost     | OnLoss::fail                | OnLoss::write_here                      |
-// |-------------------------|-----------------------------|-----------------------------------------|
-// | files that were open    | every call is an error      | are this process's; a later dump of     |
-// |                         |                             | theirs goes to the next service         |
-// | a file that is made     | by the next service, or an  | by the next service, or here            |
-// |                         | error                       |                                         |
-// | it is looked for        | when a file is made         | when a file is made and before dumps,   |
-// |                         |                             | as often as Absence says                |
+// | the service is lost  | OnLoss::fail               | OnLoss::write_here                     |
+// |----------------------|----------------------------|----------------------------------------|
+// | files that were open | every call is an error     | are this process's; a later dump of    |
+// |                      |                            | theirs goes to the next service        |
+// | a file that is made  | by the next service, or an | by the next service, or here           |
+// |                      | error                      |                                        |
+// | it is looked for     | when a file is made        | when a file is made and before dumps,  |
+// |                      |                            | as often as Absence says               |
 //
 // Invariants:
 //  - The service changes in mend() alone. What was handed over before stays with its own client.
-//  - Which rank has a service is no concern of the others: where blocks come to lie, and which dumps
-//    there are, all ranks have agreed on before either way.
+//  - Which rank has a service is no concern of the others: all have agreed before on where blocks
+//    come to lie and which dumps there are.
 //  - A dump never waits for a service that is looked for: it is used once it has answered.
 //  - The application's thread only, but for what Client allows.
 #pragma once
@@ -35,11 +35,9 @@ class ServiceTransport final : public writer::Transport {
     /// Waits for the welcome; not for that of a service of which is known that it is away.
     /// Errors: those of `connect` and Client::make(), where this process may not write by itself or
     /// the service was never there.
-    static Result<std::shared_ptr<ServiceTransport>> make(Connect connect,
-                                                          const ClientOptions& options,
-                                                          std::shared_ptr<Absence> absence,
-                                                          const base::Clock& clock =
-                                                              base::Clock::steady());
+    static Result<std::shared_ptr<ServiceTransport>> make(
+        Connect connect, const ClientOptions& options, std::shared_ptr<Absence> absence,
+        const base::Clock& clock = base::Clock::steady());
     ~ServiceTransport() override;
 
     base::FileSystem& files() override { return files_; }
@@ -88,7 +86,7 @@ class ServiceTransport final : public writer::Transport {
     std::shared_ptr<Client> next_;  ///< has said hello, and has no answer yet
     double next_since_s_ = 0.0;
     bool is_noted_ = false;  ///< Absence knows that `now_` is lost
-    Status not_found_;  ///< why there was none at the last look
+    Status not_found_;       ///< why there was none at the last look
     std::uint64_t returns_ = 0;
 };
 

@@ -57,8 +57,7 @@ class Members::Object final : public FarObject {
     ~Object() override { objects_->remove_later(number_); }
 
     Status get(const Box& box, DType dtype, std::byte* values) override {
-        const Status status =
-            outcome_of(objects_->get_bytes(number_, box, values, dtype),
+        const Status status = outcome_of(objects_->get_bytes(number_, box, values, dtype),
                                          *objects_, members_.patience_s_);
         if (status.ok()) link_.got_bytes += box.extent.count() * size_of(dtype);
         return status.with_context("values in the memory of " + link_.member.name);
@@ -84,9 +83,8 @@ class Members::Object final : public FarObject {
         objects_->run_pass(number_, std::move(boxes), std::move(state), over);
     }
     Status put(const Box& box, std::span<const std::byte> values) {
-        const Status status =
-            outcome_of(objects_->put_bytes(number_, box, values.data(), dtype_), *objects_,
-                       members_.patience_s_);
+        const Status status = outcome_of(objects_->put_bytes(number_, box, values.data(), dtype_),
+                                         *objects_, members_.patience_s_);
         if (!status.ok()) return status;
         ++link_.regions;
         link_.put_bytes += values.size();
@@ -134,7 +132,8 @@ std::uint64_t Members::begin_pass(std::uint64_t bytes, std::shared_ptr<Objects> 
     const std::lock_guard lock(mutex_);
     if (ended_) return 0;
     if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
-    const double until_s = clock_s() + patience_s_ + static_cast<double>(bytes) / k_slow_bytes_per_s;
+    const double until_s =
+        clock_s() + patience_s_ + static_cast<double>(bytes) / k_slow_bytes_per_s;
     passes_[++next_pass_] = {until_s, std::move(objects)};
     changed_.notify_all();
     return next_pass_;
@@ -162,7 +161,8 @@ void Members::watch() {
         }
         auto retired = std::exchange(retired_, {});
         if (!late && retired.empty()) {
-            changed_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, next_s - clock_s())));
+            changed_.wait_for(lock,
+                              std::chrono::duration<double>(std::max(0.0, next_s - clock_s())));
             continue;
         }
         lock.unlock();

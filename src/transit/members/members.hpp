@@ -75,7 +75,7 @@ class Members final : public FarMemory {
     void end_pass(std::uint64_t pass);
     void watch();
     std::uint64_t next_pass_ = 0;
-    std::map<std::uint64_t, Pass> passes_;  ///< under way
+    std::map<std::uint64_t, Pass> passes_;           ///< under way
     std::vector<std::shared_ptr<Objects>> retired_;  ///< for watch() to let go of
     bool ended_ = false;
     std::thread watcher_;  ///< from the first analysis on: gives up who is late
