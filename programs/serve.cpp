@@ -152,7 +152,7 @@ Status find_members(transit::Members* members, const transit::Settings& settings
     for (const transit::Address& address : settings.members)
         add_member(*members, settings, address.text());
     if (!group) return {};
-    const auto others = group->exchange(own);
+    const auto others = group->exchange(own, settings.group_wait_s);
     if (!others.ok()) return others.status();
     for (const std::string& address : *others) add_member(*members, settings, address);
     return {};

@@ -209,8 +209,10 @@ typedef struct caesura_writer_report {
     double plan_deviation; /* ratio: median of |actual / planned - 1| of these */
     uint64_t lost_dumps;   /* dumps that no commit will have; 0 while all goes well */
     uint64_t lost_bytes;   /* what was put for them on this rank */
-    uint64_t
-        lost_services; /* 1: the service is gone; with on_loss=write this rank goes on itself */
+    /* How often the service was gone, and was there again; with on_loss=write this rank does its
+     * work meanwhile. */
+    uint64_t lost_services;
+    uint64_t regained_services;
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;

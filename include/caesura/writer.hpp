@@ -189,9 +189,10 @@ struct WriterReport {
     /// committed. close() commits what lies whole on every rank's disk: until then fewer may be
     /// lost. 0 while all goes well, whatever is on its way.
     std::uint64_t lost_dumps = 0, lost_bytes = 0;
-    /// 1: the service that compressed and wrote for this rank is gone (WriterOptions::transport);
-    /// with on_loss=write the rank does it itself since.
-    std::uint64_t lost_services = 0;
+    /// How often the service that compressed and wrote for this rank was gone
+    /// (WriterOptions::transport), and how often it was there again; one that is still gone makes
+    /// the first the larger one. With on_loss=write the rank does it itself meanwhile.
+    std::uint64_t lost_services = 0, regained_services = 0;
     /// Dumps whose plan can be held against what happened, and sums over them: seconds from the
     /// begin of the next iteration to the end of the last write, and to the end of iteration and
     /// writes, whichever is later; median of |actual / planned - 1| of the latter.

@@ -226,8 +226,7 @@ WriterReport Writer::Impl::make_report() {
     report.compress_interference_s = counters.compress_interference_s;
     report.taken_over_blocks = counters.taken_over_blocks;
     report.taken_over_s = counters.taken_over_s;
-    if (const auto& service = session.experience->transport; service && service->is_lost())
-        report.lost_services = 1;
+    session.count_losses(report);
     if (!round.failed().ok()) {
         const writer::PutSums left = flights->uncommitted();
         report.lost_dumps += left.dumps;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/invalid.hpp"
@@ -24,6 +25,13 @@ Status no_such(ObjectId id) {
 }
 
 }  // namespace
+
+std::string bound_text(const ErrorBound& bound) {
+    static constexpr std::array<std::string_view, 5> k_words = {
+        "without loss", "within {}", "within {} of the range", "within {} of each value",
+        "with a PSNR of {} dB"};
+    return fmt::format(fmt::runtime(k_words[static_cast<std::size_t>(bound.kind)]), bound.value);
+}
 
 Range widened(const Range& range, const ErrorBound& bound) {
     if (bound.kind == ErrorBound::Kind::lossless || range.lowest > range.highest) return range;
@@ -146,8 +154,10 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
             there->shape == order.shape && there->bound == order.bound && same_chain)
             return there->id;
         return invalid(fmt::format(
-            "object {} of container '{}' is there: {} of {}{}", order.name, order.container,
-            to_string(there->shape), to_string(there->dtype),
+            "object {} of container '{}' is there: {} of {}, {}{}{}", order.name, order.container,
+            to_string(there->shape), to_string(there->dtype), bound_text(there->bound),
+            there->bound == order.bound ? std::string()
+                                        : " and not " + bound_text(order.bound) + " as asked for",
             there->form
                 ? ", time " + fmt::to_string(there->time) + ", chain " + there->form->object.text()
                 : std::string()));

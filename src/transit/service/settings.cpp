@@ -190,6 +190,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("group", settings.group);
     if (!settings.group.empty() && settings.group != "pmix")
         reader.wrong(*parsed.table().get("group"), "group", "must be \"pmix\"");
+    reader.number("group_wait_s", settings.group_wait_s, 0.1, 86400.0);
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
     if (Status status = take_reads(reader, name, settings); !status.ok()) return status;
     take_objects(reader, settings);
