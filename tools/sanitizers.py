@@ -47,6 +47,9 @@ def of_vol(sanitize: str, parallel_hdf5: Path | None, stock_filters: Path) -> li
 # `free`, as HDF5 itself does.
 PLUGINS_ALLOCATE = "allocator_may_return_null=1"
 PLUGINS_FREE = "alloc_dealloc_mismatch=0"
+# UCX watches memory by hooks in libc's calls, among them the last one of a thread that ends. Its
+# hook takes a lock there, after the thread sanitizer has let go of the thread, and that crashes.
+WITHOUT_HOOKS = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 
 def environment(sanitize: str) -> dict[str, str]:
@@ -59,13 +62,16 @@ def environment(sanitize: str) -> dict[str, str]:
             "ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:{address}",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         },
-        "thread": {"TSAN_OPTIONS": thread},
+        "thread": {"TSAN_OPTIONS": thread, **WITHOUT_HOOKS},
         # MPI leaks. libvol_delays.so is preloaded, and so comes before the sanitizer's library.
         "address-vol": {
             "ASAN_OPTIONS": f"detect_leaks=0:verify_asan_link_order=0:{address}",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         },
-        "thread-vol": {"TSAN_OPTIONS": f"{thread}:ignore_noninstrumented_modules=1"},
+        "thread-vol": {
+            "TSAN_OPTIONS": f"{thread}:ignore_noninstrumented_modules=1",
+            **WITHOUT_HOOKS,
+        },
     }[sanitize]
 
 
