@@ -73,8 +73,8 @@ void give_held(Press& press, int n, Lane& lane, std::atomic<int>& computed,
 TEST(Press, gives_back_what_has_not_begun) {
     std::atomic<int> computed{0}, given_up{0};
     std::atomic<bool> hold{true};
+    std::vector<std::unique_ptr<Counted>> all;  // the lane may be at one until it ends
     Lane lane;
-    std::vector<std::unique_ptr<Counted>> all;
     Press press({1, false});
     give_held(press, 4, lane, computed, given_up, hold, all);
     const auto any = [](Work&) { return true; };
@@ -94,8 +94,8 @@ TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
     for (int round = 0; round < 20; ++round) {
         std::atomic<int> computed{0}, given_up{0};
         std::atomic<bool> hold{true};
+        std::vector<std::unique_ptr<Counted>> all;  // the lane may be at one until it ends
         Lane lane;
-        std::vector<std::unique_ptr<Counted>> all;
         Press press({1, false});
         give_held(press, 4, lane, computed, given_up, hold, all);
         // The second is the one that lies ready, or is about to.
