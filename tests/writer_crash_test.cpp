@@ -111,8 +111,7 @@ struct Recorded {
         if (!writer.ok()) return writer.status();
         FieldOptions of_field;
         of_field.coverage = partial ? Coverage::partial : Coverage::whole;
-        auto rho =
-            (*writer)->define_field("rho", float32, k_rho_shape, options.bound, of_field);
+        auto rho = (*writer)->define_field("rho", float32, k_rho_shape, options.bound, of_field);
         auto velocity = (*writer)->define_field("velocity/x", float64, k_velocity_shape,
                                                 options.bound, of_field);
         if (!rho.ok() || !velocity.ok()) return rho.ok() ? velocity.status() : rho.status();

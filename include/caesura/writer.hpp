@@ -126,7 +126,8 @@ struct FieldOptions {
     std::optional<CodecSpec> codec;
     Coverage coverage = Coverage::whole;
     /// What readers find where no box lay, exactly so with codec "caesura"; other lossy codecs keep
-    /// it within the bound in a chunk that a box touches. Converted to the field's type; NaN may be.
+    /// it within the bound in a chunk that a box touches. Converted to the field's type; NaN may
+    /// be.
     double fill_value = 0.0;
     double unit_si = 1.0;
     std::array<double, 7> unit_dimension{};  ///< L M T I theta N J powers (openPMD)

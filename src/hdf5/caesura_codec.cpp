@@ -182,9 +182,8 @@ class CaesuraCodec final : public BlockCodec {
         };
         const auto all_kept = [&](const codec::BundleInfo& bundle) {
             codec::BundleArrays arrays(values, bundle);
-            return std::all_of(bundle.parts.begin(), bundle.parts.end(), [&](const auto& part) {
-                return keeps(part.frame, arrays.next());
-            });
+            return std::all_of(bundle.parts.begin(), bundle.parts.end(),
+                               [&](const auto& part) { return keeps(part.frame, arrays.next()); });
         };
         bool kept = false;
         if (codec::is_bundle(bytes)) {

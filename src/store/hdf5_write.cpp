@@ -161,9 +161,10 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
                                partial ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
               H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR) >= 0;
     if (!dataset.fill.empty())
-        ok = ok && H5Pset_fill_value(creation.get(),
-                                     dataset.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
-                                     dataset.fill.data()) >= 0;
+        ok =
+            ok && H5Pset_fill_value(creation.get(),
+                                    dataset.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                                    dataset.fill.data()) >= 0;
     for (const FilterSpec& filter : dataset.pipeline) {
         auto number = aliases.alias(filter);
         if (!number.ok()) return number.status().with_context("dataset " + dataset.path);

@@ -204,7 +204,8 @@ Status check_parts(const Block& block) {
             (part.interleaved && part.shape != first.shape))
             return wrong("arrays that take turns are all of one shape");
     }
-    return left == 0 || boxes ? Status{} : wrong(fmt::format("arrays that leave {} bytes over", left));
+    return left == 0 || boxes ? Status{}
+                              : wrong(fmt::format("arrays that leave {} bytes over", left));
 }
 
 /// What fits() asks of both kinds.

@@ -88,12 +88,11 @@ Shape choose_partial_chunk(const Shape& dims, std::span<const RankBox> boxes,
     Shape fitting = dims;
     for (int axis = 0; axis < dims.rank(); ++axis)
         if (steps[axis] != 0) fitting[axis] = std::min(steps[axis], dims[axis]);
-    const bool boxes_are_steps =
-        std::all_of(boxes.begin(), boxes.end(), [&](const RankBox& one) {
-            for (int axis = 0; axis < dims.rank(); ++axis)
-                if (one.box.extent[axis] > fitting[axis]) return false;
-            return true;
-        });
+    const bool boxes_are_steps = std::all_of(boxes.begin(), boxes.end(), [&](const RankBox& one) {
+        for (int axis = 0; axis < dims.rank(); ++axis)
+            if (one.box.extent[axis] > fitting[axis]) return false;
+        return true;
+    });
     const std::uint64_t bytes = fitting.count() * value_bytes;
     if (bytes > target_bytes) return halve(fitting, value_bytes, target_bytes);
     if (boxes_are_steps && bytes >= std::min(k_least_chunk_bytes, target_bytes)) return fitting;

@@ -13,9 +13,11 @@ constexpr std::uint64_t k_chunk_target_bytes = 8u << 20;
 TEST(PartialLayout, boxes_of_one_size_are_chunks_that_stay_on_their_ranks) {
     std::vector<RankBox> boxes;
     for (std::uint32_t i = 0; i < 5; ++i)
-        boxes.push_back({static_cast<int>(i % 3), i / 3, {{32 * i, 64, 32 * (i % 2)}, {32, 32, 32}}});
+        boxes.push_back(
+            {static_cast<int>(i % 3), i / 3, {{32 * i, 64, 32 * (i % 2)}, {32, 32, 32}}});
     for (int rank = 0; rank < 3; ++rank) {
-        const auto layout = make_partial_layout("rho", {256, 256, 256}, boxes, 8, k_chunk_target_bytes, rank);
+        const auto layout =
+            make_partial_layout("rho", {256, 256, 256}, boxes, 8, k_chunk_target_bytes, rank);
         ASSERT_TRUE(layout.ok()) << layout.status().message();
         EXPECT_EQ(layout->chunk, (Shape{32, 32, 32}));
         EXPECT_FALSE(layout->any_moves);
@@ -25,7 +27,8 @@ TEST(PartialLayout, boxes_of_one_size_are_chunks_that_stay_on_their_ranks) {
 }
 
 TEST(PartialLayout, small_boxes_share_chunks_that_are_nearly_cubes) {
-    const std::vector<RankBox> boxes = {{0, 0, {{8, 8, 8}, {8, 8, 16}}}, {0, 1, {{40, 8, 0}, {8, 24, 8}}}};
+    const std::vector<RankBox> boxes = {{0, 0, {{8, 8, 8}, {8, 8, 16}}},
+                                        {0, 1, {{40, 8, 0}, {8, 24, 8}}}};
     const Shape chunk = choose_partial_chunk({512, 512, 512}, boxes, 8, k_chunk_target_bytes);
     for (int axis = 0; axis < 3; ++axis) {
         EXPECT_EQ(chunk[axis] % 8, 0u);

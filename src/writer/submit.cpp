@@ -26,13 +26,12 @@ namespace {
 constexpr std::uint64_t k_frame_bytes = 1024;
 
 /// Is the block boxes of a chunk, of which the rest is the fill value?
-bool is_boxed(const run::Job& job) {
-    return job.bundled && job.parts.front().offset.rank() > 0;
-}
+bool is_boxed(const run::Job& job) { return job.bundled && job.parts.front().offset.rank() > 0; }
 
 std::uint64_t boxed_values(const run::Job& job) {
-    return std::accumulate(job.parts.begin(), job.parts.end(), std::uint64_t{0},
-                           [](std::uint64_t n, const auto& part) { return n + part.shape.count(); });
+    return std::accumulate(
+        job.parts.begin(), job.parts.end(), std::uint64_t{0},
+        [](std::uint64_t n, const auto& part) { return n + part.shape.count(); });
 }
 
 }  // namespace

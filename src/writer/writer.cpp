@@ -90,8 +90,8 @@ Status Writer::reshape(Field field, const Shape& shape, const std::vector<double
     if (!grid_offset.empty()) options.grid_offset = grid_offset;
     if (Status status = writer::check_field_options(state.name, shape, options); !status.ok())
         return status;
-    if (Status status = writer::check_bound_map(state.name, shape, state.bound, state.codec,
-                                                options.bound_map);
+    if (Status status =
+            writer::check_bound_map(state.name, shape, state.bound, state.codec, options.bound_map);
         !status.ok())
         return status;
     state.shape = shape;

@@ -40,8 +40,8 @@ std::uint64_t checksum_of(Bytes bundle, std::size_t table_bytes) {
 bool lies_inside(const Box& box, const Shape& canvas) {
     bool inside = box.offset.rank() == canvas.rank() && box.extent.rank() == canvas.rank();
     for (int axis = 0; inside && axis < canvas.rank(); ++axis)
-        inside = box.extent[axis] <= canvas[axis] &&
-                 box.offset[axis] <= canvas[axis] - box.extent[axis];
+        inside =
+            box.extent[axis] <= canvas[axis] && box.offset[axis] <= canvas[axis] - box.extent[axis];
     return inside;
 }
 
@@ -54,8 +54,8 @@ Status check_boxes(Bytes values, DType dtype, std::span<const BundlePart> parts,
     std::uint64_t left = canvas.shape.count();
     bool right = !parts.empty() && left * size_of(dtype) == values.size();
     for (const BundlePart& part : parts) {
-        right = right && !part.interleaved && lies_inside({part.offset, part.shape}, canvas.shape) &&
-                part.shape.count() <= left;
+        right = right && !part.interleaved &&
+                lies_inside({part.offset, part.shape}, canvas.shape) && part.shape.count() <= left;
         left -= right ? part.shape.count() : 0;
     }
     if (right) return {};
@@ -221,7 +221,7 @@ Shape get_shape(const std::byte*& at, int axes) {
 /// All in front of the frames but their sizes and the checksum.
 void begin_bundle(std::span<std::byte> bundle, DType dtype, std::span<const BundlePart> parts,
                   const Canvas* canvas) {
-    const Layout layout = canvas != nullptr       ? boxes
+    const Layout layout = canvas != nullptr      ? boxes
                           : parts[0].interleaved ? interleaved
                                                  : one_after_the_other;
     std::copy(k_magic.begin(), k_magic.end(), bundle.begin());
@@ -252,15 +252,14 @@ Result<std::vector<std::byte>> compress_bundle(Bytes values, DType dtype,
     if (!right.ok()) return right;
     std::vector<std::byte> bundle(bundle_bytes_at_most(parts.size(), values.size()));
     begin_bundle(bundle, dtype, parts, canvas);
-    const std::size_t axes =
-        canvas != nullptr ? static_cast<std::size_t>(canvas->shape.rank()) : 0;
+    const std::size_t axes = canvas != nullptr ? static_cast<std::size_t>(canvas->shape.rank()) : 0;
     const std::size_t table_bytes = table_end(parts.size(), axes);
     BundleArrays arrays(values, dtype, parts, canvas);
     std::size_t at = table_bytes;
     std::byte* line = bundle.data() + k_header_bytes;
     for (const BundlePart& part : parts) {
-        const auto bytes = compress_part_into(std::span(bundle).subspan(at), arrays.next(), dtype,
-                                              part, options);
+        const auto bytes =
+            compress_part_into(std::span(bundle).subspan(at), arrays.next(), dtype, part, options);
         if (!bytes.ok()) return bytes.status();
         base::put_little(line, *bytes, 4);
         line += k_line_bytes;

@@ -340,14 +340,15 @@ void gives_back_boxes_and_the_fill_value_between(T fill) {
         paint(own, values);
         paint(bound, allowed);
     }
-    const auto bundle = compress_bundle(std::as_bytes(std::span(values)), dtype_of<T>(), parts, {},
-                                        &canvas);
+    const auto bundle =
+        compress_bundle(std::as_bytes(std::span(values)), dtype_of<T>(), parts, {}, &canvas);
     ASSERT_TRUE(bundle.ok()) << bundle.status().message();
     const auto info = read_bundle_info(*bundle);
     ASSERT_TRUE(info.ok()) << info.status().message();
     EXPECT_EQ(info->canvas, canvas);
     EXPECT_EQ(info->raw_bytes, values.size() * sizeof(T));
-    for (std::size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(info->parts[i].offset, parts[i].offset);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        EXPECT_EQ(info->parts[i].offset, parts[i].offset);
     std::vector<T> back(values.size(), T{7});
     ASSERT_TRUE(decompress_bundle(*bundle, std::as_writable_bytes(std::span(back))).ok());
     for (std::size_t i = 0; i < values.size(); ++i) {
