@@ -70,14 +70,22 @@ Result<base::Buffer> copy_out(std::span<const std::byte> bytes, base::BufferPool
 
 }  // namespace
 
+const std::byte* values_in_place(const Job& job) {
+    return in_place(job, {job.chunk_box.offset, job.valid});
+}
+
+void gather_values(const Job& job, std::byte* values) {
+    gather(job, {job.chunk_box.offset, job.valid}, values);
+}
+
 Status make_dense(Job& job, base::BufferPool& pool, base::Buffer& scratch) {
     const Box wanted{job.chunk_box.offset, job.valid};
-    const std::byte* values = in_place(job, wanted);
+    const std::byte* values = values_in_place(job);
     if (values == nullptr) {
         auto taken = pool.take(job.valid_bytes());
         if (!taken.ok()) return taken.status();
         scratch = std::move(*taken);
-        gather(job, wanted, scratch.data());
+        gather_values(job, scratch.data());
         values = scratch.data();
     }
     job.pieces.resize(1);  // which leaves nothing open; boxes still need to know the fill value

@@ -155,6 +155,11 @@ Status fix_pipeline(FieldState& field);
 Status check_bound_map(const std::string& field, const Shape& shape, const ErrorBound& bound,
                        const CodecSpec& codec, const BoundMap& map);
 
+/// What a dataset's filter says, so that a program that rewrites chunks breaks no promise: its own
+/// bound, or with a map the tightest that a value can have. Lossless where nobody knows it, as the
+/// own bound is one of a range to come.
+ErrorBound tightest_bound(const BoundMap& map, const ErrorBound& own);
+
 /// Does this rank count what its blocks are made of? So do at most 64, evenly spaced; rank 0
 /// always.
 constexpr bool counts_tables(int rank, int size) {

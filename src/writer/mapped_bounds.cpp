@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "codec/bound/bound_map.hpp"
+#include "run/encode.hpp"
 #include "writer/assembly.hpp"
 #include "writer/partial_layout.hpp"
 
@@ -14,17 +15,10 @@ namespace {
 ErrorBound as_bound(double bound) { return bound > 0.0 ? absolute(bound) : lossless(); }
 
 /// The values of a block, where they lie dense and whole, or copied into `copy`.
-const std::byte* values_of(const run::Job& job, const Box& box, std::vector<std::byte>& copy) {
-    const std::size_t value_bytes = size_of(job.dtype);
-    if (job.pieces.size() == 1) {
-        const run::PutPart& piece = job.pieces[0];
-        if (const std::byte* dense =
-                dense_part(piece.part, piece.source_box, piece.source, value_bytes))
-            return dense;
-    }
-    copy.resize(box.extent.count() * value_bytes);
-    for (const run::PutPart& piece : job.pieces)
-        copy_box(piece.part, piece.source_box, piece.source, box, copy.data(), value_bytes);
+const std::byte* values_of(const run::Job& job, std::vector<std::byte>& copy) {
+    if (const std::byte* dense = run::values_in_place(job)) return dense;
+    copy.resize(job.valid_bytes());
+    run::gather_values(job, copy.data());
     return copy.data();
 }
 
@@ -57,11 +51,15 @@ Status check_bound_map(const std::string& field, const Shape& shape, const Error
     return validate(map, shape).with_context(fmt::format("field '{}'", field));
 }
 
+ErrorBound tightest_bound(const BoundMap& map, const ErrorBound& own) {
+    if (map.rules() == 0) return own;
+    if (needs_range(own)) return lossless();
+    return as_bound(codec::tightest_bound(map, own.value));
+}
+
 // Whoever writes into the dataset by its filter later keeps what the map asks anywhere.
 ErrorBound Assembly::codec_bound(const FieldDump& dumped) const {
-    const FieldState& field = parts_.fields[dumped.field];
-    if (!field.has_bound_map()) return dumped.bound;
-    return as_bound(codec::tightest_bound(field.options.bound_map, dumped.bound.value));
+    return tightest_bound(parts_.fields[dumped.field].options.bound_map, dumped.bound);
 }
 
 // Layers are arrays of their own where they differ. A block at the field's edge is one array: the
@@ -71,8 +69,9 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
     const Box box{job.chunk_box.offset, job.valid};
     std::vector<std::byte> copy;
     const std::byte* const values =
-        codec::looks_at_values(map) ? values_of(job, box, copy) : nullptr;
+        codec::looks_at_values(map) && !job.exactly ? values_of(job, copy) : nullptr;
     auto layers = codec::bound_layers(map, dumped.bound.value, box, values, job.dtype);
+    if (job.exactly) layers = {{job.valid[0], 0.0}};
     if (layers.size() > 1 && job.valid != job.chunk_box.extent) {
         const auto tightest =
             std::min_element(layers.begin(), layers.end(),

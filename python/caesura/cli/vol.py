@@ -110,7 +110,9 @@ def datasets_table(datasets: list[dict[str, Any]]) -> Table:
             how = f"{dataset['codec']}, each component by itself"
         elif dataset["qualifies"]:
             number = "" if dataset["bound_kind"] == "lossless" else f" {dataset['bound']:g}"
+            mapped = any("bound_map" in one for one in dataset.get("components", []))
             how = f"{dataset['codec']}, {dataset['bound_kind']}{number}"
+            how += ", by a map" if mapped else ""
         else:
             how = dataset["why"]
         table.add_row(
@@ -131,11 +133,22 @@ def quantities_table(datasets: list[dict[str, Any]]) -> Table:
                 one["name"],
                 *(shown(one[key]) for key in ("min", "max")),
                 one["bound_kind"] + number,
-                shown(one["in_units"] or None),
+                in_units(one),
                 shown(one["ratio"]),
                 shown(one["psnr"], " dB"),
             )
     return table
+
+
+def in_units(one: dict[str, Any]) -> str:
+    """The bound of a quantity, or by a map the tightest and the loosest."""
+    if "bound_map" not in one:
+        return shown(one["in_units"] or None)
+    rules = one["bound_map"]
+    bounds = [rule["bound"] for kind in ("boxes", "values", "steep") for rule in rules[kind]]
+    bounds.append(rules["elsewhere"])
+    return " to ".join("exact" if bound == 0 else shown(bound) for bound in
+                       sorted({min(bounds), max(bounds)}))  # fmt: skip
 
 
 def shown(value: float | None, unit: str = "") -> str:

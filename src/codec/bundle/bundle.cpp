@@ -65,6 +65,9 @@ Status check_boxes(Bytes values, DType dtype, std::span<const BundlePart> parts,
 }
 
 Status check_parts(Bytes values, DType dtype, std::span<const BundlePart> parts) {
+    if (dtype != DType::float32 && dtype != DType::float64)
+        return {StatusCode::invalid_argument,
+                fmt::format("arrays of {}; a bundle has floating-point ones", to_string(dtype))};
     std::uint64_t count = 0;
     for (const BundlePart& part : parts) count += part.shape.count();
     for (const BundlePart& part : parts)

@@ -112,6 +112,9 @@ TEST(Bundle, refuses_arrays_that_do_not_make_the_values) {
     const std::vector<BundlePart> nine = {{{9}}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, nine).status().code(),
               StatusCode::invalid_argument);
+    const std::vector<BundlePart> ten = {{{10}}};
+    EXPECT_EQ(compress_bundle(raw, DType::int32, ten).status().code(),
+              StatusCode::invalid_argument);
     const std::vector<BundlePart> bad = {{{10}, absolute(-1.0)}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, bad).status().code(),
               StatusCode::invalid_argument);

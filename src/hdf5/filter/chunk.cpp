@@ -74,11 +74,36 @@ bool is_corner(const FrameInfo& info, const Settings& settings) {
     return !info.untyped && fits_chunk(info.shape, settings);
 }
 
+/// The unsigned integers that values of no floating-point type may be taken for, whatever they are:
+/// their bits come back. None for values of other sizes.
+std::optional<DType> integers_for(const Settings& settings) {
+    if (settings.element != Element::bytes) return std::nullopt;
+    switch (settings.element_bytes) {
+        case 1:
+            return DType::uint8;
+        case 2:
+            return DType::uint16;
+        case 4:
+            return DType::uint32;
+        case 8:
+            return DType::uint64;
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Is a typed frame of what the dataset holds? Integers may be signed or not: the bits count.
+bool is_of_type(const FrameInfo& info, const Settings& settings) {
+    if (is_float(settings)) return info.dtype == dtype_of(settings);
+    return integers_for(settings) && is_integer(info.dtype) &&
+           size_of(info.dtype) == settings.element_bytes;
+}
+
 /// Can the frame be of this dataset? A typed frame must be of the dataset's type, or values would
 /// come out as something else; bytes are bytes.
 Status check_frame(const FrameInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown && !info.untyped) {
-        if (!is_float(settings) || info.dtype != dtype_of(settings))
+        if (!is_of_type(info, settings))
             return corrupt_chunk(
                 fmt::format("a frame of {} in a dataset of another type", to_string(info.dtype)));
     }
@@ -221,6 +246,12 @@ Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chu
     return compress(values, dtype_of(settings), shape, settings.bound, options);
 }
 
+Result<std::vector<std::byte>> encode_integers(const Settings& settings, Bytes chunk, DType dtype) {
+    CompressOptions options;
+    options.checksum = settings.checksum;
+    return compress(chunk, dtype, codec_shape(settings.chunk), lossless(), options);
+}
+
 Status decode_packed(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
     const Result<std::uint64_t> bytes = packed_bytes(settings, frame);
     if (!bytes.ok()) return bytes.status();
@@ -254,6 +285,8 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
                           "a bound needs to know type and shape of the values: no HDF5 filled them "
                           "in, so give complete cd_values");
         }
+        if (const auto dtype = integers_for(settings); dtype && settings.complete())
+            return encode_integers(settings, chunk, *dtype);
         const std::uint32_t value_bytes =
             settings.element_bytes <= k_largest_value_bytes ? settings.element_bytes : 1;
         return compress_bytes(chunk, std::max(value_bytes, 1U), settings.checksum);

@@ -99,6 +99,7 @@ void take_texts(TomlReader& reader, std::string_view key, std::vector<std::strin
 }
 
 void take_objects(TomlReader& reader, Settings& settings) {
+    reader.count("states_bytes", settings.service.objects.states_bytes, 0, std::int64_t{1} << 46);
     reader.count("objects_bytes", settings.service.objects.memory_bytes, 0, std::int64_t{1} << 46);
     reader.count("objects", settings.service.objects.objects, 1, 1 << 24);
     reader.take("sink", settings.service.sink);

@@ -20,6 +20,7 @@
 // |                 | beside it         |                                                      |
 // | objects_bytes   | 268435456         | values that clients put, in memory                   |
 // | objects         | 65536             | at most                                              |
+// | states_bytes    | 268435456         | of the states of analyses under way, of all clients  |
 // | sink            | none              | a directory for values that memory has no room for   |
 // | sink_bytes      | 17179869184       | of it                                                |
 // | key             | none              | a file of 32 bytes that its owner alone may read:    |
