@@ -100,7 +100,7 @@ void Assembly::leave_open(const FieldDump& dumped, run::Job& job) const {
     const std::byte* values = nullptr;
     const Box block{job.chunk_box.offset, job.valid};
     const BoundMap& map = field.options.bound_map;
-    if (field.has_bound_map() && codec::looks_at_values(map)) values = values_of(job, block, copy);
+    if (field.has_bound_map() && codec::looks_at_values(map)) values = values_of(job, copy);
     job.bundled = true;
     job.absolute_bound = 1.0;  // errors come as shares of each box's own
     for (const Box& box : joined(std::move(boxes))) {

@@ -65,9 +65,6 @@ Status check_boxes(Bytes values, DType dtype, std::span<const BundlePart> parts,
 }
 
 Status check_parts(Bytes values, DType dtype, std::span<const BundlePart> parts) {
-    if (dtype != DType::float32 && dtype != DType::float64)
-        return {StatusCode::invalid_argument,
-                fmt::format("arrays of {}; a bundle has floating-point ones", to_string(dtype))};
     std::uint64_t count = 0;
     for (const BundlePart& part : parts) count += part.shape.count();
     for (const BundlePart& part : parts)
@@ -250,6 +247,10 @@ Result<std::vector<std::byte>> compress_bundle(Bytes values, DType dtype,
                                                std::span<const BundlePart> parts,
                                                const CompressOptions& options,
                                                const Canvas* canvas) try {
+    if (dtype != DType::float32 && dtype != DType::float64)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("arrays of {}; a bundle has floating-point ones", to_string(dtype))};
     const Status right = canvas != nullptr ? check_boxes(values, dtype, parts, *canvas)
                                            : check_parts(values, dtype, parts);
     if (!right.ok()) return right;
