@@ -32,6 +32,10 @@ struct DatasetSpec {
     Shape chunk;  ///< same rank; the chunk grid starts at 0
     std::vector<FilterSpec> pipeline;
     std::vector<Attribute> attributes;
+    /// Of a dataset that is written in parts only: how many of its chunks are. Unset: all.
+    std::optional<std::uint64_t> partial_chunks = {};
+    /// What a chunk holds that is not written: one value, as this machine has it. Empty: zero.
+    std::vector<std::byte> fill = {};
     friend bool operator==(const DatasetSpec&, const DatasetSpec&) = default;
 };
 

@@ -146,8 +146,17 @@ Shape interleaved_shape(const codec::BundleInfo& info) {
     return extents.size() > static_cast<std::size_t>(k_max_rank) ? Shape{} : Shape(extents);
 }
 
+/// The array that a bundle fills where it need not be the whole chunk: the corner that lies inside
+/// the dataset. None: its values are the first ones of the chunk.
+std::optional<Shape> corner_of(const codec::BundleInfo& info) {
+    if (info.canvas) return info.canvas->shape;
+    if (info.interleaved) return interleaved_shape(info);
+    return std::nullopt;
+}
+
 /// Can these bytes be several arrays of a chunk of this dataset? Of a chunk of one axis they may be
-/// the begin, of one whose members are interleaved its corner: what lies inside the dataset.
+/// the begin, of one whose members are interleaved, or that is a canvas, its corner: what lies
+/// inside the dataset.
 /// Errors: as read_bundle_info(); corrupt (they cannot).
 Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown &&
@@ -163,7 +172,11 @@ Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
         return corrupt_chunk(fmt::format(
             "{} interleaved arrays of {} in a dataset with chunks of [{}]", info.parts.size(),
             to_string(info.parts[0].info.shape), fmt::join(settings.chunk, ", ")));
-    if (info.interleaved && settings.complete()) return {};
+    if (info.canvas && settings.complete() && !fits_chunk(info.canvas->shape, settings))
+        return corrupt_chunk(fmt::format("boxes of {} in a dataset with chunks of [{}]",
+                                         to_string(info.canvas->shape),
+                                         fmt::join(settings.chunk, ", ")));
+    if (corner_of(info) && settings.complete()) return {};
     const bool may_be_shorter = !settings.complete() || settings.chunk.size() == 1;
     if (info.raw_bytes == wanted || (may_be_shorter && info.raw_bytes < wanted)) return {};
     return corrupt_chunk(
@@ -197,11 +210,11 @@ Status decode_bundle(const Settings& settings, Bytes bytes, std::span<std::byte>
         return {StatusCode::invalid_argument,
                 fmt::format("{} bytes to fill, {} given", wanted, chunk.size())};
     const auto raw = static_cast<std::size_t>(info->raw_bytes);
-    if (info->interleaved && raw < chunk.size()) {
+    if (const auto shape = corner_of(*info); shape && raw < chunk.size()) {
         std::vector<std::byte> corner(raw);
         Status status = codec::decompress_bundle(bytes, corner, &settings.tables);
         if (!status.ok()) return status;
-        put_corner(interleaved_shape(*info), settings, corner, chunk);
+        put_corner(*shape, settings, corner, chunk);
         if (is_swapped(settings)) swap_values(chunk, settings.element_bytes);
         return {};
     }
