@@ -28,8 +28,9 @@ from caesura import _core
 
 @dataclass(frozen=True)
 class Region:
-    """A box of an object. range: its smallest and largest finite value, None if not known.
-    stored_bytes: where it lies, 0 if not known."""
+    """A box of an object. place: "memory", "device", "sink", "member", "file" or "passing".
+    range: its smallest and largest finite value, None if not known. stored_bytes: where it lies, 0
+    if not known."""
 
     offset: tuple[int, ...]
     extent: tuple[int, ...]

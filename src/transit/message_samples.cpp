@@ -189,7 +189,7 @@ Piece RandomMessages::piece(const Block& block) {
 
 void RandomMessages::add_parts(Block& block) {
     const std::uint64_t count = block.valid.count();
-    switch (below(4)) {
+    switch (below(5)) {
         case 0:
             block.parts = {{block.valid, bound(true), any32(), coin(), false}};
             block.bundled = coin();
@@ -208,6 +208,15 @@ void RandomMessages::add_parts(Block& block) {
                 block.parts.push_back(
                     {{count / block.valid[0]}, bound(true), any32(), coin(), true});
             return;
+        case 3: {  // a box of the block
+            block.bundled = true;
+            codec::BundlePart& part = block.parts.emplace_back();
+            part = {block.valid, bound(true), any32(), coin(), false};
+            part.offset = Shape::filled(block.valid.rank(), 0);
+            part.offset[0] = below(block.valid[0]);
+            part.shape[0] = block.valid[0] - part.offset[0];
+            return;
+        }
         default:
             return;
     }

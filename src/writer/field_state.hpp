@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -68,6 +69,17 @@ struct FieldState {
         return dataset ? dataset->composition.get() : nullptr;
     }
     bool has_bound_map() const { return options.bound_map.rules() > 0; }
+    bool is_partial() const { return options.coverage == Coverage::partial; }
+    /// Of a field that is partial: FieldOptions::fill_value as it lies in memory.
+    std::array<std::byte, 8> fill() const {
+        std::array<std::byte, 8> bytes{};
+        const auto narrow = static_cast<float>(options.fill_value);
+        if (dtype == float32)
+            std::memcpy(bytes.data(), &narrow, sizeof narrow);
+        else
+            std::memcpy(bytes.data(), &options.fill_value, sizeof options.fill_value);
+        return bytes;
+    }
     /// How many ranges of values its bounds depend on: of each component, of the field, or none.
     std::size_t ranges() const;
     /// By the values of a box. @param ranges  as many as ranges().

@@ -1,4 +1,5 @@
-// Fields with a map of bounds: the bound of every layer of a block, before it is compressed.
+// Blocks of several arrays that are not an application's: layers with the bounds of a map, and what
+// boxes cover of a chunk that they leave open in parts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include "codec/bound/bound_map.hpp"
 #include "run/encode.hpp"
 #include "writer/assembly.hpp"
+#include "writer/partial_layout.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -18,6 +20,15 @@ const std::byte* values_of(const run::Job& job, std::vector<std::byte>& copy) {
     copy.resize(job.valid_bytes());
     run::gather_values(job, copy.data());
     return copy.data();
+}
+
+/// The layers of a part of a block. @param values  of the block, or null.
+std::vector<codec::BoundLayer> layers_of(const BoundMap& map, double bound, const Box& block,
+                                         const Box& part, const std::byte* values, DType dtype) {
+    if (values == nullptr) return codec::bound_layers(map, bound, part, nullptr, dtype);
+    std::vector<std::byte> own(part.extent.count() * size_of(dtype));
+    copy_box(part, block, values, part, own.data(), size_of(dtype));
+    return codec::bound_layers(map, bound, part, own.data(), dtype);
 }
 
 }  // namespace
@@ -74,6 +85,39 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
         part.shape = job.valid;
         part.shape[0] = layer.planes;
         part.bound = as_bound(layer.bound);
+    }
+}
+
+// Of a field that is covered in parts: what is put, as boxes. Between them is the fill value, and
+// no bound changes it. Codecs that know one bound for a whole chunk compress all of it.
+void Assembly::leave_open(const FieldDump& dumped, run::Job& job) const {
+    const FieldState& field = parts_.fields[dumped.field];
+    job.fill = field.fill();
+    if (!caesura_mode(field.codec)) return;
+    std::vector<Box> boxes;
+    for (const run::PutPart& piece : job.pieces) boxes.push_back(piece.part);
+    std::vector<std::byte> copy;
+    const std::byte* values = nullptr;
+    const Box block{job.chunk_box.offset, job.valid};
+    const BoundMap& map = field.options.bound_map;
+    if (field.has_bound_map() && codec::looks_at_values(map)) values = values_of(job, copy);
+    job.bundled = true;
+    job.absolute_bound = 1.0;  // errors come as shares of each box's own
+    for (const Box& box : joined(std::move(boxes))) {
+        Box layer = box;
+        const auto layers = field.has_bound_map()
+                                ? layers_of(map, dumped.bound.value, block, box, values, job.dtype)
+                                : std::vector<codec::BoundLayer>{{box.extent[0], 0.0}};
+        for (const codec::BoundLayer& one : layers) {
+            codec::BundlePart& part = job.parts.emplace_back();
+            layer.extent[0] = one.planes;
+            part.shape = layer.extent;
+            part.offset = layer.offset;
+            for (int axis = 0; axis < part.offset.rank(); ++axis)
+                part.offset[axis] -= block.offset[axis];
+            part.bound = field.has_bound_map() ? as_bound(one.bound) : dumped.bound;
+            layer.offset[0] += one.planes;
+        }
     }
 }
 

@@ -96,6 +96,10 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
                 {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, field.options, std::move(extra));
+        if (!field.is_partial()) continue;
+        const auto fill = field.fill();
+        manifest.datasets.back().partial_chunks = field.layout->n_touched;
+        manifest.datasets.back().fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
     }
 }
 

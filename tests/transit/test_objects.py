@@ -117,9 +117,9 @@ def test_objects_are_put_found_read_and_analysed(tmp_path, running):
             objects.get(id, (0, 0, 0), (1, 1, 1))
 
 
-def status_of(service):
-    """As a person sees it, once it knows of three objects."""
-    service.status(lambda told: told["objects"]["objects"] == 3)
+def status_of(service, objects=3):
+    """As a person sees it, once it knows of so many objects."""
+    service.status(lambda told: told["objects"]["objects"] == objects)
     told = subprocess.run(
         [sys.executable, "-m", "caesura", "serve", "status", str(service.config)],
         capture_output=True,
@@ -219,6 +219,40 @@ def test_the_operators_key_is_for_chains_of_the_service(tmp_path):
         np.testing.assert_allclose(
             objects.run(id, "mean")["mean"], array.mean(dtype=np.float64), rtol=1e-9
         )
+
+
+def test_an_object_goes_through_memory_device_and_sink(tmp_path):
+    """Eight regions of 30,720 bytes; memory has room for two, and the device for three."""
+    array = values(15)
+    slab_bytes = array[:6].nbytes
+    tables = f'[[device]]\nkind = "emulated"\nobject_bytes = {3 * slab_bytes}'
+    with (
+        Service(
+            PROGRAM, tmp_path, tables, sink=str(tmp_path), objects_bytes=2 * slab_bytes, threads=1
+        ) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        id = objects.create("c", "rho", np.float32, SHAPE)
+        for z in range(0, SHAPE[0], 6):
+            objects.put(id, array[z : z + 6], offset=(z, 0, 0)).wait()
+        places = [region.place for region in objects.find("c", regions=True).objects[0].regions]
+        assert places == ["sink"] * 3 + ["device"] * 3 + ["memory"] * 2
+        for _ in range(3):
+            np.testing.assert_array_equal(objects.get(id, (0, 0, 0), SHAPE), array)
+        told = service.status(lambda told: told["objects"]["sunk"] == 6)["objects"]
+        assert told["memory_bytes"] == 2 * slab_bytes
+        assert told["devices"] == [
+            {
+                "device": "emulated",
+                "bytes": 3 * slab_bytes,
+                "most_bytes": 3 * slab_bytes,
+                "failed": False,
+            }
+        ]
+        assert told["sink_bytes"] > 3 * slab_bytes  # six regions of noise, compressed
+        assert "92.2 kB on emulated" in status_of(service, 1)
+        objects.remove(id)
+        service.status(lambda told: told["objects"]["devices"][0]["bytes"] == 0)
 
 
 def test_a_field_takes_a_chain_that_a_file_can_have(tmp_path):

@@ -51,8 +51,8 @@ def check(
     of the range, or below the values' own precision, is marked, and so is a rule that no dataset
     meets.
 
-    Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made; 2
-    usage; 3 plugin, configuration or file cannot be read.
+    Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made, or no
+    service is where transport says; 2 usage; 3 plugin, configuration or file cannot be read.
     """
     with expected_errors(as_json), phase_progress(as_json) as progress:
         answer = vol.check(
@@ -67,7 +67,8 @@ def check(
     else:
         show(answer)
     refused = any("error" in dataset for dataset in answer.get("datasets", []))
-    raise typer.Exit(OK if answer["loaded"] and not refused else FINDING)
+    found = refused or not answer["loaded"] or "transport_problem" in answer
+    raise typer.Exit(FINDING if found else OK)
 
 
 def show(answer: dict[str, Any]) -> None:
@@ -84,6 +85,8 @@ def show(answer: dict[str, Any]) -> None:
         out.print(f"loaded  NO: {other}", markup=False)
         out.print(answer["messages"], markup=False, soft_wrap=True)
     out.print("\n" + answer["configuration"].rstrip(), markup=False)
+    if "transport_problem" in answer:
+        out.print(f"[red]{escape(answer['transport_problem'])}[/red]", soft_wrap=True)
     if "datasets" in answer:
         out.print(datasets_table(answer["datasets"]))
         if any("components" in dataset for dataset in answer["datasets"]):

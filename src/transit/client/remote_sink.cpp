@@ -12,13 +12,14 @@ namespace caesura::transit {
 using run::Job;
 using run::JobState;
 
-RemoteSink::RemoteSink(Client& client, writer::SinkOrder order, run::DumpTask& task,
+RemoteSink::RemoteSink(std::shared_ptr<Client> client, writer::SinkOrder order, run::DumpTask& task,
                        writer::Lanes lanes)
-    : client_(client),
+    : kept_(std::move(client)),
+      client_(*kept_),
       order_(std::move(order)),
       task_(task),
       lanes_(std::move(lanes)),
-      number_(client.next_number()) {
+      number_(client_.next_number()) {
     client_.enlist(number_, *this);
 }
 
@@ -35,10 +36,15 @@ RemoteSink::~RemoteSink() {
 // ------------------------------------------------------------------------------ the write lane
 
 Status RemoteSink::begin() {
+    const auto file = dynamic_cast<RemoteFile&>(order_.file.file()).number_at(kept_);
+    if (!file.ok()) {  // the client that made the file was another one: as if there were no service
+        if (client_.writes_here()) client_.give_up(file.status());
+        return file.status();
+    }
     BeginDump message;
     message.request = client_.next_number();
     message.dump = number_;
-    message.file = dynamic_cast<RemoteFile&>(order_.file.file()).number();
+    message.file = *file;
     message.iteration = task_.iteration;
     message.n_jobs = static_cast<std::uint32_t>(task_.n_jobs);
     message.places = order_.places;

@@ -19,6 +19,7 @@ struct ObjectDesk::Analysing {
     std::size_t open = 0;         ///< parts of the pass that are under way
     Status status;
     std::vector<lambda::AnalysisState> states;  ///< behind parts of the pass
+    std::vector<StateShare> shares;             ///< of them, and of `from`
 };
 
 namespace {
@@ -96,6 +97,10 @@ void ObjectDesk::run_by_itself(const std::shared_ptr<Analysing>& run) {
 void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<std::byte> from) {
     run->from = std::move(from);
     run->states.clear();
+    run->shares.clear();
+    run->shares.emplace_back(tools_.store.states());
+    if (Status status = run->shares.back().set(run->from.size()); !status.ok())
+        return end_run(*run, status);
     std::map<FarObject*, Reading> by_place;
     for (const Reading::Part& part : run->reading->parts) {
         auto [place, is_new] = by_place.try_emplace(part.values->far());
@@ -115,20 +120,25 @@ void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<s
 void ObjectDesk::pass_here(const std::shared_ptr<Analysing>& run,
                            std::shared_ptr<const Reading> reading) {
     const auto states = std::make_shared<std::vector<lambda::AnalysisState>>();
+    const auto shares = std::make_shared<std::vector<StateShare>>();
     const std::size_t strands = std::min(tools_.strands, reading->parts.size());
     for (std::size_t i = 0; i < std::max<std::size_t>(1, strands); ++i) {
         auto state = tools_.functions.parse_state(run->from);
         if (!state.ok()) return end_part(run, state.status());
         states->push_back(std::move(*state));
+        shares->emplace_back(tools_.store.states());
     }
     walk(
         host_.errands, reading, states->size(),
-        [states, reading](std::size_t strand, const Reading::Part& part,
-                          std::span<const std::byte> values) {
-            return (*states)[strand].add(reading->view(part, values));
+        [states, shares, reading](std::size_t strand, const Reading::Part& part,
+                                  std::span<const std::byte> values) -> Status {
+            lambda::AnalysisState& state = (*states)[strand];
+            if (Status status = state.add(reading->view(part, values)); !status.ok()) return status;
+            return (*shares)[strand].grow(values.size(), [&] { return bytes_of(state); });
         },
-        [this, run, states](const Status& status) {
+        [this, run, states, shares](const Status& status) {
             for (lambda::AnalysisState& state : *states) run->states.push_back(std::move(state));
+            for (StateShare& share : *shares) run->shares.push_back(std::move(share));
             end_part(run, status);
         });
 }
@@ -150,7 +160,8 @@ void ObjectDesk::pass_there(const std::shared_ptr<Analysing>& run, const Reading
                 auto parsed = tools_.functions.parse_state(**state);
                 if (!parsed.ok()) return end_part(run, parsed.status());
                 run->states.push_back(std::move(*parsed));
-                end_part(run, {});
+                run->shares.emplace_back(tools_.store.states());
+                end_part(run, run->shares.back().set((*state)->size()));
             });
         });
 }

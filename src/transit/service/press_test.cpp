@@ -8,7 +8,7 @@
 namespace caesura::transit {
 namespace {
 
-// A block of work that says on a lane what became of it, and so has to outlive the lane.
+// A block of work that says on a lane what became of it.
 class Counted final : public Work, public DoneWork {
   public:
     Counted(Lane& lane, std::atomic<int>& computed, std::atomic<int>& given_up)
@@ -73,7 +73,7 @@ void give_held(Press& press, int n, Lane& lane, std::atomic<int>& computed,
 TEST(Press, gives_back_what_has_not_begun) {
     std::atomic<int> computed{0}, given_up{0};
     std::atomic<bool> hold{true};
-    std::vector<std::unique_ptr<Counted>> all;
+    std::vector<std::unique_ptr<Counted>> all;  // the lane may be at one until it ends
     Lane lane;
     Press press({1, false});
     give_held(press, 4, lane, computed, given_up, hold, all);
@@ -94,7 +94,7 @@ TEST(Press, goes_on_with_the_queue_when_what_lay_ready_is_taken_back) {
     for (int round = 0; round < 20; ++round) {
         std::atomic<int> computed{0}, given_up{0};
         std::atomic<bool> hold{true};
-        std::vector<std::unique_ptr<Counted>> all;
+        std::vector<std::unique_ptr<Counted>> all;  // the lane may be at one until it ends
         Lane lane;
         Press press({1, false});
         give_held(press, 4, lane, computed, given_up, hold, all);
@@ -180,12 +180,11 @@ TEST(Press, computes_at_normal_priority_what_has_waited_too_long) {
 // Goal: nothing is left hanging by a Press that has stopped.
 TEST(Press, gives_up_what_comes_after_it_has_stopped) {
     std::atomic<int> computed{0}, given_up{0};
-    std::unique_ptr<Counted> late;
     Lane lane;
     Press press({1, true});
     press.stop();
-    late = std::make_unique<Counted>(lane, computed, given_up);
-    press.give(1, 1.0, 1.0, *late);
+    Counted late(lane, computed, given_up);
+    press.give(1, 1.0, 1.0, late);
     while (given_up + computed < 1) std::this_thread::yield();
     EXPECT_EQ(given_up, 1);
 }
