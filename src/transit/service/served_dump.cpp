@@ -52,7 +52,6 @@ void ServedDump::take_up(ServedBlock& block) {
             error_ = block.encoded.status().with_context("compressing " + block.job.label);
         if (error_.ok()) write(block);
     }
-    listener_.took_up();
     --open_;
     blocks_[block.number].reset();
     end_if_over();

@@ -55,8 +55,6 @@ class DumpListener {
     /// So long it took to write so much.
     virtual void wrote(std::uint64_t bytes, double seconds) = 0;
     virtual void result(ServedDump& dump, BlockResult result, base::Buffer stored) = 0;
-    /// Of the block that was taken there is no more to say.
-    virtual void took_up() {}
     /// What it has found that the client wants; before it has ended.
     virtual void found(ServedDump& dump, const FoundInDump& found) = 0;
     /// All is answered: the listener may free the dump.

@@ -113,23 +113,9 @@ void ServicePort::on_lost(PeerId peer, const Status&) {
 // --------------------------------------------------------------------------------- replies
 
 void ServicePort::send(ClientId client, const ServiceMessage& message, base::Buffer payload) {
-    send_all(client, {message}, std::move(payload));
-}
-
-void ServicePort::send_all(ClientId client, std::vector<ServiceMessage> messages,
-                           base::Buffer payload) {
     // A function must be copyable, and a buffer has one owner.
-    struct Held {
-        std::vector<ServiceMessage> messages;
-        base::Buffer payload;
-    };
-    auto held = std::make_shared<Held>(Held{std::move(messages), std::move(payload)});
-    port_->post([this, client, held] {
-        for (const ServiceMessage& message : held->messages)
-            send_now(
-                client, message,
-                &message == &held->messages.back() ? std::move(held->payload) : base::Buffer());
-    });
+    auto held = std::make_shared<base::Buffer>(std::move(payload));
+    port_->post([this, client, message, held] { send_now(client, message, std::move(*held)); });
 }
 
 void ServicePort::drop(ClientId client, const Status& why) {

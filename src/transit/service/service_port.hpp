@@ -48,8 +48,6 @@ class ServicePort final : private PortHandler, private Replies {
     void on_lost(PeerId peer, const Status& why) override;
 
     void send(ClientId client, const ServiceMessage& message, base::Buffer payload) override;
-    void send_all(ClientId client, std::vector<ServiceMessage> messages,
-                  base::Buffer payload) override;
     void drop(ClientId client, const Status& why) override;
     void send_now(PeerId peer, const ServiceMessage& message, base::Buffer payload);
 

@@ -101,7 +101,6 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
         workshop_.dispatch.wrote(bytes, seconds);
     }
     void result(ServedDump& dump, BlockResult result, base::Buffer stored) override;
-    void took_up() override;
     void found(ServedDump& dump, const FoundInDump& found) override;
     void ended(ServedDump& dump, std::optional<Finished> finished) override;
 
@@ -178,7 +177,6 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     std::map<std::uint64_t, std::unique_ptr<ServedDump>> dumps_;
     std::map<std::uint64_t, std::unique_ptr<PressedWork>> pressed_;  ///< by request
     std::uint64_t outstanding_bytes_ = 0;
-    std::vector<ServiceMessage> of_block_;  ///< what is to be said of the block in hand
     SessionCounters counters_;
     ObjectDesk desk_;
     std::shared_ptr<Session> self_;  ///< while it is to live on and is no client's any more

@@ -202,22 +202,16 @@ void Session::taken(ServedDump& dump, ServedBlock& block) {
     outstanding_bytes_ -= block.raw_bytes;
     counters_.waiting_blocks.fetch_sub(1, std::memory_order_relaxed);
     counters_.outstanding_bytes.store(outstanding_bytes_, std::memory_order_relaxed);
-    // Both wait for the result, which comes once the block is written and says the first as well:
-    // a message by itself is a thread woken here and another one there.
-    of_block_.emplace_back(Taken{dump.order().dump, block.number});
-    if (block.raw_bytes > 0) of_block_.emplace_back(Credit{block.raw_bytes});
+    Taken taken;
+    taken.dump = dump.order().dump;
+    taken.job = block.number;
+    workshop_.replies.send(id_, taken);
+    if (block.raw_bytes > 0) workshop_.replies.send(id_, Credit{block.raw_bytes});
 }
 
 void Session::result(ServedDump&, BlockResult result, base::Buffer stored) {
     counters_.stored_bytes.fetch_add(result.stored_bytes, std::memory_order_relaxed);
-    std::erase_if(of_block_,
-                  [](const ServiceMessage& one) { return std::holds_alternative<Taken>(one); });
-    of_block_.emplace_back(std::move(result));
-    workshop_.replies.send_all(id_, std::exchange(of_block_, {}), std::move(stored));
-}
-
-void Session::took_up() {
-    if (!of_block_.empty()) workshop_.replies.send_all(id_, std::exchange(of_block_, {}));
+    workshop_.replies.send(id_, result, std::move(stored));
 }
 
 void Session::take(const FinishDump& message, base::Buffer&) {
