@@ -221,6 +221,7 @@ Status check(const BeginDump& message) {
     if (message.n_jobs > k_blocks_limit)
         return wrong(fmt::format("{} jobs; at most {}", message.n_jobs, k_blocks_limit));
     if (Status status = check_places(message); !status.ok()) return status;
+    if (!(message.due_in_s >= 0.0)) return wrong(fmt::format("due_in_s is {}", message.due_in_s));
     for (std::size_t i = 0; i < message.codecs.size(); ++i)
         if (Status status = check_codec(message.codecs[i]); !status.ok())
             return status.with_context(fmt::format("codec {}", i));

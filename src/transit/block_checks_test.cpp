@@ -96,6 +96,8 @@ TEST(DumpChecks, find_places_that_no_region_can_have) {
         expect_found(good_dump(), word, change);
     };
     found("jobs", [](BeginDump& m) { m.n_jobs = k_blocks_limit + 1; });
+    found("due_in_s", [](BeginDump& m) { m.due_in_s = -1.0; });
+    found("due_in_s", [](BeginDump& m) { m.due_in_s = std::nan(""); });
     found("place", [](BeginDump& m) { m.places[0].address += 8; });
     found("place", [](BeginDump& m) { m.places[0].address = 61440; });  // in the file's header
     found("place", [](BeginDump& m) { m.places[0].address = k_offset_limit - 4095; });

@@ -222,6 +222,7 @@ void fields(Io& io, Of<Io, BeginDump>& m) {
     io.optional(m.spill, "spill", [&](auto& place) { fields(io, place); });
     io.list(m.codecs, k_codecs_limit, k_least_codec_bytes, "codecs",
             [&](auto& codec) { fields(io, codec); });
+    io.f64(m.due_in_s);
 }
 
 template <class Io>

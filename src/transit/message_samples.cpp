@@ -22,6 +22,7 @@ BeginDump sample_dump() {
     dump.spill = {7, 3, 1 << 20, 4096, 0};
     dump.codecs = {{{"caesura:fast", {}, true}, float64, {4, 6}, absolute(0.25), {}, true},
                    {{"filter:32024", {1, 2}, {}}, float32, {9}, lossless(), {}, false}};
+    dump.due_in_s = 7.5;
     return dump;
 }
 
@@ -278,6 +279,7 @@ void RandomMessages::fill_places(BeginDump& dump) {
         dump.places.push_back(add(opening));
     }
     if (coin()) dump.spill = add(store::region_overhead_bytes(0, 0));
+    if (coin()) dump.due_in_s = static_cast<double>(below(1000)) / 8.0;
     // Apart from each other, in any order.
     std::vector<store::RegionWriter::Place*> order;
     for (auto& place : dump.places) order.push_back(&place);

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "base/clock.hpp"
+#include "plan/standby_policy.hpp"
 #include "transit/client/remote_files.hpp"
 
 namespace caesura::transit {
@@ -56,6 +59,10 @@ Status RemoteSink::begin() {
     for (const CodecRecipe& recipe : task_.recipes)
         message.codecs.push_back({recipe.spec, recipe.dtype, recipe.chunk, recipe.bound,
                                   recipe.tables.set, recipe.tables.gather});
+    if (task_.handed_over_s >= 0.0 && std::isfinite(task_.max_delay_s))
+        message.due_in_s = std::max(
+            0.0, plan::done_by_s(task_.handed_over_s + task_.max_delay_s, task_.max_delay_s) -
+                     base::Clock::steady().now_s());
     begun_ = true;
     if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
     return describe_dump();

@@ -37,6 +37,7 @@ class Encoding : public Work {
     double compress_s = 0.0;  ///< CPU time on the host, the device's time elsewhere
     std::string device = "cpu";
     bool for_another_service = false;  ///< it goes to no third one
+    double done_s = Due::k_never_s;    ///< of the steady clock: when it should be encoded
 
     void compute() final;
     void give_up() final;

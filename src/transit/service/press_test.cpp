@@ -177,6 +177,30 @@ TEST(Press, computes_at_normal_priority_what_has_waited_too_long) {
     EXPECT_EQ(given_up, 0);
 }
 
+// Goal: what is due is computed in time, long before it has waited too long: the only worker is
+// held.
+TEST(Press, computes_at_normal_priority_what_is_due) {
+    std::atomic<int> computed{0}, given_up{0};
+    std::atomic<bool> hold{true};
+    std::vector<std::unique_ptr<Counted>> all;
+    Lane lane;
+    Press press({1, true, 1e6});
+    const auto add = [&](double done_s) {
+        all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+        press.give(1, 1.0, 0.01, *all.back(), done_s);
+    };
+    all.push_back(std::make_unique<Counted>(lane, computed, given_up));
+    all.back()->hold = &hold;
+    all.back()->only_idle = true;
+    press.give(1, 1.0, 1.0, *all.back());
+    const double due_s = base::Clock::steady().now_s() + 0.2;
+    for (int i = 0; i < 10; ++i) add(due_s);
+    while (computed < 10) std::this_thread::yield();
+    hold = false;
+    while (computed < 11) std::this_thread::yield();
+    EXPECT_EQ(given_up, 0);
+}
+
 // Goal: nothing is left hanging by a Press that has stopped.
 TEST(Press, gives_up_what_comes_after_it_has_stopped) {
     std::atomic<int> computed{0}, given_up{0};
