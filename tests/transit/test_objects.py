@@ -323,8 +323,14 @@ def test_persisted_objects_are_read_without_us(tmp_path, running):
         arrays = put_two(objects)
         objects.persist(path, container="mine", absolute=1e-3).wait()
         for one in objects.find("mine").objects:
-            got = objects.get(one.id, (0, 0, 0), SHAPE, one.dtype)
+            got = objects.get(one.id, (0, 0, 0), SHAPE)
+            assert got.dtype == arrays[one.name].dtype
             assert np.abs(got - arrays[one.name]).max() <= 1e-3
+        with (
+            objects_of.connect(running.address) as others,
+            pytest.raises(ValueError, match="say its dtype"),
+        ):
+            others.get(one.id, (0, 0, 0), SHAPE)
         with pytest.raises(ValueError, match="not empty"):
             objects.persist(path, container="mine").wait()
         with pytest.raises(ValueError, match="container"):

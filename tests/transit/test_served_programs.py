@@ -20,6 +20,8 @@ import h5py
 import numpy as np
 import pytest
 from caesura import serving, vol
+from caesura.report.page import summary
+from caesura.trace import read_traces
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "python" / "tests")]
@@ -78,6 +80,14 @@ def test_a_python_program_writes_through_it(tmp_path, service, bound):
     assert service.end() == 0
     assert not service.socket.exists()
     assert not service.status_path.exists()
+
+
+def test_its_trace_tells_values_handed_over_from_bytes_stored(tmp_path, service):
+    trace = tmp_path / "trace_%r.json"
+    writer = write(tmp_path / "run.h5", service.address, 2, absolute=1e-3, trace=str(trace))
+    (row,) = summary(read_traces([tmp_path / "trace_0.json"]))
+    assert row["given_bytes"] == writer.report().raw_bytes == 2 * values(0).nbytes
+    assert row["stored_bytes"] == 0  # the service's own
 
 
 def test_the_file_is_that_of_a_writer_without_it(tmp_path, service):
