@@ -7,7 +7,12 @@
 #ifdef CAESURA_PMIX
 #include <pmix.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
 #endif
 
 namespace caesura {
@@ -29,6 +34,39 @@ pmix_proc_t proc_of(const std::string& name_space, std::uint32_t rank) {
 
 Status failure(const char* what, pmix_status_t status) {
     return {StatusCode::io, fmt::format("PMIx, {}: {}", what, PMIx_Error_string(status))};
+}
+
+/// What PMIx will say, on a thread of its own. It is waited for here: not every PMIx knows a time
+/// limit. Shared, because it may be said after nobody waits any more.
+class Said {
+  public:
+    using Ptr = std::shared_ptr<Said>;
+    /// For a callback's data.
+    static void* held(const Ptr& said) { return new Ptr(said); }
+    static void say(pmix_status_t status, void* held) {
+        const std::unique_ptr<Ptr> said(static_cast<Ptr*>(held));
+        const std::lock_guard lock((*said)->mutex_);
+        (*said)->status_ = status;
+        (*said)->changed_.notify_all();
+    }
+    std::optional<pmix_status_t> wait_until(std::chrono::steady_clock::time_point end) {
+        std::unique_lock lock(mutex_);
+        changed_.wait_until(lock, end, [&] { return status_.has_value(); });
+        return status_;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::optional<pmix_status_t> status_;
+};
+
+void say_value(pmix_status_t status, pmix_value_t*, void* held) { Said::say(status, held); }
+
+std::chrono::steady_clock::time_point after(double seconds) {
+    return std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+               std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
@@ -57,7 +95,28 @@ Group::~Group() {
     if (!name_space_.empty()) (void)PMIx_Finalize(nullptr, 0);
 }
 
-Result<std::vector<std::string>> Group::exchange(const std::string& address) const {
+// Who has said an address is asked for it; the others cannot answer.
+std::string Group::missing() const {
+    constexpr double k_answer_s = 1.0;
+    std::vector<std::pair<std::uint32_t, Said::Ptr>> asked;
+    for (std::uint32_t rank = 0; rank < size_; ++rank) {
+        if (rank == rank_) continue;
+        const pmix_proc_t other = proc_of(name_space_, rank);
+        const auto said = std::make_shared<Said>();
+        void* const held = Said::held(said);
+        const pmix_status_t status = PMIx_Get_nb(&other, k_key, nullptr, 0, say_value, held);
+        if (status != PMIX_SUCCESS) Said::say(status, held);
+        asked.emplace_back(rank, said);
+    }
+    std::string ranks;
+    const auto end = after(k_answer_s);
+    for (const auto& [rank, said] : asked)
+        if (said->wait_until(end) != PMIX_SUCCESS)
+            ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", rank);
+    return ranks;
+}
+
+Result<std::vector<std::string>> Group::exchange(const std::string& address, double wait_s) const {
     std::string held = address;
     pmix_value_t own;
     own.type = PMIX_STRING;
@@ -69,8 +128,21 @@ Result<std::vector<std::string>> Group::exchange(const std::string& address) con
     bool yes = true;
     PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
     const pmix_proc_t all = proc_of(name_space_, PMIX_RANK_WILDCARD);
-    status = PMIx_Fence(&all, 1, &collect, 1);
-    if (status != PMIX_SUCCESS) return failure("waiting for the others", status);
+    const auto said = std::make_shared<Said>();
+    void* const held_by_fence = Said::held(said);
+    status = PMIx_Fence_nb(&all, 1, &collect, 1, Said::say, held_by_fence);
+    if (status != PMIX_SUCCESS) Said::say(status, held_by_fence);
+    const auto outcome = said->wait_until(after(wait_s));
+    if (!outcome) {
+        const std::string ranks = missing();
+        return Status{StatusCode::io,
+                      fmt::format("group: rank {} of {} has waited {} s (group_wait_s) for the "
+                                  "others; {}",
+                                  rank_, size_, wait_s,
+                                  ranks.empty() ? "all have come since, and PMIx does not say so"
+                                                : "these ranks have not come: " + ranks)};
+    }
+    if (*outcome != PMIX_SUCCESS) return failure("waiting for the others", *outcome);
     std::vector<std::string> others;
     for (std::uint32_t rank = 0; rank < size_; ++rank) {
         if (rank == rank_) continue;
@@ -90,7 +162,7 @@ Result<Group> Group::join() {
     return Status{StatusCode::unsupported, "group = \"pmix\": built without PMIx (libpmix-dev)"};
 }
 Group::~Group() = default;
-Result<std::vector<std::string>> Group::exchange(const std::string&) const {
+Result<std::vector<std::string>> Group::exchange(const std::string&, double) const {
     return Status{StatusCode::unsupported, "built without PMIx"};
 }
 

@@ -19,11 +19,13 @@ class Group {
     Group& operator=(Group&&) = delete;
 
     std::uint32_t rank() const { return rank_; }
-    /// Collective: what every other one calls this with. Waits for all. Errors: io.
-    Result<std::vector<std::string>> exchange(const std::string& address) const;
+    /// Collective: what every other one calls this with. Waits for all, and no longer than that.
+    /// Errors: io (names who has not come).
+    Result<std::vector<std::string>> exchange(const std::string& address, double wait_s) const;
 
   private:
     Group() = default;
+    std::string missing() const;
     std::string name_space_;  ///< empty: moved from
     std::uint32_t rank_ = 0, size_ = 0;
 };

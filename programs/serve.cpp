@@ -46,6 +46,12 @@ nlohmann::json members_text(const transit::Members* members) {
 }
 
 nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
+    nlohmann::json devices = nlohmann::json::array();
+    for (const auto& one : counts.devices)
+        devices.push_back({{"device", one.name},
+                           {"bytes", one.bytes},
+                           {"most_bytes", one.most_bytes},
+                           {"failed", one.is_lost}});
     return {{"objects", counts.objects},
             {"memory_bytes", counts.memory_bytes},
             {"guest_bytes", counts.guest_bytes},
@@ -54,7 +60,12 @@ nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
             {"came_back", counts.came_back},
             {"moved_away", counts.moved_away},
             {"chained_raw_bytes", counts.chained_raw_bytes},
-            {"chained_bytes", counts.chained_bytes}};
+            {"chained_bytes", counts.chained_bytes},
+            {"open_files", counts.open_files},
+            {"filed_regions", counts.filed_regions},
+            {"states_bytes", counts.states_bytes},
+            {"states_refused", counts.states_refused},
+            {"devices", devices}};
 }
 
 std::string status_text(const transit::ServicePort& port, const transit::Members* members,
@@ -142,7 +153,7 @@ Status find_members(transit::Members* members, const transit::Settings& settings
     for (const transit::Address& address : settings.members)
         add_member(*members, settings, address.text());
     if (!group) return {};
-    const auto others = group->exchange(own);
+    const auto others = group->exchange(own, settings.group_wait_s);
     if (!others.ok()) return others.status();
     for (const std::string& address : *others) add_member(*members, settings, address);
     return {};
@@ -159,14 +170,19 @@ bool has_applications(const transit::ServicePort& port) {
 // The devices and the trace that the operator has asked for.
 Status equip(transit::Settings& settings) {
     auto devices = std::make_shared<std::vector<std::unique_ptr<transit::BlockDevice>>>();
+    auto memories = std::make_shared<std::vector<std::unique_ptr<transit::DeviceMemory>>>();
     std::vector<std::string> names{"cpu"};
     for (const transit::DeviceSettings& wanted : settings.devices) {
         auto device = transit::make_device(wanted);
         if (!device.ok()) return device.status();
         names.push_back((*device)->label());
         devices->push_back(std::move(*device));
+        auto memory = transit::make_device_memory(wanted);
+        if (!memory.ok()) return memory.status();
+        if (*memory) memories->push_back(std::move(*memory));
     }
     settings.service.make_devices = [devices] { return std::move(*devices); };
+    settings.service.make_device_memories = [memories] { return std::move(*memories); };
     if (settings.trace_path.empty()) return {};
     auto trace = transit::DecisionTrace::create(settings.trace_path, std::move(names));
     if (!trace.ok()) return trace.status();

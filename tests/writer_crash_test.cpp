@@ -34,6 +34,7 @@ constexpr std::uint64_t k_iterations_a_dump = 1000;  // most of them are never b
 constexpr std::size_t k_sector_bytes = 512;
 const Shape k_rho_shape{37, 1000};  // float32, an odd number of rows: a chunk straddles the ranks
 const Shape k_velocity_shape{20, 1000};
+constexpr std::uint64_t k_rows_left_open = 7;
 
 struct Case {
     std::string name;
@@ -43,6 +44,7 @@ struct Case {
     Reserve reserve = Reserve::regions;
     std::uint64_t stripe_bytes = 0;
     bool lopsided = false;  // the second rank has next to nothing to write and helps the first
+    bool partial = false;   // the first rows of all fields are in no box
 
     friend std::ostream& operator<<(std::ostream& out, const Case& it) {
         return out << "codec " << it.codec << ", " << to_string(it.reserve) << ", reserve factor "
@@ -73,12 +75,13 @@ struct Recorded {
     testing::RankedRecording recording{2};
     std::vector<Mark> known;  // by Writer::committed(), read after each end() and close()
     std::uint64_t overflow_blocks = 0, given_blocks = 0;
-    bool lopsided = false;
+    bool lopsided = false, partial = false;
     std::vector<std::string> errors;
 
     Recorded(const std::string& path, const Case& what) {
         std::mutex mutex;
         lopsided = what.lopsided;
+        partial = what.partial;
         const std::string profile = path + ".json";
         if (lopsided) std::ofstream(profile) << testing::slow_profile(path, 1e6);
         base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
@@ -106,8 +109,11 @@ struct Recorded {
         const int rank = comm->rank();
         auto writer = Writer::create(path, std::move(comm), options);
         if (!writer.ok()) return writer.status();
-        auto rho = (*writer)->define_field("rho", float32, k_rho_shape);
-        auto velocity = (*writer)->define_field("velocity/x", float64, k_velocity_shape);
+        FieldOptions of_field;
+        of_field.coverage = partial ? Coverage::partial : Coverage::whole;
+        auto rho = (*writer)->define_field("rho", float32, k_rho_shape, options.bound, of_field);
+        auto velocity = (*writer)->define_field("velocity/x", float64, k_velocity_shape,
+                                                options.bound, of_field);
         if (!rho.ok() || !velocity.ok()) return rho.ok() ? velocity.status() : rho.status();
         const auto note = [&] {
             const auto committed = (*writer)->committed();
@@ -143,11 +149,15 @@ struct Recorded {
 
     /// This rank's half; errors are reported by end().
     template <class T>
-    static void put(Dump& dump, Field handle, const Shape& shape, const std::vector<T>& values,
-                    int rank) {
+    void put(Dump& dump, Field handle, const Shape& shape, const std::vector<T>& values,
+             int rank) const {
         Box box{Shape::filled(2, 0), shape};
         box.extent[0] = rank == 0 ? shape[0] / 2 : shape[0] - shape[0] / 2;
         box.offset[0] = rank == 0 ? 0 : shape[0] / 2;
+        if (partial && rank == 0) {
+            box.offset[0] = k_rows_left_open;
+            box.extent[0] -= k_rows_left_open;
+        }
         (void)dump.put(handle, box, testing::take(values, shape, box).data());
     }
 };
@@ -161,6 +171,10 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
         for (std::uint64_t n = 0; n < k_dumps; ++n) {
             rho_.push_back(field<float>(k_rho_shape, n, GetParam().lopsided));
             velocity_.push_back(field<double>(k_velocity_shape, n, GetParam().lopsided));
+            if (!GetParam().partial) continue;
+            constexpr auto k_open = static_cast<std::ptrdiff_t>(k_rows_left_open * 1000);
+            std::fill_n(rho_.back().begin(), k_open, 0.0F);
+            std::fill_n(velocity_.back().begin(), k_open, 0.0);
         }
         // Who is quicker, the owner or its helper, is open; wanted is a run in which it was the
         // helper once.
@@ -399,7 +413,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
                       Case{"slots_overflow", "caesura", 0.7, 0.2, Reserve::slots},
                       // One rank writes and syncs blocks of the other.
-                      Case{"helped", "caesura", 1.0, 0.2, Reserve::regions, 0, true}),
+                      Case{"helped", "caesura", 1.0, 0.2, Reserve::regions, 0, true},
+                      // Chunks that are not there, and one that is there in parts.
+                      Case{"partial", "caesura", 1.0, 0.2, Reserve::regions, 0, false, true}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

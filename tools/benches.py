@@ -169,6 +169,13 @@ def bench_where(arguments: list[str]) -> int:
     return run_open("where", command, log="where", env=environment())
 
 
+def bench_reading(arguments: list[str]) -> int:
+    """The Reader beside its codec, h5py, SZ3: bench/reading. `arguments` go to reading.py."""
+    build("", "caesura_python")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "reading", "reading.py")), *arguments]
+    return run_open("reading", command, log="reading", env=environment())
+
+
 def bench_builds(arguments: list[str]) -> int:
     """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
     build("", "caesura_python", "cosmology")
@@ -230,9 +237,10 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "together": bench_together,
     "spill": bench_spill,
     "transit": bench_transit,
+    "reading": bench_reading,
     "where": bench_where,
     "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "running", "transit", "where", "builds")
+TAKE_ARGUMENTS = ("codec", "peers", "reading", "running", "transit", "where", "builds")
 # builds wants to be told of another build; where is a part of transit.
 ONLY_BY_NAME = ("builds", "where")

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import bench_gpu
@@ -52,6 +53,19 @@ def tests_ask_for(variable: str) -> bool:
     )
 
 
+def without_findings(run: Callable[[], int]) -> int:
+    """Its exit status; 1 if a sanitizer has found something, which is printed."""
+    for old in sanitizers.findings():
+        old.unlink()
+    code = run()
+    found = sanitizers.findings()
+    for path in found:
+        print(path.read_text(errors="replace"), end="", file=sys.stderr)
+    if found:
+        print(f"\nsanitizers: findings in {len(found)} processes (above)", file=sys.stderr)
+    return code or int(bool(found))
+
+
 def test(options: argparse.Namespace) -> int:
     """Build and run ctest; its own closing line is the last thing printed."""
     if os.environ.get("CI") and not options.sanitize:
@@ -82,12 +96,14 @@ def test(options: argparse.Namespace) -> int:
     if options.filter:
         command += ["-R", options.filter]
     command = [*sanitizers.launcher(options.sanitize), *command]
-    return run_open(
-        "tests",
-        command,
-        log=f"test-{tree.name}",
-        env=environment(options.sanitize),
-        before_last=where_the_time_went,
+    return without_findings(
+        lambda: run_open(
+            "tests",
+            command,
+            log=f"test-{tree.name}",
+            env=environment(options.sanitize),
+            before_last=where_the_time_went,
+        )
     )
 
 
@@ -180,7 +196,9 @@ def torture(options: argparse.Namespace) -> int:
         command = [str(machine.VENV_PYTHON), str(place / f"{script}.py"), *common, *more]
         command += ["--program", str(tree / place / f"vol_{program}"), "--out", str(OUT / script)]
         command = [*sanitizers.launcher(sanitize), *command]
-        return run_open(script, command, log=script, env=environment(sanitize))
+        return without_findings(
+            lambda: run_open(script, command, log=script, env=environment(sanitize))
+        )
 
     delays, h5diff = tree / place / "libvol_delays.so", root / "bin" / "h5diff"
     compare = [

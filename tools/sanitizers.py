@@ -7,6 +7,8 @@ Invariants:
   - MPI and HDF5 are not instrumented: what they do to memory is not seen.
   - A finding ends the process with a status of its own (66 of the thread sanitizer), which mpirun
     hands on, so that the test fails. No finding is suppressed.
+  - Findings are kept in files, one a process: a test of what happens when a service dies does not
+    mind that a finding has ended it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from __future__ import annotations
 import platform
 import subprocess
 from pathlib import Path
+
+from stages import LOGS
 
 ROOMS = ("address", "thread")
 VOL = tuple(f"{name}-vol" for name in ROOMS)
@@ -47,25 +51,41 @@ def of_vol(sanitize: str, parallel_hdf5: Path | None, stock_filters: Path) -> li
 # `free`, as HDF5 itself does.
 PLUGINS_ALLOCATE = "allocator_may_return_null=1"
 PLUGINS_FREE = "alloc_dealloc_mismatch=0"
+# UCX watches memory by hooks in libc's calls, among them the last one of a thread that ends. Its
+# hook takes a lock there, after the thread sanitizer has let go of the thread, and that crashes.
+WITHOUT_HOOKS = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
+
+
+# The beginning of their names; a process's number follows.
+FINDINGS = LOGS / "finding"
+
+
+def findings() -> list[Path]:
+    """What has been found since they were removed."""
+    return sorted(LOGS.glob(f"{FINDINGS.name}.*"))
 
 
 def environment(sanitize: str) -> dict[str, str]:
     """The sanitizers' options, as variables. Programs run outside `dev.py` need them too."""
-    address = f"{PLUGINS_FREE}:{PLUGINS_ALLOCATE}"
-    thread = f"halt_on_error=1:second_deadlock_stack=1:{PLUGINS_ALLOCATE}"
+    kept = f"log_path={FINDINGS}"
+    address = f"{PLUGINS_FREE}:{PLUGINS_ALLOCATE}:{kept}"
+    thread = f"halt_on_error=1:second_deadlock_stack=1:{PLUGINS_ALLOCATE}:{kept}"
     return {
         "": {},
         "address": {
             "ASAN_OPTIONS": f"detect_stack_use_after_return=1:strict_string_checks=1:{address}",
-            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "UBSAN_OPTIONS": f"print_stacktrace=1:{kept}",
         },
-        "thread": {"TSAN_OPTIONS": thread},
+        "thread": {"TSAN_OPTIONS": thread, **WITHOUT_HOOKS},
         # MPI leaks. libvol_delays.so is preloaded, and so comes before the sanitizer's library.
         "address-vol": {
             "ASAN_OPTIONS": f"detect_leaks=0:verify_asan_link_order=0:{address}",
-            "UBSAN_OPTIONS": "print_stacktrace=1",
+            "UBSAN_OPTIONS": f"print_stacktrace=1:{kept}",
         },
-        "thread-vol": {"TSAN_OPTIONS": f"{thread}:ignore_noninstrumented_modules=1"},
+        "thread-vol": {
+            "TSAN_OPTIONS": f"{thread}:ignore_noninstrumented_modules=1",
+            **WITHOUT_HOOKS,
+        },
     }[sanitize]
 
 

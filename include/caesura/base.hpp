@@ -108,12 +108,32 @@ class [[nodiscard]] Result {
 
 // ----------------------------------------------------------------------- types and shapes
 
-enum class DType : std::uint8_t { float32 = 1, float64 = 2 };
+/// Integers are the codec's so far (bool: uint8); a Writer takes float32 and float64.
+enum class DType : std::uint8_t {
+    float32 = 1,
+    float64 = 2,
+    int8 = 3,
+    int16 = 4,
+    int32 = 5,
+    int64 = 6,
+    uint8 = 7,
+    uint16 = 8,
+    uint32 = 9,
+    uint64 = 10,
+};
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
 
 /// Bytes per value.
-constexpr std::size_t size_of(DType dtype) { return dtype == DType::float32 ? 4 : 8; }
+constexpr std::size_t size_of(DType dtype) {
+    constexpr std::uint8_t k_bytes[] = {8, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
+    const auto type = static_cast<std::size_t>(dtype);
+    return k_bytes[type < sizeof k_bytes ? type : 0];
+}
+constexpr bool is_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::uint64; }
+constexpr bool is_signed_integer(DType dtype) {
+    return dtype >= DType::int8 && dtype <= DType::int64;
+}
 std::string_view to_string(DType dtype);
 
 inline constexpr int k_max_rank = 4;

@@ -21,23 +21,27 @@ struct BoundMap {
     struct InBox {
         Box box;
         double bound = 0.0;  ///< absolute, in units of the field; 0: exact
+        friend bool operator==(const InBox&, const InBox&) = default;
     };
     /// Values from `lowest` to `highest`, both included; either may be infinite.
     struct OfValue {
         double lowest = 0.0, highest = 0.0;
         double bound = 0.0;
+        friend bool operator==(const OfValue&, const OfValue&) = default;
     };
     /// Values that differ by `change` or more from a neighbour along some axis. Neighbours in
     /// another block are not looked at.
     struct WhereSteep {
         double change = 0.0;
         double bound = 0.0;
+        friend bool operator==(const WhereSteep&, const WhereSteep&) = default;
     };
     std::vector<InBox> boxes;
     std::vector<OfValue> values;
     std::vector<WhereSteep> steep;
 
     std::size_t rules() const { return boxes.size() + values.size() + steep.size(); }
+    friend bool operator==(const BoundMap&, const BoundMap&) = default;
 };
 
 inline constexpr std::size_t k_most_bound_rules = 256;

@@ -141,11 +141,13 @@ typedef struct caesura_field_options {
      * which is absolute, relative or lossless. NULL: no rules. */
     const caesura_bound_rule* bound_rules;
     size_t bound_rule_count;
+    int partial;       /* 1: the boxes of a dump cover any part, not all; readers find fill_value */
+    double fill_value; /* 0; converted to the field's type */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0                                                                             \
+            NULL, 0, 0, 0.0                                                                     \
     }
 
 /* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
@@ -209,8 +211,10 @@ typedef struct caesura_writer_report {
     double plan_deviation; /* ratio: median of |actual / planned - 1| of these */
     uint64_t lost_dumps;   /* dumps that no commit will have; 0 while all goes well */
     uint64_t lost_bytes;   /* what was put for them on this rank */
-    uint64_t
-        lost_services; /* 1: the service is gone; with on_loss=write this rank goes on itself */
+    /* How often the service was gone, and was there again; with on_loss=write this rank does its
+     * work meanwhile. */
+    uint64_t lost_services;
+    uint64_t regained_services;
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;
@@ -236,6 +240,10 @@ CAESURA_API caesura_code caesura_define_field_with(caesura_writer* writer, const
                                                    int kind, double bound,
                                                    const caesura_field_options* options,
                                                    uint32_t* field);
+/* The field has another shape from the next put on, of as many axes as before. grid_offset: as
+ * many entries; NULL: as before. The same calls in the same order on all ranks. */
+CAESURA_API caesura_code caesura_reshape(caesura_writer* writer, uint32_t field,
+                                         const uint64_t* shape, const double* grid_offset);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
 /* label: what kind of iteration this is ("regrid"), if there are several; NULL: none. */
 CAESURA_API caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,

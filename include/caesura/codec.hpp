@@ -149,8 +149,9 @@ struct FrameInfo {
 ///
 /// @param values  C order, size_of(dtype) * shape.count() bytes, any alignment; borrowed for the
 ///                call.
+/// @param dtype   floating-point or integers (bool: uint8), which come back bit for bit.
 /// @param shape   1 to 4 axes, every extent >= 1, fewer than 2^31 values per slab.
-/// @param bound   relative and psnr take the range of this very array.
+/// @param bound   relative and psnr take the range of this very array. Integers: lossless().
 /// @return the frame; at most the raw bytes + k_frame_overhead_bytes.
 /// Errors: invalid_argument (bound, shape, size), no_space (memory).
 /// Calls: independent, thread-safe. Memory per thread, beside the result: at most 1.5 times a slab
@@ -199,7 +200,8 @@ struct Estimate {
 
 /// Errors: as compress. Cost for 8 MiB: about 0.06 ms (fast, planes) or 0.2 to 0.6 ms (strong,
 /// automatic; the more, the more uneven the block is);
-/// relative and psnr also look at every value for the range.
+/// relative and psnr also look at every value for the range. Integers: 1 to 4 ms, as long as
+/// compressing an easy block takes.
 Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
                           const ErrorBound& bound, const CompressOptions& options = {});
 

@@ -173,8 +173,9 @@ enum {                                                           /* where region
        CAESURA_IN_MEMORY = 0,
        CAESURA_IN_SINK = 1,
        CAESURA_IN_FILE = 2,
-       CAESURA_PASSING = 3,  /* has come and cannot be read yet */
-       CAESURA_IN_MEMBER = 4 /* another service's memory */
+       CAESURA_PASSING = 3,   /* has come and cannot be read yet */
+       CAESURA_IN_MEMBER = 4, /* another service's memory */
+       CAESURA_IN_DEVICE = 5  /* a device's memory, and the sink or a file as well */
 };
 
 /* An object. Texts and arrays are the caesura_found's. Set struct_bytes before the call. The order

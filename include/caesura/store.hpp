@@ -32,6 +32,10 @@ struct DatasetSpec {
     Shape chunk;  ///< same rank; the chunk grid starts at 0
     std::vector<FilterSpec> pipeline;
     std::vector<Attribute> attributes;
+    /// Of a dataset that is written in parts only: how many of its chunks are. Unset: all.
+    std::optional<std::uint64_t> partial_chunks = {};
+    /// What a chunk holds that is not written: one value, as this machine has it. Empty: zero.
+    std::vector<std::byte> fill = {};
     friend bool operator==(const DatasetSpec&, const DatasetSpec&) = default;
 };
 
@@ -98,6 +102,25 @@ struct DatasetInfo {
     std::vector<std::byte> fill;
 };
 
+struct GroupInfo {
+    std::string path;
+    std::vector<Attribute> attributes;
+};
+
+/// A dataset that is read through HDF5 (1 to 4 axes).
+struct OtherDataset {
+    enum class Kind : std::uint8_t { signed_integer, unsigned_integer, floating };
+    std::string path;
+    Kind kind = Kind::floating;
+    std::size_t value_bytes = 0;
+    std::vector<std::string> members = {};  ///< of a compound type of floats
+    Shape shape;
+    Shape chunk;  ///< the shape, where it has no chunks
+    std::vector<FilterSpec> pipeline = {};
+    std::vector<Attribute> attributes = {};
+    std::uint64_t iteration = 0, stored_bytes = 0;
+};
+
 struct FileInfo {
     std::string path;
     std::uint64_t file_bytes = 0;       ///< its length
@@ -113,6 +136,9 @@ struct FileInfo {
     /// Paths of all other datasets: integers, strings, more than four axes, values inside the
     /// object header.
     std::vector<std::string> others;
+    /// Those of the others that are of integers (also enumerations) or floats of any width.
+    std::vector<OtherDataset> other_datasets;
+    std::vector<GroupInfo> groups;  ///< all but the root, by path
 };
 
 /// Open read-only and list everything. Chunk lists come without a quadratic loop also on

@@ -9,7 +9,7 @@
 // | call                     | collective | communicates | may wait                          |
 // |--------------------------|------------|--------------|-----------------------------------|
 // | Writer::create           | yes        | yes          | for the other ranks               |
-// | define_field             | yes        | no           | no                                |
+// | define_field, reshape    | yes        | no           | no                                |
 // | begin_iteration, busy    | no         | no           | no                                |
 // | compress_for, wait_until | no         | no           | as long as asked for              |
 // | begin_dump               | no (same order on all ranks) | no | no                        |
@@ -116,8 +116,19 @@ struct WriterOptions {
     std::vector<std::string> analyses = {};
 };
 
+/// How much of a field the boxes of a dump cover.
+enum class Coverage : std::uint8_t {
+    whole,   ///< all of it: over all ranks they tile it exactly
+    partial  ///< any part, as boxes of a refined level do; only that takes space in the file
+};
+
 struct FieldOptions {
     std::optional<CodecSpec> codec;
+    Coverage coverage = Coverage::whole;
+    /// What readers find where no box lay, exactly so with codec "caesura"; other lossy codecs keep
+    /// it within the bound in a chunk that a box touches. Converted to the field's type; NaN may
+    /// be.
+    double fill_value = 0.0;
     double unit_si = 1.0;
     std::array<double, 7> unit_dimension{};  ///< L M T I theta N J powers (openPMD)
     std::vector<std::string> axis_labels;    ///< default z y x as many as axes
@@ -189,9 +200,10 @@ struct WriterReport {
     /// committed. close() commits what lies whole on every rank's disk: until then fewer may be
     /// lost. 0 while all goes well, whatever is on its way.
     std::uint64_t lost_dumps = 0, lost_bytes = 0;
-    /// 1: the service that compressed and wrote for this rank is gone (WriterOptions::transport);
-    /// with on_loss=write the rank does it itself since.
-    std::uint64_t lost_services = 0;
+    /// How often the service that compressed and wrote for this rank was gone
+    /// (WriterOptions::transport), and how often it was there again; one that is still gone makes
+    /// the first the larger one. With on_loss=write the rank does it itself meanwhile.
+    std::uint64_t lost_services = 0, regained_services = 0;
     /// Dumps whose plan can be held against what happened, and sums over them: seconds from the
     /// begin of the next iteration to the end of the last write, and to the end of iteration and
     /// writes, whichever is later; median of |actual / planned - 1| of the latter.
@@ -221,7 +233,8 @@ class Busy {
 class Dump {
   public:
     /// Hand over this rank's `box` of `field`. Several boxes per rank may be put; over all ranks
-    /// they tile the field exactly (checked at end()). A rank may have nothing to put.
+    /// they tile the field exactly, or with Coverage::partial share no value (checked at end()). A
+    /// rank may have nothing to put.
     ///
     /// @param data  dense, C order, box.extent.count() values of the field's dtype.
     /// Errors: invalid_argument (rank, extent, offset out of the field, null data, dtype), naming
@@ -287,6 +300,14 @@ class Writer {
     Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape,
                                const ErrorBound& bound, const FieldOptions& options = {});
     Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape);
+    /// The field has another shape from the next put on: after a regrid, or in a window that grows.
+    /// What is known of its blocks stays. Same calls in the same order on all ranks (checked at the
+    /// next end()).
+    /// @param shape  as many axes as before, each extent >= 1.
+    /// @param grid_offset  FieldOptions::grid_offset from now on; empty: as before.
+    /// Errors: invalid_argument (field, axes, extents, a bound map that leaves the shape, a field
+    /// that this rank has put into the open dump): nothing is changed.
+    Status reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset = {});
 
     /// Iterations do not nest. An error (call out of order) is reported by its end().
     /// @param label  what kind of iteration this is ("regrid"), if there are several: what is

@@ -42,6 +42,7 @@ void bind_lambdas(nb::module_& module);
 void bind_objects(nb::module_& module);
 void bind_plan(nb::module_& module);
 void bind_predict(nb::module_& module);
+void bind_reader(nb::module_& module);
 void bind_times(nb::module_& module);
 void bind_together(nb::module_& module);
 void bind_where(nb::module_& module);

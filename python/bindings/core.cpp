@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
 #endif
     caesura::python::bind_plan(module);
     caesura::python::bind_predict(module);
+    caesura::python::bind_reader(module);
     caesura::python::bind_times(module);
     caesura::python::bind_together(module);
     caesura::python::bind_checkpointer(module);

@@ -3,8 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <variant>
-
+#include "attributes.hpp"
 #include "bindings.hpp"
 #include "caesura/store.hpp"
 
@@ -12,40 +11,17 @@ namespace caesura::python {
 
 namespace {
 
-nb::object to_python(const Shape& shape) {
-    nb::list axes;
-    for (int axis = 0; axis < shape.rank(); ++axis) axes.append(shape[axis]);
-    return nb::tuple(axes);
-}
-
-nb::dict to_python(const std::vector<store::Attribute>& attributes) {
-    nb::dict out;
-    for (const auto& attribute : attributes)
-        out[attribute.name.c_str()] = std::visit(
-            [](const auto& value) -> nb::object { return nb::cast(value); }, attribute.value);
-    return out;
-}
-
-nb::dict to_python(const FilterSpec& filter) {
-    nb::dict out;
-    out["id"] = filter.id;
-    out["optional"] = filter.optional;
-    out["cd_values"] = nb::cast(filter.cd_values);
-    out["name"] = filter.name;
-    return out;
-}
-
 nb::dict to_python(const store::DatasetInfo& dataset) {
     nb::dict out;
     out["path"] = dataset.spec.path;
     out["dtype"] = std::string(to_string(dataset.spec.dtype));
     out["members"] = nb::cast(dataset.members);
-    out["shape"] = to_python(dataset.spec.shape);
-    out["chunk"] = to_python(dataset.spec.chunk);
+    out["shape"] = shape_to_python(dataset.spec.shape);
+    out["chunk"] = shape_to_python(dataset.spec.chunk);
     nb::list pipeline;
-    for (const auto& filter : dataset.spec.pipeline) pipeline.append(to_python(filter));
+    for (const auto& filter : dataset.spec.pipeline) pipeline.append(filter_to_python(filter));
     out["pipeline"] = pipeline;
-    out["attributes"] = to_python(dataset.spec.attributes);
+    out["attributes"] = attributes_to_python(dataset.spec.attributes);
     out["iteration"] = dataset.iteration;
     out["raw_bytes"] = dataset.raw_bytes;
     out["stored_bytes"] = dataset.stored_bytes;
@@ -86,7 +62,7 @@ class OpenFile {
         out["metadata_bytes"] = info_.metadata_bytes;
         out["unused_bytes"] = info_.unused_bytes;
         out["needs_recover"] = info_.needs_recover;
-        out["root"] = to_python(info_.root);
+        out["root"] = attributes_to_python(info_.root);
         nb::list datasets;
         for (const auto& dataset : info_.datasets) datasets.append(to_python(dataset));
         out["datasets"] = datasets;

@@ -35,7 +35,7 @@ nb::tuple shape_to_python(const Shape& shape) {
 nb::dict object_to_python(const transit::ObjectInfo& info) {
     static const char* const k_origins[] = {"put", "dumped", "filed"};
     static const char* const k_sides[] = {"client", "service"};
-    static const char* const k_places[] = {"memory", "sink", "file", "passing", "member"};
+    static const char* const k_places[] = {"memory", "sink", "file", "passing", "member", "device"};
     nb::dict out, tags, results;
     for (const auto& [name, text] : info.tags) tags[name.c_str()] = text;
     for (const transit::ResultInfo& one : info.results) {

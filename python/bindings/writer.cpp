@@ -154,6 +154,9 @@ FieldOptions to_field_options(const nb::dict& from) {
     options.grid_spacing = take(from, "grid_spacing", options.grid_spacing);
     options.grid_offset = take(from, "grid_offset", options.grid_offset);
     options.grid_unit_si = take(from, "grid_unit_si", options.grid_unit_si);
+    if (from.contains("partial") && nb::cast<bool>(from["partial"]))
+        options.coverage = Coverage::partial;
+    options.fill_value = take(from, "fill_value", options.fill_value);
     if (from.contains("bound_map"))
         options.bound_map = to_bound_map(nb::cast<nb::dict>(from["bound_map"]));
     return options;
@@ -303,6 +306,13 @@ struct PyWriter {
         }
         return value_or_raise(std::move(field)).index;
     }
+    void reshape(std::uint32_t field, const std::vector<std::uint64_t>& shape,
+                 const std::vector<double>& grid_offset) {
+        if (shape.empty() || shape.size() > k_max_rank)
+            raise_if_error({StatusCode::invalid_argument,
+                            "a shape of " + std::to_string(shape.size()) + " axes"});
+        raise_if_error(live().reshape({field}, Shape(shape), grid_offset));
+    }
     PyIteration begin_iteration(std::uint64_t number, const std::string& label) {
         PyIteration iteration{shared, std::nullopt};
         iteration.iteration.emplace(live().begin_iteration(number, label));
@@ -361,6 +371,8 @@ void bind_writer(nb::module_& module) {
              nb::arg("comm").none(), nb::arg("options"))
         .def("define_field", &PyWriter::define_field, nb::arg("name"), nb::arg("dtype"),
              nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
+        .def("reshape", &PyWriter::reshape, nb::arg("field"), nb::arg("shape"),
+             nb::arg("grid_offset"))
         .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"), nb::arg("label"))
         .def("committed", &PyWriter::committed)
         .def("released", &PyWriter::released, nb::arg("iteration"))

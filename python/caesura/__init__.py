@@ -3,6 +3,7 @@
     import caesura
     with caesura.Writer("run.h5", absolute=1e-3) as writer: ...   # write, on one process or many
     with caesura.Checkpointer(device, shape, ...) as c: ...       # many checkpoints of a GPU
+    values = caesura.Reader("run.h5")["E/x", 3][10:20, ...]        # decoded by all cores
     file = caesura.open("run.h5")                                 # an h5py.File, filters registered
     data = caesura.codec.compress(array, 1e-3)                    # the codec by itself
     h5py_file.create_dataset("x", data=array, **caesura.filter_options(1e-3))   # or under h5py
@@ -30,6 +31,7 @@ __all__ = [
     "CudaDevice",
     "EmulatedDevice",
     "Field",
+    "Reader",
     "Writer",
     "WriterReport",
     "absolute",
@@ -42,6 +44,7 @@ __all__ = [
     "plugin_path",
     "pointwise_relative",
     "psnr",
+    "read",
     "recover",
     "relative",
 ]
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
         CudaDevice,
         EmulatedDevice,
     )
+    from caesura.reader import Reader, read
     from caesura.reading import open, recover
     from caesura.writing import Field, Writer, WriterReport
 
@@ -69,9 +73,11 @@ _HOMES = {
     "CudaDevice": "caesura.checkpointing",
     "EmulatedDevice": "caesura.checkpointing",
     "Field": "caesura.writing",
+    "Reader": "caesura.reader",
     "Writer": "caesura.writing",
     "WriterReport": "caesura.writing",
     "open": "caesura.reading",
+    "read": "caesura.reader",
     "recover": "caesura.reading",
 }
 

@@ -28,8 +28,9 @@ from caesura import _core
 
 @dataclass(frozen=True)
 class Region:
-    """A box of an object. range: its smallest and largest finite value, None if not known.
-    stored_bytes: where it lies, 0 if not known."""
+    """A box of an object. place: "memory", "device", "sink", "member", "file" or "passing".
+    range: its smallest and largest finite value, None if not known. stored_bytes: where it lies, 0
+    if not known."""
 
     offset: tuple[int, ...]
     extent: tuple[int, ...]
@@ -91,6 +92,7 @@ class Objects:
     def __init__(self, core: Any) -> None:
         self._core = core
         self._held: list[tuple[Any, Any]] = []  # arrays that are being sent
+        self._dtypes: dict[int, np.dtype] = {}  # of objects that were made or found here
 
     def __enter__(self) -> Objects:
         return self
@@ -126,10 +128,12 @@ class Objects:
         if chain_at not in ("client", "service"):
             raise ValueError(f"chain_at is {chain_at!r}; it is 'client' or 'service'")
         bound = ("lossless", 0.0) if absolute is None else ("absolute", float(absolute))
-        return self._core.create(
+        id = self._core.create(
             container, name, str(np.dtype(dtype)), list(shape), float(time), bound, keep,
             list((tags or {}).items()), chain, chain_at == "service",
         )  # fmt: skip
+        self._dtypes[id] = np.dtype(dtype)
+        return id
 
     def put(self, id: int, array: Any, offset: Sequence[int] | None = None) -> Ticket:
         """Values of a box that begins at `offset`. The array must not change until it is done."""
@@ -147,9 +151,14 @@ class Objects:
         id: int,
         offset: Sequence[int],
         extent: Sequence[int],
-        dtype: Any = np.float32,
+        dtype: Any = None,
     ) -> np.ndarray:
-        """The values of a box."""
+        """The values of a box. dtype: the object's; needed where it was neither made nor found
+        by this connection."""
+        if dtype is None:
+            dtype = self._dtypes.get(id)
+        if dtype is None:
+            raise ValueError(f"object {id} was not made or found here: say its dtype")
         array = np.empty(tuple(extent), np.dtype(dtype))
         flat = array.reshape(-1).view(np.uint8)
         self._core.get(id, list(offset), list(extent), str(array.dtype), flat).wait()
@@ -183,6 +192,7 @@ class Objects:
             Object(**{**one, "regions": [Region(*region) for region in one["regions"]]})
             for one in listed
         ]
+        self._dtypes |= {one.id: np.dtype(one.dtype) for one in objects}
         return Found(objects, kept, skipped)
 
     def persist(

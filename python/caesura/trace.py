@@ -26,6 +26,7 @@ class Event:
     end_s: float
     iteration: int
     bytes: int
+    given_bytes: int = 0  # of bytes: values for a service, which compresses them
 
     @property
     def duration_s(self) -> float:
@@ -134,4 +135,5 @@ def _to_event(item: dict, lanes: dict) -> Event:
         end_s=begin_s + float(item.get("dur", 0.0)) * 1e-6,
         iteration=int(arguments.get("iteration", 0)),
         bytes=int(arguments.get("bytes", 0)),
+        given_bytes=int(arguments.get("given_bytes", 0)),
     )

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def check(file: str = "", config: str = "", watch: Watch = lambda *_: None) -> d
     Returns loaded (bool), connector (the name HDF5 gives for a file it made), plugin (path),
     environment (the two variables as they were set for the question), messages (what HDF5 printed),
     and from the connector hdf5, threadsafe, configuration and, with a file, datasets and
-    rules_without_use. error is there if something cannot be read.
+    rules_without_use. error is there if something cannot be read, transport_problem if the service
+    that the configuration names is not one that could be used now.
     """
     directory = connector_path()
     env = dict(os.environ)
@@ -71,6 +73,13 @@ def check(file: str = "", config: str = "", watch: Watch = lambda *_: None) -> d
     # Of the plugin itself, in a process whose HDF5 cannot fail for want of it.
     env.pop("HDF5_VOL_CONNECTOR")
     answer.update(_ask_to_describe(env, watch, plugin, used_config, file))
+    # Not at the top: this file is also a program, which loads no other HDF5.
+    from caesura.transport_check import problem_of
+
+    configuration = answer.get("configuration", "")
+    transport = tomllib.loads(configuration).get("transport", "")
+    if problem := problem_of(transport):
+        answer["transport_problem"] = problem
     return answer
 
 

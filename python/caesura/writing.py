@@ -268,9 +268,11 @@ class Writer:
         """Define a global array; the same calls in the same order on all ranks.
 
         name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
-        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si. bound_map:
-        bounds of some values, in units of the field; the field's own is that of all others. chain:
-        "caesura(bound=1e-3, mode=fast)" or "zstd(level=9)" in place of codec and bound.
+        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si; partial=True:
+        the boxes of a dump cover any part of the shape, and readers find fill_value (0) elsewhere,
+        as of a refined level. bound_map: bounds of some values, in units of the field; the field's
+        own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
+        "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
@@ -297,6 +299,20 @@ class Writer:
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
         index = self._core.define_field(name, str(kind), extents, own or self._bound, options)
         return Field(index, name, kind, extents)
+
+    def reshape(
+        self, field: Field, shape: Sequence[int], grid_offset: Sequence[float] = ()
+    ) -> Field:
+        """The field with another shape, of as many axes, from the next put on.
+
+        grid_offset: replaces that of define_field. The same calls in the same order on all ranks.
+        Raises ValueError (shape; the field has been put into the open dump).
+        """
+        extents = tuple(int(extent) for extent in shape)
+        if any(extent < 1 for extent in extents):
+            raise ValueError(f"field '{field.name}': shape {extents}; every extent must be >= 1")
+        self._core.reshape(field.index, extents, [float(value) for value in grid_offset])
+        return Field(field.index, field.name, field.dtype, extents)
 
     def begin_iteration(self, number: int, label: str = "") -> Iteration:
         """Local. End it with Iteration.end(); `iteration()` does so by itself.
@@ -371,6 +387,8 @@ _FIELD_OPTIONS = {
     "grid_spacing",
     "grid_offset",
     "grid_unit_si",
+    "partial",
+    "fill_value",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -54,6 +55,34 @@ def test_another_connector_or_none_is_a_finding(other):
     answer = check(code=1, HDF5_VOL_CONNECTOR=other)
     assert not answer["loaded"]
     assert answer["connector"] != "caesura"
+
+
+@pytest.mark.parametrize(
+    ("transport", "words"),
+    [
+        ("unix:/run/here.sock", "use service:ADDRESS"),
+        ("service:udp:host:1", "neither unix:"),
+        ("service:tcp:host", "is not tcp:HOST:PORT"),
+        ("service:unix:here.sock", "must begin with '/'"),
+        ("service:unix:/nowhere/here.sock", "has the service been started?"),
+        ("service:tcp:host:4711,on_los=write", "there is no 'on_los'"),
+        ("service:tcp:host:4711,on_loss=writ", "use error or write"),
+        ("service:tcp:host:4711,weight=0", "a number above 0"),
+        ("service:tcp:host:4711,secret=/nowhere/secret", "there is no file /nowhere/secret"),
+    ],
+)
+def test_a_service_that_cannot_be_used_is_a_finding(tmp_path, transport, words):
+    config = tmp_path / "run.toml"
+    config.write_text(f'transport = "{transport}"\n')
+    assert words in check("--config", config, code=1)["transport_problem"]
+
+
+def test_a_service_whose_socket_is_there_is_none(tmp_path):
+    config, path = tmp_path / "run.toml", tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        config.write_text(f'transport = "service:unix:{path},on_loss=write"\n')
+        assert "transport_problem" not in check("--config", config, code=0)
 
 
 def test_a_library_that_is_no_library_is_named(tmp_path):

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -11,9 +12,11 @@
 namespace caesura::base {
 namespace {
 
-// Smaller ones are not kept: there are many of them, of many sizes, and they would take the slots
-// from the snapshots and chunks for which recycling pays.
-constexpr std::size_t k_least_kept_bytes = 1u << 20;
+// Smaller ones are many, of many sizes: they have a few slots of their own, so that they take none
+// from snapshots and chunks. These hold stored blocks, which come and go one by one. The smallest
+// are not kept: a fault or two are no more than the looks at all slots.
+constexpr std::size_t k_large_bytes = 1u << 20, k_least_kept_bytes = 32u << 10;
+constexpr std::size_t k_small_slots = 16;
 
 #ifndef MADV_POPULATE_WRITE  // Linux 5.14
 #define MADV_POPULATE_WRITE 23
@@ -28,8 +31,18 @@ void populate(std::byte* data, std::size_t capacity) {
             return;
 }
 
+// Small ones that are kept have a few sizes, so that most are found again.
 std::size_t capacity_for(std::size_t bytes) {
-    return (std::max<std::size_t>(bytes, 1) + k_page_bytes - 1) / k_page_bytes * k_page_bytes;
+    const bool has_size = bytes >= k_least_kept_bytes && bytes < k_large_bytes;
+    const std::size_t unit = has_size ? std::bit_floor(bytes) / 8 : k_page_bytes;
+    return (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
+}
+
+/// Of a buffer that is kept: where it may lie.
+template <class Slots>
+auto slots_for(Slots& slots, std::size_t capacity) {
+    const std::span all(slots);
+    return capacity >= k_large_bytes ? all.subspan(k_small_slots) : all.first(k_small_slots);
 }
 
 std::size_t capacity_of_free(const std::byte* data) {
@@ -130,7 +143,7 @@ void BufferPool::make_room(std::size_t capacity) {
 }
 
 void BufferPool::expect(std::size_t bytes) {
-    if (bytes < k_least_kept_bytes) return;
+    if (bytes < k_large_bytes) return;
     expecting_.store(true, std::memory_order_release);
     for (auto& slot : expected_) {
         std::size_t none = 0;
@@ -168,7 +181,8 @@ Result<Buffer> BufferPool::take(std::size_t bytes, Pages pages) {
     Buffer buffer;
     buffer.pool_ = this;
     buffer.size_ = bytes;
-    for (auto& slot : slots_) {
+    for (auto& slot : slots_for(slots_, capacity)) {
+        if (capacity < k_least_kept_bytes) break;
         std::byte* data = slot.exchange(nullptr, std::memory_order_acq_rel);
         if (!data) continue;
         const std::size_t free_capacity = capacity_of_free(data);
@@ -192,7 +206,7 @@ Result<Buffer> BufferPool::take(std::size_t bytes, Pages pages) {
 
 bool BufferPool::put_by(std::byte* data, std::size_t capacity) {
     std::memcpy(data, &capacity, sizeof capacity);
-    for (auto& slot : slots_) {
+    for (auto& slot : slots_for(slots_, capacity)) {
         std::byte* expected = nullptr;
         if (slot.compare_exchange_strong(expected, data, std::memory_order_acq_rel)) return true;
     }

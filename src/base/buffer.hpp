@@ -88,8 +88,8 @@ enum class Pages : std::uint8_t {
 };
 
 /// Recycles buffers, because fresh pages cost more than the copy into them (a fault and a clear
-/// per 4 KiB). Keeps at most k_slots free buffers of 1 MiB and more; the rest goes back to the
-/// kernel. Must outlive its buffers. Lock-free, any thread.
+/// per 4 KiB). Keeps at most k_slots free ones, of 1 MiB and more but for a few (buffer.cpp); the
+/// rest goes back to the kernel. Must outlive its buffers. Lock-free, any thread.
 class BufferPool {
   public:
     BufferPool() = default;

@@ -58,6 +58,24 @@ TEST(BufferPool, small_buffers_never_crowd_out_a_large_one) {
     EXPECT_EQ(pool.take(4 << 20)->data(), first);
 }
 
+// Goal: stored blocks, which come and go one by one and are never of one size, find pages that have
+// been touched. There are few of them, whatever came before.
+TEST(BufferPool, small_buffers_of_like_sizes_are_found_again_and_few_are_kept) {
+    BufferPool pool;
+    const std::byte* first = pool.take(300'000)->data();
+    EXPECT_EQ(pool.take(310'000)->data(), first);
+    EXPECT_NE(pool.take(200'000)->data(), first) << "a third of it would be hidden from budgets";
+    pool.trim();
+    {
+        std::vector<Buffer> small;
+        for (int i = 0; i < 100; ++i) small.push_back(std::move(*pool.take(600'000)));
+    }
+    EXPECT_LE(pool.mapped_bytes(), 16u << 20);
+    EXPECT_GE(pool.mapped_bytes(), 5u << 20);
+    pool.trim();
+    EXPECT_EQ(pool.mapped_bytes(), 0u);
+}
+
 std::size_t pages_there(const Buffer& buffer) {
     std::vector<unsigned char> there((buffer.size() + 4095) / 4096);
     EXPECT_EQ(::mincore(const_cast<std::byte*>(buffer.data()), buffer.size(), there.data()), 0);

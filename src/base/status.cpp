@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "caesura/base.hpp"
 
 namespace caesura {
@@ -33,6 +35,12 @@ Status Status::with_context(std::string_view context) const {
     return {code_, fmt::format("{}: {}", context, message_)};
 }
 
-std::string_view to_string(DType dtype) { return dtype == DType::float32 ? "float32" : "float64"; }
+std::string_view to_string(DType dtype) {
+    constexpr std::string_view k_names[] = {"unknown type", "float32", "float64", "int8",
+                                            "int16",        "int32",   "int64",   "uint8",
+                                            "uint16",       "uint32",  "uint64"};
+    const auto type = static_cast<std::size_t>(dtype);
+    return k_names[type < std::size(k_names) ? type : 0];
+}
 
 }  // namespace caesura

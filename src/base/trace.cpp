@@ -20,7 +20,9 @@ Status write_chrome_trace(const std::string& path, int rank, double origin_s,
                           {"pid", rank},
                           {"tid", lane},
                           {"args", {{"name", lanes[lane]->name()}}}});
-        for (const TraceEvent& event : lanes[lane]->events())
+        for (const TraceEvent& event : lanes[lane]->events()) {
+            json arguments = {{"iteration", event.iteration}, {"bytes", event.bytes}};
+            if (event.given_bytes > 0) arguments["given_bytes"] = event.given_bytes;
             events.push_back({{"ph", "X"},
                               {"cat", event.kind},
                               {"name", event.name},
@@ -28,7 +30,8 @@ Status write_chrome_trace(const std::string& path, int rank, double origin_s,
                               {"tid", lane},
                               {"ts", (event.begin_s - origin_s) * 1e6},
                               {"dur", (event.end_s - event.begin_s) * 1e6},
-                              {"args", {{"iteration", event.iteration}, {"bytes", event.bytes}}}});
+                              {"args", std::move(arguments)}});
+        }
     }
     const std::string text =
         json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump();

@@ -22,7 +22,8 @@ struct TraceEvent {
     double begin_s = 0.0;
     double end_s = 0.0;
     std::uint64_t iteration = 0;
-    std::uint64_t bytes = 0;  ///< of the block or write; 0 where it has none
+    std::uint64_t bytes = 0;        ///< of the block or write; 0 where it has none
+    std::uint64_t given_bytes = 0;  ///< of these: values for a service, which compresses them
 };
 
 class TraceLane {

@@ -105,6 +105,10 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
     if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + axes);
     if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + axes);
     options.grid_unit_si = all.grid_unit_si;
+    if (all.partial != 0 && all.partial != 1)
+        return invalid("partial is " + std::to_string(all.partial) + "; use 0 or 1");
+    if (all.partial == 1) options.coverage = caesura::Coverage::partial;
+    options.fill_value = all.fill_value;
     if (all.bound_rule_count > 0 && !all.bound_rules) return invalid("bound_rules is NULL");
     for (std::size_t i = 0; i < all.bound_rule_count; ++i)
         if (Status status = add_rule(all.bound_rules[i], axes, options.bound_map); !status.ok())
@@ -172,6 +176,19 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
         writer->axes.push_back(rank);
         *field = defined->index;
         return {};
+    });
+}
+
+caesura_code caesura_reshape(caesura_writer* writer, uint32_t field, const uint64_t* shape,
+                             const double* grid_offset) {
+    return guarded([&]() -> Status {
+        if (!writer || !shape) return invalid("an argument is NULL");
+        if (field >= writer->axes.size())
+            return invalid("field " + std::to_string(field) + " is not defined");
+        const auto axes = static_cast<std::size_t>(writer->axes[field]);
+        std::vector<double> offset;
+        if (grid_offset) offset.assign(grid_offset, grid_offset + axes);
+        return writer->writer->reshape({field}, caesura::Shape(std::span(shape, axes)), offset);
     });
 }
 

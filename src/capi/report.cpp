@@ -63,6 +63,7 @@ caesura_writer_report c_report(const WriterReport& from) {
     to.lost_dumps = from.lost_dumps;
     to.lost_bytes = from.lost_bytes;
     to.lost_services = from.lost_services;
+    to.regained_services = from.regained_services;
     return to;
 }
 

@@ -73,16 +73,18 @@ class BlockCodec {
     /// that holds values which a bound has been spent on before. The same pipeline reads it.
     virtual Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
                                                 const Shape& valid) const = 0;
-    /// A block of several arrays, one after the other, each with its own bound (codec "caesura"
-    /// alone; the pipeline's bound says nothing of such blocks).
-    /// @param values   of all parts, dense.
+    /// A block of several arrays, each with its own bound (codec "caesura" alone; the pipeline's
+    /// bound says nothing of such blocks).
+    /// @param values   of all parts, one after the other, or of the canvas; dense.
     /// @param bundled  as a bundle, which says of each part what it is; else there is one part, and
     ///                 decode() puts it into the corner of a chunk, as that of encode().
+    /// @param canvas   the parts are boxes of it: what lies inside the array of a chunk. A bundle.
     /// Errors: also unsupported (another codec).
     virtual Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
                                               std::span<const codec::BundlePart> parts,
-                                              bool bundled) const {
-        (void)values, (void)parts, (void)bundled;
+                                              bool bundled,
+                                              const codec::Canvas* canvas = nullptr) const {
+        (void)values, (void)parts, (void)bundled, (void)canvas;
         return Status(StatusCode::unsupported, "this codec has one bound for a whole dataset");
     }
     /// Inverse of all; `chunk` is filled whole. Errors: corrupt, no_space (memory).

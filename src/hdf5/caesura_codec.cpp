@@ -67,11 +67,11 @@ class CaesuraCodec final : public BlockCodec {
     }
 
     Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
-                                      std::span<const codec::BundlePart> parts,
-                                      bool bundled) const override try {
+                                      std::span<const codec::BundlePart> parts, bool bundled,
+                                      const codec::Canvas* canvas) const override try {
         auto block = with_statistics([&](const CompressOptions& options) {
             if (!bundled) return codec::compress_part(values, dtype_, parts[0], options);
-            return codec::compress_bundle(values, dtype_, parts, options);
+            return codec::compress_bundle(values, dtype_, parts, options, canvas);
         });
         if (!block.ok() || !verify_) return block;
         if (const auto share = share_of_bounds(values, block->bytes)) {
@@ -80,7 +80,7 @@ class CaesuraCodec final : public BlockCodec {
         }
         std::vector<codec::BundlePart> exactly(parts.begin(), parts.end());
         for (codec::BundlePart& part : exactly) part.bound = lossless();
-        auto again = bundled ? codec::compress_bundle(values, dtype_, exactly)
+        auto again = bundled ? codec::compress_bundle(values, dtype_, exactly, {}, canvas)
                              : codec::compress_part(values, dtype_, exactly[0]);
         if (!again.ok()) return again.status();
         block->bytes = std::move(*again);
@@ -181,18 +181,9 @@ class CaesuraCodec final : public BlockCodec {
             return found.ok() && found->violations == 0;
         };
         const auto all_kept = [&](const codec::BundleInfo& bundle) {
-            std::size_t at = 0;
-            for (std::size_t i = 0; i < bundle.parts.size(); ++i) {
-                const auto raw = static_cast<std::size_t>(bundle.parts[i].info.raw_bytes);
-                std::vector<std::byte> own(bundle.interleaved ? raw : 0);
-                if (bundle.interleaved)
-                    codec::take_turns_of(values, size_of(dtype_), bundle.parts.size(), i, own);
-                if (!keeps(bundle.parts[i].frame,
-                           bundle.interleaved ? own : values.subspan(at, raw)))
-                    return false;
-                at += raw;
-            }
-            return true;
+            codec::BundleArrays arrays(values, bundle);
+            return std::all_of(bundle.parts.begin(), bundle.parts.end(),
+                               [&](const auto& part) { return keeps(part.frame, arrays.next()); });
         };
         bool kept = false;
         if (codec::is_bundle(bytes)) {

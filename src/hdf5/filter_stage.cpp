@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "hdf5/builtin_filters.hpp"
+
 namespace caesura::hdf5 {
 namespace {
 
@@ -38,14 +40,19 @@ Status decode_stages(std::span<const FilterStage> stages, std::span<const std::b
     for (std::size_t i = stages.size(); i-- > 0;) {
         if (filter_mask & (std::uint32_t{1} << i)) continue;
         const FilterStage& stage = stages[i];
-        if (!stage.apply(Direction::decode, stage.cd_values, buffer)) {
-            return {StatusCode::corrupt,
-                    fmt::format("HDF5 filter {} cannot decode a block of {} bytes",
-                                stage.plugin->id(), stored.size())};
-        }
         // An error code of the plugin's library comes back as a size; no stage grows a block by
         // more than this, so do not let the next stage run over the end.
         constexpr std::size_t k_growth_bytes = 1u << 16;
+        const bool done = stage.plugin != nullptr
+                              ? stage.apply(Direction::decode, stage.cd_values, buffer)
+                              : decode_builtin(stage.builtin_id, stage.cd_values,
+                                               chunk.size() + k_growth_bytes, buffer);
+        if (!done) {
+            return {StatusCode::corrupt,
+                    fmt::format("HDF5 filter {} cannot decode a block of {} bytes",
+                                stage.plugin != nullptr ? stage.plugin->id() : stage.builtin_id,
+                                stored.size())};
+        }
         if (buffer.bytes().size() > 2 * chunk.size() + k_growth_bytes) break;
     }
     return copy_out(buffer.bytes(), chunk);

@@ -13,8 +13,9 @@ struct FilterStage {
     const FilterPlugin* plugin = nullptr;
     bool reentrant = true;  ///< FilterTraits::reentrant
     std::vector<unsigned> cd_values;
+    unsigned builtin_id = 0;  ///< where there is no plugin (builtin_filters.hpp; decodes only)
 
-    /// Throws std::bad_alloc. @param values  cd_values, or others for the same filter.
+    /// Of a plugin. Throws std::bad_alloc. @param values  cd_values, or others for the same filter.
     bool apply(Direction direction, std::span<const unsigned> values, FilterBuffer& buffer) const;
 };
 

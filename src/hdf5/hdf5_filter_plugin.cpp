@@ -111,6 +111,11 @@ const H5Z_class2_t* filter_class_of(void* library) {
 
 }  // namespace
 
+FilterBuffer::FilterBuffer(std::size_t bytes)
+    : data_(std::malloc(std::max<std::size_t>(bytes, 1))), size_(bytes) {
+    if (!data_) throw std::bad_alloc();
+}
+
 FilterBuffer::FilterBuffer(std::span<const std::byte> bytes)
     : data_(std::malloc(std::max<std::size_t>(bytes.size(), 1))), size_(bytes.size()) {
     if (!data_) throw std::bad_alloc();

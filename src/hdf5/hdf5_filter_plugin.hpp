@@ -24,6 +24,10 @@ class FilterBuffer {
     FilterBuffer() = default;
     /// A copy of `bytes`. Throws std::bad_alloc.
     explicit FilterBuffer(std::span<const std::byte> bytes);
+    /// So many bytes of any content. Throws std::bad_alloc.
+    explicit FilterBuffer(std::size_t bytes);
+    /// Only the first ones stay; `bytes` is at most their number.
+    void cut(std::size_t bytes) { size_ = bytes; }
 
     std::span<const std::byte> bytes() const {
         return {static_cast<const std::byte*>(data_.get()), size_};

@@ -4,12 +4,14 @@
 
 #include <new>
 
+#include "hdf5/builtin_filters.hpp"
 #include "hdf5/known_filters.hpp"
 
 namespace caesura::hdf5 {
 namespace {
 
 Result<FilterStage> find_stage(const FilterSpec& filter, PluginsByFilter& plugins) {
+    if (is_builtin(filter.id)) return FilterStage{nullptr, true, filter.cd_values, filter.id};
     if (filter.id < k_first_plugin_id) {
         return Status(
             StatusCode::unsupported,
@@ -22,7 +24,7 @@ Result<FilterStage> find_stage(const FilterSpec& filter, PluginsByFilter& plugin
     if (plugin == plugins.end())
         plugin = plugins.emplace(filter.id, FilterPlugin::find(filter.id, traits->name)).first;
     if (!plugin->second.ok()) return plugin->second.status();
-    return FilterStage{*plugin->second, traits->reentrant, filter.cd_values};
+    return FilterStage{*plugin->second, traits->reentrant, filter.cd_values, 0};
 }
 
 /// Whatever is wrong with stored bytes or cd_values, it is the file that is damaged.

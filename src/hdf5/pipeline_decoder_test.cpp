@@ -60,7 +60,7 @@ TEST(PipelineDecoder, takes_back_what_plugins_have_encoded) {
 
 TEST(PipelineDecoder, a_filter_that_is_not_there_is_missed_by_the_chunks_that_need_it_alone) {
     const std::vector<FilterSpec> pipeline = {{.id = 298, .cd_values = {}},
-                                              {.id = 2, .cd_values = {4}, .name = "shuffle"}};
+                                              {.id = 6, .cd_values = {4}, .name = "scaleoffset"}};
     PluginsByFilter plugins;
     const PipelineDecoder decoder(pipeline, plugins);
     const std::vector<std::byte> stored(8, std::byte{7});
@@ -68,7 +68,7 @@ TEST(PipelineDecoder, a_filter_that_is_not_there_is_missed_by_the_chunks_that_ne
     EXPECT_TRUE(decoder.decode(stored, 3, chunk).ok());
     EXPECT_EQ(chunk, stored);
     for (const auto& [mask, what] :
-         {std::pair{1u, "HDF5 filter 2 (shuffle)"}, std::pair{2u, "HDF5 filter 298"}}) {
+         {std::pair{1u, "HDF5 filter 6 (scaleoffset)"}, std::pair{2u, "HDF5 filter 298"}}) {
         const Status status = decoder.decode(stored, mask, chunk);
         EXPECT_EQ(status.code(), StatusCode::unsupported);
         EXPECT_NE(status.message().find(what), std::string::npos) << status.message();

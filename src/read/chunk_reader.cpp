@@ -124,38 +124,63 @@ Status ChunkReader::load(const store::ChunkRecord& record, const Box& part, bool
     return read_stored(some, false, values.subspan(begin, end - begin));
 }
 
-Status ChunkReader::read(std::uint64_t number, const Box& part, const Box& box, std::byte* target,
-                         const ReadOptions& options, Scratch& scratch) const {
-    const store::ChunkRecord* record = find(number);
-    if (record == nullptr) {
-        fill(part, box, target, options, scratch);
-        return {};
-    }
-    const std::size_t out_bytes = value_bytes(options);
-    const std::size_t bytes = contiguous_ ? layout_.inside(number).extent.count() * value_bytes_
-                                          : static_cast<std::size_t>(chunk_bytes_);
-    const std::byte* const place =
-        options.member ? nullptr : dense_part(part, box, target, value_bytes_);
-    const bool direct = place != nullptr && part.extent.count() * value_bytes_ == bytes;
-    const std::span<std::byte> values =
-        direct ? std::span(target + (place - target), bytes) : scratch.chunk.bytes(bytes);
-    Status status = load(*record, part, options.verify, values, scratch);
-    if (!status.ok()) return status;
+std::size_t ChunkReader::decoded_bytes(std::uint64_t number) const {
+    return contiguous_ ? layout_.inside(number).extent.count() * value_bytes_
+                       : static_cast<std::size_t>(chunk_bytes_);
+}
+
+Status ChunkReader::decode(const store::ChunkRecord& record, const Box& part,
+                           const ReadOptions& options, std::span<std::byte> values,
+                           Scratch& scratch) const {
+    if (Status s = load(record, part, options.verify, values, scratch); !s.ok()) return s;
     if (dataset_.big_endian) swap_bytes(values, value_bytes_);
-    if (direct) return {};
-    if (options.member && out_bytes != value_bytes_) {
-        const std::size_t first = *options.member * out_bytes;
+    return {};
+}
+
+Result<ChunkReader::Values> ChunkReader::values_of(std::uint64_t number, const Box& part,
+                                                   const ReadOptions& options,
+                                                   Scratch& scratch) const {
+    const store::ChunkRecord* record = find(number);
+    if (record == nullptr) return fill(part, options, scratch);
+    const std::span<std::byte> values = scratch.chunk.bytes(decoded_bytes(number));
+    if (Status s = decode(*record, part, options, values, scratch); !s.ok()) return s;
+    const std::size_t out_bytes = value_bytes(options);
+    if (out_bytes != value_bytes_) {
+        const std::size_t first = options.member.value_or(0) * out_bytes;
         if (dataset_.spec.dtype == float32)
             gather<float>(values, value_bytes_, first);
         else
             gather<double>(values, value_bytes_, first);
     }
-    copy_box(part, layout_.whole(number), values.data(), box, target, out_bytes);
+    return Values{values.data(), layout_.whole(number)};
+}
+
+Status ChunkReader::read(std::uint64_t number, const Box& part, const Box& box, std::byte* target,
+                         const ReadOptions& options, Scratch& scratch) const {
+    const store::ChunkRecord* record = find(number);
+    const std::size_t bytes = decoded_bytes(number);
+    const std::byte* const place =
+        options.member ? nullptr : dense_part(part, box, target, value_bytes_);
+    const bool direct = place != nullptr && part.extent.count() * value_bytes_ == bytes;
+    if (record != nullptr && direct)
+        return decode(*record, part, options, {target + (place - target), bytes}, scratch);
+    const auto values = values_of(number, part, options, scratch);
+    if (!values.ok()) return values.status();
+    copy_box(part, values->box, values->bytes, box, target, value_bytes(options));
     return {};
 }
 
-void ChunkReader::fill(const Box& part, const Box& box, std::byte* target,
-                       const ReadOptions& options, Scratch& scratch) const {
+Status ChunkReader::read(std::uint64_t number, const Box& part, const Box& box,
+                         const StridedArray& target, const ReadOptions& options,
+                         Scratch& scratch) const {
+    const auto values = values_of(number, part, options, scratch);
+    if (!values.ok()) return values.status();
+    copy_strided(part, values->box, values->bytes, box, target, value_bytes(options));
+    return {};
+}
+
+ChunkReader::Values ChunkReader::fill(const Box& part, const ReadOptions& options,
+                                      Scratch& scratch) const {
     const std::size_t bytes = value_bytes(options);
     std::span<const std::byte> value(dataset_.fill);
     if (value.size() == value_bytes_) value = value.subspan(options.member.value_or(0) * bytes);
@@ -164,7 +189,7 @@ void ChunkReader::fill(const Box& part, const Box& box, std::byte* target,
     if (value.size() >= bytes)
         for (std::size_t at = 0; at < values.size(); at += bytes)
             std::memcpy(values.data() + at, value.data(), bytes);
-    copy_box(part, part, values.data(), box, target, bytes);
+    return {values.data(), part};
 }
 
 Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& scratch) const {

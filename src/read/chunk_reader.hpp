@@ -7,6 +7,7 @@
 #include "hdf5/pipeline_decoder.hpp"
 #include "read/chunk_layout.hpp"
 #include "read/source.hpp"
+#include "read/strided.hpp"
 
 namespace caesura::read {
 
@@ -48,6 +49,16 @@ class ChunkReader {
     /// The values of `part`, which lies in one chunk, into a dense array that holds `box`.
     Status read(std::uint64_t number, const Box& part, const Box& box, std::byte* target,
                 const ReadOptions& options, Scratch& scratch) const;
+    /// The same into an array of any strides, whose first value is that of `box`.
+    Status read(std::uint64_t number, const Box& part, const Box& box, const StridedArray& target,
+                const ReadOptions& options, Scratch& scratch) const;
+    struct Values {
+        const std::byte* bytes;
+        Box box;  ///< what they are, dense
+    };
+    /// Values of which `part` is right, in the scratch memory.
+    Result<Values> values_of(std::uint64_t number, const Box& part, const ReadOptions& options,
+                             Scratch& scratch) const;
     /// What is known of a chunk without decoding it, but for its range.
     Result<Block> describe(std::uint64_t number, bool verify, Scratch& scratch) const;
 
@@ -57,8 +68,10 @@ class ChunkReader {
                        std::span<std::byte> bytes) const;
     Status load(const store::ChunkRecord& record, const Box& part, bool verify,
                 std::span<std::byte> values, Scratch& scratch) const;
-    void fill(const Box& part, const Box& box, std::byte* target, const ReadOptions& options,
-              Scratch& scratch) const;
+    Status decode(const store::ChunkRecord& record, const Box& part, const ReadOptions& options,
+                  std::span<std::byte> values, Scratch& scratch) const;
+    Values fill(const Box& part, const ReadOptions& options, Scratch& scratch) const;
+    std::size_t decoded_bytes(std::uint64_t number) const;
     Status damaged(std::uint64_t number, std::string what) const;
     Status in_context(std::uint64_t number, const Status& status) const;
 

@@ -183,6 +183,53 @@ Status Source::read(std::size_t dataset, const Box& box, std::span<std::byte> va
     return {StatusCode::no_space, impl_->info.path + ": no memory to read a box"};
 }
 
+Status Source::read_strided(std::size_t dataset, const Box& box, const StridedArray& target,
+                            const ReadOptions& options,
+                            const std::vector<std::uint64_t>* only) const try {
+    if (Status status = impl_->check(dataset, box, options); !status.ok()) return status;
+    const ChunkReader& reader = impl_->readers[dataset];
+    const bool dense =
+        target.stride_bytes == dense_strides(box.extent, reader.value_bytes(options));
+    const TouchedChunks touched(reader.layout(), box);
+    const std::uint64_t n = only != nullptr ? only->size() : touched.count();
+    std::vector<Scratch> scratch(static_cast<std::size_t>(codec::worker_count(n, options.threads)));
+    return codec::for_each_parallel(n, options.threads, [&](int worker, std::uint64_t i) {
+        const std::uint64_t chunk = only != nullptr ? (*only)[i] : touched[i];
+        const Box part = *intersect(reader.layout().inside(chunk), box);
+        Scratch& own = scratch[static_cast<std::size_t>(worker)];
+        return dense ? reader.read(chunk, part, box, target.data, options, own)
+                     : reader.read(chunk, part, box, target, options, own);
+    });
+} catch (const std::bad_alloc&) {
+    return {StatusCode::no_space, impl_->info.path + ": no memory to read a box"};
+}
+
+Status Source::each_chunk(
+    std::span<const ChunkOf> chunks, const ReadOptions& options,
+    const std::function<void(std::size_t i, const Box& box, const std::byte* values)>& take) const
+    try {
+    std::vector<Scratch> scratch(
+        static_cast<std::size_t>(codec::worker_count(chunks.size(), options.threads)));
+    return codec::for_each_parallel(
+        chunks.size(), options.threads, [&](int worker, std::uint64_t i) -> Status {
+            const ChunkReader& reader = impl_->readers[chunks[i].dataset];
+            const auto values =
+                reader.values_of(chunks[i].number, reader.layout().inside(chunks[i].number),
+                                 options, scratch[static_cast<std::size_t>(worker)]);
+            if (!values.ok()) return values.status();
+            take(i, values->box, values->bytes);
+            return {};
+        });
+} catch (const std::bad_alloc&) {
+    return {StatusCode::no_space, impl_->info.path + ": no memory to read chunks"};
+}
+
+const ChunkLayout& Source::layout(std::size_t dataset) const {
+    return impl_->readers[dataset].layout();
+}
+
+base::File& Source::file() const { return *impl_->file; }
+
 Result<std::vector<Block>> Source::blocks(std::size_t dataset, const Box& box,
                                           const ReadOptions& options) const try {
     if (Status status = impl_->check(dataset, box, options); !status.ok()) return status;

@@ -7,8 +7,9 @@
 // advanced   blocks: what chunks say of themselves without being decoded. value_range.
 //
 // What can be read: chunked and contiguous datasets of float32, float64, or a compound type of one
-// of these (its members beside each other, or one of them), whose filters are ours or plugins that
-// HDF5 would find. Filters that are built into HDF5 (deflate, shuffle, ...) have no plugin.
+// of these (its members beside each other, or one of them), whose filters are ours, deflate,
+// shuffle, fletcher32, or plugins that HDF5 would find. Other filters that are built into HDF5
+// (nbit, scale-offset, szip) have no plugin.
 //
 // Invariants:
 //  - Only chunks that a box touches are read and decoded, each once; a chunk that lies whole in
@@ -21,6 +22,7 @@
 //    is committed later is seen by who opens the file again (decision D14).
 #pragma once
 
+#include <functional>
 #include <limits>
 
 #include "caesura/codec.hpp"
@@ -70,6 +72,9 @@ struct Block {
     std::optional<ValueRange> range;  ///< if value_range() has met the chunk before
 };
 
+struct ChunkLayout;
+struct StridedArray;
+
 class Source {
   public:
     /// Lists the file and looks for the plugins of its filters; one that is not there is an error
@@ -106,6 +111,26 @@ class Source {
     /// @param values  exactly its bytes. After an error nothing is to be read there.
     Status read(std::size_t dataset, const Box& box, std::span<std::byte> values,
                 const ReadOptions& options = {}) const;
+
+    /// The same into an array of any strides, which have been checked (check_strides).
+    /// @param only  of the chunks that the box touches, ascending: the rest is left alone.
+    Status read_strided(std::size_t dataset, const Box& box, const StridedArray& target,
+                        const ReadOptions& options,
+                        const std::vector<std::uint64_t>* only = nullptr) const;
+
+    struct ChunkOf {
+        std::size_t dataset = 0;
+        std::uint64_t number = 0;
+    };
+    /// Hands each of these chunks' values to `take`, dense in the box that it is given, which may
+    /// go beyond the dataset's end. Side by side: any thread calls it, in any order.
+    Status each_chunk(std::span<const ChunkOf> chunks, const ReadOptions& options,
+                      const std::function<void(std::size_t i, const Box& box,
+                                               const std::byte* values)>& take) const;
+    /// How a dataset is cut into chunks.
+    const ChunkLayout& layout(std::size_t dataset) const;
+    /// Any thread.
+    base::File& file() const;
 
     /// What is known of the chunks that a box touches, in their order. Frames are read, and not
     /// decoded; `options.threads` is not used.

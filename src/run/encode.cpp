@@ -51,8 +51,9 @@ void gather(const Job& job, const Box& wanted, std::byte* chunk) {
 
 // The wanted values where they are, if they lie there dense and whole.
 const std::byte* in_place(const Job& job, const Box& wanted) {
-    if (job.pieces.size() != 1 || job.fill || wanted.extent != job.valid) return nullptr;
+    if (job.pieces.size() != 1 || wanted.extent != job.valid) return nullptr;
     const PutPart& piece = job.pieces[0];
+    if (piece.part != wanted) return nullptr;  // the rest is the fill value
     return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
 }
 
@@ -69,18 +70,25 @@ Result<base::Buffer> copy_out(std::span<const std::byte> bytes, base::BufferPool
 
 }  // namespace
 
+const std::byte* values_in_place(const Job& job) {
+    return in_place(job, {job.chunk_box.offset, job.valid});
+}
+
+void gather_values(const Job& job, std::byte* values) {
+    gather(job, {job.chunk_box.offset, job.valid}, values);
+}
+
 Status make_dense(Job& job, base::BufferPool& pool, base::Buffer& scratch) {
     const Box wanted{job.chunk_box.offset, job.valid};
-    const std::byte* values = in_place(job, wanted);
+    const std::byte* values = values_in_place(job);
     if (values == nullptr) {
         auto taken = pool.take(job.valid_bytes());
         if (!taken.ok()) return taken.status();
         scratch = std::move(*taken);
-        gather(job, wanted, scratch.data());
+        gather_values(job, scratch.data());
         values = scratch.data();
     }
-    job.fill.reset();
-    job.pieces.resize(1);
+    job.pieces.resize(1);  // which leaves nothing open; boxes still need to know the fill value
     job.pieces[0] = {wanted, wanted, values, nullptr};
     return {};
 }
@@ -106,7 +114,10 @@ Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* den
     }
     if (stored_as_is) return Encoded{std::move(scratch), {}, 0, 0.0, false};
     const std::span values(chunk, bytes);
-    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts, job.bundled)
+    const bool boxed = !job.parts.empty() && job.parts[0].offset.rank() > 0;
+    const codec::Canvas canvas{job.valid, job.fill.value_or(std::array<std::byte, 8>{})};
+    auto encoded = !job.parts.empty() ? job.codec->encode_parts(values, job.parts, job.bundled,
+                                                                boxed ? &canvas : nullptr)
                    : job.exactly      ? job.codec->encode_exactly(values, job.valid)
                                       : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();

@@ -27,6 +27,11 @@ Status make_dense(Job& job, base::BufferPool& pool, base::Buffer& scratch);
 /// Of such a job.
 std::span<const std::byte> dense_values(const Job& job);
 
+/// The values of the job's valid part where they are, if they lie there dense and whole; or null.
+const std::byte* values_in_place(const Job& job);
+/// Copy them, dense, C order. @param values  room for valid_bytes().
+void gather_values(const Job& job, std::byte* values);
+
 /// Pure: changes nothing of the job. Buffers are the pool's. Any thread, as far as the job's codec
 /// is reentrant. Errors: those of the codec, no_space (memory); may throw bad_alloc.
 /// @param dense  what make_dense() has gathered; values that are stored as they are stay in it.

@@ -188,7 +188,7 @@ class Executor {
                             double now_s, bool is_due) const;
     double now_in_iteration_s() const { return clock_.now_s() - observer_.iteration_begin_s(); }
     void note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
-                    std::uint64_t iteration);
+                    std::uint64_t iteration, std::uint64_t given_bytes = 0);
     // Blocks that another rank writes, helping.cpp.
     void keep_for_helper(Job& job);
     void offer(DumpTask& dump);

@@ -186,8 +186,11 @@ bool Executor::write_some(DumpTask& dump, double& wait_s) {
 }
 
 void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
-    std::uint64_t bytes = 0;
-    for (const Job* job : jobs) bytes += job->carried_bytes();
+    std::uint64_t bytes = 0, given_bytes = 0;
+    for (const Job* job : jobs) {
+        bytes += job->carried_bytes();
+        if (job->elsewhere.load(std::memory_order_relaxed)) given_bytes += job->carried_bytes();
+    }
     const double begin_s = clock_.now_s();
     const Status status = dump.sink->write(jobs);
     if (!status.ok()) {
@@ -197,7 +200,7 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
     note_write(
         bytes, begin_s, "write",
         jobs.size() == 1 ? jobs[0]->label : jobs[0]->label + " +" + std::to_string(jobs.size() - 1),
-        dump.iteration);
+        dump.iteration, given_bytes);
     for (Job* job : jobs) {
         if (job->state.load(std::memory_order_relaxed) != JobState::written) continue;
         budget_.release(job->stored.size());
@@ -209,11 +212,12 @@ void Executor::do_write(DumpTask& dump, std::span<Job* const> jobs) {
 
 // A write that ends now.
 void Executor::note_write(std::uint64_t bytes, double begin_s, const char* kind, std::string name,
-                          std::uint64_t iteration) {
+                          std::uint64_t iteration, std::uint64_t given_bytes) {
     const double end_s = clock_.now_s();
     samples_.note({bytes, begin_s, end_s - begin_s});
     if (options_.trace)
-        write_lane_.trace.add({kind, std::move(name), begin_s, end_s, iteration, bytes});
+        write_lane_.trace.add(
+            {kind, std::move(name), begin_s, end_s, iteration, bytes, given_bytes});
 }
 
 // True if every block is written (or has overflowed) and the dump was left behind.

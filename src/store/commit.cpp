@@ -53,10 +53,10 @@ Status check_record(const DatasetSpec& spec, const ChunkRecord& record, std::uin
     return {};
 }
 
-/// Every chunk of the grid exactly once.
+/// Every chunk of the grid exactly once; of a dataset that is written in parts so many of them.
 Status check_complete(const DatasetSpec& spec, const Shape& grid, Records records,
                       std::uint64_t file_end) {
-    std::uint64_t expected = 0;
+    std::uint64_t expected = 0, found = 0;
     for (const ChunkRecord& record : records) {
         if (record.chunk >= grid.count())
             return {StatusCode::invalid_argument,
@@ -65,11 +65,16 @@ Status check_complete(const DatasetSpec& spec, const Shape& grid, Records record
         if (record.chunk < expected)
             return {StatusCode::invalid_argument,
                     fmt::format("dataset {}: chunk {} was written twice", spec.path, record.chunk)};
-        if (record.chunk > expected) break;
+        if (record.chunk > expected && !spec.partial_chunks) break;
         if (Status status = check_record(spec, record, file_end); !status.ok()) return status;
-        ++expected;
+        expected = record.chunk + 1;
+        ++found;
     }
-    if (expected == grid.count()) return {};
+    if (found == spec.partial_chunks.value_or(grid.count())) return {};
+    if (spec.partial_chunks)
+        return {StatusCode::invalid_argument,
+                fmt::format("dataset {}: {} chunks of the {} that were put", spec.path, found,
+                            *spec.partial_chunks)};
     return {StatusCode::invalid_argument, fmt::format("dataset {}: chunk {} of {} is missing",
                                                       spec.path, expected, grid.count())};
 }

@@ -38,28 +38,6 @@ herr_t look_up(hid_t dataset, const hsize_t* offset, std::uint32_t* mask) {
 #endif
 }
 
-std::vector<FilterSpec> read_pipeline(hid_t creation) {
-    std::vector<FilterSpec> out;
-    const int n = H5Pget_nfilters(creation);
-    for (int i = 0; i < n; ++i) {
-        unsigned flags = 0;
-        std::size_t n_values = 0;
-        std::array<char, 256> name{};
-        const auto index = static_cast<unsigned>(i);
-        H5Pget_filter2(creation, index, &flags, &n_values, nullptr, 0, nullptr, nullptr);
-        FilterSpec filter;
-        filter.cd_values.resize(n_values);
-        const H5Z_filter_t id =
-            H5Pget_filter2(creation, index, &flags, &n_values, filter.cd_values.data(), name.size(),
-                           name.data(), nullptr);
-        filter.id = static_cast<unsigned>(id);
-        filter.optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
-        filter.name = name.data();
-        out.push_back(std::move(filter));
-    }
-    return out;
-}
-
 /// Is it float32 or float64 as IEEE has them, in either byte order?
 bool is_ieee(hid_t type) {
     return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F64LE) > 0 ||
@@ -140,7 +118,7 @@ class Walk {
                 return hdf5_error(StatusCode::corrupt, fmt::format("object {}{}", path, name));
             const H5I_type_t kind = H5Iget_type(object.get());
             Status status;
-            if (kind == H5I_GROUP) status = group(object.get(), path + name + "/");
+            if (kind == H5I_GROUP) status = child(object.get(), path + name);
             if (kind == H5I_DATASET) status = dataset(object.get(), path + name);
             if (!status.ok()) return status;
         }
@@ -158,11 +136,24 @@ class Walk {
         }
     }
 
+    Status child(hid_t id, const std::string& path) {
+        auto attributes = read_attributes(id);
+        if (!attributes.ok()) return attributes.status().with_context("group " + path);
+        out_.groups.push_back({path, std::move(*attributes)});
+        return group(id, path + "/");
+    }
+
     Status dataset(hid_t id, const std::string& path) {
         auto found = read_spec(id, path);
         if (!found || found->contiguous) out_.other_bytes += H5Dget_storage_size(id);
         if (!found) {
             out_.others.push_back(path);
+            auto other = describe_other(id, path);
+            if (!other) return {};
+            auto attributes = read_attributes(id);
+            if (!attributes.ok()) return attributes.status().with_context("dataset " + path);
+            other->attributes = std::move(*attributes);
+            out_.other_datasets.push_back(std::move(*other));
             return {};
         }
         auto attributes = read_attributes(id);
@@ -213,6 +204,28 @@ class Walk {
 };
 
 }  // namespace
+
+std::vector<FilterSpec> read_pipeline(hid_t creation) {
+    std::vector<FilterSpec> out;
+    const int n = H5Pget_nfilters(creation);
+    for (int i = 0; i < n; ++i) {
+        unsigned flags = 0;
+        std::size_t n_values = 0;
+        std::array<char, 256> name{};
+        const auto index = static_cast<unsigned>(i);
+        H5Pget_filter2(creation, index, &flags, &n_values, nullptr, 0, nullptr, nullptr);
+        FilterSpec filter;
+        filter.cd_values.resize(n_values);
+        const H5Z_filter_t id =
+            H5Pget_filter2(creation, index, &flags, &n_values, filter.cd_values.data(), name.size(),
+                           name.data(), nullptr);
+        filter.id = static_cast<unsigned>(id);
+        filter.optional = (flags & H5Z_FLAG_OPTIONAL) != 0;
+        filter.name = name.data();
+        out.push_back(std::move(filter));
+    }
+    return out;
+}
 
 Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path) {
     const QuietErrors quiet;

@@ -21,10 +21,19 @@ struct FoundDataset {
 
 struct Hdf5Content {
     std::vector<Attribute> root;
-    std::vector<FoundDataset> datasets;  ///< of floats or compounds of them, 1 to 4 axes
-    std::vector<std::string> others;     ///< paths of the rest
-    std::uint64_t other_bytes = 0;       ///< raw data of the rest, and of contiguous datasets
+    std::vector<FoundDataset> datasets;        ///< of floats or compounds of them, 1 to 4 axes
+    std::vector<std::string> others;           ///< paths of the rest
+    std::vector<OtherDataset> other_datasets;  ///< of which these can be read through HDF5
+    std::vector<GroupInfo> groups;             ///< all but the root
+    std::uint64_t other_bytes = 0;             ///< raw data of the rest, and of contiguous datasets
 };
+
+/// A dataset of integers (also enumerations of them, such as bool) or of floats of any width, with
+/// 1 to 4 axes; nullopt for others. Attributes are not read, the iteration is not known.
+std::optional<OtherDataset> describe_other(hid_t dataset, const std::string& path);
+
+/// The filters of a dataset creation property list.
+std::vector<FilterSpec> read_pipeline(hid_t creation);
 
 /// Open read-only on `state` and list everything. Errors: corrupt (not HDF5, or damaged), io.
 Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path);

@@ -153,10 +153,18 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
     std::array<hsize_t, k_max_rank> chunk{};
     for (int a = 0; a < dataset.chunk.rank(); ++a)
         chunk[static_cast<std::size_t>(a)] = dataset.chunk[a];
+    // Where chunks are missing HDF5 must fill in: "never" would leave the reader's memory as it is.
+    const bool partial = dataset.partial_chunks.has_value();
     bool ok = prepare_object(creation.get()) &&
               H5Pset_chunk(creation.get(), dataset.chunk.rank(), chunk.data()) >= 0 &&
-              H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER) >= 0 &&
+              H5Pset_fill_time(creation.get(),
+                               partial ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
               H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR) >= 0;
+    if (!dataset.fill.empty())
+        ok =
+            ok && H5Pset_fill_value(creation.get(),
+                                    dataset.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                                    dataset.fill.data()) >= 0;
     for (const FilterSpec& filter : dataset.pipeline) {
         auto number = aliases.alias(filter);
         if (!number.ok()) return number.status().with_context("dataset " + dataset.path);

@@ -4,7 +4,9 @@
 // cannot say, and strings that are not UTF-8, have forms of their own.
 #include "store/manifest.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "store/region_format.hpp"
@@ -17,6 +19,8 @@ using nlohmann::json;
 /// Readers that know nothing of application's trees would make a tree of their own: they see a
 /// version that they do not know instead.
 constexpr std::uint32_t k_application_version = 2;
+/// Likewise those that would miss the chunks that are not there.
+constexpr std::uint32_t k_partial_version = 3;
 
 json from_double(double v) {
     if (std::isnan(v)) return "nan";
@@ -126,6 +130,28 @@ Shape to_shape(const json& j) {
     return Shape(std::span(extents));
 }
 
+/// The bits of a fill value as a number: NaN has many.
+json from_fill(const DatasetSpec& dataset) {
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+    if (dataset.dtype == float32)
+        std::memcpy(&narrow, dataset.fill.data(), sizeof narrow);
+    else
+        std::memcpy(&wide, dataset.fill.data(), sizeof wide);
+    return dataset.dtype == float32 ? narrow : wide;
+}
+
+std::vector<std::byte> to_fill(const json& j, DType dtype) {
+    const auto wide = j.get<std::uint64_t>();
+    const auto narrow = static_cast<std::uint32_t>(wide);
+    std::vector<std::byte> fill(size_of(dtype));
+    if (dtype == float32)
+        std::memcpy(fill.data(), &narrow, sizeof narrow);
+    else
+        std::memcpy(fill.data(), &wide, sizeof wide);
+    return fill;
+}
+
 json from_dataset(const DatasetSpec& dataset) {
     json pipeline = json::array();
     for (const FilterSpec& filter : dataset.pipeline)
@@ -133,10 +159,13 @@ json from_dataset(const DatasetSpec& dataset) {
                             {"optional", filter.optional},
                             {"cd_values", filter.cd_values},
                             {"name", from_string(filter.name)}});
-    return {
+    json out = {
         {"path", from_string(dataset.path)},  {"dtype", to_string(dataset.dtype)},
         {"shape", from_shape(dataset.shape)}, {"chunk", from_shape(dataset.chunk)},
         {"pipeline", std::move(pipeline)},    {"attributes", from_attributes(dataset.attributes)}};
+    if (dataset.partial_chunks) out["partial_chunks"] = *dataset.partial_chunks;
+    if (!dataset.fill.empty()) out["fill"] = from_fill(dataset);
+    return out;
 }
 
 DatasetSpec to_dataset(const json& j) {
@@ -153,6 +182,9 @@ DatasetSpec to_dataset(const json& j) {
                                 filter.at("cd_values").get<std::vector<unsigned>>(),
                                 to_text(filter.at("name"))});
     out.attributes = to_attributes(j.at("attributes"));
+    if (const auto chunks = j.find("partial_chunks"); chunks != j.end())
+        out.partial_chunks = chunks->get<std::uint64_t>();
+    if (const auto fill = j.find("fill"); fill != j.end()) out.fill = to_fill(*fill, out.dtype);
     return out;
 }
 
@@ -214,6 +246,9 @@ std::string encode_manifest(const DumpManifest& manifest) {
         out["version"] = k_application_version;
         out["tree"] = "application";
     }
+    const bool partial = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
+                                     [](const auto& one) { return one.partial_chunks; });
+    if (partial && manifest.tree == TreeOwner::caesura) out["version"] = k_partial_version;
     for (const PlacedIn& place : manifest.placed_in) out["placed_in"].push_back(from_place(place));
     return out.dump();
 }
@@ -222,7 +257,8 @@ Result<DumpManifest> decode_manifest(std::string_view text) {
     try {
         const json j = json::parse(text);
         const auto version = j.at("version").get<std::uint32_t>();
-        if (version != k_format_version && version != k_application_version)
+        if (version != k_format_version && version != k_application_version &&
+            version != k_partial_version)
             return Status{StatusCode::unsupported,
                           "manifest: unknown version; use a newer Caesura"};
         return to_manifest(j, version);

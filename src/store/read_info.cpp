@@ -9,11 +9,10 @@
 
 #include "store/checksum.hpp"
 #include "store/hdf5_read.hpp"
-#include "store/journal.hpp"
 #include "store/manifest.hpp"
+#include "store/own_front.hpp"
 #include "store/recover.hpp"
 #include "store/scan.hpp"
-#include "store/superblock.hpp"
 
 namespace caesura::store {
 namespace {
@@ -47,36 +46,16 @@ Status read_regions(PlacingState& state, const RunId& run, const CommitRecord& r
     return {};
 }
 
-/// Puts the journal's overwrites into the state's overlay, so that HDF5 reads the file as it will
-/// be after recovery.
 Result<OwnRecords> read_own(PlacingState& state, const std::string& path) {
+    const auto front = read_own_front(state, path);
+    if (!front.ok()) return front.status();
     OwnRecords own;
-    auto run = read_file_header(*state.file, path);
-    // Not ours, or of a version to come: HDF5 still tells all but the checksums.
-    if (!run.ok() && run.status().code() != StatusCode::corrupt &&
-        run.status().code() != StatusCode::unsupported)
-        return run.status();
-    if (!run.ok()) return own;
-    own.ours = true;
-    auto journal = read_journal(*state.file, *run);
-    if (!journal.ok()) return journal.status();
-    own.needs_recover = journal->state != Journal::State::none;
-    for (const Extent& extent : journal->overwrites)
-        state.overlay.write(extent.address, extent.bytes);
-    std::array<std::byte, k_superblock_bytes> front{};
-    CommitRecordBytes bytes{};
-    if (Status s = state.read(0, front); !s.ok()) return s;
-    if (Status s = state.read(k_commit_record_address, bytes); !s.ok()) return s;
-    own.empty =
-        std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
-    if (const auto superblock = decode_superblock(front); superblock && superblock->status_flags) {
-        own.needs_recover = true;  // closed by its application, and still being written
-        patch_superblock(front, {superblock->end_of_file, 0});
-        state.overlay.write(0, front);
-    }
-    const CommitRecord record = decode_commit_record(bytes, *run).value_or(CommitRecord{});
-    own.metadata_bytes = record.metadata_bytes;
-    if (Status s = read_regions(state, *run, record, own); !s.ok()) return s;
+    own.ours = front->ours;
+    own.empty = front->empty;
+    own.needs_recover = front->needs_recover;
+    own.metadata_bytes = front->record.metadata_bytes;
+    if (!own.ours) return own;
+    if (Status s = read_regions(state, front->run, front->record, own); !s.ok()) return s;
     return own;
 }
 
@@ -89,6 +68,11 @@ std::uint64_t iteration_in_path(const std::string& path) {
     return iteration;
 }
 
+std::uint64_t iteration_of(const std::string& path, const OwnRecords& own) {
+    const auto found = own.iteration_of.find(path);
+    return found != own.iteration_of.end() ? found->second : iteration_in_path(path);
+}
+
 DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecords& own) {
     DatasetInfo info;
     info.spec = std::move(found.spec);
@@ -98,9 +82,7 @@ DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecord
     info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype) *
                      std::max<std::size_t>(1, info.members.size());
     info.chunks = std::move(found.chunks);
-    const auto iteration = own.iteration_of.find(info.spec.path);
-    info.iteration =
-        iteration != own.iteration_of.end() ? iteration->second : iteration_in_path(info.spec.path);
+    info.iteration = iteration_of(info.spec.path, own);
     for (ChunkRecord& chunk : info.chunks) {
         info.stored_bytes += chunk.bytes;
         chunk.dataset = number;
@@ -159,6 +141,10 @@ Result<FileInfo> read_info(base::File& file, const std::string& path) try {
     if (!content.ok()) return content.status();
     info.root = std::move(content->root);
     info.others = std::move(content->others);
+    info.groups = std::move(content->groups);
+    info.other_datasets = std::move(content->other_datasets);
+    for (OtherDataset& other : info.other_datasets)
+        other.iteration = iteration_of(other.path, *own);
     std::uint32_t number = 0, number_contiguous = 0;
     for (FoundDataset& dataset : content->datasets) {
         if (dataset.contiguous)

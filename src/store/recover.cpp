@@ -32,6 +32,7 @@ struct Candidate {
     std::vector<RegionHeader> regions;
     std::vector<ChunkRecord> blocks;         // intact, one per chunk, of known datasets
     std::vector<std::uint64_t> expected_of;  // by dataset; empty: not known
+    std::vector<std::uint64_t> chunks_of;    // by dataset of our own tree: of its grid
     std::uint64_t expected = 0;
     std::uint64_t end = 0;   // of its regions' used part
     bool is_closed = false;  // of an application that had closed the file, with all its dumps
@@ -98,9 +99,11 @@ void expect_blocks(Candidate& candidate) {
             if (!grid.ok()) {  // a manifest that nothing can be made of
                 candidate.manifest.reset();
                 candidate.expected_of.clear();
+                candidate.chunks_of.clear();
                 return;
             }
-            candidate.expected_of.push_back(grid->count());
+            candidate.chunks_of.push_back(grid->count());
+            candidate.expected_of.push_back(dataset.partial_chunks.value_or(grid->count()));
         }
     for (const std::uint64_t blocks : candidate.expected_of) candidate.expected += blocks;
 }
@@ -109,14 +112,14 @@ void expect_blocks(Candidate& candidate) {
 /// intact one.
 Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
     expect_blocks(candidate);
-    const auto& chunks = candidate.expected_of;
+    const auto &datasets = candidate.expected_of, &chunks = candidate.chunks_of;
     const bool checked = candidate.manifest && !candidate.is_application();
     std::map<std::pair<std::uint32_t, std::uint64_t>, ChunkRecord> chosen;
     for (const ChunkRecord& record : found) {
         const auto key = std::pair(record.dataset, record.chunk);
         const bool known =
             checked ? record.dataset < chunks.size() && record.chunk < chunks[record.dataset]
-                    : chunks.empty() || record.dataset < chunks.size();
+                    : datasets.empty() || record.dataset < datasets.size();
         if (!known || chosen.count(key) != 0) continue;
         auto intact = is_intact(file, record);
         if (!intact.ok()) return intact.status();

@@ -185,17 +185,27 @@ Status check_parts(const Block& block) {
     if (!block.bundled && block.parts.size() > 1)
         return wrong(fmt::format("{} arrays that are no bundle", block.parts.size()));
     const codec::BundlePart& first = block.parts.front();
+    const bool boxes = first.offset.rank() > 0;
+    if (boxes && !block.bundled) return wrong("a box that is no bundle");
     std::uint64_t left = block.raw_bytes();
     for (const codec::BundlePart& part : block.parts) {
         if (Status status = validate(part.bound); !status.ok()) return wrong(status.message());
         const auto bytes = bytes_of(part.shape, size_of(block.dtype), left);
         if (!bytes) return wrong(fmt::format("an array of {} has no room", to_string(part.shape)));
         left -= *bytes;
+        if (boxes != (part.offset.rank() > 0) ||
+            (boxes && (!is_box({part.offset, part.shape}, block.valid.rank()) ||
+                       !is_inside({part.offset, part.shape},
+                                  {Shape::filled(block.valid.rank(), 0), block.valid}))))
+            return wrong(fmt::format("a box ({}) that does not lie in {}",
+                                     to_string(Box{part.offset, part.shape}),
+                                     to_string(block.valid)));
         if (part.interleaved != first.interleaved ||
             (part.interleaved && part.shape != first.shape))
             return wrong("arrays that take turns are all of one shape");
     }
-    return left == 0 ? Status{} : wrong(fmt::format("arrays that leave {} bytes over", left));
+    return left == 0 || boxes ? Status{}
+                              : wrong(fmt::format("arrays that leave {} bytes over", left));
 }
 
 /// What fits() asks of both kinds.
@@ -211,6 +221,7 @@ Status check(const BeginDump& message) {
     if (message.n_jobs > k_blocks_limit)
         return wrong(fmt::format("{} jobs; at most {}", message.n_jobs, k_blocks_limit));
     if (Status status = check_places(message); !status.ok()) return status;
+    if (!(message.due_in_s >= 0.0)) return wrong(fmt::format("due_in_s is {}", message.due_in_s));
     for (std::size_t i = 0; i < message.codecs.size(); ++i)
         if (Status status = check_codec(message.codecs[i]); !status.ok())
             return status.with_context(fmt::format("codec {}", i));

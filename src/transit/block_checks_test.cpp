@@ -96,6 +96,8 @@ TEST(DumpChecks, find_places_that_no_region_can_have) {
         expect_found(good_dump(), word, change);
     };
     found("jobs", [](BeginDump& m) { m.n_jobs = k_blocks_limit + 1; });
+    found("due_in_s", [](BeginDump& m) { m.due_in_s = -1.0; });
+    found("due_in_s", [](BeginDump& m) { m.due_in_s = std::nan(""); });
     found("place", [](BeginDump& m) { m.places[0].address += 8; });
     found("place", [](BeginDump& m) { m.places[0].address = 61440; });  // in the file's header
     found("place", [](BeginDump& m) { m.places[0].address = k_offset_limit - 4095; });
@@ -190,6 +192,21 @@ TEST(BlockChecks, let_nothing_pass_that_reads_outside_its_sources) {
 }
 
 // Goal: arrays of a block that passes are as many values as it has, so bundles can be made.
+TEST(BlockChecks, find_boxes_that_do_not_lie_in_the_block) {
+    const auto refused = [](const char* word, auto change) {
+        Block block = good_block();
+        block.bundled = true;
+        block.parts = {{block.valid, lossless(), 0}};
+        block.parts[0].offset = Shape::filled(block.valid.rank(), 0);
+        ASSERT_TRUE(encode(ClientMessage(block)).ok());
+        expect_found(block, word, change);
+    };
+    refused("a box", [](Block& m) { m.parts[0].offset[0] = 1; });
+    refused("a box", [](Block& m) { m.parts[0].offset[1] = k_huge; });
+    refused("no bundle", [](Block& m) { m.bundled = false; });
+    refused("no room", [](Block& m) { m.parts.push_back(m.parts[0]); });
+}
+
 TEST(BlockChecks, let_only_arrays_pass_that_make_a_bundle) {
     RandomMessages random(2107);
     int made = 0;
@@ -197,8 +214,11 @@ TEST(BlockChecks, let_only_arrays_pass_that_make_a_bundle) {
         const Block block = random.block();
         if (block.parts.empty()) continue;
         const std::vector<std::byte> values(block.raw_bytes());
+        const bool boxes = block.parts[0].offset.rank() > 0;
+        const codec::Canvas canvas{block.valid};
         const auto bundle = block.bundled
-                                ? codec::compress_bundle(values, block.dtype, block.parts)
+                                ? codec::compress_bundle(values, block.dtype, block.parts, {},
+                                                         boxes ? &canvas : nullptr)
                                 : codec::compress_part(values, block.dtype, block.parts[0]);
         ASSERT_TRUE(bundle.ok()) << bundle.status().message();
         ++made;

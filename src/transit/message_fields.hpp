@@ -31,6 +31,9 @@ void fields(Io& io, Of<Io, DType>& dtype) {
     io.one_of(dtype, DType::float32, DType::float64, "dtype");
 }
 
+/// How an array of a block lies among the others.
+enum class PartLies : std::uint8_t { behind_others = 0, taking_turns = 1, in_canvas = 2 };
+
 template <class Io>
 void fields(Io& io, Of<Io, codec::BundlePart>& part) {
     int axes = part.shape.rank();
@@ -39,7 +42,12 @@ void fields(Io& io, Of<Io, codec::BundlePart>& part) {
     fields(io, part.bound);
     io.u32(part.component);
     io.flag(part.as_it_is, "as_it_is");
-    io.flag(part.interleaved, "interleaved");
+    PartLies lies = part.offset.rank() > 0 ? PartLies::in_canvas
+                    : part.interleaved     ? PartLies::taking_turns
+                                           : PartLies::behind_others;
+    io.one_of(lies, PartLies::behind_others, PartLies::in_canvas, "lies");
+    if constexpr (Io::k_reads) part.interleaved = lies == PartLies::taking_turns;
+    if (lies == PartLies::in_canvas) io.shape(part.offset, axes);
 }
 inline constexpr std::size_t k_least_part_bytes = 1 + 8 + 1 + 4 + 2;
 
@@ -214,6 +222,7 @@ void fields(Io& io, Of<Io, BeginDump>& m) {
     io.optional(m.spill, "spill", [&](auto& place) { fields(io, place); });
     io.list(m.codecs, k_codecs_limit, k_least_codec_bytes, "codecs",
             [&](auto& codec) { fields(io, codec); });
+    io.f64(m.due_in_s);
 }
 
 template <class Io>

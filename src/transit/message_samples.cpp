@@ -22,6 +22,7 @@ BeginDump sample_dump() {
     dump.spill = {7, 3, 1 << 20, 4096, 0};
     dump.codecs = {{{"caesura:fast", {}, true}, float64, {4, 6}, absolute(0.25), {}, true},
                    {{"filter:32024", {1, 2}, {}}, float32, {9}, lossless(), {}, false}};
+    dump.due_in_s = 7.5;
     return dump;
 }
 
@@ -189,7 +190,7 @@ Piece RandomMessages::piece(const Block& block) {
 
 void RandomMessages::add_parts(Block& block) {
     const std::uint64_t count = block.valid.count();
-    switch (below(4)) {
+    switch (below(5)) {
         case 0:
             block.parts = {{block.valid, bound(true), any32(), coin(), false}};
             block.bundled = coin();
@@ -208,6 +209,15 @@ void RandomMessages::add_parts(Block& block) {
                 block.parts.push_back(
                     {{count / block.valid[0]}, bound(true), any32(), coin(), true});
             return;
+        case 3: {  // a box of the block
+            block.bundled = true;
+            codec::BundlePart& part = block.parts.emplace_back();
+            part = {block.valid, bound(true), any32(), coin(), false};
+            part.offset = Shape::filled(block.valid.rank(), 0);
+            part.offset[0] = below(block.valid[0]);
+            part.shape[0] = block.valid[0] - part.offset[0];
+            return;
+        }
         default:
             return;
     }
@@ -269,6 +279,7 @@ void RandomMessages::fill_places(BeginDump& dump) {
         dump.places.push_back(add(opening));
     }
     if (coin()) dump.spill = add(store::region_overhead_bytes(0, 0));
+    if (coin()) dump.due_in_s = static_cast<double>(below(1000)) / 8.0;
     // Apart from each other, in any order.
     std::vector<store::RegionWriter::Place*> order;
     for (auto& place : dump.places) order.push_back(&place);

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +37,7 @@ namespace caesura::transit {
 /// Goes up with every change of a byte form and with every kind that a peer must understand. Peers
 /// of two versions part in peace: the begin of Hello and Welcome (kind, magic, version) and all of
 /// Refusal never change.
-inline constexpr std::uint32_t k_protocol_version = 1;
+inline constexpr std::uint32_t k_protocol_version = 2;
 
 // ----------------------------------------------------------------------------------- limits
 
@@ -227,6 +228,9 @@ struct BeginDump {
     std::vector<std::uint64_t> slots;  ///< store::slot_offsets, or empty
     std::optional<store::RegionWriter::Place> spill;
     std::vector<DatasetCodec> codecs;
+    /// The client has promised it to be written so many seconds from now, and keeps a margin; >= 0,
+    /// infinity: never. Clocks of nodes differ, so it is no time.
+    double due_in_s = std::numeric_limits<double>::infinity();
     friend bool operator==(const BeginDump&, const BeginDump&) = default;
 };
 

@@ -1,4 +1,4 @@
-// The bytes of messages as version 1 of the protocol has them: one of each kind.
+// The bytes of messages as version 2 of the protocol has them: one of each kind.
 //
 // A change of these bytes is another version: k_protocol_version goes up, and tests/golden.sha256
 // with it. New kinds that a peer may ignore or refuse one by one add a line here and change none.
@@ -47,7 +47,7 @@ std::string service() {
 
 TEST(TransitBytes, session_bytes_are_pinned) {
     EXPECT_EQ(client<Hello>(),
-              "014354524e01000000030000006e79780300000008000000000102030405060708090a0b0c0d0e0f"
+              "014354524e02000000030000006e79780300000008000000000102030405060708090a0b0c0d0e0f"
               "1211000000000000141300000000000000000040000000000000000000000040");
     EXPECT_EQ(client<Share>(),
               "02101112131415161718191a1b1c1d1e1f6712000000000000090000000000100000000000");
@@ -77,7 +77,7 @@ TEST(TransitBytes, dump_bytes_are_pinned) {
               "00000010000000000000100000000000000000000000000000020000000c00000063616573757261"
               "3a6661737400000000010102020400000000000000060000000000000001000000000000d03f0000"
               "0000010c00000066696c7465723a3332303234020000000100000002000000000101090000000000"
-              "0000000000000000");
+              "00000000000000000000000000001e40");
     EXPECT_EQ(client<FinishDump>(), "2310000000000000000300000000000000");
     EXPECT_EQ(client<EndSpill>(), "2411000000000000000300000000000000");
     EXPECT_EQ(client<DropDump>(), "2512000000000000000300000000000000");
@@ -101,7 +101,7 @@ TEST(TransitBytes, block_bytes_are_pinned) {
 
 TEST(TransitBytes, service_bytes_are_pinned) {
     EXPECT_EQ(service<Welcome>(),
-              "804354524e0100000000000010000000000000000000001440000000080000000000000004000000"
+              "804354524e0200000000000010000000000000000000001440000000080000000000000004000000"
               "00100000000400000001");
     EXPECT_EQ(service<Refusal>(), "8104020000006e6f");
     EXPECT_EQ(service<ServiceHeartbeat>(), "82");

@@ -193,8 +193,12 @@ TEST(Messages, of_another_version_are_refused_whatever_follows) {
         base::put_little(&bytes[5], k_protocol_version + 1, 4);
         const auto expect_both_versions = [](const Status& status) {
             EXPECT_EQ(status.code(), StatusCode::unsupported);
-            EXPECT_NE(status.message().find("version 2"), std::string::npos) << status.message();
-            EXPECT_NE(status.message().find("version 1"), std::string::npos) << status.message();
+            EXPECT_NE(status.message().find(fmt::format("version {}", k_protocol_version + 1)),
+                      std::string::npos)
+                << status.message();
+            EXPECT_NE(status.message().find(fmt::format("version {}", k_protocol_version)),
+                      std::string::npos)
+                << status.message();
         };
         bytes[0] = static_cast<std::byte>(Kind::hello);
         expect_both_versions(parse_client(bytes, 0).status());

@@ -58,7 +58,7 @@ inline constexpr std::size_t k_least_dumped_bytes = 4 + 1 + 1 + 1 + 8;
 template <class Io>
 void fields(Io& io, Of<Io, RegionInfo>& region) {
     whole_box(io, region.box);
-    io.one_of(region.place, RegionPlace::memory, RegionPlace::member, "place");
+    io.one_of(region.place, RegionPlace::memory, RegionPlace::device, "place");
     io.optional(region.range, "range", [&](auto& range) { fields(io, range); });
     io.u64(region.stored_bytes);
 }

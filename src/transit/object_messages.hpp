@@ -215,7 +215,8 @@ enum class RegionPlace : std::uint8_t {
     sink = 1,
     file = 2,
     passing = 3,  ///< a block that has come and is not where it can be read
-    member = 4    ///< in the memory of another service
+    member = 4,   ///< in the memory of another service
+    device = 5    ///< in the memory of a device, and in the sink or a file
 };
 
 struct RegionInfo {

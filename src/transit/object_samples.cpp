@@ -121,7 +121,7 @@ ObjectInfo RandomMessages::object() {
     for (std::uint64_t n = below(4); n > 0; --n) {
         RegionInfo region;
         region.box = {Shape::filled(object.shape.rank(), below(9)), object.shape};
-        region.place = static_cast<RegionPlace>(below(5));
+        region.place = static_cast<RegionPlace>(below(6));
         if (coin()) region.range = random_range(*this);
         region.stored_bytes = any();
         object.regions.push_back(region);

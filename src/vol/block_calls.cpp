@@ -144,6 +144,7 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     if (!composed.ok()) return composed.status().with_context(file.name());
     writer::DatasetDefinition definition;
     definition.bound = composed->bound;
+    definition.bound_map = std::move(composed->bound_map);
     definition.composition = made->composition = std::move(composed->composition);
     const writer::Composition* const parts = definition.composition.get();
     if (parts != nullptr && parts->axis() < 0) {

@@ -19,6 +19,7 @@ struct SaidBounds {
     std::vector<writer::Component> components;  ///< at least one; one: without a name
     std::vector<double> loosest;                ///< FieldState::Dataset::loosest
     int axis = -1;                              ///< along which they lie, as HDF5 numbers it
+    BoundMap bound_map = {};                    ///< of one quantity
 };
 
 struct BlockDataset {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/all_ranks.hpp"
+#include "codec/bound/bound_map.hpp"
 #include "vol/memory_values.hpp"
 
 namespace caesura::vol {
@@ -55,7 +56,8 @@ Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     definition.dtype = made.dtype;
     definition.dims = made.dims;
     definition.chunk = made.chunk;
-    made.lossy = definition.bound.kind != ErrorBound::Kind::lossless;
+    made.lossy = definition.bound.kind != ErrorBound::Kind::lossless ||
+                 codec::loosest_bound(definition.bound_map, 0.0) > 0.0;
     if (definition.composition != nullptr)
         for (const writer::Component& one : definition.composition->components())
             made.lossy = made.lossy || one.bound.kind != ErrorBound::Kind::lossless;

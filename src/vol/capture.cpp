@@ -125,6 +125,8 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
     if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());
     facts.extendible = now != most;
+    if (facts.rank >= 1 && facts.rank <= k_max_rank)
+        facts.most_dims = Shape(std::vector<std::uint64_t>(most.begin(), most.end()));
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     facts.count = count < 0 ? 0 : static_cast<std::uint64_t>(count);
     facts.layout = H5Pget_layout(creation);

@@ -60,6 +60,7 @@ struct DatasetFacts {
     std::vector<std::string> members = {};
     bool fills_alike = true;  ///< the members have one fill value
     int rank = 0;
+    Shape most_dims = {};  ///< that it may grow to; rank 0: of more axes than blocks have
     std::uint64_t count = 0;
     /// With one chunk at least along each axis that can grow: what one write may append.
     std::uint64_t foreseen_count = 0;

@@ -15,10 +15,10 @@ namespace {
 struct Sums {
     std::uint64_t files = 0;
     ClosedFile all;
-    struct {
+    struct Named {
         std::uint64_t files = 0;
         std::string first;
-    } given_up[3];  ///< by GivenUp
+    } given_up[3], native;  ///< the former by GivenUp
     std::set<std::shared_ptr<const Config>> configs;
 };
 
@@ -72,8 +72,17 @@ std::string blocks_of(const Sums& sums) {
     if (all.taken_over_blocks > 0)
         line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
                             counted(all.taken_over_blocks, "block"), all.taken_over_s);
-    if (all.lost_services > 0) line += "the service was lost, and blocks compressed here since; ";
+    if (all.lost_services > 0)
+        line += all.regained_services > 0
+                    ? "the service was lost and is back, and blocks compressed here meanwhile; "
+                    : "the service was lost, and blocks compressed here since; ";
     return line;
+}
+
+std::string natives_of(const Sums& sums) {
+    if (sums.native.files == 0) return {};
+    return fmt::format("{} written by HDF5 alone, the first: {}",
+                       counted(sums.native.files, "file"), sums.native.first);
 }
 
 std::string rules_of(const Sums& sums) {
@@ -103,6 +112,18 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
     all.taken_over_blocks += file.taken_over_blocks;
     all.taken_over_s += file.taken_over_s;
     all.lost_services = std::max(all.lost_services, file.lost_services);
+    all.regained_services = std::max(all.regained_services, file.regained_services);
+}
+
+void note_native(const std::shared_ptr<const Config>& config, const std::string& why) {
+    if (!config->closing_line) return;
+    const std::lock_guard lock(live().mutex);
+    if (live().sums.native.files++ == 0) live().sums.native.first = why;
+}
+
+void note_service_returned() {
+    const std::lock_guard lock(live().mutex);
+    ++live().sums.all.regained_services;
 }
 
 void note_given_up(GivenUp how, const std::string& why) {
@@ -119,10 +140,15 @@ std::string take_closing_line(int world_rank) {
     const std::string given_up = given_up_of(sums);
     if (world_rank != 0)
         return given_up.empty() ? "" : fmt::format("caesura: rank {}: {}", world_rank, given_up);
-    if (sums.files == 0) return given_up.empty() ? "" : "caesura: " + given_up;
-    if (sums.all.raw_bytes == 0 && given_up.empty()) return {};
+    const std::string natives = natives_of(sums);
+    const bool has_blocks = sums.files > 0 && (sums.all.raw_bytes > 0 || !given_up.empty());
+    if (!has_blocks) {
+        const std::string both =
+            given_up + (given_up.empty() || natives.empty() ? "" : "; ") + natives;
+        return both.empty() ? "" : "caesura: " + both;
+    }
     return "caesura: " + blocks_of(sums) + (given_up.empty() ? "nothing lost" : given_up) +
-           rules_of(sums);
+           (natives.empty() ? "" : "; " + natives) + rules_of(sums);
 }
 
 void print_closing_line(int world_rank) {

@@ -1,6 +1,7 @@
 // The one line that rank 0 prints when HDF5 closes (decision D8): what became of the blocks of all
 // captured files, what was lost if anything was, and rules that matched nothing. Not printed where
-// no file had blocks. With `closing_line = false`, and on other ranks, it is what was lost alone.
+// no file had blocks, unless one was left to the native connector. With `closing_line = false`, and
+// on other ranks, it is what was lost alone.
 //
 // Invariant: any thread; behind a lock, which nobody keeps while doing anything else.
 #pragma once
@@ -19,7 +20,7 @@ struct ClosedFile {
     double to_written_s = 0.0, to_committed_s = 0.0;
     std::uint64_t taken_over_blocks = 0;
     double taken_over_s = 0.0;
-    std::uint64_t lost_services = 0;
+    std::uint64_t lost_services = 0, regained_services = 0;
 };
 
 /// How a file is given up.
@@ -34,6 +35,11 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
 /// A file that is given up, which note_closed() has been told of.
 /// @param why  names the file, for people.
 void note_given_up(GivenUp how, const std::string& why);
+/// A file that was to be captured and was made by the native connector instead.
+/// @param why  names the file, for people.
+void note_native(const std::shared_ptr<const Config>& config, const std::string& why);
+/// A lost service was there again when a file was made.
+void note_service_returned();
 /// The line, and begin anew; empty if there is nothing to say.
 std::string take_closing_line(int world_rank);
 /// Print it.

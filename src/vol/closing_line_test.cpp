@@ -75,6 +75,33 @@ TEST(ClosingLine, tells_what_is_lost_from_what_recover_finishes_and_from_what_wa
     EXPECT_EQ(take_closing_line(0).find("nothing lost"), std::string::npos);
 }
 
+// Goal: a file that was meant for Caesura and went to the native connector is said, with or without
+// others, and so is a service that was lost, and whether it is back.
+TEST(ClosingLine, names_files_that_were_left_to_hdf5_and_a_lost_service) {
+    const auto config = std::make_shared<const Config>();
+    note_native(config, "a.h5: the service may not write there");
+    note_native(config, "b.h5: the service may not write there");
+    EXPECT_EQ(take_closing_line(0),
+              "caesura: 2 files written by HDF5 alone, the first: a.h5: the service may not write "
+              "there");
+    ClosedFile lost{1, 1000, 10, 0.0, 1.0, 1.0, 0, 0.0, 1, 0};
+    note_closed(config, lost);
+    note_native(config, "a.h5: why");
+    const std::string line = take_closing_line(0);
+    EXPECT_TRUE(
+        line.ends_with("the service was lost, and blocks compressed here since; nothing "
+                       "lost; 1 file written by HDF5 alone, the first: a.h5: why"))
+        << line;
+    note_closed(config, lost);
+    note_service_returned();
+    EXPECT_NE(take_closing_line(0).find("the service was lost and is back, and blocks"),
+              std::string::npos);
+    Config off;
+    off.closing_line = false;
+    note_native(std::make_shared<const Config>(off), "a.h5: why");
+    EXPECT_EQ(take_closing_line(0), "");
+}
+
 TEST(ClosingLine, of_another_rank_is_what_was_lost_there_alone) {
     const auto config = std::make_shared<const Config>();
     note_closed(config, {1, 1000, 10, 0.0, 1.0, 1.0, 0, 0.0});

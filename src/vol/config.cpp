@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <fstream>
-#include <limits>
 #include <map>
-#include <numeric>
 #include <sstream>
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
-#include "hdf5/block_codec.hpp"
+#include "vol/config_table.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -31,200 +27,8 @@ constexpr std::array k_rule_keys = {
     std::string_view("bound_kind"),    std::string_view("chunk_bytes"),
     std::string_view("chunk"),         std::string_view("box"),
     std::string_view("commit_writes"), std::string_view("component"),
-    std::string_view("components"),    std::string_view("component_axis")};
-/// Of a rule with a component.
-constexpr std::array k_component_keys = {std::string_view("path"), std::string_view("component"),
-                                         std::string_view("bound"), std::string_view("bound_kind"),
-                                         std::string_view("capture")};
-
-constexpr std::int64_t k_longest_axis = std::numeric_limits<std::uint32_t>::max();
-
-/// Insertions, deletions and replacements that make one word of the other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-        }
-    }
-    return row.back();
-}
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> words) {
-    return *std::min_element(words.begin(), words.end(), [&](auto a, auto b) {
-        return edit_distance(word, a) < edit_distance(word, b);
-    });
-}
-
-/// Reads one table; the first thing that is wrong stays in `status`.
-class Table {
-  public:
-    Table(const toml::table& table, const std::string& path, std::string in)
-        : table_(table), path_(path), in_(std::move(in)) {}
-
-    void check_keys(std::span<const std::string_view> known) {
-        for (const auto& [key, node] : table_)
-            if (std::find(known.begin(), known.end(), key.str()) == known.end())
-                bad(node, fmt::format("'{}{}' is no key; the nearest is '{}'", in_, key.str(),
-                                      nearest(key.str(), known)));
-    }
-    /// Strings, truth values and numbers, as they stand in the file.
-    template <class T>
-    std::optional<T> get(std::string_view key, std::string_view kind) {
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return std::nullopt;
-        if (auto value = node->value_exact<T>()) return value;
-        bad(*node, fmt::format("'{}{}' must be {}", in_, key, kind));
-        return std::nullopt;
-    }
-    std::optional<std::uint64_t> get_bytes(std::string_view key) {
-        const auto value = get<std::int64_t>(key, "a number of bytes, without a point");
-        if (!value) return std::nullopt;
-        if (*value >= 0) return static_cast<std::uint64_t>(*value);
-        bad(*table_.get(key), fmt::format("'{}{}' is {}; bytes are 0 or more", in_, key, *value));
-        return std::nullopt;
-    }
-    std::optional<double> get_seconds(std::string_view key) {
-        const toml::node* const node = table_.get(key);
-        if (node == nullptr) return std::nullopt;
-        const auto value = node->value<double>();
-        if (node->is_number() && *value >= 0.0) return value;
-        bad(*node, fmt::format("'{}{}' must be a number of seconds, 0 or more", in_, key));
-        return std::nullopt;
-    }
-    std::optional<ErrorBound> get_bound();
-    std::optional<std::string> get_codec();
-    Shape get_extents(std::string_view key);
-    std::vector<std::string> get_names(std::string_view key);
-    std::optional<int> get_axis(std::string_view key);
-    void check_component(const toml::table& rule);
-    void bad(const toml::node& node, std::string_view reason) {
-        if (status.ok())
-            status = {StatusCode::invalid_argument,
-                      fmt::format("{}, line {}: {}", path_, node.source().begin.line, reason)};
-    }
-    const toml::node* node(std::string_view key) const { return table_.get(key); }
-
-    Status status;
-
-  private:
-    const toml::table& table_;
-    const std::string& path_;
-    std::string in_;
-};
-
-constexpr std::array<std::pair<std::string_view, ErrorBound::Kind>, 5> k_bound_kinds{
-    {{"lossless", ErrorBound::Kind::lossless},
-     {"absolute", ErrorBound::Kind::absolute},
-     {"relative", ErrorBound::Kind::relative},
-     {"pointwise_relative", ErrorBound::Kind::pointwise_relative},
-     {"psnr", ErrorBound::Kind::psnr}}};
-
-/// Extents of an array, slowest axis first; rank 0 without the key.
-Shape Table::get_extents(std::string_view key) {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) return {};
-    std::vector<std::uint64_t> extents;
-    bool good = node->is_array();
-    if (good)
-        for (const toml::node& one : *node->as_array()) {
-            const auto extent = one.value_exact<std::int64_t>().value_or(0);
-            good = good && extent > 0 && extent <= k_longest_axis;
-            extents.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0)));
-        }
-    if (good && !extents.empty() && static_cast<int>(extents.size()) <= k_max_rank)
-        return Shape(extents);
-    bad(*node, fmt::format("'{}{}' must be a list of 1 to {} whole numbers from 1 to {}", in_, key,
-                           k_max_rank, k_longest_axis));
-    return {};
-}
-
-/// A list of different names; empty without the key.
-std::vector<std::string> Table::get_names(std::string_view key) {
-    const toml::node* const node = table_.get(key);
-    if (node == nullptr) return {};
-    std::vector<std::string> names;
-    bool good = node->is_array() && !node->as_array()->empty();
-    if (good)
-        for (const toml::node& one : *node->as_array()) {
-            names.push_back(one.value_exact<std::string>().value_or(""));
-            good = good && !names.back().empty() &&
-                   std::count(names.begin(), names.end(), names.back()) == 1;
-        }
-    if (!good) bad(*node, fmt::format("'{}{}' must be a list of different names", in_, key));
-    return names;
-}
-
-std::optional<int> Table::get_axis(std::string_view key) {
-    const auto axis = get<std::int64_t>(key, "the number of an axis, the slowest is 0");
-    if (!axis) return std::nullopt;
-    if (*axis < 0 || *axis >= 32)
-        bad(*table_.get(key), fmt::format("'{}{}' is {}; axes are 0 to 31", in_, key, *axis));
-    return static_cast<int>(*axis);
-}
-
-/// What is said of a part of a dataset only, and what belongs together.
-void Table::check_component(const toml::table& rule) {
-    if (rule.contains("component"))
-        for (const auto& [key, node] : rule)
-            if (std::find(k_component_keys.begin(), k_component_keys.end(), key.str()) ==
-                k_component_keys.end())
-                bad(node, fmt::format("'{}{}' is said of whole datasets; put it into a rule "
-                                      "without 'component'",
-                                      in_, key.str()));
-    const bool box = rule.contains("box"), axis = rule.contains("component_axis");
-    if (rule.contains("components") && box == axis)
-        bad(*rule.get("components"),
-            fmt::format("'{}components' needs one of '{}box' (one after the other in a dataset of "
-                        "one axis) and '{}component_axis'",
-                        in_, in_, in_));
-    if (axis && box)
-        bad(*rule.get("component_axis"),
-            fmt::format("'{}component_axis' and '{}box' exclude each other", in_, in_));
-}
-
-/// `bound = 1e-3` is absolute unless `bound_kind` says otherwise; `bound_kind = "lossless"` needs
-/// no number.
-std::optional<ErrorBound> Table::get_bound() {
-    const toml::node* const number = table_.get("bound");
-    const auto name = get<std::string>("bound_kind", "a string");
-    if (number == nullptr && !name) return std::nullopt;
-    ErrorBound bound = absolute(0);
-    if (name) {
-        const auto* const found =
-            std::find_if(k_bound_kinds.begin(), k_bound_kinds.end(),
-                         [&](const auto& kind) { return kind.first == *name; });
-        if (found == k_bound_kinds.end()) {
-            bad(*table_.get("bound_kind"),
-                fmt::format("'{}bound_kind' is '{}'; there are lossless, absolute, relative, "
-                            "pointwise_relative and psnr",
-                            in_, *name));
-            return std::nullopt;
-        }
-        bound.kind = found->second;
-    }
-    if (number != nullptr) {
-        if (!number->is_number()) bad(*number, fmt::format("'{}bound' must be a number", in_));
-        bound.value = number->value<double>().value_or(0);
-    }
-    if (bound.kind == ErrorBound::Kind::lossless) return lossless();
-    if (const Status checked = validate(bound); !checked.ok())
-        bad(number != nullptr ? *number : *table_.get("bound_kind"), checked.message());
-    return bound;
-}
-
-std::optional<std::string> Table::get_codec() {
-    auto name = get<std::string>("codec", "a string");
-    if (!name) return name;
-    if (const Status checked = validate_codec({*name}); !checked.ok())
-        bad(*table_.get("codec"), checked.message());
-    return name;
-}
+    std::string_view("components"),    std::string_view("component_axis"),
+    std::string_view("bound_map")};
 
 template <class T>
 void put(T& target, std::optional<T> value) {
@@ -260,6 +64,7 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     rule.capture = table.get<bool>("capture", "true or false");
     rule.codec = table.get_codec();
     rule.bound = table.get_bound();
+    rule.bound_map = table.get_bound_map();
     rule.chunk_bytes = table.get_bytes("chunk_bytes");
     rule.chunk = table.get_extents("chunk");
     rule.box = table.get_extents("box");
@@ -278,13 +83,6 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
 std::string quoted(const std::string& text) {
     std::ostringstream out;
     out << toml::value<std::string>(text);
-    return out.str();
-}
-
-/// Reads back as the same double.
-std::string number_toml(double number) {
-    std::ostringstream out;
-    out << toml::value<double>(number);
     return out.str();
 }
 
@@ -308,12 +106,6 @@ std::string extents_toml(std::string_view key, const Shape& extents) {
 }
 
 }  // namespace
-
-std::string_view kind_name(const ErrorBound& bound) {
-    for (const auto& [name, kind] : k_bound_kinds)
-        if (kind == bound.kind) return name;
-    return {};
-}
 
 std::string_view to_string(Durability durability) {
     if (durability == Durability::complete) return "complete";
@@ -397,6 +189,7 @@ std::string to_toml(const Config& config) {
         if (rule.commit_writes) out += fmt::format("commit_writes = {}\n", *rule.commit_writes);
         if (rule.component) out += fmt::format("component = {}\n", quoted(*rule.component));
         if (!rule.components.empty()) out += names_toml("components", rule.components);
+        if (rule.bound_map) out += bound_map_toml(*rule.bound_map);
         if (rule.component_axis) out += fmt::format("component_axis = {}\n", *rule.component_axis);
     }
     return out;

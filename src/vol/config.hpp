@@ -40,6 +40,8 @@ struct Rule {
     std::optional<std::string> component = {};
     std::vector<std::string> components = {};  ///< the dataset's quantities; box or component_axis
     std::optional<int> component_axis = {};    ///< the axis along which they lie
+    /// Tighter or looser in places. One without rules takes back what an earlier rule said.
+    std::optional<BoundMap> bound_map = {};
     /// Has any dataset, or any of its quantities, been matched? Any thread: on_term.cpp asks.
     struct Use {
         mutable std::atomic<bool> matched{false};

@@ -70,6 +70,71 @@ commit_writes = false
     EXPECT_EQ(config.rules[1], velocity);
 }
 
+TEST(VolConfig, a_map_of_bounds_has_the_words_that_files_have) {
+    const Config config = parsed(R"(
+[[dataset]]
+path = "rho"
+bound = 1e-2
+bound_map = { boxes = [
+    { offset = [40, 0, 0], extent = [16, 64, 64], bound = 1e-5 },
+], steep = [{ change = 0.5, bound = 0 }] }
+[[dataset]]
+path = "T"
+[[dataset.bound_map.values]]
+lowest = 1e3
+highest = inf
+bound = 1e-4
+[[dataset.bound_map.values]]
+lowest = -inf
+highest = 0
+bound = 2
+)");
+    BoundMap rho, temperature;
+    rho.boxes.push_back({{{40, 0, 0}, {16, 64, 64}}, 1e-5});
+    rho.steep.push_back({0.5, 0.0});
+    temperature.values.push_back({1e3, std::numeric_limits<double>::infinity(), 1e-4});
+    temperature.values.push_back({-std::numeric_limits<double>::infinity(), 0.0, 2.0});
+    ASSERT_EQ(config.rules.size(), 2u);
+    EXPECT_EQ(config.rules[0].bound_map, rho);
+    EXPECT_EQ(config.rules[1].bound_map, temperature);
+    EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
+}
+
+TEST(VolConfig, a_map_that_cannot_be_right_names_its_line_and_what_is_allowed) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"3", "line 3: 'dataset.bound_map' must be a table with any of boxes, values and steep"},
+        {"{ box = [] }", "'dataset.bound_map.box' is no key; the nearest is 'boxes'"},
+        {"{ boxes = [3] }", "'dataset.bound_map.boxes' must be a list of tables"},
+        {"{ boxes = [{ extent = [4], bound = 1 }] }", "it has no offset"},
+        {"{ boxes = [{ offset = [0], bound = 1 }] }", "it has no extent"},
+        {"{ boxes = [{ offset = [0], extent = [4] }] }", "'dataset.bound_map.boxes.bound' must be"},
+        {"{ boxes = [{ offset = [-1], extent = [4], bound = 1 }] }",
+         "'dataset.bound_map.boxes.offset' must be a list of 1 to 4 whole numbers from 0"},
+        {"{ boxes = [{ offset = [0], extent = [0], bound = 1 }] }",
+         "'dataset.bound_map.boxes.extent' must be a list of 1 to 4 whole numbers from 1"},
+        {"{ boxes = [{ offset = [0], extent = [4, 4], bound = 1 }] }", "has two numbers of axes"},
+        {"{ boxes = [{ offset = [0], extent = [4], bound = 1 }, { offset = [0, 0], extent = "
+         "[4, 4], bound = 1 }] }",
+         "different numbers of axes"},
+        {"{ boxes = [{ offset = [0], extent = [4], bound = -1 }] }", "box 0: the bound is -1"},
+        {"{ values = [{ lowest = 1, bound = 1 }] }",
+         "'dataset.bound_map.values.highest' must be a number; inf and -inf are no limit"},
+        {"{ values = [{ lowest = 1, highest = 0, bound = 1 }] }", "from 1 to 0 there is no value"},
+        {"{ steep = [{ change = 0, bound = 1 }] }", "gradient 0: the change is 0"},
+        {"{ steep = [{ change = 1, bound = \"x\" }] }", "'dataset.bound_map.steep.bound' must be"},
+    };
+    for (const auto& [map, part] : cases) {
+        const std::string message =
+            refused(fmt::format("[[dataset]]\npath = \"a\"\nbound_map = {}\n", map));
+        EXPECT_NE(message.find(part), std::string::npos) << map << " -> " << message;
+        EXPECT_NE(message.find("run.toml, line 3"), std::string::npos) << message;
+    }
+    EXPECT_NE(refused("[[dataset]]\npath = \"a\"\ncomponent = \"u\"\nbound_map = {}\n")
+                  .find("'dataset.bound_map' is said of whole datasets"),
+              std::string::npos);
+    EXPECT_NE(refused("bound_map = {}\n").find("'bound_map' is no key"), std::string::npos);
+}
+
 TEST(VolConfig, each_durability_has_a_name_of_its_own) {
     for (const Durability durability :
          {Durability::close, Durability::complete, Durability::durable})

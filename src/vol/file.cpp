@@ -4,6 +4,7 @@
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/closing_line.hpp"
 #include "vol/external_link.hpp"
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
@@ -136,7 +137,8 @@ void* open_file(const FileCall& call, void** request_slot) {
         if (status.ok()) status = before_open(opener, call.key, {});
     }
     if (!status.ok()) return fail<void*>(status);
-    if (opener.captured()) {
+    const bool was_meant = opener.captured();
+    if (was_meant) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),
                                          std::move(opener.ranks), *config, opener.why_native);
         if (!opened.ok()) {
@@ -149,7 +151,10 @@ void* open_file(const FileCall& call, void** request_slot) {
         }
     }
     report_file(*config, call.name, false, opener.why_native);
-    return open_natively(call, request_slot);
+    void* const made = open_natively(call, request_slot);
+    if (made != nullptr && call.creates() && was_meant)
+        note_native(*config, call.name + ": " + opener.why_native);
+    return made;
 }
 
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,

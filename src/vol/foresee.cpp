@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "codec/bound/bound_map.hpp"
 #include "vol/block_dataset.hpp"
 #include "vol/library_state.hpp"
 #include "vol/members.hpp"
@@ -251,6 +252,7 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     seen.components = parts == nullptr
                           ? std::vector<writer::Component>{{"", composed->bound, false}}
                           : parts->components();
+    seen.bound_map = composed->bound_map;
     if (parts != nullptr) seen.whole = parts->whole();
     seen.ranges.resize(seen.components.size());
     if (Status status = find_ranges(dataset, extents, *axes, parts, seen); !status.ok())
@@ -266,6 +268,30 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     return seen_.size() - 1;
 }
 
+/// What is compressed with one bound.
+struct Foresight::SampledPart {
+    Shape shape;
+    ErrorBound bound;
+};
+
+// With a map, its layers: a bundle of them is as long as they are one by one, but for a few bytes.
+std::vector<Foresight::SampledPart> Foresight::parts_of(const Seen& seen, const Piece& piece,
+                                                        const ErrorBound& bound,
+                                                        std::span<const std::byte> values) {
+    if (seen.bound_map.rules() == 0) return {{piece.shape, bound}};
+    const std::vector<std::uint64_t> offset(piece.slab.offset.begin(), piece.slab.offset.end());
+    const std::vector<std::uint64_t> extent(piece.slab.extent.begin(), piece.slab.extent.end());
+    std::vector<SampledPart> parts;
+    const auto layers = codec::bound_layers(
+        seen.bound_map, bound.value, {Shape(offset), Shape(extent)}, values.data(), seen.dtype);
+    for (const codec::BoundLayer& layer : layers) {
+        parts.push_back({piece.shape, layer.bound > 0.0 ? absolute(layer.bound) : lossless()});
+        // Axes of extent 1 are left out of the shape: then there is one layer.
+        if (layers.size() > 1) parts.back().shape[0] = layer.planes;
+    }
+    return parts;
+}
+
 json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                        const Range& range) {
     const Handle dataset(H5Dopen2(file_, seen.path.c_str(), H5P_DEFAULT), H5Dclose);
@@ -275,18 +301,23 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
     std::vector<std::byte> original;
     for (const Piece& piece : seen.samples[component]) {
         if (!read(dataset.get(), seen.dtype, member, piece.slab, original).ok()) return nullptr;
-        const auto codec = make_block_codec({seen.codec}, seen.dtype, piece.shape, bound);
-        if (!codec.ok()) return nullptr;
-        const auto block = (*codec)->encode(original, piece.shape);
-        if (!block.ok()) return nullptr;
-        std::vector<std::byte> kept(original.size());
-        if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
-        raw += static_cast<double>(kept.size());
-        stored += static_cast<double>(block->bytes.size());
+        std::span<const std::byte> left = original;
+        for (const SampledPart& part : parts_of(seen, piece, bound, original)) {
+            const auto before = left.first(part.shape.count() * size_of(seen.dtype));
+            left = left.subspan(before.size());
+            const auto codec = make_block_codec({seen.codec}, seen.dtype, part.shape, part.bound);
+            if (!codec.ok()) return nullptr;
+            const auto block = (*codec)->encode(before, part.shape);
+            if (!block.ok()) return nullptr;
+            std::vector<std::byte> kept(before.size());
+            if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
+            stored += static_cast<double>(block->bytes.size());
+            squares += seen.dtype == float32 ? squares_of<float>(before, kept)
+                                             : squares_of<double>(before, kept);
+        }
+        raw += static_cast<double>(original.size());
         values += static_cast<double>(piece.shape.count());
-        squares += seen.dtype == float32 ? squares_of<float>(original, kept)
-                                         : squares_of<double>(original, kept);
-        done_bytes_ += kept.size();
+        done_bytes_ += original.size();
         say("sampling");
     }
     if (stored == 0) return nullptr;
@@ -321,6 +352,8 @@ json Foresight::tell(std::size_t n) {
                       {"ratio", nullptr},
                       {"psnr", nullptr},
                       {"warnings", warnings_for(in_units, range, seen.dtype)}};
+        if (seen.bound_map.rules() > 0)
+            entry["bound_map"] = json::parse(codec::to_json(seen.bound_map, in_units.value));
         const json sampled = one.as_it_is ? json{{"ratio", 1.0}} : sample(seen, c, in_units, range);
         if (sampled.is_object()) entry.update(sampled);
         quantities.push_back(std::move(entry));

@@ -36,7 +36,8 @@ class Foresight {
     Result<std::size_t> look(hid_t dataset, const DatasetFacts& facts);
     /// After all have been looked at, as a bound may be of the range of several: an entry for each
     /// quantity, with name ("" if it has none), min, max, bound_kind, bound, in_units (0: exact),
-    /// ratio and psnr (both from a sample; null: not known), and warnings.
+    /// bound_map (if it has one, as files have it), ratio and psnr (both from a sample; null: not
+    /// known), and warnings.
     nlohmann::json tell(std::size_t number);
 
   private:
@@ -54,6 +55,7 @@ class Foresight {
         DType dtype = float32;
         std::string codec, whole;
         std::vector<writer::Component> components;
+        BoundMap bound_map;  ///< of one component
         std::vector<writer::Composition::Range> ranges;
         std::vector<std::vector<Piece>> samples;  ///< of each component
         std::vector<std::string> members;         ///< of a compound type, whose components they are
@@ -69,6 +71,10 @@ class Foresight {
                        const Slab& slab, std::vector<std::byte>& values);
     Status find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
                        const writer::Composition* parts, Seen& seen);
+    struct SampledPart;
+    static std::vector<SampledPart> parts_of(const Seen& seen, const Piece& piece,
+                                             const ErrorBound& bound,
+                                             std::span<const std::byte> values);
     nlohmann::json sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                           const writer::Composition::Range& range);
     void say(const char* doing) const;

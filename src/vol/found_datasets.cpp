@@ -243,6 +243,7 @@ Status BlockIo::find_composition(Dataset& found) {
             return quantities.status();
         if (quantities.ok()) found.composition = composition_of(found, *place_.config, *quantities);
         found.definition->composition = found.composition;
+        if (quantities.ok()) find_map(found, *place_.config, *quantities);
     }
     found.definition->loosest = loosest_so_far(found);
     note_rules(found, *place_.config);

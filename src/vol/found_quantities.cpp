@@ -1,6 +1,7 @@
 #include "vol/found_quantities.hpp"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
@@ -11,11 +12,52 @@ namespace {
 using writer::Component;
 using writer::Composition;
 
+/// Of a dataset that may grow, as far as it can.
+Shape reach_of(const BlockDataset& found) {
+    return found.definition->extendable
+               ? Shape::filled(found.dims.rank(), std::numeric_limits<std::uint64_t>::max())
+               : found.dims;
+}
+
 std::optional<ErrorBound> bound_of(const std::string& kind, double value) {
     for (const ErrorBound& bound :
          {lossless(), absolute(value), relative(value), pointwise_relative(value), psnr(value)})
         if (kind_name(bound) == kind && validate(bound).ok()) return bound;
     return std::nullopt;
+}
+
+/// The map in an attribute of a dataset, and the bound elsewhere.
+std::optional<std::pair<BoundMap, double>> map_in(const std::string& text) try {
+    const auto json = nlohmann::json::parse(text);
+    const auto shape = [](const nlohmann::json& list) {
+        return Shape(list.get<std::vector<std::uint64_t>>());
+    };
+    const auto limit = [](const nlohmann::json& number, double infinity) {
+        return number.is_null() ? infinity : number.get<double>();
+    };
+    constexpr double k_infinity = std::numeric_limits<double>::infinity();
+    BoundMap map;
+    for (const auto& rule : json.at("boxes"))
+        map.boxes.push_back(
+            {{shape(rule.at("offset")), shape(rule.at("extent"))}, rule.at("bound").get<double>()});
+    for (const auto& rule : json.at("values"))
+        map.values.push_back({limit(rule.at("lowest"), -k_infinity),
+                              limit(rule.at("highest"), k_infinity),
+                              rule.at("bound").get<double>()});
+    for (const auto& rule : json.at("steep"))
+        map.steep.push_back({rule.at("change").get<double>(), rule.at("bound").get<double>()});
+    return std::pair(std::move(map), json.at("elsewhere").get<double>());
+} catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+}
+
+/// As if it were made by this configuration.
+Result<Composed> made_now(const BlockDataset& found, const Config& config,
+                          const Quantities& quantities) {
+    DatasetFacts facts;
+    facts.path = found.path;
+    facts.most_dims = reach_of(found);
+    return compose(config, facts, quantities, found.axes, !found.definition->extendable);
 }
 
 /// Of a dataset that cannot become longer.
@@ -57,6 +99,11 @@ std::optional<SaidBounds> said_bounds(const NativeObject& dataset) {
         said.components.push_back({std::move((*names)[i]), *bound, false});
     }
     said.loosest = std::move(*loosest);
+    if (const auto text = attribute("caesura_bound_map").text(); text && names->size() == 1)
+        if (auto map = map_in(*text)) {
+            said.bound_map = std::move(map->first);
+            said.loosest = {map->second};
+        }
     said.axis = static_cast<int>(attribute("caesura_component_axis").integer().value_or(-1));
     return said;
 }
@@ -85,10 +132,8 @@ std::shared_ptr<const Composition> composition_said_by(const BlockDataset& found
 std::shared_ptr<const Composition> composition_of(const BlockDataset& found, const Config& config,
                                                   const Quantities& quantities) {
     if (found.said || found.stored) return of_boxes(found, quantities);
-    // Nobody has been promised anything: as if it were made now.
-    DatasetFacts facts;
-    facts.path = found.path;
-    auto composed = compose(config, facts, quantities, found.axes, !found.definition->extendable);
+    // Nobody has been promised anything.
+    auto composed = made_now(found, config, quantities);
     if (!composed.ok() || composed->composition == nullptr ||
         composed->bound != found.definition->bound)
         return of_boxes(found, quantities);
@@ -96,6 +141,32 @@ std::shared_ptr<const Composition> composition_of(const BlockDataset& found, con
     const bool fits =
         axis < 0 ? composed->composition->count() == found.dims.count() : found.chunk[axis] == 1;
     return fits ? std::move(composed->composition) : nullptr;
+}
+
+void find_map(BlockDataset& found, const Config& config, const Quantities& quantities) {
+    writer::DatasetDefinition& definition = *found.definition;
+    if (found.composition != nullptr || !found.members.empty()) return;
+    Composed asked;
+    if (found.said) {
+        asked.bound = found.said->components.front().bound;
+        asked.bound_map = found.said->bound_map;
+    } else if (!found.stored) {
+        if (auto composed = made_now(found, config, quantities); composed.ok())
+            asked = std::move(*composed);
+    }
+    const bool fits = asked.bound_map.rules() > 0 &&
+                      writer::tightest_bound(asked.bound_map, asked.bound) == definition.bound &&
+                      writer::check_bound_map(found.path, reach_of(found), asked.bound,
+                                              definition.codec, asked.bound_map)
+                          .ok();
+    if (!fits) {
+        // Blocks that are there may be looser than all that is known.
+        constexpr double k_unknown = std::numeric_limits<double>::infinity();
+        if (asked.bound_map.rules() > 0 && found.said) found.said->loosest = {k_unknown};
+        return;
+    }
+    definition.bound = asked.bound;
+    definition.bound_map = std::move(asked.bound_map);
 }
 
 void note_rules(const BlockDataset& found, const Config& config) {

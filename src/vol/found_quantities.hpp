@@ -27,6 +27,11 @@ std::shared_ptr<const writer::Composition> composition_of(const BlockDataset& fo
                                                           const Config& config,
                                                           const Quantities& quantities);
 
+/// The map that a dataset was made with, by its attributes or, of one that nobody has written to,
+/// by the configuration: into its definition. Its blocks are held to the tightest bound that the
+/// filter says where neither fits the filter.
+void find_map(BlockDataset& found, const Config& config, const Quantities& quantities);
+
 /// Rules that speak of its components have met a dataset, though they change nothing.
 void note_rules(const BlockDataset& found, const Config& config);
 

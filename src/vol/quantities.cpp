@@ -8,6 +8,7 @@
 #include "vol/block_shape.hpp"
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
+#include "writer/field_state.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -217,6 +218,26 @@ Result<Quantities> in_boxes(const Settings& settings, const DatasetFacts& facts)
                                      found.names.size(), to_string(settings.box), facts.count));
 }
 
+/// Has the dataset one quantity in one array, of which alone a map of bounds can speak?
+Status may_have_map(const DatasetFacts& facts, const Quantities& quantities) {
+    const auto no_map = [&](std::string_view why) {
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: a rule of the configuration gives it a bound_map, and {}. A "
+                                  "map is of one array of numbers: name this dataset in a later "
+                                  "rule with bound_map = {{}}",
+                                  facts.path, why)};
+    };
+    if (quantities.members)
+        return no_map(
+            fmt::format("it is a compound type of {}", fmt::join(quantities.names, ", ")));
+    if (quantities.names.size() > 1)
+        return no_map(fmt::format("it holds {} quantities ({})", quantities.names.size(),
+                                  fmt::join(quantities.names, ", ")));
+    if (!quantities.boxes.empty())
+        return no_map(fmt::format("it is a sequence of {} boxes", quantities.boxes.size()));
+    return {};
+}
+
 }  // namespace
 
 Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
@@ -246,6 +267,9 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
     auto components = components_of(config, facts.path, quantities.names);
     if (!components.ok()) return components.status();
     const Settings settings = settings_of(config, facts.path);
+    const BoundMap& map = settings.bound_map;
+    if (map.rules() > 0)
+        if (Status status = may_have_map(facts, quantities); !status.ok()) return status;
     const bool several = components->size() > 1;
     std::size_t longest = 0;
     for (const auto& one : *components) longest = std::max(longest, one.name.size());
@@ -278,7 +302,11 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                                                            quantities.whole)};
     const auto axis = std::find(axes.begin(), axes.end(), quantities.axis);
     if (quantities.axis < 0 || axis == axes.end() || !several || !is_ours(settings)) {
-        if (shared) return Composed{bound};
+        if (Status status =
+                writer::check_bound_map(facts.path, facts.most_dims, bound, {settings.codec}, map);
+            !status.ok())
+            return status;
+        if (shared) return Composed{bound, nullptr, map};
         return Status{StatusCode::unsupported,
                       fmt::format("{}: bounds of components need codec caesura and a dataset "
                                   "that cannot grow",

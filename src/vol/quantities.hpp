@@ -42,10 +42,13 @@ Result<Quantities> quantities_of(const Asked& asked, const char* name, const Dat
 struct Composed {
     ErrorBound bound;                                             ///< what the pipeline says
     std::shared_ptr<const writer::Composition> composition = {};  ///< null: one array
+    BoundMap bound_map = {};  ///< of one array, whose own bound is `bound`
 };
 /// @param axes   those of the dataset that blocks see (writer::fold_axes).
 /// @param fixed  it cannot grow.
-/// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart).
+/// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart; a
+/// bound map for what is not one array of codec caesura); invalid_argument (a map that does not
+/// fit).
 Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                          const Quantities& quantities, std::span<const int> axes, bool fixed);
 

@@ -141,7 +141,7 @@ struct Totals {
     double compress_s = 0, write_s = 0, in_calls_s = 0;
     std::uint64_t dumps = 0, taken_over_blocks = 0;
     double taken_over_s = 0, to_written_s = 0, to_committed_s = 0;
-    std::uint64_t lost_services = 0;
+    std::uint64_t lost_services = 0, regained_services = 0;
 };
 
 Totals totals_of(const WriterReport& r) {
@@ -159,7 +159,8 @@ Totals totals_of(const WriterReport& r) {
             r.taken_over_s,
             r.longest_to_written_s,
             r.longest_to_committed_s,
-            r.lost_services};
+            r.lost_services,
+            r.regained_services};
 }
 
 Status add_up(Communicator& communicator, Totals& totals) {
@@ -182,6 +183,7 @@ Status add_up(Communicator& communicator, Totals& totals) {
         totals.to_written_s = std::max(totals.to_written_s, one.to_written_s);
         totals.to_committed_s = std::max(totals.to_committed_s, one.to_committed_s);
         totals.lost_services = std::max(totals.lost_services, one.lost_services);
+        totals.regained_services = std::max(totals.regained_services, one.regained_services);
     }
     return {};
 }
@@ -203,14 +205,21 @@ json to_json(const Totals& totals) {
             {"taken_over_s", totals.taken_over_s},
             {"longest_to_written_s", totals.to_written_s},
             {"longest_to_committed_s", totals.to_committed_s},
-            {"service_lost", totals.lost_services > 0}};
+            {"service_lost", totals.lost_services > 0},
+            {"service_back", totals.regained_services > 0}};
 }
 
 ClosedFile closed_of(const Totals& totals) {
-    return {
-        totals.dumps,        totals.raw_bytes,      totals.stored_bytes,      totals.in_calls_s,
-        totals.to_written_s, totals.to_committed_s, totals.taken_over_blocks, totals.taken_over_s,
-        totals.lost_services};
+    return {totals.dumps,
+            totals.raw_bytes,
+            totals.stored_bytes,
+            totals.in_calls_s,
+            totals.to_written_s,
+            totals.to_committed_s,
+            totals.taken_over_blocks,
+            totals.taken_over_s,
+            totals.lost_services,
+            totals.regained_services};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ Settings settings_of(const Config& config, const std::string& path) {
         settings.capture = rule.capture.value_or(settings.capture);
         settings.codec = rule.codec.value_or(settings.codec);
         settings.bound = rule.bound.value_or(settings.bound);
+        settings.bound_map = rule.bound_map.value_or(settings.bound_map);
         settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
         if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
         if (rule.box.rank() > 0) settings.box = rule.box;

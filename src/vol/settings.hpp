@@ -12,6 +12,7 @@ struct Settings {
     bool capture = true;
     std::string codec;
     ErrorBound bound;
+    BoundMap bound_map = {};  ///< without rules: none
     std::uint64_t chunk_bytes = 0;
     Shape chunk, box;  ///< rank 0: not said
     std::vector<std::string> components;

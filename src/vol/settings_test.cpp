@@ -113,6 +113,24 @@ TEST(VolSettings, a_bound_of_all_members_of_a_compound_is_an_error_word_for_word
               "component");
 }
 
+TEST(VolSettings, a_map_of_a_later_rule_replaces_that_of_an_earlier_one_or_takes_it_back) {
+    const Config config = config_of(R"(
+[[dataset]]
+path = "*"
+bound_map = { steep = [{ change = 1, bound = 0 }, { change = 2, bound = 0 }] }
+[[dataset]]
+path = "a"
+bound_map = { values = [{ lowest = 0, highest = 1, bound = 3 }] }
+[[dataset]]
+path = "b"
+bound_map = {}
+)");
+    EXPECT_EQ(settings_of(config, "/c").bound_map.steep.size(), 2u);
+    EXPECT_EQ(settings_of(config, "/a").bound_map.rules(), 1u);
+    EXPECT_EQ(settings_of(config, "/a").bound_map.values.at(0).bound, 3.0);
+    EXPECT_EQ(settings_of(config, "/b").bound_map.rules(), 0u);
+}
+
 TEST(VolSettings, a_dataset_of_one_quantity_has_the_bound_of_its_path) {
     const Config config = config_of(
         "bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"*\"\n"

@@ -6,10 +6,18 @@
 #include <map>
 
 #include "base/file.hpp"
+#include "vol/closing_line.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 
 namespace caesura::vol {
+
+namespace {
+
+/// For a service that was lost. One that is there answers in milliseconds.
+constexpr double k_patience_s = 2.0;
+
+}  // namespace
 
 Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config) {
     static auto& connections = *new std::map<std::string, std::shared_ptr<writer::Transport>>;
@@ -23,7 +31,11 @@ Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config) {
             {program_invocation_short_name, world_rank(), size, pending_files::most_bytes(config)});
         if (!made.ok()) return made.status().with_context("transport");
         connection = std::move(*made);
+        return connection;
     }
+    const std::uint64_t before = connection->returns();
+    connection->mend(k_patience_s);
+    if (connection->returns() > before) note_service_returned();
     return connection;
 }
 

@@ -14,8 +14,9 @@
 
 namespace caesura::vol {
 
-/// Connects at the first call, and again after one that failed. Null: the configuration names none,
-/// and this process writes its files.
+/// Connects at the first call, and again after one that failed. A service that was lost is looked
+/// for, as often as Transport::mend() does: a file that is made may be the next one's. Null: the
+/// configuration names none, and this process writes its files.
 /// Errors: those of writer::make_transport().
 Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config);
 

@@ -7,6 +7,7 @@
 
 #include "base/wire.hpp"
 #include "writer/assembly.hpp"
+#include "writer/partial_layout.hpp"
 #include "writer/sparse_layout.hpp"
 
 namespace caesura::writer {
@@ -106,9 +107,10 @@ Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
                                    std::move(boxes[f]), rank_);
             continue;
         }
-        auto layout =
-            make_layout(parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
-                        size_of(parts_.fields[f].dtype), parts_.session.options.chunk_bytes, rank_);
+        const bool partial = parts_.fields[f].is_partial();
+        auto layout = (partial ? make_partial_layout : make_layout)(
+            parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
+            size_of(parts_.fields[f].dtype), parts_.session.options.chunk_bytes, rank_);
         if (!layout.ok()) return layout.status();
         fresh[f] = std::move(*layout);
     }
@@ -259,7 +261,10 @@ Status Assembly::make_jobs() {
             if (field.dataset)
                 if (Status status = add_background(dumped.field, chunk, job); !status.ok())
                     return status;
-            divide(dumped, job);
+            if (!field.dataset && !chunk.covered)
+                leave_open(dumped, job);
+            else
+                divide(dumped, job);
         }
     }
     return {};

@@ -132,7 +132,7 @@ Status Writer::Impl::close() {
         (void)together([&] { return finishing_rounds(true, std::move(left)); });
     if (tree->serves_next_file() && round.failed().ok())
         (void)together([this] { return tables.agree(); });
-    if_memory_allows([&] { session.notice_loss(); });
+    if_memory_allows([&] { session.notice_service(); });
     executor->stop();
     // What this rank has left to another one of the node is written by now, or never will be.
     if (node.ranks() != nullptr && !round.comm_failed())

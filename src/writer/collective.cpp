@@ -126,6 +126,8 @@ Status Writer::Impl::collective() {
     if (ledger->book().heard().durable_dumps > ledger->book().gathered())
         if (Status gathered = gather(); !gathered.ok()) return gathered;
     const bool dumps = intake->dump() && (tree->dump_is_whole() || any_puts(*all));
+    // What every rank does by itself: who compresses and writes is no concern of the others.
+    if (dumps) if_memory_allows([&] { session.mend_service(); });
     if (dumps && status.ok()) status = assemble(*all);
     if (round.comm_failed()) return status;
     commit(false);
@@ -155,7 +157,7 @@ Status Writer::Impl::end_iteration() {
     const bool takes = round.failed().ok();
     const std::uint64_t dumps_before = ledger->book().next_dump();
     const Status status = together([this] { return collective(); });
-    if_memory_allows([&] { session.notice_loss(); });
+    if_memory_allows([&] { session.notice_service(); });
     if (takes && !status.ok() && ledger->book().next_dump() == dumps_before) note_refused();
     if_memory_allows([&] {
         observer.leave(run::Observer::Lane::write, session.now_s());

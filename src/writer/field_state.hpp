@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -68,6 +69,17 @@ struct FieldState {
         return dataset ? dataset->composition.get() : nullptr;
     }
     bool has_bound_map() const { return options.bound_map.rules() > 0; }
+    bool is_partial() const { return options.coverage == Coverage::partial; }
+    /// Of a field that is partial: FieldOptions::fill_value as it lies in memory.
+    std::array<std::byte, 8> fill() const {
+        std::array<std::byte, 8> bytes{};
+        const auto narrow = static_cast<float>(options.fill_value);
+        if (dtype == float32)
+            std::memcpy(bytes.data(), &narrow, sizeof narrow);
+        else
+            std::memcpy(bytes.data(), &options.fill_value, sizeof options.fill_value);
+        return bytes;
+    }
     /// How many ranges of values its bounds depend on: of each component, of the field, or none.
     std::size_t ranges() const;
     /// By the values of a box. @param ranges  as many as ranges().
@@ -142,6 +154,11 @@ Status fix_pipeline(FieldState& field);
 /// bound), unsupported (the codec); they name the field.
 Status check_bound_map(const std::string& field, const Shape& shape, const ErrorBound& bound,
                        const CodecSpec& codec, const BoundMap& map);
+
+/// What a dataset's filter says, so that a program that rewrites chunks breaks no promise: its own
+/// bound, or with a map the tightest that a value can have. Lossless where nobody knows it, as the
+/// own bound is one of a range to come.
+ErrorBound tightest_bound(const BoundMap& map, const ErrorBound& own);
 
 /// Does this rank count what its blocks are made of? So do at most 64, evenly spaced; rank 0
 /// always.

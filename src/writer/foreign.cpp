@@ -17,19 +17,20 @@ Status fix_pipeline(FieldState& field) {
         return make_block_codec(field.codec, field.dtype, field.dataset->chunk, bound,
                                 {field.tables});
     };
-    const bool ranged = needs_range(field.bound);
-    auto codec = made(ranged ? lossless() : field.bound);
+    const ErrorBound asked = tightest_bound(field.options.bound_map, field.bound);
+    const bool ranged = needs_range(asked);
+    auto codec = made(ranged ? lossless() : asked);
     if (!codec.ok()) return codec.status().with_context("dataset " + field.name);
     const auto pipeline = (*codec)->pipeline();
     field.dataset->pipeline = {pipeline.begin(), pipeline.end()};
     field.dataset->creation_values = (*codec)->creation_values();
     if (!ranged) return {};
     if (caesura_mode(field.codec)) {
-        auto asked = filter_before_range(field.codec, field.dtype, field.dataset->chunk,
-                                         field.bound, field.tables);
-        if (!asked.ok()) return asked.status().with_context("dataset " + field.name);
-        field.dataset->creation_values = {asked->cd_values};
-        field.dataset->pipeline = {std::move(*asked)};
+        auto filter = filter_before_range(field.codec, field.dtype, field.dataset->chunk, asked,
+                                          field.tables);
+        if (!filter.ok()) return filter.status().with_context("dataset " + field.name);
+        field.dataset->creation_values = {filter->cd_values};
+        field.dataset->pipeline = {std::move(*filter)};
         return {};
     }
     for (const ErrorBound& other : {absolute(0.5), absolute(1.0)}) {

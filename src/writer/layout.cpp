@@ -15,18 +15,6 @@ constexpr std::uint64_t k_min_chunk_bytes = 1u << 20;
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-// The largest step of which all inner box edges along an axis are multiples; 0 if there are none.
-Shape common_steps(const Shape& dims, std::span<const RankBox> boxes) {
-    Shape steps = Shape::filled(dims.rank(), 0);
-    for (const RankBox& b : boxes)
-        for (int axis = 0; axis < dims.rank(); ++axis) {
-            steps[axis] = std::gcd(steps[axis], b.box.offset[axis]);
-            const std::uint64_t end = b.box.offset[axis] + b.box.extent[axis];
-            if (end != dims[axis]) steps[axis] = std::gcd(steps[axis], end);
-        }
-    return steps;
-}
-
 std::uint64_t smallest_factor(std::uint64_t n) {
     for (std::uint64_t factor = 2; factor * factor <= n; ++factor)
         if (n % factor == 0) return factor;
@@ -83,6 +71,17 @@ Status check_tiling(const std::string& name, const ChunkPieces& chunk, std::uint
 }
 
 }  // namespace
+
+Shape common_steps(const Shape& dims, std::span<const RankBox> boxes) {
+    Shape steps = Shape::filled(dims.rank(), 0);
+    for (const RankBox& b : boxes)
+        for (int axis = 0; axis < dims.rank(); ++axis) {
+            steps[axis] = std::gcd(steps[axis], b.box.offset[axis]);
+            const std::uint64_t end = b.box.offset[axis] + b.box.extent[axis];
+            if (end != dims[axis]) steps[axis] = std::gcd(steps[axis], end);
+        }
+    return steps;
+}
 
 Shape choose_chunk(const Shape& dims, std::span<const RankBox> boxes, std::size_t value_bytes,
                    std::uint64_t target_bytes) {

@@ -22,6 +22,10 @@ struct RankBox {
     friend bool operator==(const RankBox&, const RankBox&) = default;
 };
 
+/// The largest step of which all inner edges of the boxes along an axis are multiples; 0 if it has
+/// none.
+Shape common_steps(const Shape& dims, std::span<const RankBox> boxes);
+
 /// Chunk shape: about `target_bytes` raw, fitting the boxes where their edges allow it.
 ///
 /// @param dims   extents of the field. @param boxes  tile it.
@@ -41,7 +45,7 @@ struct OwnedChunk {
     Box box;                  ///< full chunk, may reach beyond the array
     Shape valid;              ///< extent of the part that is stored: inside the array, as a rule
     std::vector<LayoutPiece> pieces;
-    // Sparse layouts only.
+    // Sparse and partial layouts only.
     Shape inside = valid;  ///< extent of its part inside the array
     bool covered = true;   ///< the pieces leave nothing of that open
 };
@@ -59,7 +63,7 @@ struct Layout {
     std::vector<Move> moves;       ///< from or to `rank`; per pair of ranks in the same order
     bool any_moves = false;        ///< on any rank
     bool may_be_open = false;      ///< sparse: some chunk, on any rank, is not of one box
-    std::uint64_t n_touched = 0;   ///< sparse: chunks that become blocks, on all ranks
+    std::uint64_t n_touched = 0;   ///< sparse, partial: chunks that become blocks, on all ranks
     std::uint64_t n_chunks = 0;
 };
 

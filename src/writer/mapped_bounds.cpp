@@ -1,10 +1,13 @@
-// Fields with a map of bounds: the bound of every layer of a block, before it is compressed.
+// Blocks of several arrays that are not an application's: layers with the bounds of a map, and what
+// boxes cover of a chunk that they leave open in parts.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "codec/bound/bound_map.hpp"
+#include "run/encode.hpp"
 #include "writer/assembly.hpp"
+#include "writer/partial_layout.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -12,18 +15,20 @@ namespace {
 ErrorBound as_bound(double bound) { return bound > 0.0 ? absolute(bound) : lossless(); }
 
 /// The values of a block, where they lie dense and whole, or copied into `copy`.
-const std::byte* values_of(const run::Job& job, const Box& box, std::vector<std::byte>& copy) {
-    const std::size_t value_bytes = size_of(job.dtype);
-    if (job.pieces.size() == 1) {
-        const run::PutPart& piece = job.pieces[0];
-        if (const std::byte* dense =
-                dense_part(piece.part, piece.source_box, piece.source, value_bytes))
-            return dense;
-    }
-    copy.resize(box.extent.count() * value_bytes);
-    for (const run::PutPart& piece : job.pieces)
-        copy_box(piece.part, piece.source_box, piece.source, box, copy.data(), value_bytes);
+const std::byte* values_of(const run::Job& job, std::vector<std::byte>& copy) {
+    if (const std::byte* dense = run::values_in_place(job)) return dense;
+    copy.resize(job.valid_bytes());
+    run::gather_values(job, copy.data());
     return copy.data();
+}
+
+/// The layers of a part of a block. @param values  of the block, or null.
+std::vector<codec::BoundLayer> layers_of(const BoundMap& map, double bound, const Box& block,
+                                         const Box& part, const std::byte* values, DType dtype) {
+    if (values == nullptr) return codec::bound_layers(map, bound, part, nullptr, dtype);
+    std::vector<std::byte> own(part.extent.count() * size_of(dtype));
+    copy_box(part, block, values, part, own.data(), size_of(dtype));
+    return codec::bound_layers(map, bound, part, own.data(), dtype);
 }
 
 }  // namespace
@@ -46,11 +51,15 @@ Status check_bound_map(const std::string& field, const Shape& shape, const Error
     return validate(map, shape).with_context(fmt::format("field '{}'", field));
 }
 
+ErrorBound tightest_bound(const BoundMap& map, const ErrorBound& own) {
+    if (map.rules() == 0) return own;
+    if (needs_range(own)) return lossless();
+    return as_bound(codec::tightest_bound(map, own.value));
+}
+
 // Whoever writes into the dataset by its filter later keeps what the map asks anywhere.
 ErrorBound Assembly::codec_bound(const FieldDump& dumped) const {
-    const FieldState& field = parts_.fields[dumped.field];
-    if (!field.has_bound_map()) return dumped.bound;
-    return as_bound(codec::tightest_bound(field.options.bound_map, dumped.bound.value));
+    return tightest_bound(parts_.fields[dumped.field].options.bound_map, dumped.bound);
 }
 
 // Layers are arrays of their own where they differ. A block at the field's edge is one array: the
@@ -60,8 +69,9 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
     const Box box{job.chunk_box.offset, job.valid};
     std::vector<std::byte> copy;
     const std::byte* const values =
-        codec::looks_at_values(map) ? values_of(job, box, copy) : nullptr;
+        codec::looks_at_values(map) && !job.exactly ? values_of(job, copy) : nullptr;
     auto layers = codec::bound_layers(map, dumped.bound.value, box, values, job.dtype);
+    if (job.exactly) layers = {{job.valid[0], 0.0}};
     if (layers.size() > 1 && job.valid != job.chunk_box.extent) {
         const auto tightest =
             std::min_element(layers.begin(), layers.end(),
@@ -75,6 +85,39 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
         part.shape = job.valid;
         part.shape[0] = layer.planes;
         part.bound = as_bound(layer.bound);
+    }
+}
+
+// Of a field that is covered in parts: what is put, as boxes. Between them is the fill value, and
+// no bound changes it. Codecs that know one bound for a whole chunk compress all of it.
+void Assembly::leave_open(const FieldDump& dumped, run::Job& job) const {
+    const FieldState& field = parts_.fields[dumped.field];
+    job.fill = field.fill();
+    if (!caesura_mode(field.codec)) return;
+    std::vector<Box> boxes;
+    for (const run::PutPart& piece : job.pieces) boxes.push_back(piece.part);
+    std::vector<std::byte> copy;
+    const std::byte* values = nullptr;
+    const Box block{job.chunk_box.offset, job.valid};
+    const BoundMap& map = field.options.bound_map;
+    if (field.has_bound_map() && codec::looks_at_values(map)) values = values_of(job, copy);
+    job.bundled = true;
+    job.absolute_bound = 1.0;  // errors come as shares of each box's own
+    for (const Box& box : joined(std::move(boxes))) {
+        Box layer = box;
+        const auto layers = field.has_bound_map()
+                                ? layers_of(map, dumped.bound.value, block, box, values, job.dtype)
+                                : std::vector<codec::BoundLayer>{{box.extent[0], 0.0}};
+        for (const codec::BoundLayer& one : layers) {
+            codec::BundlePart& part = job.parts.emplace_back();
+            layer.extent[0] = one.planes;
+            part.shape = layer.extent;
+            part.offset = layer.offset;
+            for (int axis = 0; axis < part.offset.rank(); ++axis)
+                part.offset[axis] -= block.offset[axis];
+            part.bound = field.has_bound_map() ? as_bound(one.bound) : dumped.bound;
+            layer.offset[0] += one.planes;
+        }
     }
 }
 

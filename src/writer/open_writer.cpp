@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codec/bound/bound_map.hpp"
 #include "run/hurry.hpp"
 #include "writer/impl.hpp"
 
@@ -51,6 +52,15 @@ Status check(const DatasetDefinition& dataset) {
             return bad(fmt::format("chunk {} is empty", to_string(dataset.chunk)));
     if (dataset.composition != nullptr)
         if (Status status = check_composition(dataset); !status.ok()) return bad(status.message());
+    if (dataset.composition != nullptr && dataset.bound_map.rules() > 0)
+        return bad("a bound map is of one quantity");
+    // What may grow need not have reached the map's boxes.
+    const Shape reach =
+        dataset.extendable ? Shape::filled(dataset.dims.rank(), ~std::uint64_t{0}) : dataset.dims;
+    if (Status status =
+            check_bound_map(dataset.path, reach, dataset.bound, dataset.codec, dataset.bound_map);
+        !status.ok())
+        return status;
     return validate(dataset.bound).with_context("dataset " + dataset.path);
 }
 
@@ -98,8 +108,10 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                       fmt::format("dataset {} is defined already", dataset.path)};
     FieldModels& models = impl_->session.experience->of_field(dataset.path, dataset.codec,
                                                               dataset.dtype, dataset.chunk);
-    FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec, {},
-                     models);
+    FieldOptions options;
+    options.bound_map = dataset.bound_map;
+    FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec,
+                     std::move(options), models);
     field.tables = dataset.tables.value_or(models.tables);
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
@@ -108,9 +120,10 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     if (Status made = fix_pipeline(field); !made.ok()) return made;
     return impl_->fields.add(
         std::move(field),
-        fmt::format("{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
                     to_string(dataset.dims), to_string(dataset.chunk), dataset.codec.name,
-                    static_cast<int>(dataset.bound.kind), dataset.bound.value));
+                    static_cast<int>(dataset.bound.kind), dataset.bound.value,
+                    codec::to_json(dataset.bound_map, 0.0)));
 }
 
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {

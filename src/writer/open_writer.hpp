@@ -56,6 +56,8 @@ struct DatasetDefinition {
     /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis,
     /// or all of it where they are interleaved.
     std::shared_ptr<const Composition> composition = {};
+    /// As FieldOptions::bound_map; without a composition.
+    BoundMap bound_map = {};
     /// Of a dataset that exists: the loosest bound of its blocks, as FieldState::Dataset::loosest.
     std::vector<double> loosest = {};
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
@@ -75,9 +77,10 @@ class OpenWriter {
                                                     Background background);
     ~OpenWriter();
 
-    /// At any time. Errors: invalid_argument (dtype, shapes, bound; a path defined before),
-    /// unsupported (plugin missing; a bound that is relative to the range, which is not known yet,
-    /// with a codec whose pipeline would depend on it).
+    /// At any time. Errors: invalid_argument (dtype, shapes, bound, map; a path defined before),
+    /// unsupported (plugin missing; another codec than "caesura" with a map; a bound that is
+    /// relative to the range, which is not known yet, with a codec whose pipeline would depend on
+    /// it).
     Result<Field> define(const DatasetDefinition& dataset);
     /// For a dataset to come: a chunk that fits the boxes in which one of that path, numbers apart,
     /// and of these dims was last written, in this file or another of the Experience. The same on

@@ -26,18 +26,39 @@ struct Session {
           rank(comm->rank()),
           size(comm->size()),
           budget(budget_bytes),
-          pool(experience->pool) {}
+          pool(experience->pool),
+          returns_before(experience->transport ? experience->transport->returns() : 0) {}
 
     double now_s() const { return clock.now_s(); }
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
-    /// Says once that the service has gone.
-    void notice_loss() {
-        if (totals.lost_services > 0 || !experience->transport || !experience->transport->is_lost())
-            return;
-        totals.lost_services = 1;
-        say(experience->transport->loss().message());
+    /// Says once that the service has gone, and once that it is there again.
+    void notice_service() {
+        const Transport* const transport = experience->transport.get();
+        if (transport == nullptr) return;
+        count_losses(totals);
+        if (totals.regained_services > said_regained) {
+            said_regained = said_lost = totals.regained_services;
+            say("the service is there again: it compresses and writes from now on");
+        }
+        if (totals.lost_services == said_lost) return;
+        said_lost = totals.lost_services;
+        say(transport->loss().message());
+    }
+    /// A service that is there again was lost before, whether anybody has looked or not.
+    void count_losses(WriterReport& report) const {
+        const Transport* const transport = experience->transport.get();
+        if (transport == nullptr) return;
+        report.regained_services = transport->returns() - returns_before;
+        report.lost_services = report.regained_services + (transport->is_lost() ? 1 : 0);
+    }
+    /// Before a dump is assembled.
+    void mend_service() {
+        if (!experience->transport) return;
+        notice_service();
+        experience->transport->mend(0.0);
+        notice_service();
     }
     /// Are blocks compressed and written by a service that is there?
     bool elsewhere() const { return experience->transport && !experience->transport->is_lost(); }
@@ -56,6 +77,8 @@ struct Session {
     base::MemoryBudget budget;
     base::BufferPool& pool;  ///< the Experience's
     WriterReport totals;
+    std::uint64_t returns_before = 0;  ///< of the service: those are no concern of this Writer's
+    std::uint64_t said_lost = 0, said_regained = 0;
     bool is_last_dump = false;  ///< of a file that is closed before its commit
     /// Of that dump's spill regions; the same on all ranks.
     std::uint64_t spill_begin = 0, spill_end = 0;

@@ -25,6 +25,15 @@ namespace {
 /// A block that cannot be compressed is a little longer than its values in our own format.
 constexpr std::uint64_t k_frame_bytes = 1024;
 
+/// Is the block boxes of a chunk, of which the rest is the fill value?
+bool is_boxed(const run::Job& job) { return job.bundled && job.parts.front().offset.rank() > 0; }
+
+std::uint64_t boxed_values(const run::Job& job) {
+    return std::accumulate(
+        job.parts.begin(), job.parts.end(), std::uint64_t{0},
+        [](std::uint64_t n, const auto& part) { return n + part.shape.count(); });
+}
+
 }  // namespace
 
 Assembly::Assembly(const Parts& parts, OpenDump& dump)
@@ -56,16 +65,18 @@ void Assembly::predict_jobs() {
                                                        : codec_bound(dumped_[job.dataset]);
         const auto own_mode = caesura_mode(field.codec);
         const auto closely = [&] {
-            if (job.bundled && field.has_bound_map())
+            const bool boxed = is_boxed(job);
+            if (job.bundled && field.has_bound_map() && !boxed)
                 return estimate_layers(job, piece, *own_mode, field.tables);
-            if (job.bundled) return estimate_parts(job, *own_mode, field.tables);
+            if (job.bundled && !boxed) return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
                                                       piece.part, bound, *own_mode, field.tables)
                             : predict::sample_block(piece.source, job.dtype, piece.source_box,
                                                     piece.part, bound, field.codec.name);
         };
         // Our frames hold what lies inside the array; others' blocks are padded.
-        const std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+        std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+        if (is_boxed(job)) n = boxed_values(job);
         const predict::Features features =
             predict::look(field.sizes, job.chunk, n, piece.source, job.dtype, piece.source_box,
                           piece.part, bound, closely);

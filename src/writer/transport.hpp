@@ -8,7 +8,8 @@
 //
 // Invariants:
 //  - One Transport serves all Writers of a process that name the same service; it outlives them.
-//  - Once it is lost it stays lost: every call fails, or, with a fall-back, does the work here.
+//  - Once the service is lost every call fails, or, with a fall-back, does the work here. That
+//    changes in mend() alone: what was handed over before is not the new service's.
 #pragma once
 
 #include <functional>
@@ -54,6 +55,11 @@ class Transport {
     virtual bool is_lost() const = 0;
     /// Why, for people, and what becomes of the work; ok while it is there.
     virtual Status loss() const = 0;
+    /// Before a dump is assembled (0 s), or a file is made: where the service is gone and it is
+    /// time to, looks whether it is there again. Waits no longer than that.
+    virtual void mend(double at_most_s) { (void)at_most_s; }
+    /// How often a lost service was there again.
+    virtual std::uint64_t returns() const { return 0; }
 };
 
 struct TransportOptions {

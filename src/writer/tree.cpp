@@ -37,10 +37,16 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
     if (parts == nullptr || parts->components().size() == 1) {
         const ErrorBound& bound =
             parts == nullptr ? field.bound : parts->components().front().bound;
-        if (bound.kind == ErrorBound::Kind::lossless || loosest.size() != 1) return {};
-        return {{"caesura_bound", loosest.front()},
-                {"caesura_bound_kind", std::string(kind_name(bound.kind))},
-                {"caesura_bound_requested", bound.value}};
+        const BoundMap& map = field.options.bound_map;
+        const bool exact = bound.kind == ErrorBound::Kind::lossless && map.rules() == 0;
+        if (exact || loosest.size() != 1) return {};
+        std::vector<store::Attribute> bounds = {
+            {"caesura_bound", codec::loosest_bound(map, loosest.front())},
+            {"caesura_bound_kind", std::string(kind_name(bound.kind))},
+            {"caesura_bound_requested", bound.value}};
+        if (map.rules() > 0)
+            bounds.push_back({"caesura_bound_map", codec::to_json(map, loosest.front())});
+        return bounds;
     }
     std::vector<std::string> names, kinds;
     std::vector<double> requested;
@@ -90,6 +96,10 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
                 {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, field.options, std::move(extra));
+        if (!field.is_partial()) continue;
+        const auto fill = field.fill();
+        manifest.datasets.back().partial_chunks = field.layout->n_touched;
+        manifest.datasets.back().fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
     }
 }
 

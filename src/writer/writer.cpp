@@ -61,9 +61,43 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     return impl_->fields.add(
         {name, dtype, shape, bound, codec, options,
          impl_->session.experience->of_field(name, codec, dtype, {})},
-        fmt::format("{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
                     static_cast<int>(bound.kind), bound.value, codec.name,
-                    codec::to_json(options.bound_map, 0.0)));
+                    codec::to_json(options.bound_map, 0.0), static_cast<int>(options.coverage),
+                    options.fill_value));
+}
+
+Status Writer::reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset) {
+    if (field.index >= impl_->fields.size())
+        return {StatusCode::invalid_argument,
+                fmt::format("reshape() on rank {}: field handle {} was not defined by this writer",
+                            impl_->session.rank, field.index)};
+    writer::FieldState& state = impl_->fields[field.index];
+    const auto invalid = [&](const std::string& what) {
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("field '{}' on rank {}: reshape() {}", state.name,
+                                  impl_->session.rank, what)};
+    };
+    if (const auto& dump = impl_->intake->dump(); dump && !dump->puts_of(field.index).empty())
+        return invalid("after a put of it into the open dump; reshape before the first");
+    if (shape.rank() != state.shape.rank())
+        return invalid(fmt::format("from {} to {}; the number of axes stays",
+                                   to_string(state.shape), to_string(shape)));
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (shape[axis] == 0)
+            return invalid(fmt::format("to {}, empty along axis {}", to_string(shape), axis));
+    FieldOptions options = state.options;
+    if (!grid_offset.empty()) options.grid_offset = grid_offset;
+    if (Status status = writer::check_field_options(state.name, shape, options); !status.ok())
+        return status;
+    if (Status status =
+            writer::check_bound_map(state.name, shape, state.bound, state.codec, options.bound_map);
+        !status.ok())
+        return status;
+    state.shape = shape;
+    state.options = std::move(options);
+    impl_->fields.note(fmt::format("{}|{}", field.index, to_string(shape)));
+    return {};
 }
 
 Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) {
@@ -226,8 +260,7 @@ WriterReport Writer::Impl::make_report() {
     report.compress_interference_s = counters.compress_interference_s;
     report.taken_over_blocks = counters.taken_over_blocks;
     report.taken_over_s = counters.taken_over_s;
-    if (const auto& service = session.experience->transport; service && service->is_lost())
-        report.lost_services = 1;
+    session.count_losses(report);
     if (!round.failed().ok()) {
         const writer::PutSums left = flights->uncommitted();
         report.lost_dumps += left.dumps;

@@ -216,7 +216,7 @@ TEST_F(AnalysesOnDevices, values_under_a_key_go_to_no_other_service) {
             std::mt19937_64 random(k_variants_seed);
             auto object = lambda::random_object<float>({60, 50}, random);
             object.cut(6, random);
-            const auto objects = connect();
+            auto objects = connect();
             const ObjectNumber id = take(objects->create({"run",
                                                           "rho",
                                                           float32,
@@ -232,6 +232,7 @@ TEST_F(AnalysesOnDevices, values_under_a_key_go_to_no_other_service) {
             expect_same(take(objects->run(id, "stats").wait()),
                         take(registry.run("stats", object.whole())), k_rounding, chain);
             EXPECT_EQ(done_there(), is_far && std::string(chain) != "zstd" ? 0u : 6u) << chain;
+            objects.reset();
             hub_.reset();
         }
 }
@@ -267,7 +268,7 @@ TEST_F(AnalysesOnDevices, a_plugin_goes_only_where_it_is_the_same) {
         std::mt19937_64 random(k_variants_seed);
         auto object = lambda::random_object<float>({60, 50}, random);
         object.cut(6, random);
-        const auto objects = connect();
+        auto objects = connect();
         const ObjectNumber id = create(*objects, object);
         put_all(*objects, id, object);
         const auto above = std::count_if(object.values.begin(), object.values.end(),
@@ -279,6 +280,7 @@ TEST_F(AnalysesOnDevices, a_plugin_goes_only_where_it_is_the_same) {
         EXPECT_TRUE(objects->run(id, "stats").wait().ok());
         EXPECT_EQ(done_there(), 6u) << kind;
         EXPECT_EQ(hub_->service().devices()[1].failures, 0u) << kind;
+        objects.reset();
         hub_.reset();
     }
 }
@@ -423,6 +425,7 @@ TEST(AnalysisChoice, follows_each_functions_speed_and_asks_no_device_without_a_v
     Press host({1, false});
     Dispatch dispatch(host, options, std::move(devices));
     base::BufferPool pool;
+    StateBudget budget(std::uint64_t{1} << 20);
     const auto owner = std::make_shared<int>(0);
     Lane lane;
     const ErrandHost errands{1,
@@ -444,11 +447,11 @@ TEST(AnalysisChoice, follows_each_functions_speed_and_asks_no_device_without_a_v
         std::memset(sent->payload.data(), 0, 4096 * 4);
         std::binary_semaphore done{0};
         lane.give([&] {
-            const Status status =
-                analyse_sent(errands, dispatch, registry, sent, [&](const AnalysedThere& there) {
-                    EXPECT_TRUE(there.state.ok());
-                    done.release();
-                });
+            const Status status = analyse_sent(errands, dispatch, registry, sent, budget,
+                                               [&](const AnalysedThere& there) {
+                                                   EXPECT_TRUE(there.state.ok());
+                                                   done.release();
+                                               });
             EXPECT_TRUE(status.ok()) << status.message();
         });
         done.acquire();

@@ -77,6 +77,7 @@ TEST_P(Deaths, of_a_receiver_in_the_middle_of_a_message) {
 
 // A peer that stands still is not dead, but nobody can tell; here nothing of the system helps.
 TEST_P(Deaths, of_a_peer_that_stands_still) {
+    const auto data = bytes_of_seed(k_large, 1);  // now: later this process would stand still, too
     PortOptions quick = options();
     quick.heartbeat_s = 0.1;
     quick.silence_s = 1.0;
@@ -94,7 +95,6 @@ TEST_P(Deaths, of_a_peer_that_stands_still) {
     ASSERT_TRUE(run({port.get()}, [&] { return passed() > 2.0; }));
     EXPECT_TRUE(heard.lost.empty()) << "it has given signs of life";
     child.signal(SIGSTOP);
-    const auto data = bytes_of_seed(k_large, 1);
     const std::span<const std::byte> piece = data;
     int bad = 0;
     for (int i = 0; i < 50; ++i)

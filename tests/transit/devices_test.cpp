@@ -427,7 +427,7 @@ TEST(Dispatch, the_first_block_is_placed_by_what_samples_took) {
         const auto real =
             std::move(*make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound));
         auto speeds = std::make_shared<StatedSpeeds>();
-        speeds->per_block_s = 0.05;
+        speeds->per_block_s = 0.5;  // more than the host takes for a sample, when loaded too
         std::vector<std::unique_ptr<BlockDevice>> devices;
         devices.push_back(std::move(*GpuDevice::emulated({}, speeds)));
         std::vector<Placed> placed;
@@ -448,7 +448,7 @@ TEST(Dispatch, the_first_block_is_placed_by_what_samples_took) {
             continue;
         }
         EXPECT_NE(option.expected.known, plan::Known::nothing);
-        EXPECT_GE(option.expected.compute_s, 0.03) << "of a block, however small";
+        EXPECT_GE(option.expected.compute_s, 0.3) << "of a block, however small";
         EXPECT_EQ(placed[0].device, 0u);
         EXPECT_EQ(dispatch.status()[1].blocks, 0u) << "samples are no client's blocks";
     }

@@ -131,6 +131,20 @@ void wait_for_values(Objects& objects, ObjectNumber id, const Box& box, std::vec
     ASSERT_TRUE(status.ok()) << status.message();
 }
 
+// Goal: states that have no room stop no dump; its objects lack the result, and the status says so.
+TEST_F(DumpedObjects, are_written_without_a_result_whose_states_have_no_room) {
+    options_.service.objects.states_bytes = 500'000;
+    options_.service.on_dump = {"stats", "spectrum"};  // the second keeps all values: 786 kB
+    EXPECT_EQ(write({}), std::vector<std::string>());
+    const auto counts = hub_->service().objects().counts();
+    EXPECT_GE(counts.states_refused, 3u);
+    EXPECT_EQ(counts.states_bytes, 0u);
+    const auto objects = connect();
+    for (unsigned dump = 0; dump < 3; ++dump)
+        for (const ObjectInfo& info : take(objects->find({.name = name(dump)})).objects)
+            EXPECT_TRUE(info.results.empty());
+}
+
 // Goal: a field of a dump can be found, read and analysed while its dump is under way and before it
 // is committed.
 TEST_F(DumpedObjects, are_there_before_their_dump_is_committed) {

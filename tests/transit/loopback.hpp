@@ -61,6 +61,15 @@ class Loopback final : public Replies {
         port_.give([this] { die(); });
         wait_for_port();
     }
+    /// Another one at the same place, if it is dead. Returns when it listens.
+    void restart_service() {
+        port_.give([this] {
+            if (!std::exchange(dead_, false)) return;
+            options_.die_after = -1;
+            service_ = std::make_unique<Service>(options_.service, *this, nullptr);
+        });
+        wait_for_port();
+    }
     void wait_for_port() {
         std::atomic<bool> done{false};
         port_.give([&] { done = true; });

@@ -10,6 +10,23 @@ namespace {
 
 constexpr std::uint64_t k_memory_bytes = 3u << 19;  // half of an object
 
+/// The way to a service that lives and gets nothing any more, once it is muted.
+class Muting final : public Channel {
+  public:
+    Muting(std::unique_ptr<Channel> inner, const std::atomic<bool>& muted)
+        : inner_(std::move(inner)), muted_(muted) {}
+    void start(ChannelListener& listener) override { inner_->start(listener); }
+    void send(std::vector<std::byte> message, std::vector<std::span<const std::byte>> payload,
+              std::function<void()> done) override {
+        if (!muted_) return inner_->send(std::move(message), std::move(payload), std::move(done));
+        if (done) done();
+    }
+
+  private:
+    const std::unique_ptr<Channel> inner_;
+    const std::atomic<bool>& muted_;
+};
+
 class Group : public ObjectHub {
   protected:
     // Two services, and this one, which uses their memory.
@@ -20,9 +37,10 @@ class Group : public ObjectHub {
             there.service.sink.clear();
             there.service.objects.memory_bytes = 3 * k_memory_bytes / 2;
             there_.push_back(std::make_unique<Loopback>(there));
-            members.push_back({name, [hub = there_.back().get()] { return connect_to(*hub); }});
+            members.push_back(
+                {name, [this, hub = there_.back().get()] { return connect_to(*hub); }});
         }
-        members_ = std::make_unique<Members>("here", std::move(members), 0.0);
+        members_ = std::make_unique<Members>("here", std::move(members), 0.0, patience_s_);
         options_.service.objects.memory_bytes = k_memory_bytes;
         options_.service.far = members_.get();
         start();
@@ -33,10 +51,11 @@ class Group : public ObjectHub {
         there_.clear();
         ObjectHub::TearDown();
     }
-    static Result<std::unique_ptr<Objects>> connect_to(Loopback& hub) {
+    Result<std::unique_ptr<Objects>> connect_to(Loopback& hub) const {
         ClientOptions options;
         options.share_memory = false;
-        auto client = Client::make(hub.connect(), options);
+        auto client =
+            Client::make(std::make_unique<Muting>(hub.connect(), members_are_muted_), options);
         if (!client.ok()) return client.status();
         return std::make_unique<Objects>(std::move(*client));
     }
@@ -64,6 +83,8 @@ class Group : public ObjectHub {
             while (there()[i].objects > 0) std::this_thread::yield();
     }
 
+    double patience_s_ = 60.0;
+    std::atomic<bool> members_are_muted_{false};
     std::vector<std::unique_ptr<Loopback>> there_;
     std::unique_ptr<Members> members_;
 };
@@ -204,6 +225,23 @@ TEST_F(Group, a_member_that_dies_takes_what_it_has_and_nothing_else) {
     const ObjectNumber next = create(*objects, whole_object, "next");
     put_all(*objects, next, whole_object);
     EXPECT_EQ(off_by(*objects, next, whole_object, whole(whole_object.shape)), 0.0);
+}
+
+TEST_F(Group, a_member_that_lives_and_does_not_answer_an_analysis_is_given_up_and_named) {
+    const auto whole_object = object(7);
+    patience_s_ = 1.0;
+    start_all();
+    const auto objects = connect();
+    const ObjectNumber id = create(*objects, whole_object);
+    put_all(*objects, id, whole_object);
+    ASSERT_TRUE(objects->run(id, "stats").wait().ok());
+    members_are_muted_ = true;
+    const auto found = objects->run(id, "stats").wait();
+    ASSERT_FALSE(found.ok());
+    const std::string said = found.status().message();
+    // Its values are asked for instead, and are gone with the connection.
+    EXPECT_NE(said.find("in the memory of "), std::string::npos) << said;
+    EXPECT_NE(said.find("no answer within 1 s"), std::string::npos) << said;
 }
 
 TEST_F(Group, a_service_that_ends_leaves_nothing_in_the_others) {

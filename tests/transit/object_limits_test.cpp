@@ -75,6 +75,52 @@ TEST_F(ObjectHub, refuses_what_has_no_room) {
     EXPECT_EQ(objects->create({"run", "d", float32, {4}}).status().code(), StatusCode::no_space);
 }
 
+// Goal: the states of analyses count against a limit, which the error names; afterwards nothing of
+// them is left.
+TEST_F(ObjectHub, refuses_analyses_whose_states_have_no_room) {
+    options_.service.objects.states_bytes = 2'000'000;
+    const auto objects = connect();
+    std::mt19937_64 random(7106);
+    auto object = random_object<double>({40, 100, 100}, random);  // 3.2 MB
+    object.cut(30, random);
+    const ObjectNumber id = create(*objects, object);
+    put_all(*objects, id, object);
+    const auto spectrum = objects->run(id, "spectrum").wait();  // keeps all values
+    EXPECT_EQ(spectrum.status().code(), StatusCode::no_space);
+    EXPECT_NE(spectrum.status().message().find("2000000 (states_bytes)"), std::string::npos)
+        << spectrum.status().message();
+    EXPECT_TRUE(objects->run(id, "stats").wait().ok());
+    EXPECT_TRUE(objects->run(id, "histogram(bins=64)").wait().ok());  // two passes
+    const Box part{{0, 0, 0}, {10, 100, 100}};
+    EXPECT_NE(objects->run(id, "spectrum", part).wait().status().code(), StatusCode::no_space);
+    // An errand's state goes on its lane, after its answer.
+    while (hub_->service().objects().counts().states_bytes > 0) std::this_thread::yield();
+}
+
+// Goal: what is found comes whole though it takes many answers; an object that no answer holds is
+// an error, and its client goes on.
+TEST_F(ObjectHub, answers_a_find_that_is_larger_than_an_answer) {
+    options_.service.objects.answer_bytes = 20'000;
+    const auto objects = connect();
+    std::mt19937_64 random(7107);
+    for (int i = 0; i < 12; ++i) {
+        auto object = random_object<float>({40, 5}, random);
+        object.cut(40, random);
+        put_all(*objects, create(*objects, object, "o" + std::to_string(i)), object);
+    }
+    const auto found = take(objects->find({.regions = true}));
+    ASSERT_EQ(found.objects.size(), 12u);
+    for (const ObjectInfo& info : found.objects) EXPECT_EQ(info.regions.size(), info.regions_known);
+    auto large = random_object<float>({40, 40}, random);
+    large.cut(500, random);
+    put_all(*objects, create(*objects, large, "large"), large);
+    const Status status = objects->find({.regions = true}).status();
+    EXPECT_EQ(status.code(), StatusCode::no_space);
+    EXPECT_NE(status.message().find("object large: "), std::string::npos) << status.message();
+    EXPECT_EQ(take(objects->find({})).objects.size(), 13u);
+    EXPECT_EQ(take(objects->find({.name = "o*", .regions = true})).objects.size(), 12u);
+}
+
 // Goal: a sink that is full is an error of the put that it had no room for; what was there stays.
 TEST_F(ObjectHub, says_that_the_sink_is_full) {
     options_.service.sink = place_ + "/sink";

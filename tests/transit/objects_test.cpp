@@ -266,5 +266,22 @@ TEST_F(ObjectHub, loads_nothing_that_a_client_names) {
     EXPECT_TRUE(objects->run(id, "stats").wait().ok());
 }
 
+// Goal: who asks for another bound than an object has learns both.
+TEST_F(ObjectHub, says_both_bounds_of_an_object_that_is_there_with_another_one) {
+    const auto objects = connect();
+    const auto create_within = [&](const ErrorBound& bound) {
+        return objects->create({"run", "rho", float32, {8, 8}, 0.0, bound});
+    };
+    ASSERT_TRUE(create_within(absolute(0.25)).ok());
+    EXPECT_TRUE(create_within(absolute(0.25)).ok()) << "it is the same one";
+    const auto other = create_within(absolute(0.5));
+    ASSERT_FALSE(other.ok());
+    const std::string said = other.status().message();
+    EXPECT_NE(said.find("float32, within 0.25 and not within 0.5 as asked for"), std::string::npos)
+        << said;
+    EXPECT_NE(create_within(lossless()).status().message().find("and not without loss"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace caesura::transit

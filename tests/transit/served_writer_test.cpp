@@ -2,14 +2,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <mutex>
 
 #include "base/thread_communicator.hpp"
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
 #include "stock_reader.hpp"
+#include "transit/client/service_transport.hpp"
 #include "transit/loopback.hpp"
 
 namespace caesura {
@@ -33,7 +36,8 @@ struct ServedRun {
 };
 
 struct Told {
-    std::vector<std::string> errors;
+    std::vector<std::string> errors, said;
+    std::uint64_t lost_services = 0, regained_services = 0;  ///< of the rank that had most
     std::optional<std::uint64_t> committed;
     std::uint64_t overflow_blocks = 0, blocks = 0, raw_bytes = 0;
     std::int64_t messages = 0;  ///< of clients to the service
@@ -55,9 +59,8 @@ class ServedWriter : public ::testing::Test {
     }
     void TearDown() override { std::filesystem::remove_all(place_); }
 
-    Told run(ServedRun options) {
-        options.hub.root = place_;
-        transit::Loopback hub(options.hub);
+    /// What Writers of this process mean by "service:here".
+    void use(transit::Loopback& hub, const ServedRun& options) {
         writer::register_transport("service",
                                    [&](std::string_view, const writer::TransportOptions& asked)
                                        -> Result<std::shared_ptr<writer::Transport>> {
@@ -65,10 +68,21 @@ class ServedWriter : public ::testing::Test {
                                        client.writer = asked;
                                        client.on_loss = options.on_loss;
                                        client.share_memory = options.share_memory;
-                                       auto made = transit::Client::make(hub.connect(), client);
+                                       const std::lock_guard lock(mutex_);
+                                       auto made = transit::ServiceTransport::make(
+                                           [&] { return hub.connect(); }, client,
+                                           absences_[asked.rank], clock_);
                                        if (!made.ok()) return made.status();
                                        return std::shared_ptr<writer::Transport>(std::move(*made));
                                    });
+    }
+    /// Long enough to look for a service that is away.
+    void let_time_pass() { clock_.set(clock_.now_s() + 2 * transit::Absence::k_longest_s); }
+
+    Told run(ServedRun options) {
+        options.hub.root = place_;
+        transit::Loopback hub(options.hub);
+        use(hub, options);
         Told told;
         std::mutex mutex;
         Shape shape = k_served_part;
@@ -86,6 +100,10 @@ class ServedWriter : public ::testing::Test {
             writer_options.memory_bytes = options.memory_bytes;
             writer_options.reserve_factor = options.reserve_factor;
             writer_options.durable = false;
+            writer_options.on_message = [&](std::string_view text) {
+                const std::lock_guard lock(mutex);
+                told.said.emplace_back(text);
+            };
             auto made = Writer::create(path_, std::move(comm), writer_options);
             note(made.status());
             if (!made.ok()) return;
@@ -110,6 +128,8 @@ class ServedWriter : public ::testing::Test {
             told.overflow_blocks += report.overflow_blocks;
             told.blocks += report.blocks;
             told.raw_bytes += report.raw_bytes;
+            told.lost_services = std::max(told.lost_services, report.lost_services);
+            told.regained_services = std::max(told.regained_services, report.regained_services);
         });
         told.messages = hub.messages();
         return told;
@@ -128,6 +148,11 @@ class ServedWriter : public ::testing::Test {
         }
     }
 
+    base::VirtualClock clock_;
+    std::mutex mutex_;
+    std::vector<std::shared_ptr<transit::Absence>> absences_ = {
+        // ranks are processes
+        std::make_shared<transit::Absence>(), std::make_shared<transit::Absence>()};
     std::string place_, path_;
 };
 
@@ -252,6 +277,154 @@ TEST_F(ServedWriter, says_that_the_service_died_and_keeps_what_was_committed) {
     EXPECT_GE(found.size(), 4u);
     EXPECT_GE(told.committed.value_or(0), 3u);
     expect_dumps(static_cast<unsigned>(found.size()), 2);
+}
+
+std::size_t times(const std::vector<std::string>& said, std::string_view words) {
+    return static_cast<std::size_t>(std::count_if(
+        said.begin(), said.end(),
+        [&](const std::string& text) { return text.find(words) != std::string::npos; }));
+}
+
+// Goal: within one file each rank goes back to a service that was killed and started again, as
+// often as that happens, and says so once each time.
+TEST_F(ServedWriter, goes_back_to_a_service_that_was_started_again) {
+    for (const bool shared : {true, false}) {
+        SCOPED_TRACE(shared);
+        ServedRun options;
+        options.share_memory = shared;
+        options.on_loss = transit::OnLoss::write_here;
+        options.hub.service.recover = false;
+        options.dumps = 12;
+        options.commit_before = 7;
+        std::map<unsigned, std::int64_t> messages;  // of clients, before dumps
+        options.before_dump = [&](transit::Loopback& hub, unsigned n) {
+            hub.wait_for_port();  // a service that was looked for has answered
+            if (n == 2 || n == 7) hub.kill_service();
+            if (n == 4 || n == 9) {
+                hub.restart_service();
+                let_time_pass();
+            }
+            messages[n] = hub.messages();
+        };
+        const Told told = run(options);
+        ASSERT_EQ(told.errors, std::vector<std::string>{});
+        EXPECT_EQ(told.committed, 11u);
+        EXPECT_EQ(told.lost_services, 2u);
+        EXPECT_EQ(told.regained_services, 2u);
+        EXPECT_EQ(times(told.said, "the service is gone"), 2u * 2u);
+        EXPECT_EQ(times(told.said, "there again: it compresses"), 2u * 2u);
+        // By hellos alone it has learnt nothing of dumps 2 to 4; of 5 and 6 it had the blocks.
+        EXPECT_LE(messages[5] - messages[2], 4);
+        EXPECT_GE(messages[7] - messages[5], 2 * 4 * 2) << "blocks";
+        EXPECT_GE(told.messages - messages[10], 2 * 4 * 2);
+        expect_dumps(12, 2);
+        if (::testing::Test::HasFatalFailure()) return;
+    }
+}
+
+// Goal: whichever message it dies after, and whoever of the ranks has seen that, a service that is
+// started again before each dump costs no value.
+TEST_F(ServedWriter, loses_nothing_wherever_a_service_dies_that_is_started_again) {
+    const Told whole = run({});
+    ASSERT_EQ(whole.errors, std::vector<std::string>{});
+    std::uint64_t regained = 0;
+    for (std::int64_t at = 4; at < whole.messages; at += 11) {
+        SCOPED_TRACE(at);
+        ServedRun options;
+        options.on_loss = transit::OnLoss::write_here;
+        options.hub.die_after = at;
+        options.hub.service.recover = false;
+        options.dumps = 6;
+        options.before_dump = [&](transit::Loopback& hub, unsigned) {
+            hub.restart_service();
+            let_time_pass();
+        };
+        const Told told = run(options);
+        ASSERT_EQ(told.errors, std::vector<std::string>{});
+        EXPECT_EQ(told.committed, 5u);
+        regained += told.regained_services;
+        expect_dumps(6, 2);
+        if (::testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_GT(regained, 0u);
+}
+
+// Goal: a service that stays away is looked for by a new file at most as often as Absence says;
+// files are written here meanwhile, and by the service once it is there again.
+TEST_F(ServedWriter, makes_files_without_a_service_that_stays_away) {
+    ServedRun options;
+    options.on_loss = transit::OnLoss::write_here;
+    options.hub.root = place_;
+    options.hub.service.recover = false;
+    transit::Loopback hub(options.hub);
+    use(hub, options);
+    const auto write_file = [&](const std::function<void()>& then = {}) {
+        WriterOptions writer_options;
+        writer_options.transport = "service:here";
+        writer_options.durable = false;
+        auto made = Writer::create(path_, nullptr, writer_options);
+        EXPECT_TRUE(made.ok()) << made.status().message();
+        if (!made.ok()) return WriterReport{};
+        if (then) then();
+        const auto field = (*made)->define_field("f", float32, k_served_part, lossless());
+        const auto values = served_values(0, 0);
+        auto iteration = (*made)->begin_iteration(0);
+        EXPECT_TRUE(
+            iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_served_part}, values.data()).ok());
+        EXPECT_TRUE(iteration.end().ok());
+        EXPECT_TRUE((*made)->close().ok());
+        expect_dumps(1, 1);
+        return (*made)->report();
+    };
+    EXPECT_EQ(write_file([&] { hub.kill_service(); }).lost_services, 1u);
+    const auto looked = hub.last_client();
+    for (int n = 0; n < 5; ++n) EXPECT_EQ(write_file().lost_services, 1u);
+    EXPECT_EQ(hub.last_client(), looked) << "no time has passed";
+    hub.restart_service();
+    let_time_pass();
+    const std::int64_t before = hub.messages();
+    const WriterReport back = write_file();
+    EXPECT_EQ(back.lost_services, 1u);
+    EXPECT_EQ(back.regained_services, 1u);
+    EXPECT_GT(hub.messages(), before + 8);
+    EXPECT_EQ(write_file().lost_services, 0u) << "nobody has lost it any more";
+}
+
+// Goal: without a fall-back the file that was told an error stays lost, and the next one is the
+// restarted service's.
+TEST_F(ServedWriter, makes_the_next_file_by_a_service_that_was_started_again_after_an_error) {
+    ServedRun options;
+    options.hub.root = place_;
+    options.hub.service.recover = false;
+    transit::Loopback hub(options.hub);
+    use(hub, options);
+    const auto create = [&] {
+        WriterOptions writer_options;
+        writer_options.transport = "service:here";
+        writer_options.durable = false;
+        return Writer::create(path_, nullptr, writer_options);
+    };
+    const auto dump = [&](Writer& writer, std::uint64_t n) {
+        const auto field =
+            writer.define_field("f" + std::to_string(n), float32, k_served_part, lossless());
+        const auto values = served_values(0, 0);
+        auto iteration = writer.begin_iteration(n);
+        (void)iteration.begin_dump(0.0).put(*field, {{0, 0, 0}, k_served_part}, values.data());
+        return iteration.end();
+    };
+    auto lost = create();
+    ASSERT_TRUE(lost.ok());
+    hub.kill_service();
+    for (std::uint64_t n = 0; n < 2; ++n) (void)dump(**lost, n);
+    EXPECT_NE((*lost)->close().message().find("the service is gone"), std::string::npos);
+    lost->reset();
+    EXPECT_FALSE(create().ok()) << "nobody is there";
+    hub.restart_service();
+    auto next = create();
+    ASSERT_TRUE(next.ok()) << next.status().message();
+    EXPECT_TRUE(dump(**next, 0).ok());
+    EXPECT_TRUE((*next)->close().ok());
+    EXPECT_EQ((*next)->report().regained_services, 1u);
 }
 
 }  // namespace

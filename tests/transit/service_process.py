@@ -36,8 +36,13 @@ class Service:
         self.config.write_text(
             "\n".join([*lines, "[[write]]", f'directory = "{writes}"', tables]) + "\n"
         )
+        self.command = [*([program] if isinstance(program, str) else program), str(self.config)]
+        self.start()
+
+    def start(self) -> None:
+        """Also another one, at the same place, after it has ended."""
         self.process = subprocess.Popen(
-            [*([program] if isinstance(program, str) else program), str(self.config)],
+            self.command,
             stdout=subprocess.PIPE,
             text=True,
         )

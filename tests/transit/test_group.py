@@ -89,6 +89,19 @@ def test_a_service_that_no_launcher_has_started_says_what_to_do(config):
     assert "built without PMIx (libpmix-dev)" in said or "use mpirun or srun" in said
 
 
+def test_a_service_that_waits_in_vain_for_another_one_names_it(config):
+    if "built without PMIx" in alone(config):
+        pytest.skip("built without PMIx")
+    config.write_text("group_wait_s = 1.5\n" + config.read_text())
+    # The other program of the launcher never joins.
+    command = ["mpirun", "--bind-to", "none", "-n", "1", PROGRAM, str(config)]
+    command += [":", "-n", "1", "sleep", "50"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode != 0
+    assert "rank 0 of 2 has waited 1.5 s" in done.stderr
+    assert "these ranks have not come: 1" in done.stderr
+
+
 def test_services_of_one_launcher_lend_each_other_memory_and_end_together(group):
     place, launcher = group
     addresses = [launcher.stdout.readline().strip() for _ in range(2)]

@@ -117,9 +117,9 @@ def test_objects_are_put_found_read_and_analysed(tmp_path, running):
             objects.get(id, (0, 0, 0), (1, 1, 1))
 
 
-def status_of(service):
-    """As a person sees it, once it knows of three objects."""
-    service.status(lambda told: told["objects"]["objects"] == 3)
+def status_of(service, objects=3):
+    """As a person sees it, once it knows of so many objects."""
+    service.status(lambda told: told["objects"]["objects"] == objects)
     told = subprocess.run(
         [sys.executable, "-m", "caesura", "serve", "status", str(service.config)],
         capture_output=True,
@@ -221,6 +221,40 @@ def test_the_operators_key_is_for_chains_of_the_service(tmp_path):
         )
 
 
+def test_an_object_goes_through_memory_device_and_sink(tmp_path):
+    """Eight regions of 30,720 bytes; memory has room for two, and the device for three."""
+    array = values(15)
+    slab_bytes = array[:6].nbytes
+    tables = f'[[device]]\nkind = "emulated"\nobject_bytes = {3 * slab_bytes}'
+    with (
+        Service(
+            PROGRAM, tmp_path, tables, sink=str(tmp_path), objects_bytes=2 * slab_bytes, threads=1
+        ) as service,
+        objects_of.connect(service.address) as objects,
+    ):
+        id = objects.create("c", "rho", np.float32, SHAPE)
+        for z in range(0, SHAPE[0], 6):
+            objects.put(id, array[z : z + 6], offset=(z, 0, 0)).wait()
+        places = [region.place for region in objects.find("c", regions=True).objects[0].regions]
+        assert places == ["sink"] * 3 + ["device"] * 3 + ["memory"] * 2
+        for _ in range(3):
+            np.testing.assert_array_equal(objects.get(id, (0, 0, 0), SHAPE), array)
+        told = service.status(lambda told: told["objects"]["sunk"] == 6)["objects"]
+        assert told["memory_bytes"] == 2 * slab_bytes
+        assert told["devices"] == [
+            {
+                "device": "emulated",
+                "bytes": 3 * slab_bytes,
+                "most_bytes": 3 * slab_bytes,
+                "failed": False,
+            }
+        ]
+        assert told["sink_bytes"] > 3 * slab_bytes  # six regions of noise, compressed
+        assert "92.2 kB on emulated" in status_of(service, 1)
+        objects.remove(id)
+        service.status(lambda told: told["objects"]["devices"][0]["bytes"] == 0)
+
+
 def test_a_field_takes_a_chain_that_a_file_can_have(tmp_path):
     array = values(14)
     with caesura.Writer(tmp_path / "run.h5") as writer:
@@ -289,8 +323,14 @@ def test_persisted_objects_are_read_without_us(tmp_path, running):
         arrays = put_two(objects)
         objects.persist(path, container="mine", absolute=1e-3).wait()
         for one in objects.find("mine").objects:
-            got = objects.get(one.id, (0, 0, 0), SHAPE, one.dtype)
+            got = objects.get(one.id, (0, 0, 0), SHAPE)
+            assert got.dtype == arrays[one.name].dtype
             assert np.abs(got - arrays[one.name]).max() <= 1e-3
+        with (
+            objects_of.connect(running.address) as others,
+            pytest.raises(ValueError, match="say its dtype"),
+        ):
+            others.get(one.id, (0, 0, 0), SHAPE)
         with pytest.raises(ValueError, match="not empty"):
             objects.persist(path, container="mine").wait()
         with pytest.raises(ValueError, match="container"):

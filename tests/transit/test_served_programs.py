@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import caesura
@@ -19,6 +20,8 @@ import h5py
 import numpy as np
 import pytest
 from caesura import serving, vol
+from caesura.report.page import summary
+from caesura.trace import read_traces
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "python" / "tests")]
@@ -79,6 +82,14 @@ def test_a_python_program_writes_through_it(tmp_path, service, bound):
     assert not service.status_path.exists()
 
 
+def test_its_trace_tells_values_handed_over_from_bytes_stored(tmp_path, service):
+    trace = tmp_path / "trace_%r.json"
+    writer = write(tmp_path / "run.h5", service.address, 2, absolute=1e-3, trace=str(trace))
+    (row,) = summary(read_traces([tmp_path / "trace_0.json"]))
+    assert row["given_bytes"] == writer.report().raw_bytes == 2 * values(0).nbytes
+    assert row["stored_bytes"] == 0  # the service's own
+
+
 def test_the_file_is_that_of_a_writer_without_it(tmp_path, service):
     for name, transport in (("own", ""), ("served", service.address)):
         write(tmp_path / f"{name}.h5", transport, 3)
@@ -101,6 +112,54 @@ def test_killed_it_loses_nothing_of_who_writes_by_himself(tmp_path, service):
         lambda n, _: service.end(signal.SIGKILL) if n == 3 else None,
     )
     check(path, 6)
+
+
+def test_started_again_it_is_used_again_within_a_file(tmp_path, service):
+    path, said = tmp_path / "run.h5", []
+    transport = service.address + ",on_loss=write"
+    with caesura.Writer(
+        path, transport=transport, chunk_bytes=1 << 18, on_message=said.append
+    ) as writer:
+        field = writer.define_field("rho", np.float32, SHAPE)
+        dumps, end = 0, time.monotonic() + 60
+
+        def dump():
+            nonlocal dumps
+            with writer.iteration(dumps) as iteration:
+                iteration.begin_dump(time=dumps).put(field, values(dumps))
+            dumps += 1
+            assert time.monotonic() < end
+
+        dump()
+        service.end(signal.SIGKILL)
+        while writer.report().lost_services == 0:
+            dump()
+        service.start()
+        while writer.report().regained_services == 0:  # by the clock: after 1 s, or 2
+            dump()
+            time.sleep(0.05)
+        for _ in range(3):
+            dump()
+        writer.finish_by(60.0)
+        told = service.status(lambda told: told["clients"] and told["clients"][0]["dumps"] >= 3)
+        assert told["clients"][0]["raw_bytes"] > 0
+    assert writer.report().lost_services == 1
+    assert len([text for text in said if "it compresses and writes from now on" in text]) == 1
+    check(path, dumps)
+    service.status(lambda told: not told["clients"])
+
+
+def test_started_again_it_writes_the_next_file_after_an_error(tmp_path, service):
+    def before(n, writer):
+        if n == 1:
+            service.end(signal.SIGKILL)
+
+    with pytest.raises(OSError, match="the service is gone"):
+        write(tmp_path / "run.h5", service.address, 4, before)
+    service.start()
+    write(tmp_path / "next.h5", service.address, 2)
+    check(tmp_path / "next.h5", 2)
+    service.status(lambda told: told["lost"] == 1)
 
 
 def test_killed_it_is_an_error_that_says_so(tmp_path, service):
@@ -285,6 +344,33 @@ def test_an_unmodified_program_goes_on_where_it_is_killed(tmp_path, service, dum
 
 @needs_mpi
 @needs_connector
+@pytest.mark.parametrize("dump", [1, 9])  # in a series of files, and inside one
+def test_an_unmodified_program_goes_back_where_it_is_started_again(tmp_path, service, dump):
+    paced = Paced(tmp_path, service.address + ",on_loss=write", 7)
+    paced.to(dump)
+    service.end(signal.SIGKILL)
+    killed_s = time.monotonic()
+    paced.go_on()
+    paced.to(dump + 1)
+    service.start()
+    # It is looked for by the clock: a second after the first look, and then two seconds later.
+    for step in range(2, 5):
+        while time.monotonic() < killed_s + 2 * step:
+            time.sleep(0.05)
+        paced.go_on()
+        paced.to(dump + step)
+    told = service.status(lambda told: len(told["clients"]) == 2)
+    paced.go_on()
+    said = paced.end()
+    assert "nothing lost" in said
+    assert "the service was lost and is back" in said
+    paced.check(paced.all_dumps())
+    told = service.status(lambda told: told["lost"] == 2)
+    assert told["connected"] == 2
+
+
+@needs_mpi
+@needs_connector
 def test_an_unmodified_program_is_told_that_it_is_killed(tmp_path, service):
     paced = Paced(tmp_path, service.address)
     paced.to(4)  # dumps 3 and 4 of the last file are flushed
@@ -394,7 +480,7 @@ def test_its_loss_is_said_once_and_reported(tmp_path, service):
 
     transport = service.address + ",on_loss=write"
     writer = write(tmp_path / "run.h5", transport, 4, before, on_message=said.append)
-    assert len([text for text in said if "by itself since" in text]) == 1
+    assert len([text for text in said if "by itself until" in text]) == 1
     assert writer.report().lost_services == 1
     check(tmp_path / "run.h5", 4)
 

@@ -143,9 +143,15 @@ def show(told: dict[str, Any]) -> None:
     )
     objects = told.get("objects", {})
     if objects.get("objects"):
+        on_devices = "".join(
+            f"{one['device']} HAS FAILED, "
+            if one["failed"]
+            else f"{size(one['bytes'])} on {escape(one['device'])}, "
+            for one in objects.get("devices", [])
+        )
         out.print(
             f"{objects['objects']} objects: {size(objects['memory_bytes'])} in memory, "
-            f"{size(objects['sink_bytes'])} in the sink; chains have made "
+            f"{on_devices}{size(objects['sink_bytes'])} in the sink; chains have made "
             f"{size(objects['chained_bytes'])} of {size(objects['chained_raw_bytes'])}",
             soft_wrap=True,
         )

@@ -51,8 +51,8 @@ def check(
     of the range, or below the values' own precision, is marked, and so is a rule that no dataset
     meets.
 
-    Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made; 2
-    usage; 3 plugin, configuration or file cannot be read.
+    Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made, or no
+    service is where transport says; 2 usage; 3 plugin, configuration or file cannot be read.
     """
     with expected_errors(as_json), phase_progress(as_json) as progress:
         answer = vol.check(
@@ -67,7 +67,8 @@ def check(
     else:
         show(answer)
     refused = any("error" in dataset for dataset in answer.get("datasets", []))
-    raise typer.Exit(OK if answer["loaded"] and not refused else FINDING)
+    found = refused or not answer["loaded"] or "transport_problem" in answer
+    raise typer.Exit(FINDING if found else OK)
 
 
 def show(answer: dict[str, Any]) -> None:
@@ -84,6 +85,8 @@ def show(answer: dict[str, Any]) -> None:
         out.print(f"loaded  NO: {other}", markup=False)
         out.print(answer["messages"], markup=False, soft_wrap=True)
     out.print("\n" + answer["configuration"].rstrip(), markup=False)
+    if "transport_problem" in answer:
+        out.print(f"[red]{escape(answer['transport_problem'])}[/red]", soft_wrap=True)
     if "datasets" in answer:
         out.print(datasets_table(answer["datasets"]))
         if any("components" in dataset for dataset in answer["datasets"]):
@@ -110,7 +113,9 @@ def datasets_table(datasets: list[dict[str, Any]]) -> Table:
             how = f"{dataset['codec']}, each component by itself"
         elif dataset["qualifies"]:
             number = "" if dataset["bound_kind"] == "lossless" else f" {dataset['bound']:g}"
+            mapped = any("bound_map" in one for one in dataset.get("components", []))
             how = f"{dataset['codec']}, {dataset['bound_kind']}{number}"
+            how += ", by a map" if mapped else ""
         else:
             how = dataset["why"]
         table.add_row(
@@ -131,11 +136,22 @@ def quantities_table(datasets: list[dict[str, Any]]) -> Table:
                 one["name"],
                 *(shown(one[key]) for key in ("min", "max")),
                 one["bound_kind"] + number,
-                shown(one["in_units"] or None),
+                in_units(one),
                 shown(one["ratio"]),
                 shown(one["psnr"], " dB"),
             )
     return table
+
+
+def in_units(one: dict[str, Any]) -> str:
+    """The bound of a quantity, or by a map the tightest and the loosest."""
+    if "bound_map" not in one:
+        return shown(one["in_units"] or None)
+    rules = one["bound_map"]
+    bounds = [rule["bound"] for kind in ("boxes", "values", "steep") for rule in rules[kind]]
+    bounds.append(rules["elsewhere"])
+    return " to ".join("exact" if bound == 0 else shown(bound) for bound in
+                       sorted({min(bounds), max(bounds)}))  # fmt: skip
 
 
 def shown(value: float | None, unit: str = "") -> str:

@@ -106,7 +106,8 @@ def summary(trace: Trace) -> list[dict[str, float]]:
                 "compress_s": total_s("compress"),
                 "write_s": total_s("write"),
                 "write_interference_s": write_interference_s(mine),
-                "stored_bytes": sum(event.bytes for event in mine if event.kind == "write"),
+                "stored_bytes": sum(e.bytes - e.given_bytes for e in mine if e.kind == "write"),
+                "given_bytes": sum(e.given_bytes for e in mine),
                 "put_s": total_s("put"),
                 "end_s": total_s("end"),
                 "wait_s": total_s("wait"),
@@ -118,14 +119,18 @@ def summary(trace: Trace) -> list[dict[str, float]]:
 
 def lane_section(trace: Trace) -> str:
     """The summary as a table."""
+    sums = summary(trace)
+    given = any(row["given_bytes"] for row in sums)  # values for a service, which stores them
     head = ["rank", "compressing", "writing", "writes inside obstacles", "stored",
+            *(["handed over"] if given else []),
             "in put", "in end", "waiting", "plans off by"]  # fmt: skip
     rows = [
         [str(row["rank"])]
         + [duration_text(row[key]) for key in ("compress_s", "write_s", "write_interference_s")]
         + [bytes_text(row["stored_bytes"])]
+        + ([bytes_text(row["given_bytes"])] if given else [])
         + [duration_text(row[key]) for key in ("put_s", "end_s", "wait_s", "median_plan_error_s")]
-        for row in summary(trace)
+        for row in sums
     ]
     note = (
         "“Plans off by” is the median distance between a task's planned and actual begin. "

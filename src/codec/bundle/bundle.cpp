@@ -16,31 +16,62 @@ namespace caesura::codec {
 namespace {
 
 constexpr std::array k_magic = {std::byte{0x8a}, std::byte{'C'}, std::byte{'B'}, std::byte{'N'}};
-/// Interleaved arrays have a version of their own: readers of the first one refuse them by name.
-constexpr int k_version = 1, k_interleaved_version = 2;
-constexpr std::uint64_t k_interleaved_layout = 1;
+/// Arrays that lie otherwise than one after the other have versions of their own: readers of the
+/// first one refuse them by name.
+enum Layout : std::uint8_t { one_after_the_other = 0, interleaved = 1, boxes = 2 };
+constexpr int k_first_version = 1;  // of layout 0; that of a layout is as many more
 constexpr std::size_t k_header_bytes = 24, k_line_bytes = 8, k_checksummed_from = 16;
+constexpr std::size_t k_number_bytes = 8;  // of an extent, an offset, a fill value
 
 using Bytes = std::span<const std::byte>;
 
-std::size_t table_end(std::size_t parts) { return k_header_bytes + parts * k_line_bytes; }
-
-/// Of header and lines; the checksum itself lies between its seed and what it covers.
-std::uint64_t checksum_of(Bytes bundle, std::size_t parts) {
-    const std::uint64_t seed = base::get_little(bundle.data(), 8);
-    return checksum(bundle.subspan(k_checksummed_from, table_end(parts) - k_checksummed_from),
-                    seed);
+/// Where the frames begin. @param axes  of a canvas; 0: there is none.
+std::size_t table_end(std::size_t parts, std::size_t axes) {
+    const std::size_t lines = k_header_bytes + parts * k_line_bytes;
+    return axes == 0 ? lines : lines + k_number_bytes * (1 + axes + parts * axes);
 }
 
+/// Of header and lines; the checksum itself lies between its seed and what it covers.
+std::uint64_t checksum_of(Bytes bundle, std::size_t table_bytes) {
+    const std::uint64_t seed = base::get_little(bundle.data(), 8);
+    return checksum(bundle.subspan(k_checksummed_from, table_bytes - k_checksummed_from), seed);
+}
+
+bool lies_inside(const Box& box, const Shape& canvas) {
+    bool inside = box.offset.rank() == canvas.rank() && box.extent.rank() == canvas.rank();
+    for (int axis = 0; inside && axis < canvas.rank(); ++axis)
+        inside =
+            box.extent[axis] <= canvas[axis] && box.offset[axis] <= canvas[axis] - box.extent[axis];
+    return inside;
+}
+
+Box whole(const Canvas& canvas) { return {Shape::filled(canvas.shape.rank(), 0), canvas.shape}; }
+
 Status damaged(std::string what) { return {StatusCode::corrupt, "bundle: " + std::move(what)}; }
+
+Status check_boxes(Bytes values, DType dtype, std::span<const BundlePart> parts,
+                   const Canvas& canvas) {
+    std::uint64_t left = canvas.shape.count();
+    bool right = !parts.empty() && left * size_of(dtype) == values.size();
+    for (const BundlePart& part : parts) {
+        right = right && !part.interleaved &&
+                lies_inside({part.offset, part.shape}, canvas.shape) && part.shape.count() <= left;
+        left -= right ? part.shape.count() : 0;
+    }
+    if (right) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("{} boxes do not lie beside each other in {} {}, {} bytes", parts.size(),
+                        to_string(canvas.shape), to_string(dtype), values.size())};
+}
 
 Status check_parts(Bytes values, DType dtype, std::span<const BundlePart> parts) {
     std::uint64_t count = 0;
     for (const BundlePart& part : parts) count += part.shape.count();
     for (const BundlePart& part : parts)
-        if (part.interleaved != parts[0].interleaved ||
+        if (part.interleaved != parts[0].interleaved || part.offset.rank() > 0 ||
             (part.interleaved && part.shape != parts[0].shape))
-            return {StatusCode::invalid_argument, "arrays that are interleaved have one shape"};
+            return {StatusCode::invalid_argument,
+                    "arrays that are interleaved have one shape; only boxes have an offset"};
     if (!parts.empty() && count * size_of(dtype) == values.size()) return {};
     return {StatusCode::invalid_argument,
             fmt::format("{} arrays of {} values do not make {} bytes of {}", parts.size(), count,
@@ -68,35 +99,20 @@ Result<std::size_t> compress_part_into(std::span<std::byte> room, Bytes values, 
     return compress_into(room, values, dtype, part.shape, part.bound, options);
 }
 
-/// The values of one array, where they take turns as where they follow each other.
-class Arrays {
-  public:
-    Arrays(Bytes values, std::size_t value_bytes, std::size_t arrays, bool interleaved)
-        : values_(values), value_bytes_(value_bytes), arrays_(arrays), interleaved_(interleaved) {}
-    /// The next one, of so many bytes; valid until the next call.
-    Bytes next(std::size_t bytes) {
-        if (!interleaved_) {
-            taken_ += bytes;
-            return values_.subspan(taken_ - bytes, bytes);
-        }
-        dense_.resize(bytes);
-        take_turns_of(values_, value_bytes_, arrays_, array_++, dense_);
-        return dense_;
-    }
-
-  private:
-    Bytes values_;
-    std::size_t value_bytes_, arrays_;
-    bool interleaved_;
-    std::size_t taken_ = 0, array_ = 0;
-    std::vector<std::byte> dense_;
-};
-
 template <class Value>
 void take_turns(Bytes values, std::size_t step, std::size_t array, std::span<std::byte> dense) {
     const std::byte* from = values.data() + array * sizeof(Value);
     for (std::size_t at = 0; at < dense.size(); at += sizeof(Value), from += step)
         std::memcpy(dense.data() + at, from, sizeof(Value));
+}
+
+/// Of values of which those of `arrays` arrays take turns, those of number `array`, dense.
+void take_turns_of(Bytes values, std::size_t value_bytes, std::size_t arrays, std::size_t array,
+                   std::span<std::byte> dense) {
+    if (value_bytes == sizeof(float))
+        take_turns<float>(values, arrays * value_bytes, array, dense);
+    else
+        take_turns<double>(values, arrays * value_bytes, array, dense);
 }
 
 template <class Value>
@@ -106,16 +122,7 @@ void put_turns(Bytes dense, std::size_t step, std::size_t array, std::span<std::
         std::memcpy(to, dense.data() + at, sizeof(Value));
 }
 
-}  // namespace
-
-void take_turns_of(Bytes values, std::size_t value_bytes, std::size_t arrays, std::size_t array,
-                   std::span<std::byte> dense) {
-    if (value_bytes == sizeof(float))
-        take_turns<float>(values, arrays * value_bytes, array, dense);
-    else
-        take_turns<double>(values, arrays * value_bytes, array, dense);
-}
-
+/// The other way round.
 void put_turns_of(Bytes dense, std::size_t value_bytes, std::size_t arrays, std::size_t array,
                   std::span<std::byte> values) {
     if (value_bytes == sizeof(float))
@@ -124,8 +131,49 @@ void put_turns_of(Bytes dense, std::size_t value_bytes, std::size_t arrays, std:
         put_turns<double>(dense, arrays * value_bytes, array, values);
 }
 
+}  // namespace
+
+BundleArrays::BundleArrays(Bytes values, const BundleInfo& bundle)
+    : values_(values),
+      value_bytes_(size_of(bundle.dtype)),
+      interleaved_(bundle.interleaved),
+      canvas_(bundle.canvas ? &*bundle.canvas : nullptr) {
+    for (const BundleLine& part : bundle.parts) places_.push_back({part.offset, part.info.shape});
+}
+
+BundleArrays::BundleArrays(Bytes values, DType dtype, std::span<const BundlePart> parts,
+                           const Canvas* canvas)
+    : values_(values),
+      value_bytes_(size_of(dtype)),
+      interleaved_(parts[0].interleaved),
+      canvas_(canvas) {
+    for (const BundlePart& part : parts) places_.push_back({part.offset, part.shape});
+}
+
+Bytes BundleArrays::next() {
+    const Place& place = places_[array_];
+    const std::size_t bytes = place.shape.count() * value_bytes_;
+    if (canvas_ != nullptr) {
+        ++array_;
+        const Box box{place.offset, place.shape}, all = whole(*canvas_);
+        if (const std::byte* there = dense_part(box, all, values_.data(), value_bytes_))
+            return {there, bytes};
+        dense_.resize(bytes);
+        copy_box(box, all, values_.data(), box, dense_.data(), value_bytes_);
+        return dense_;
+    }
+    if (interleaved_) {
+        dense_.resize(bytes);
+        take_turns_of(values_, value_bytes_, places_.size(), array_++, dense_);
+        return dense_;
+    }
+    ++array_;
+    taken_ += bytes;
+    return values_.subspan(taken_ - bytes, bytes);
+}
+
 std::uint64_t bundle_bytes_at_most(std::size_t parts, std::uint64_t raw_bytes) {
-    return table_end(parts) + parts * k_frame_overhead_bytes + raw_bytes;
+    return table_end(parts, k_max_rank) + parts * k_frame_overhead_bytes + raw_bytes;
 }
 
 Result<std::vector<std::byte>> compress_part(Bytes values, DType dtype, const BundlePart& part,
@@ -139,31 +187,89 @@ Result<std::vector<std::byte>> compress_part(Bytes values, DType dtype, const Bu
     return Status{StatusCode::no_space, "no memory to compress an array"};
 }
 
+namespace {
+
+/// The fill value as a number, whatever the byte order of this machine is.
+std::uint64_t fill_bits(const Canvas& canvas, DType dtype) {
+    std::uint64_t wide = 0;
+    std::uint32_t narrow = 0;
+    std::memcpy(&wide, canvas.fill.data(), sizeof wide);
+    std::memcpy(&narrow, canvas.fill.data(), sizeof narrow);
+    return dtype == DType::float32 ? narrow : wide;
+}
+
+void set_fill(Canvas& canvas, std::uint64_t bits, DType dtype) {
+    const auto narrow = static_cast<std::uint32_t>(bits);
+    if (dtype == DType::float32)
+        std::memcpy(canvas.fill.data(), &narrow, sizeof narrow);
+    else
+        std::memcpy(canvas.fill.data(), &bits, sizeof bits);
+}
+
+void put_shape(std::byte*& at, const Shape& shape) {
+    for (int axis = 0; axis < shape.rank(); ++axis, at += k_number_bytes)
+        base::put_little(at, shape[axis], k_number_bytes);
+}
+
+Shape get_shape(const std::byte*& at, int axes) {
+    Shape shape = Shape::filled(axes, 0);
+    for (int axis = 0; axis < axes; ++axis, at += k_number_bytes)
+        shape[axis] = base::get_little(at, k_number_bytes);
+    return shape;
+}
+
+/// All in front of the frames but their sizes and the checksum.
+void begin_bundle(std::span<std::byte> bundle, DType dtype, std::span<const BundlePart> parts,
+                  const Canvas* canvas) {
+    const Layout layout = canvas != nullptr      ? boxes
+                          : parts[0].interleaved ? interleaved
+                                                 : one_after_the_other;
+    std::copy(k_magic.begin(), k_magic.end(), bundle.begin());
+    bundle[4] = static_cast<std::byte>(k_first_version + layout);
+    bundle[5] = static_cast<std::byte>(dtype);
+    base::put_little(bundle.data() + 6, layout, 2);
+    base::put_little(bundle.data() + 16, parts.size(), 4);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        base::put_little(bundle.data() + k_header_bytes + i * k_line_bytes + 4, parts[i].component,
+                         4);
+    if (canvas == nullptr) return;
+    base::put_little(bundle.data() + 20, static_cast<std::uint64_t>(canvas->shape.rank()), 4);
+    std::byte* at = bundle.data() + table_end(parts.size(), 0);
+    base::put_little(at, fill_bits(*canvas, dtype), k_number_bytes);
+    at += k_number_bytes;
+    put_shape(at, canvas->shape);
+    for (const BundlePart& part : parts) put_shape(at, part.offset);
+}
+
+}  // namespace
+
 Result<std::vector<std::byte>> compress_bundle(Bytes values, DType dtype,
                                                std::span<const BundlePart> parts,
-                                               const CompressOptions& options) try {
-    if (Status status = check_parts(values, dtype, parts); !status.ok()) return status;
+                                               const CompressOptions& options,
+                                               const Canvas* canvas) try {
+    if (dtype != DType::float32 && dtype != DType::float64)
+        return Status{
+            StatusCode::invalid_argument,
+            fmt::format("arrays of {}; a bundle has floating-point ones", to_string(dtype))};
+    const Status right = canvas != nullptr ? check_boxes(values, dtype, parts, *canvas)
+                                           : check_parts(values, dtype, parts);
+    if (!right.ok()) return right;
     std::vector<std::byte> bundle(bundle_bytes_at_most(parts.size(), values.size()));
-    std::copy(k_magic.begin(), k_magic.end(), bundle.begin());
-    const bool interleaved = parts[0].interleaved;
-    bundle[4] = static_cast<std::byte>(interleaved ? k_interleaved_version : k_version);
-    bundle[5] = static_cast<std::byte>(dtype);
-    base::put_little(bundle.data() + 6, interleaved ? k_interleaved_layout : 0, 2);
-    base::put_little(bundle.data() + 16, parts.size(), 4);
-    Arrays arrays(values, size_of(dtype), parts.size(), interleaved);
-    std::size_t at = table_end(parts.size());
+    begin_bundle(bundle, dtype, parts, canvas);
+    const std::size_t axes = canvas != nullptr ? static_cast<std::size_t>(canvas->shape.rank()) : 0;
+    const std::size_t table_bytes = table_end(parts.size(), axes);
+    BundleArrays arrays(values, dtype, parts, canvas);
+    std::size_t at = table_bytes;
     std::byte* line = bundle.data() + k_header_bytes;
     for (const BundlePart& part : parts) {
-        const std::size_t raw = part.shape.count() * size_of(dtype);
-        const auto bytes = compress_part_into(std::span(bundle).subspan(at), arrays.next(raw),
-                                              dtype, part, options);
+        const auto bytes =
+            compress_part_into(std::span(bundle).subspan(at), arrays.next(), dtype, part, options);
         if (!bytes.ok()) return bytes.status();
         base::put_little(line, *bytes, 4);
-        base::put_little(line + 4, part.component, 4);
         line += k_line_bytes;
         at += *bytes;
     }
-    base::put_little(bundle.data() + 8, checksum_of(bundle, parts.size()), 8);
+    base::put_little(bundle.data() + 8, checksum_of(bundle, table_bytes), 8);
     bundle.resize(at);
     return bundle;
 } catch (const std::bad_alloc&) {
@@ -175,43 +281,91 @@ bool is_bundle(Bytes bytes) {
            std::equal(k_magic.begin(), k_magic.end(), bytes.begin());
 }
 
-Result<BundleInfo> read_bundle_info(Bytes bundle) {
+namespace {
+
+/// What a bundle's header says, checked.
+struct BundleHeader {
+    Layout layout = one_after_the_other;
+    std::size_t parts = 0, axes = 0, table_bytes = 0;
+    DType dtype = DType::float32;
+};
+
+Result<BundleHeader> read_bundle_header(Bytes bundle) {
     if (!is_bundle(bundle)) return damaged("it does not begin like one");
     if (bundle.size() < k_header_bytes)
         return Status{StatusCode::insufficient_data, "bundle: it ends inside its header"};
     const auto version = std::to_integer<int>(bundle[4]);
-    if (version != k_version && version != k_interleaved_version)
+    if (version < k_first_version || version > k_first_version + boxes)
         return Status{StatusCode::unsupported,
-                      fmt::format("bundle: version {}; this library reads 1 and 2", version)};
-    const bool interleaved = version == k_interleaved_version;
-    const auto parts = static_cast<std::size_t>(base::get_little(bundle.data() + 16, 4));
-    if (bundle.size() < table_end(parts))
-        return Status{StatusCode::insufficient_data, "bundle: it ends inside its lines"};
-    if (base::get_little(bundle.data() + 8, 8) != checksum_of(bundle, parts))
-        return damaged("the checksum of its header is wrong");
-    const auto dtype = static_cast<DType>(bundle[5]);
-    if ((dtype != DType::float32 && dtype != DType::float64) ||
-        base::get_little(bundle.data() + 6, 2) != (interleaved ? k_interleaved_layout : 0) ||
-        parts == 0 || base::get_little(bundle.data() + 20, 4) != 0)
+                      fmt::format("bundle: version {}; this library reads 1 to 3", version)};
+    BundleHeader header;
+    header.layout = static_cast<Layout>(version - k_first_version);
+    header.parts = static_cast<std::size_t>(base::get_little(bundle.data() + 16, 4));
+    header.axes = static_cast<std::size_t>(base::get_little(bundle.data() + 20, 4));
+    if (header.layout == boxes ? header.axes < 1 || header.axes > k_max_rank : header.axes != 0)
         return damaged("its header says what no bundle says");
-    BundleInfo info{dtype, 0, {}, interleaved};
-    info.parts.reserve(parts);
-    std::size_t at = table_end(parts);
-    for (std::size_t i = 0; i < parts; ++i) {
+    header.table_bytes = table_end(header.parts, header.axes);
+    if (bundle.size() < header.table_bytes)
+        return Status{StatusCode::insufficient_data, "bundle: it ends inside its lines"};
+    if (base::get_little(bundle.data() + 8, 8) != checksum_of(bundle, header.table_bytes))
+        return damaged("the checksum of its header is wrong");
+    header.dtype = static_cast<DType>(bundle[5]);
+    if ((header.dtype != DType::float32 && header.dtype != DType::float64) ||
+        base::get_little(bundle.data() + 6, 2) != header.layout || header.parts == 0)
+        return damaged("its header says what no bundle says");
+    return header;
+}
+
+/// The canvas, and where its boxes begin.
+Status read_canvas(Bytes bundle, const BundleHeader& header, BundleInfo& info) {
+    const auto axes = static_cast<int>(header.axes);
+    const std::byte* at = bundle.data() + table_end(header.parts, 0);
+    Canvas& canvas = info.canvas.emplace();
+    set_fill(canvas, base::get_little(at, k_number_bytes), info.dtype);
+    at += k_number_bytes;
+    canvas.shape = get_shape(at, axes);
+    for (BundleLine& line : info.parts) line.offset = get_shape(at, axes);
+    std::uint64_t bytes = size_of(info.dtype);
+    for (int axis = 0; axis < axes; ++axis) {
+        if (canvas.shape[axis] == 0 ||
+            canvas.shape[axis] > std::numeric_limits<std::uint64_t>::max() / bytes)
+            return damaged(fmt::format("a canvas of {}", to_string(canvas.shape)));
+        bytes *= canvas.shape[axis];
+    }
+    std::uint64_t left = bytes;
+    for (const BundleLine& line : info.parts) {
+        if (!lies_inside(line.box(), canvas.shape) || line.info.raw_bytes > left)
+            return damaged(fmt::format("a box ({}) that does not lie beside others in {}",
+                                       to_string(line.box()), to_string(canvas.shape)));
+        left -= line.info.raw_bytes;
+    }
+    info.raw_bytes = bytes;
+    return {};
+}
+
+}  // namespace
+
+Result<BundleInfo> read_bundle_info(Bytes bundle) {
+    const auto header = read_bundle_header(bundle);
+    if (!header.ok()) return header.status();
+    BundleInfo info{header->dtype, 0, {}, header->layout == interleaved};
+    info.parts.reserve(header->parts);
+    std::size_t at = header->table_bytes;
+    for (std::size_t i = 0; i < header->parts; ++i) {
         const std::byte* line = bundle.data() + k_header_bytes + i * k_line_bytes;
         const auto bytes = static_cast<std::size_t>(base::get_little(line, 4));
         if (bytes > bundle.size() - at)
             return Status{StatusCode::insufficient_data,
-                          fmt::format("bundle: it ends inside array {} of {}", i, parts)};
+                          fmt::format("bundle: it ends inside array {} of {}", i, header->parts)};
         BundleLine part{static_cast<std::uint32_t>(base::get_little(line + 4, 4)),
                         bundle.subspan(at, bytes),
                         {}};
         auto frame = read_frame_info(part.frame);
         if (!frame.ok()) return frame.status().with_context(fmt::format("array {}", i));
-        if (frame->untyped || frame->dtype != dtype)
+        if (frame->untyped || frame->dtype != info.dtype)
             return damaged(fmt::format("array {} is of another type", i));
         part.info = std::move(*frame);
-        if (interleaved && i > 0 && part.info.shape != info.parts[0].info.shape)
+        if (info.interleaved && i > 0 && part.info.shape != info.parts[0].info.shape)
             return damaged(fmt::format("array {} has another shape than those it is among", i));
         if (part.info.raw_bytes > std::numeric_limits<std::uint64_t>::max() - info.raw_bytes)
             return damaged("its arrays are larger than any memory");
@@ -220,8 +374,41 @@ Result<BundleInfo> read_bundle_info(Bytes bundle) {
         at += bytes;
     }
     if (at != bundle.size()) return damaged("bytes follow its last array");
+    if (header->layout == boxes)
+        if (Status status = read_canvas(bundle, *header, info); !status.ok()) return status;
     return info;
 }
+
+namespace {
+
+void fill_with(const std::array<std::byte, 8>& value, std::size_t value_bytes,
+               std::span<std::byte> values) {
+    if (std::all_of(value.begin(), value.begin() + static_cast<std::ptrdiff_t>(value_bytes),
+                    [](std::byte b) { return b == std::byte{0}; })) {
+        std::memset(values.data(), 0, values.size());
+        return;
+    }
+    for (std::size_t at = 0; at < values.size(); at += value_bytes)
+        std::memcpy(values.data() + at, value.data(), value_bytes);
+}
+
+Status decompress_boxes(const BundleInfo& info, std::span<std::byte> values,
+                        const TableSet* tables) {
+    const std::size_t value_bytes = size_of(info.dtype);
+    const Box all = whole(*info.canvas);
+    fill_with(info.canvas->fill, value_bytes, values);
+    std::vector<std::byte> dense;
+    for (std::size_t i = 0; i < info.parts.size(); ++i) {
+        const Box box = info.parts[i].box();
+        dense.resize(static_cast<std::size_t>(info.parts[i].info.raw_bytes));
+        if (Status status = decompress(info.parts[i].frame, dense, tables); !status.ok())
+            return status.with_context(fmt::format("array {}", i));
+        copy_box(box, box, dense.data(), all, values.data(), value_bytes);
+    }
+    return {};
+}
+
+}  // namespace
 
 Status decompress_bundle(Bytes bundle, std::span<std::byte> values, const TableSet* tables) try {
     const auto info = read_bundle_info(bundle);
@@ -229,6 +416,7 @@ Status decompress_bundle(Bytes bundle, std::span<std::byte> values, const TableS
     if (values.size() != info->raw_bytes)
         return {StatusCode::invalid_argument,
                 fmt::format("a bundle of {} bytes to fill {}", info->raw_bytes, values.size())};
+    if (info->canvas) return decompress_boxes(*info, values, tables);
     std::size_t at = 0;
     std::vector<std::byte> dense(info->interleaved ? info->parts[0].info.raw_bytes : 0);
     for (std::size_t i = 0; i < info->parts.size(); ++i) {

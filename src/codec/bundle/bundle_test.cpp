@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "codec/test_arrays.hpp"
@@ -111,6 +112,9 @@ TEST(Bundle, refuses_arrays_that_do_not_make_the_values) {
     const std::vector<BundlePart> nine = {{{9}}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, nine).status().code(),
               StatusCode::invalid_argument);
+    const std::vector<BundlePart> ten = {{{10}}};
+    EXPECT_EQ(compress_bundle(raw, DType::int32, ten).status().code(),
+              StatusCode::invalid_argument);
     const std::vector<BundlePart> bad = {{{10}, absolute(-1.0)}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, bad).status().code(),
               StatusCode::invalid_argument);
@@ -148,10 +152,10 @@ TEST(Bundle, of_a_later_version_is_refused_by_name) {
     const std::vector<float> values(9);
     auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
     ASSERT_TRUE(bundle.ok());
-    (*bundle)[4] = std::byte{3};
+    (*bundle)[4] = std::byte{4};
     const auto info = read_bundle_info(*bundle);
     EXPECT_EQ(info.status().code(), StatusCode::unsupported);
-    EXPECT_NE(info.status().message().find("version 3"), std::string::npos);
+    EXPECT_NE(info.status().message().find("version 4"), std::string::npos);
 }
 
 TEST(Bundle, frame_bytes_are_pinned) {
@@ -232,10 +236,13 @@ TEST(Bundle, of_interleaved_arrays_is_as_small_as_they_are_one_after_the_other) 
     ASSERT_TRUE(bundle.ok());
     Bytes apart(raw.size());
     const std::size_t each = raw.size() / 3;
+    BundleArrays arrays(raw, DType::float64, parts, nullptr);
     for (std::size_t array = 0; array < 3; ++array) {
-        take_turns_of(raw, 8, 3, array, std::span(apart).subspan(array * each, each));
-        parts[array].interleaved = false;
+        const auto own = arrays.next();
+        ASSERT_EQ(own.size(), each);
+        std::copy(own.begin(), own.end(), apart.begin() + static_cast<long>(array * each));
     }
+    for (BundlePart& part : parts) part.interleaved = false;
     const auto other = compress_bundle(apart, DType::float64, parts);
     ASSERT_TRUE(other.ok());
     EXPECT_EQ(bundle->size(), other->size());
@@ -290,6 +297,110 @@ TEST(Bundle, interleaved_bytes_are_pinned) {
               "29000000010000008a43465201010111a1699ca830ddcf59000000000000e03f"
               "0200000000000000020000803f8a434652010101101563bb751c022943000000"
               "00000000000200000000000000000000004000004040");
+}
+
+// ---- boxes of a canvas
+
+struct Painted {
+    Canvas canvas;
+    std::vector<BundlePart> parts;
+};
+
+/// Boxes of a level in one chunk: beside each other, apart, one value, at the edges.
+template <class T>
+Painted painted(T fill) {
+    Painted out{{{12, 10, 16}}, {}};
+    std::memcpy(out.canvas.fill.data(), &fill, sizeof fill);
+    const auto add = [&](const Shape& offset, const Shape& shape, const ErrorBound& bound) {
+        BundlePart part{shape, bound};
+        part.offset = offset;
+        out.parts.push_back(part);
+    };
+    add({0, 0, 0}, {4, 10, 16}, absolute(1e-4));
+    add({4, 2, 3}, {8, 5, 7}, absolute(1e-2));
+    add({11, 9, 15}, {1, 1, 1}, lossless());
+    add({4, 0, 0}, {1, 2, 16}, pointwise_relative(1e-3));
+    return out;
+}
+
+template <class T>
+void gives_back_boxes_and_the_fill_value_between(T fill) {
+    const auto [canvas, parts] = painted<T>(fill);
+    const Box all{Shape::filled(3, 0), canvas.shape};
+    std::vector<T> values(canvas.shape.count(), fill), allowed(values.size(), T{0});
+    unsigned seed = k_bundle_seed;
+    for (const BundlePart& part : parts) {
+        const Box box{part.offset, part.shape};
+        const auto own = smooth_array<T>(part.shape, seed++);
+        std::vector<T> bound(own.size(), static_cast<T>(part.bound.value));
+        if (part.bound.kind == ErrorBound::Kind::pointwise_relative)
+            for (std::size_t i = 0; i < own.size(); ++i)
+                bound[i] = static_cast<T>(part.bound.value * std::fabs(own[i]));
+        const auto paint = [&](const std::vector<T>& from, std::vector<T>& to) {
+            copy_box(box, box, std::as_bytes(std::span(from)).data(), all,
+                     std::as_writable_bytes(std::span(to)).data(), sizeof(T));
+        };
+        paint(own, values);
+        paint(bound, allowed);
+    }
+    const auto bundle =
+        compress_bundle(std::as_bytes(std::span(values)), dtype_of<T>(), parts, {}, &canvas);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    const auto info = read_bundle_info(*bundle);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_EQ(info->canvas, canvas);
+    EXPECT_EQ(info->raw_bytes, values.size() * sizeof(T));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        EXPECT_EQ(info->parts[i].offset, parts[i].offset);
+    std::vector<T> back(values.size(), T{7});
+    ASSERT_TRUE(decompress_bundle(*bundle, std::as_writable_bytes(std::span(back))).ok());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (allowed[i] == T{0})
+            ASSERT_EQ(std::memcmp(&back[i], &values[i], sizeof(T)), 0) << "value " << i;
+        else
+            ASSERT_LE(std::fabs(back[i] - values[i]), allowed[i]) << "value " << i;
+    }
+}
+
+TEST(Bundle, gives_back_boxes_and_between_them_exactly_the_fill_value) {
+    gives_back_boxes_and_the_fill_value_between<float>(0.0F);
+    gives_back_boxes_and_the_fill_value_between<double>(-1e30);
+    gives_back_boxes_and_the_fill_value_between<double>(std::nan(""));
+}
+
+TEST(Bundle, refuses_boxes_that_do_not_lie_beside_each_other_in_the_canvas) {
+    const auto [canvas, parts] = painted<float>(0.0F);
+    const std::vector<float> values(canvas.shape.count());
+    const auto refused = [&](auto change) {
+        std::vector<BundlePart> wrong = parts;
+        change(wrong);
+        return compress_bundle(std::as_bytes(std::span(values)), DType::float32, wrong, {}, &canvas)
+                   .status()
+                   .code() == StatusCode::invalid_argument;
+    };
+    EXPECT_TRUE(refused([](auto& all) { all[1].offset[0] = 5; }));  // out of the canvas
+    EXPECT_TRUE(refused([](auto& all) { all[1].offset = {}; }));
+    EXPECT_TRUE(refused([](auto& all) { all[2].interleaved = true; }));
+    EXPECT_TRUE(refused([](auto& all) { all.assign(4, all[0]); }));  // more values than there are
+    EXPECT_TRUE(refused([](auto& all) { all.clear(); }));
+}
+
+TEST(Bundle, of_boxes_survives_any_damage) {
+    const auto [canvas, parts] = painted<float>(1.5F);
+    const std::vector<float> values(canvas.shape.count(), 1.5F);
+    const auto bundle =
+        compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts, {}, &canvas);
+    ASSERT_TRUE(bundle.ok());
+    std::vector<float> back(values.size());
+    for (std::size_t i = 0; i < bundle->size(); ++i) {
+        Bytes broken = *bundle;
+        broken[i] ^= std::byte{0x10};
+        EXPECT_FALSE(decompress_bundle(broken, std::as_writable_bytes(std::span(back))).ok())
+            << "byte " << i;
+        broken.resize(i);
+        EXPECT_FALSE(decompress_bundle(broken, std::as_writable_bytes(std::span(back))).ok())
+            << "cut at " << i;
+    }
 }
 
 }  // namespace

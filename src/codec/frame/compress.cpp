@@ -68,7 +68,7 @@ class OrderedParts {
 /// The part of a slab.
 Status encode_slab(PartEncoder& encoder, Bytes values, const Shape& shape,
                    const EncodeRequest& request, TableStatistics* statistics, Output& out) {
-    if (request.mode == Mode::regions)
+    if (request.mode == Mode::regions && !is_integer(request.header.dtype))
         return encode_regions(encoder, values, shape, request, statistics, out);
     return encoder.encode(values, shape, request, statistics, out);
 }
@@ -196,12 +196,17 @@ Status encode_to_target(Bytes values, EncodeRequest request, int threads,
     }
 }
 
-Status check_array(Bytes values, DType dtype, const Shape& shape) {
-    if (dtype != DType::float32 && dtype != DType::float64) {
+Status check_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound) {
+    if (dtype != DType::float32 && dtype != DType::float64 && !is_integer(dtype)) {
         return {StatusCode::invalid_argument,
-                fmt::format("data type {} is neither float32 nor float64; other types go through "
+                fmt::format("data type {} is none that the codec knows; other types go through "
                             "compress_bytes",
                             static_cast<int>(dtype))};
+    }
+    if (is_integer(dtype) && bound.kind != ErrorBound::Kind::lossless) {
+        return {StatusCode::invalid_argument,
+                fmt::format("an error bound for {}; integers are stored without loss",
+                            to_string(dtype))};
     }
     if (shape.rank() < 1) {
         return {StatusCode::invalid_argument, "the array has no axis; give a scalar the shape [1]"};
@@ -235,11 +240,12 @@ Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape
                                    const ErrorBound& bound, const CompressOptions& options,
                                    const TableSet& built_in) {
     for (const Status& status :
-         {check_array(values, dtype, shape), check_options(options), validate(bound)})
+         {check_array(values, dtype, shape, bound), check_options(options), validate(bound)})
         if (!status.ok()) return status;
     EncodeRequest request;
     request.header.checksum = options.checksum;
     request.header.dtype = dtype;
+    if (is_integer(dtype)) request.header.version = k_integer_frame_version;
     request.header.shape = shape;
     request.header.bound = bound;
     request.header.slabs = choose_slabs(shape, size_of(dtype)).count() > 1;
@@ -295,7 +301,8 @@ std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict pre
         predicted += static_cast<double>(choice->bytes);
         values += static_cast<double>(slab.shape.count());
         const bool lorenzo = choice->kind == PartKind::lorenzo;
-        estimate.exact |= choice->kind == PartKind::lossless || choice->kind == PartKind::raw;
+        estimate.exact |= choice->kind == PartKind::lossless || choice->kind == PartKind::raw ||
+                          is_integer(header.dtype);
         estimate.mode = request.mode == Mode::planes ? Mode::planes
                         : lorenzo                    ? Mode::fast
                                                      : Mode::strong;

@@ -58,6 +58,14 @@ Status describe_part(std::span<const std::byte> bytes, const Shape& shape, Frame
     const auto kind = static_cast<PartKind>(std::to_integer<std::uint8_t>(bytes[0]));
     if (kind == PartKind::raw || kind == PartKind::lossless || kind == PartKind::constant)
         return {};
+    if (kind == PartKind::integers) {
+        if (!is_integer(info.dtype)) return corrupt_part("integers in a frame of something else");
+        const auto integers = read_integer_part(bytes, shape.count(), info.value_bytes);
+        if (!integers.ok()) return integers.status();
+        info.inline_tables = info.inline_tables || integers->head.own_tables;
+        if (integers->head.table_set_id != 0) info.table_set_id = integers->head.table_set_id;
+        return {};
+    }
     const auto part = read_part(bytes, shape);
     if (!part.ok()) return part.status();
     const PartHeader& header = part->header;

@@ -101,11 +101,11 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
         return corrupt_frame("it does not begin as a frame of Caesura does");
     header.version = reader.u8();
     if (!reader.ended_early() &&
-        (header.version < k_frame_version || header.version > k_split_frame_version)) {
+        (header.version < k_frame_version || header.version > k_integer_frame_version)) {
         return Status(StatusCode::unsupported,
                       fmt::format("frame: it has format version {}, this library reads versions {} "
                                   "to {}; use a later Caesura",
-                                  header.version, k_frame_version, k_split_frame_version));
+                                  header.version, k_frame_version, k_integer_frame_version));
     }
     const std::uint8_t flags = reader.u8();
     const std::uint8_t type = reader.u8();
@@ -125,15 +125,18 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     }
     if ((flags & ~(k_flag_checksum | k_flag_slabs)) != 0)
         return corrupt_frame(fmt::format("unknown flags {:#x}", flags));
-    if (type > static_cast<std::uint8_t>(DType::float64))
-        return corrupt_frame(fmt::format("unknown data type {}", type));
+    if (type > static_cast<std::uint8_t>(DType::uint64) ||
+        is_integer(header.dtype) != (header.version == k_integer_frame_version))
+        return corrupt_frame(
+            fmt::format("unknown data type {} in format version {}", type, header.version));
     if (rank < 1 || rank > k_max_rank || (header.untyped && (rank != 2 || header.slabs)))
         return corrupt_frame(fmt::format("{} axes", rank));
     if (!header.checksum && checksum != 0) return corrupt_frame("it has a checksum but denies it");
     if (const Status status = validate(header.bound); !status.ok())
         return corrupt_frame(status.message());
-    if (header.untyped && header.bound.kind != ErrorBound::Kind::lossless)
-        return corrupt_frame("bytes with an error bound");
+    if ((header.untyped || is_integer(header.dtype)) &&
+        header.bound.kind != ErrorBound::Kind::lossless)
+        return corrupt_frame("bytes or integers with an error bound");
     if (Status status = check_shape(header); !status.ok()) return status;
     return header;
 }

@@ -26,6 +26,8 @@ namespace caesura::codec {
 inline constexpr std::uint8_t k_frame_version = 1;
 /// Of a frame with a part that is split.
 inline constexpr std::uint8_t k_split_frame_version = 2;
+/// Of a frame of integers.
+inline constexpr std::uint8_t k_integer_frame_version = 3;
 
 /// The start of every frame: 24 bytes and 8 per axis.
 struct FrameHeader {
@@ -85,7 +87,8 @@ enum class PartKind : std::uint8_t {
     constant = 2,  ///< one value that all are
     lorenzo = 3,
     interpolation = 4,
-    split = 5,  ///< two parts (split.hpp); from frame version 2 on
+    split = 5,     ///< two parts (split.hpp); from frame version 2 on
+    integers = 6,  ///< of integers (integers/integer_part.hpp); from frame version 3 on
 };
 
 /// The sections of a lossy part, in their order.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/integers/integer_families.hpp"
 
 namespace caesura::codec {
 
@@ -154,11 +155,35 @@ void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>
     add("raw", Shape{2, 2, 2, 5}, noise, lossless(), Mode::automatic);
 }
 
+/// A type each, of families that between them take every form and coder.
+inline void add_integer_cases(bool tiny, std::vector<GoldenCase>& cases) {
+    const auto add = [&](const char* name, DType dtype, const Shape& shape = {12, 13, 14}) {
+        GoldenCase one;
+        one.name = std::string("integers_") + name + "_" + std::string(to_string(dtype));
+        one.shape = tiny ? Shape{6, 7, 8} : shape;
+        one.values =
+            as_bytes_of(family(name, static_cast<std::size_t>(one.shape.count()), 1), dtype);
+        one.dtype = dtype;
+        cases.push_back(std::move(one));
+    };
+    add("signed_levels", DType::int8);
+    add("counts", DType::int16);
+    add("gaps", DType::int32);
+    add("sorted_keys", DType::int64);
+    add("blobs", DType::uint8);
+    add("permuted", DType::uint16);
+    add("clusters", DType::uint32, Shape{16, 32, 32});
+    add("enumeration", DType::uint64);
+    add("constant", DType::uint32);
+    add("noise", DType::int32);
+}
+
 /// @param tiny  arrays of about 300 values: where to start fuzzing from.
 inline std::vector<GoldenCase> golden_cases(bool tiny = false) {
     std::vector<GoldenCase> cases;
     add_lossy_cases<float>("f32", tiny, cases);
     add_lossy_cases<double>("f64", tiny, cases);
+    add_integer_cases(tiny, cases);
     for (const std::size_t value_bytes : {1U, 3U, 24U}) {
         GoldenCase one;
         one.name = "bytes_" + std::to_string(value_bytes);

@@ -15,8 +15,10 @@
 #include <set>
 
 #include "codec/bundle/bundle.hpp"
+#include "codec/frame/frame.hpp"
 #include "codec/frame/golden_cases.hpp"
 #include "codec/frame/verify.hpp"
+#include "codec/integers/integer_part.hpp"
 #include "codec/test_targets.hpp"
 
 namespace caesura::codec {
@@ -155,7 +157,7 @@ TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
     for (const GoldenCase& one : all_cases()) {
         const auto info = read_frame_info(read_file(k_golden / (one.name + ".cae")));
         ASSERT_TRUE(info.ok()) << one.name << ": " << info.status().message();
-        EXPECT_EQ(info->version, 1);
+        EXPECT_EQ(info->version, !info->untyped && is_integer(info->dtype) ? 3 : 1);
         exact += info->stored_exactly ? 1 : 0;
         exact_values += info->exact_values;
         shared += info->table_set_id != 0 ? 1 : 0;
@@ -169,6 +171,28 @@ TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
     EXPECT_GT(shared, 0u);
     EXPECT_GT(inline_tables, 0u);
     EXPECT_GT(slabs, 0u);
+}
+
+TEST_F(Golden, files_hold_every_form_and_coder_of_integers) {
+    std::set<IntegerForm> forms;
+    std::set<IntegerCoder> coders;
+    std::set<DType> types;
+    for (const GoldenCase& one : all_cases()) {
+        if (one.untyped_bytes > 0 || !is_integer(one.dtype)) continue;
+        const Bytes frame = read_file(k_golden / (one.name + ".cae"));
+        const auto layout = read_layout(frame);
+        ASSERT_TRUE(layout.ok()) << one.name << ": " << layout.status().message();
+        types.insert(layout->header.dtype);
+        if (layout->parts[0][0] != static_cast<std::byte>(PartKind::integers)) continue;
+        const auto part =
+            read_integer_part(layout->parts[0], one.shape.count(), size_of(one.dtype));
+        ASSERT_TRUE(part.ok()) << one.name << ": " << part.status().message();
+        forms.insert(part->head.transform.form);
+        coders.insert(part->head.coder);
+    }
+    EXPECT_EQ(types.size(), 8u);
+    EXPECT_EQ(forms.size(), 3u);
+    EXPECT_EQ(coders.size(), 2u);
 }
 
 TEST_F(Golden, a_frame_that_names_the_huffman_coder_is_refused_by_name) {

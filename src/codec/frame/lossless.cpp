@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t k_block_bytes = std::size_t{1} << 18;
 constexpr std::size_t k_plane_limit_bytes = 16;
-constexpr int k_zstd_level = 1;
 constexpr std::size_t k_sample_bytes = std::size_t{1} << 15;  // of a block, for an estimate
 
 enum class StreamKind : std::uint8_t { raw = 0, constant = 1, zstd = 2 };
@@ -69,6 +68,8 @@ bool looks_random(std::span<const std::byte> stream) {
 
 }  // namespace
 
+bool looks_like_noise(std::span<const std::byte> bytes) { return looks_random(bytes); }
+
 std::size_t block_values(std::size_t value_bytes) {
     return std::max<std::size_t>(1, k_block_bytes / value_bytes);
 }
@@ -89,7 +90,7 @@ void LosslessPacker::pack_stream(std::span<const std::byte> stream, Output& out)
         compressed_.resize(ZSTD_compressBound(stream.size()));
         const std::size_t size =
             ZSTD_compressCCtx(static_cast<ZSTD_CCtx*>(context_), compressed_.data(),
-                              compressed_.size(), stream.data(), stream.size(), k_zstd_level);
+                              compressed_.size(), stream.data(), stream.size(), zstd_level_);
         if (ZSTD_isError(size) == 0 && size + k_zstd_overhead_bytes < stream.size()) {
             writer.u8(static_cast<std::uint8_t>(StreamKind::zstd))
                 .u32(static_cast<std::uint32_t>(size))

@@ -27,7 +27,8 @@ namespace caesura::codec {
 /// Compresses; keeps its buffers and zstd context from call to call. One thread at a time.
 class LosslessPacker {
   public:
-    LosslessPacker() = default;
+    /// @param zstd_level  1: at the speed that floating-point values are compressed with.
+    explicit LosslessPacker(int zstd_level = 1) : zstd_level_(zstd_level) {}
     ~LosslessPacker();
     LosslessPacker(const LosslessPacker&) = delete;
     LosslessPacker& operator=(const LosslessPacker&) = delete;
@@ -45,6 +46,7 @@ class LosslessPacker {
     std::vector<std::byte> shuffled_;
     std::vector<std::byte> compressed_;
     void* context_ = nullptr;  // ZSTD_CCtx
+    int zstd_level_;
 };
 
 /// Decompresses; keeps its buffers and zstd context from call to call. One thread at a time.
@@ -68,6 +70,9 @@ class LosslessUnpacker {
 /// What a packed section can hardly be smaller than: the bytes of a value that look like noise in a
 /// sample (about 10 us). 0 if that says nothing.
 std::uint64_t least_packed_bytes(std::span<const std::byte> bytes, std::size_t value_bytes);
+
+/// Does a sample of the bytes say that no byte coder would find anything in them?
+bool looks_like_noise(std::span<const std::byte> bytes);
 
 /// Values per block of a packed section.
 std::size_t block_values(std::size_t value_bytes);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "codec/integers/integer_families.hpp"
 #include "codec/test_arrays.hpp"
 #include "codec/test_targets.hpp"
 
@@ -214,6 +215,57 @@ TEST(MemoryEdges, broken_frames_beside_forbidden_pages) {
             for (const Shape& shape : {Shape{1500}, Shape{9, 7, 41}}) {
                 break_frames<float>(wanted, shape);
                 break_frames<double>(wanted, shape);
+            }
+        }
+    });
+}
+
+TEST(MemoryEdges, integers_beside_forbidden_pages) {
+    const std::vector<Shape> all = shapes();
+    for_each_target([&](const char* target) {
+        for (const char* name : {"gaps", "permuted", "enumeration", "shuffled_900", "blobs"}) {
+            for (const DType dtype : {DType::uint8, DType::int16, DType::int32, DType::uint64}) {
+                for (std::size_t i = 0; i < all.size(); ++i) {
+                    const Edge edge = i % 4 == 0 ? Edge::begin : Edge::end;
+                    SCOPED_TRACE(testing::Message() << target << ", " << name << ", "
+                                                    << to_string(dtype) << ", " << all[i].count());
+                    const auto n = static_cast<std::size_t>(all[i].count());
+                    const Fenced input(as_bytes_of(family(name, n, i), dtype), edge);
+                    const auto made = compress(input.bytes(), dtype, all[i], lossless());
+                    ASSERT_TRUE(made.ok()) << made.status().message();
+                    const Fenced frame(*made, edge);
+                    const Fenced output(input.bytes().size(), edge);
+                    ASSERT_TRUE(decompress(frame.bytes(), output.bytes()).ok());
+                    EXPECT_EQ(std::memcmp(output.bytes().data(), input.bytes().data(),
+                                          input.bytes().size()),
+                              0);
+                }
+            }
+        }
+    });
+}
+
+TEST(MemoryEdges, broken_frames_of_integers_beside_forbidden_pages) {
+    for_each_target([](const char* target) {
+        for (const char* name : {"gaps", "permuted", "enumeration", "shuffled_900", "morton"}) {
+            for (const DType dtype : {DType::uint8, DType::int16, DType::int32, DType::uint64}) {
+                SCOPED_TRACE(testing::Message() << target << ", " << name << to_string(dtype));
+                const auto values = as_bytes_of(family(name, 1500, 1), dtype);
+                CompressOptions options;
+                options.checksum = false;
+                const auto made = compress(values, dtype, {10, 150}, lossless(), options);
+                ASSERT_TRUE(made.ok()) << made.status().message();
+                const Fenced frame(*made, Edge::end);
+                const Fenced output(values.size(), Edge::end);
+                std::mt19937 random(5);
+                for (int i = 0; i < 150; ++i) {
+                    std::memcpy(frame.bytes().data(), made->data(), made->size());
+                    for (unsigned n = 1 + random() % 3; n > 0; --n)
+                        frame.bytes()[40 + random() % (made->size() - 40)] =
+                            static_cast<std::byte>(random());
+                    const Status status = decompress(frame.bytes(), output.bytes());
+                    EXPECT_NE(status.code(), StatusCode::internal) << status.message();
+                }
             }
         }
     });

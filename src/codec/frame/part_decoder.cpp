@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codec/frame/split.hpp"
 #include "codec/frame/typed_view.hpp"
 #include "codec/kernels/logarithm_kernels.hpp"
@@ -18,20 +20,33 @@ Status unpack_mask(std::span<const std::byte> section, std::uint64_t n, Lossless
     return unpacker.unpack(section, 1, std::as_writable_bytes(std::span(mask)));
 }
 
-Result<TableSet> pick_tables(const Part& part, const TableSet* tables) {
-    const PartHeader& header = part.header;
-    if (header.table_set_id == 0) return TableSet();
+/// One value over and over: what is there is copied behind itself, twice as much each time.
+void fill(std::span<const std::byte> value, std::span<std::byte> values) {
+    constexpr std::size_t k_most = std::size_t{1} << 14;  // stays in the first cache
+    if (values.empty()) return;
+    std::memcpy(values.data(), value.data(), value.size());
+    for (std::size_t done = value.size(); done < values.size();) {
+        const std::size_t n = std::min(
+            {done, k_most / value.size() * value.size() + value.size(), values.size() - done});
+        std::memcpy(&values[done], values.data(), n);
+        done += n;
+    }
+}
+
+/// The set that a part names by its id.
+Result<TableSet> pick_tables(std::uint64_t id, const TableSet* tables) {
+    if (id == 0) return TableSet();
     if (tables == nullptr) {
         return Status(StatusCode::invalid_argument,
                       fmt::format("the frame needs table set {:016x} and none was given; pass the "
                                   "field's set of that dump",
-                                  header.table_set_id));
+                                  id));
     }
-    if (tables->id() != header.table_set_id) {
+    if (tables->id() != id) {
         return Status(StatusCode::invalid_argument,
                       fmt::format("the frame needs table set {:016x}, the one given is {:016x}; "
                                   "pass the field's set of that dump",
-                                  header.table_set_id, tables->id()));
+                                  id, tables->id()));
     }
     return *tables;
 }
@@ -58,7 +73,7 @@ Status PartDecoder::decode(std::span<const std::byte> part, const FrameHeader& h
                            const Shape& shape, const TableSet* tables,
                            std::span<std::byte> values) {
     if (!is_split(part)) return decode_region(part, header, shape, tables, values);
-    if (header.untyped || header.version < k_split_frame_version)
+    if (header.untyped || header.version != k_split_frame_version)
         return corrupt_part("it is cut, in a frame that has no such parts");
     const auto regions = regions_of(part, shape);
     if (!regions.ok()) return regions.status();
@@ -98,21 +113,35 @@ Status PartDecoder::decode_region(std::span<const std::byte> part, const FrameHe
         case PartKind::constant:
             if (content.size() != value_bytes || values.size() % value_bytes != 0)
                 return corrupt_part("a constant of the wrong size");
-            for (std::size_t at = 0; at < values.size(); at += value_bytes)
-                std::memcpy(&values[at], content.data(), value_bytes);
+            fill(content, values);
             return {};
+        case PartKind::integers:
+            return decode_integers(part, header, shape, tables, values);
         case PartKind::lorenzo:
         case PartKind::interpolation:
         case PartKind::split:  // of which no region is
             break;
     }
+    if (is_integer(header.dtype)) return corrupt_part("floating-point values among integers");
     if (header.untyped) return corrupt_part("predicted values in a frame of bytes");
     auto lossy = read_part(part, shape);
     if (!lossy.ok()) return lossy.status();
-    const auto set = pick_tables(*lossy, tables);
+    const auto set = pick_tables(lossy->header.table_set_id, tables);
     if (!set.ok()) return set.status();
     if (header.dtype == DType::float32) return decode_lossy(*lossy, shape, *set, *float_, values);
     return decode_lossy(*lossy, shape, *set, *double_, values);
+}
+
+Status PartDecoder::decode_integers(std::span<const std::byte> part, const FrameHeader& header,
+                                    const Shape& shape, const TableSet* tables,
+                                    std::span<std::byte> values) {
+    if (header.untyped || !is_integer(header.dtype))
+        return corrupt_part("integers in a frame of something else");
+    const auto integers = read_integer_part(part, shape.count(), header.value_bytes());
+    if (!integers.ok()) return integers.status();
+    const auto set = pick_tables(integers->head.table_set_id, tables);
+    if (!set.ok()) return set.status();
+    return integers_.decode(*integers, header.value_bytes(), *set, unpacker_, values);
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "codec/bound/exact_values.hpp"
 #include "codec/frame/frame.hpp"
+#include "codec/integers/integer_decoder.hpp"
 
 namespace caesura::codec {
 
@@ -44,11 +45,15 @@ class PartDecoder {
     template <class T>
     Status put_overrides(const Part& part, Typed<T>& typed, std::span<T> values);
 
+    Status decode_integers(std::span<const std::byte> part, const FrameHeader& header,
+                           const Shape& shape, const TableSet* tables, std::span<std::byte> values);
+
     LosslessUnpacker unpacker_;
     PredictorScratch& scratch_;
     std::array<std::unique_ptr<EntropyDecoder>, 3> decoders_;
     std::vector<std::uint32_t> positions_;
     std::vector<std::byte> region_;  // of a slab, where its values do not follow each other
+    IntegerDecoder integers_;
     std::unique_ptr<Typed<float>> float_;
     std::unique_ptr<Typed<double>> double_;
 };

@@ -8,6 +8,7 @@
 #include "codec/bound/logarithm.hpp"
 #include "codec/estimate/measure.hpp"
 #include "codec/frame/typed_view.hpp"
+#include "codec/integers/integer_encoder.hpp"
 
 namespace caesura::codec {
 namespace {
@@ -34,6 +35,14 @@ bool is_constant(std::span<const std::byte> values, std::size_t value_bytes) {
 void append(PartKind kind, std::span<const std::byte> content, Output& out) {
     out.push_back(static_cast<std::byte>(kind));
     out.append(content);
+}
+
+bool is_integer(const FrameHeader& header) {
+    return !header.untyped && caesura::is_integer(header.dtype);
+}
+
+IntegerTask integer_task(const Shape& shape, const EncodeRequest& request) {
+    return {shape, is_signed_integer(request.header.dtype), request.tables, request.drift_check};
 }
 
 /// What was left out is in its section now. Its memory serves the next slab, unless it is large:
@@ -69,6 +78,7 @@ struct PartEncoder::Work {
     PredictorScratch& scratch;
     PartDecoder& decoder;
     LosslessPacker packer;
+    IntegerEncoder integers;
     std::array<std::unique_ptr<EntropyEncoder>, 3> encoders;
     TypedSlab<float> float_values;
     TypedSlab<double> double_values;
@@ -284,6 +294,10 @@ Status PartEncoder::encode(std::span<const std::byte> values, const Shape& shape
         append(PartKind::constant, values.first(value_bytes), out);
         return {};
     }
+    if (is_integer(request.header)) {
+        work_->integers.encode(values, value_bytes, integer_task(shape, request), statistics, out);
+        return {};
+    }
     bool possible = request.bound.how != ResolvedBound::How::exact;
     TableStatistics counts;
     TableStatistics* const counting =
@@ -380,6 +394,12 @@ Choice PartEncoder::predict(std::span<const std::byte> values, const Shape& shap
         constant.kind = PartKind::constant;
         constant.bytes = 1 + value_bytes;
         return constant;
+    }
+    if (is_integer(request.header)) {
+        Choice integers;
+        integers.kind = PartKind::integers;
+        integers.bytes = work_->integers.predict(values, value_bytes, integer_task(shape, request));
+        return integers;
     }
     bool possible = request.bound.how != ResolvedBound::How::exact;
     Choice lossy;

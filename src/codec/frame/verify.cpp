@@ -89,10 +89,13 @@ Result<Verification> verify_frame(std::span<const std::byte> frame,
     }
     std::vector<std::byte> decoded(original.size());
     if (Status status = decompress(frame, decoded, tables, threads); !status.ok()) return status;
-    if (info->untyped) {
+    if (info->untyped || is_integer(info->dtype)) {
+        const std::size_t width = info->untyped ? 1 : size_of(info->dtype);
         Verification result;
-        for (std::size_t i = 0; i < decoded.size(); ++i) {
-            if (decoded[i] != original[i] && result.violations++ == 0) result.first_violation = i;
+        for (std::size_t i = 0; i * width < decoded.size(); ++i) {
+            if (std::memcmp(&decoded[i * width], &original[i * width], width) != 0 &&
+                result.violations++ == 0)
+                result.first_violation = i;
         }
         return result;
     }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
 
 #include "codec/bundle/bundle.hpp"
 #include "codec/packed/packed.hpp"
@@ -73,11 +74,36 @@ bool is_corner(const FrameInfo& info, const Settings& settings) {
     return !info.untyped && fits_chunk(info.shape, settings);
 }
 
+/// The unsigned integers that values of no floating-point type may be taken for, whatever they are:
+/// their bits come back. None for values of other sizes.
+std::optional<DType> integers_for(const Settings& settings) {
+    if (settings.element != Element::bytes) return std::nullopt;
+    switch (settings.element_bytes) {
+        case 1:
+            return DType::uint8;
+        case 2:
+            return DType::uint16;
+        case 4:
+            return DType::uint32;
+        case 8:
+            return DType::uint64;
+        default:
+            return std::nullopt;
+    }
+}
+
+/// Is a typed frame of what the dataset holds? Integers may be signed or not: the bits count.
+bool is_of_type(const FrameInfo& info, const Settings& settings) {
+    if (is_float(settings)) return info.dtype == dtype_of(settings);
+    return integers_for(settings) && is_integer(info.dtype) &&
+           size_of(info.dtype) == settings.element_bytes;
+}
+
 /// Can the frame be of this dataset? A typed frame must be of the dataset's type, or values would
 /// come out as something else; bytes are bytes.
 Status check_frame(const FrameInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown && !info.untyped) {
-        if (!is_float(settings) || info.dtype != dtype_of(settings))
+        if (!is_of_type(info, settings))
             return corrupt_chunk(
                 fmt::format("a frame of {} in a dataset of another type", to_string(info.dtype)));
     }
@@ -120,8 +146,17 @@ Shape interleaved_shape(const codec::BundleInfo& info) {
     return extents.size() > static_cast<std::size_t>(k_max_rank) ? Shape{} : Shape(extents);
 }
 
+/// The array that a bundle fills where it need not be the whole chunk: the corner that lies inside
+/// the dataset. None: its values are the first ones of the chunk.
+std::optional<Shape> corner_of(const codec::BundleInfo& info) {
+    if (info.canvas) return info.canvas->shape;
+    if (info.interleaved) return interleaved_shape(info);
+    return std::nullopt;
+}
+
 /// Can these bytes be several arrays of a chunk of this dataset? Of a chunk of one axis they may be
-/// the begin, of one whose members are interleaved its corner: what lies inside the dataset.
+/// the begin, of one whose members are interleaved, or that is a canvas, its corner: what lies
+/// inside the dataset.
 /// Errors: as read_bundle_info(); corrupt (they cannot).
 Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown &&
@@ -137,7 +172,11 @@ Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
         return corrupt_chunk(fmt::format(
             "{} interleaved arrays of {} in a dataset with chunks of [{}]", info.parts.size(),
             to_string(info.parts[0].info.shape), fmt::join(settings.chunk, ", ")));
-    if (info.interleaved && settings.complete()) return {};
+    if (info.canvas && settings.complete() && !fits_chunk(info.canvas->shape, settings))
+        return corrupt_chunk(fmt::format("boxes of {} in a dataset with chunks of [{}]",
+                                         to_string(info.canvas->shape),
+                                         fmt::join(settings.chunk, ", ")));
+    if (corner_of(info) && settings.complete()) return {};
     const bool may_be_shorter = !settings.complete() || settings.chunk.size() == 1;
     if (info.raw_bytes == wanted || (may_be_shorter && info.raw_bytes < wanted)) return {};
     return corrupt_chunk(
@@ -171,11 +210,11 @@ Status decode_bundle(const Settings& settings, Bytes bytes, std::span<std::byte>
         return {StatusCode::invalid_argument,
                 fmt::format("{} bytes to fill, {} given", wanted, chunk.size())};
     const auto raw = static_cast<std::size_t>(info->raw_bytes);
-    if (info->interleaved && raw < chunk.size()) {
+    if (const auto shape = corner_of(*info); shape && raw < chunk.size()) {
         std::vector<std::byte> corner(raw);
         Status status = codec::decompress_bundle(bytes, corner, &settings.tables);
         if (!status.ok()) return status;
-        put_corner(interleaved_shape(*info), settings, corner, chunk);
+        put_corner(*shape, settings, corner, chunk);
         if (is_swapped(settings)) swap_values(chunk, settings.element_bytes);
         return {};
     }
@@ -205,6 +244,12 @@ Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chu
     std::vector<std::byte> values(chunk.begin(), chunk.end());
     swap_values(values, settings.element_bytes);
     return compress(values, dtype_of(settings), shape, settings.bound, options);
+}
+
+Result<std::vector<std::byte>> encode_integers(const Settings& settings, Bytes chunk, DType dtype) {
+    CompressOptions options;
+    options.checksum = settings.checksum;
+    return compress(chunk, dtype, codec_shape(settings.chunk), lossless(), options);
 }
 
 Status decode_packed(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
@@ -240,6 +285,8 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
                           "a bound needs to know type and shape of the values: no HDF5 filled them "
                           "in, so give complete cd_values");
         }
+        if (const auto dtype = integers_for(settings); dtype && settings.complete())
+            return encode_integers(settings, chunk, *dtype);
         const std::uint32_t value_bytes =
             settings.element_bytes <= k_largest_value_bytes ? settings.element_bytes : 1;
         return compress_bytes(chunk, std::max(value_bytes, 1U), settings.checksum);

@@ -195,6 +195,31 @@ TEST(Chunk, other_types_come_back_bit_for_bit_whatever_the_bound) {
     }
 }
 
+TEST(Chunk, of_integers_goes_the_codecs_own_way_and_older_ones_are_read) {
+    Settings settings = with_chunk(Element::bytes, {40, 100}, absolute(10));
+    settings.element_bytes = 4;
+    std::vector<std::int32_t> values(4000);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i) - 17;
+    const auto bytes = std::as_bytes(std::span(values));
+    const auto frame = encode_chunk(settings, bytes);
+    ASSERT_TRUE(frame.ok()) << frame.status().message();
+    EXPECT_LT(frame->size() * 50, bytes.size());
+    EXPECT_TRUE(is_integer(read_frame_info(*frame)->dtype));
+    const Shape shape{40, 100};
+    for (const auto& one :
+         {*frame, *compress(bytes, DType::int32, shape, lossless()), *compress_bytes(bytes, 4)}) {
+        const auto chunk = decode(settings, one);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+        EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), chunk->begin(), chunk->end()));
+    }
+    const Shape halves{40, 200};
+    for (const auto& one : {*compress(bytes, float32, shape, lossless()),
+                            *compress(bytes, DType::int16, halves, lossless())})
+        EXPECT_EQ(decode(settings, one).status().code(), StatusCode::corrupt);
+    settings.element = Element::float32;
+    EXPECT_EQ(decode(settings, *frame).status().code(), StatusCode::corrupt);
+}
+
 TEST(Chunk, a_frame_of_the_part_inside_the_array_fills_the_corner_and_zeros_elsewhere) {
     const Settings settings = with_chunk(Element::float32, {8, 10, 12}, absolute(1e-3));
     for (const Shape valid : {Shape{8, 10, 5}, Shape{3, 10, 12}, Shape{1, 1, 1}, Shape{7, 9, 11}}) {

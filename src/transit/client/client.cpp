@@ -14,8 +14,6 @@
 namespace caesura::transit {
 namespace {
 
-constexpr double k_greeting_s = 10.0;
-
 HostIdentity this_host() {
     HostIdentity host;
     std::string text;
@@ -31,8 +29,11 @@ double now_s() { return base::Clock::steady().now_s(); }
 
 }  // namespace
 
-Client::Client(const ClientOptions& options)
-    : options_(options), owner_(::getpid()), files_(std::make_unique<RemoteFiles>(*this)) {}
+Client::Client(const ClientOptions& options, std::shared_ptr<ClientMemory> memory)
+    : options_(options),
+      owner_(::getpid()),
+      memory_(std::move(memory)),
+      files_(std::make_unique<RemoteFiles>(*this)) {}
 
 Client::~Client() {
     if (channel_ && !is_lost()) tell(Bye{});
@@ -41,39 +42,65 @@ Client::~Client() {
 base::FileSystem& Client::files() { return *files_; }
 
 Result<std::shared_ptr<Client>> Client::make(std::unique_ptr<Channel> channel,
-                                             const ClientOptions& options) {
-    std::shared_ptr<Client> client(new Client(options));
-    if (Status status = client->greet(std::move(channel)); !status.ok()) return status;
+                                             const ClientOptions& options,
+                                             std::shared_ptr<ClientMemory> memory) {
+    auto client = begin(std::move(channel), options, std::move(memory));
+    const auto answer = client->await_welcome(k_greeting_s);
+    if (!answer) return Status(StatusCode::io, fmt::format("no answer within {} s", k_greeting_s));
+    if (!answer->ok()) return *answer;
     return client;
 }
 
-Status Client::greet(std::unique_ptr<Channel> channel) {
-    channel_ = std::move(channel);
-    channel_->start(*this);
+std::shared_ptr<Client> Client::begin(std::unique_ptr<Channel> channel,
+                                      const ClientOptions& options,
+                                      std::shared_ptr<ClientMemory> memory) {
+    std::shared_ptr<Client> client(new Client(options, std::move(memory)));
+    client->channel_ = std::move(channel);
+    client->channel_->start(*client);
     Hello hello;
-    hello.application = options_.writer.name;
-    hello.rank = options_.writer.rank;
-    hello.size = options_.writer.size;
+    hello.application = options.writer.name;
+    hello.rank = options.writer.rank;
+    hello.size = options.writer.size;
     hello.host = this_host();
-    hello.budget_bytes = options_.writer.budget_bytes;
-    hello.weight = options_.weight;
-    tell(hello);
+    hello.budget_bytes = options.writer.budget_bytes;
+    hello.weight = options.weight;
+    client->tell(hello);
+    return client;
+}
+
+std::shared_ptr<Client> Client::absent(const ClientOptions& options,
+                                       std::shared_ptr<ClientMemory> memory, const Status& why) {
+    std::shared_ptr<Client> client(new Client(options, std::move(memory)));
+    client->lost_ = true;
+    client->cause_ = why;
+    client->why_lost_ = client->gone(why.message());
+    return client;
+}
+
+std::optional<Status> Client::await_welcome(double at_most_s) {
     bool shares = false;
     {
         std::unique_lock lock(mutex_);
         const auto there = [&] { return welcome_.has_value() || is_lost(); };
-        if (!changed_.wait_for(lock, std::chrono::duration<double>(k_greeting_s), there))
-            return {StatusCode::io, fmt::format("no answer within {} s", k_greeting_s)};
+        if (!changed_.wait_for(lock, std::chrono::duration<double>(at_most_s), there))
+            return std::nullopt;
         if (!welcome_) return why_lost_;
-        shares = welcome_->shares_memory;
+        shares = welcome_->shares_memory && options_.share_memory;
     }
-    if (!shares || !options_.share_memory) return {};
-    // Twice the budget: gaps, and blocks that wait to be freed.
-    auto arena = Arena::make(std::max<std::uint64_t>(2 * options_.writer.budget_bytes, 64u << 20));
-    if (!arena.ok()) return {};  // values are sent
-    arena_ = std::move(*arena);
-    tell(Share{arena_->key()});
-    return {};
+    if (shares && !shares_) share_arena();
+    return Status{};
+}
+
+void Client::share_arena() {
+    if (!memory_->arena && memory_->may_make_arena) {
+        // Twice the budget: gaps, and blocks that wait to be freed.
+        auto made =
+            Arena::make(std::max<std::uint64_t>(2 * options_.writer.budget_bytes, 64u << 20));
+        if (made.ok()) memory_->arena = std::move(*made);
+    }
+    if (!memory_->arena) return;  // values are sent
+    shares_ = true;
+    tell(Share{memory_->arena->key()});
 }
 
 // -------------------------------------------------------------------------------- to the service
@@ -148,7 +175,7 @@ Result<std::unique_ptr<writer::DumpSink>> Client::sink(writer::SinkOrder order, 
         return std::unique_ptr<writer::DumpSink>(
             std::make_unique<writer::RegionSink>(std::move(order)));
     return std::unique_ptr<writer::DumpSink>(
-        std::make_unique<RemoteSink>(*this, std::move(order), task, std::move(lanes)));
+        std::make_unique<RemoteSink>(shared_from_this(), std::move(order), task, std::move(lanes)));
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, "out of memory");
 }
@@ -162,19 +189,22 @@ void Client::on_message(std::span<const std::byte> message, std::span<const std:
     std::visit([&](const auto& one) { take(one, payload); }, *parsed);
 }
 
+Status Client::gone(const std::string& why) const {
+    return {StatusCode::io,
+            fmt::format("the service is gone: {}. {}", why,
+                        writes_here() ? "This process compresses and writes by itself until it is "
+                                        "there again"
+                                      : "Committed dumps are in the file; start it again, or let "
+                                        "the Writer write by itself (on_loss=write)")};
+}
+
 void Client::on_lost(const Status& why, bool is_dead) {
     {
         const std::lock_guard lock(mutex_);
         if (lost_.exchange(true, std::memory_order_acq_rel)) return;
         const std::string text = why.ok() ? "it has ended the connection" : why.message();
-        why_lost_ = {StatusCode::io, text};
-        if (welcome_)
-            why_lost_ = {
-                StatusCode::io,
-                fmt::format("the service is gone: {}. {}", text,
-                            writes_here() ? "This process compresses and writes by itself since"
-                                          : "Committed dumps are in the file; start it again, or "
-                                            "let the Writer write by itself (on_loss=write)")};
+        why_lost_ = cause_ = {StatusCode::io, text};
+        if (welcome_) why_lost_ = gone(text);
         const double lease_s = welcome_ ? welcome_->lease_s : 0.0;
         over_s_ = is_dead ? 0.0 : now_s() + lease_s + options_.margin_s;
         changed_.notify_all();
@@ -186,7 +216,7 @@ void Client::on_lost(const Status& why, bool is_dead) {
 
 void Client::give_up(const Status& why) {
     on_lost(why, false);
-    channel_->end();
+    if (channel_) channel_->end();
 }
 
 void Client::on_dead() {
@@ -206,6 +236,11 @@ Status Client::loss() const {
     return why_lost_;
 }
 
+Status Client::cause() const {
+    const std::lock_guard lock(mutex_);
+    return cause_;
+}
+
 void Client::take(const Welcome& message, std::span<const std::byte>) {
     const std::lock_guard lock(mutex_);
     welcome_ = message;
@@ -220,7 +255,7 @@ void Client::take(const Refusal& message, std::span<const std::byte>) {
 void Client::take(const Answer& message, std::span<const std::byte> payload) {
     Reply reply{message, {}, {}};
     if (!payload.empty()) {
-        auto buffer = pool_.take(payload.size());
+        auto buffer = pool().take(payload.size());
         if (buffer.ok()) {
             std::memcpy(buffer->data(), payload.data(), payload.size());
             reply.payload = std::move(*buffer);

@@ -14,6 +14,7 @@
 //    to the end of the file, or, what it might write too (a commit's metadata), only once it has
 //    stopped for certain: its process is dead, or its lease has run out (wait_for_end).
 //  - A child of fork() gets an error from every call: the connection is its parent's.
+//  - Files and sinks keep their client alive: the Transport may have gone over to another one.
 #pragma once
 
 #include <condition_variable>
@@ -42,15 +43,35 @@ struct ClientOptions {
 class RemoteFiles;
 class RemoteSink;
 
-class Client final : public writer::Transport, public ChannelListener {
+/// What outlives a client where another one follows it.
+struct ClientMemory {
+    base::BufferPool pool;         ///< of overflowed blocks and of what is read
+    std::unique_ptr<Arena> arena;  ///< null: values are sent
+    bool may_make_arena = true;    ///< no: snapshots lie elsewhere already
+};
+
+class Client final : public writer::Transport,
+                     public ChannelListener,
+                     public std::enable_shared_from_this<Client> {
   public:
+    static constexpr double k_greeting_s = 10.0;
     /// Waits for the service's welcome. Errors: the service's refusal; io (lost, no answer).
-    static Result<std::shared_ptr<Client>> make(std::unique_ptr<Channel> channel,
-                                                const ClientOptions& options);
+    static Result<std::shared_ptr<Client>> make(
+        std::unique_ptr<Channel> channel, const ClientOptions& options,
+        std::shared_ptr<ClientMemory> memory = std::make_shared<ClientMemory>());
+    /// Says hello, and goes on. Nothing else is done with it before it has been welcomed.
+    static std::shared_ptr<Client> begin(std::unique_ptr<Channel> channel,
+                                         const ClientOptions& options,
+                                         std::shared_ptr<ClientMemory> memory);
+    /// Of a service that is away: lost from the beginning.
+    static std::shared_ptr<Client> absent(const ClientOptions& options,
+                                          std::shared_ptr<ClientMemory> memory, const Status& why);
+    /// Nothing: it has not answered yet. Errors: as those of make().
+    std::optional<Status> await_welcome(double at_most_s);
     ~Client() override;
 
     base::FileSystem& files() override;
-    base::PageSource* pages() override { return arena_.get(); }
+    base::PageSource* pages() override { return memory_->arena.get(); }
     Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
                                                    writer::Lanes lanes) override;
     std::string conclude(std::span<const writer::Finding> findings,
@@ -89,8 +110,11 @@ class Client final : public writer::Transport, public ChannelListener {
     /// Lost: until the service does nothing any more.
     void wait_for_end();
     Status loss() const override;
-    const Arena* arena() const { return arena_.get(); }
-    base::BufferPool& pool() { return pool_; }
+    /// The same without what becomes of the work.
+    Status cause() const;
+    /// What the service reads without a copy; null: nothing.
+    const Arena* arena() const { return shares_ ? memory_->arena.get() : nullptr; }
+    base::BufferPool& pool() { return memory_->pool; }
     void enlist(std::uint64_t dump, RemoteSink& sink);
     void delist(std::uint64_t dump);
 
@@ -100,8 +124,9 @@ class Client final : public writer::Transport, public ChannelListener {
     void on_dead() override;
 
   private:
-    explicit Client(const ClientOptions& options);
-    Status greet(std::unique_ptr<Channel> channel);
+    Client(const ClientOptions& options, std::shared_ptr<ClientMemory> memory);
+    void share_arena();
+    Status gone(const std::string& why) const;
     void take(const Welcome& message, std::span<const std::byte> payload);
     void take(const Refusal& message, std::span<const std::byte> payload);
     void take(const ServiceHeartbeat&, std::span<const std::byte>) {}
@@ -120,8 +145,8 @@ class Client final : public writer::Transport, public ChannelListener {
 
     ClientOptions options_;
     const pid_t owner_;
-    std::unique_ptr<Arena> arena_;  ///< null: memory cannot be shared
-    base::BufferPool pool_;         ///< of overflowed blocks and of what is read
+    const std::shared_ptr<ClientMemory> memory_;
+    bool shares_ = false;  ///< set before it is used
     std::unique_ptr<RemoteFiles> files_;
     std::atomic<std::uint64_t> numbers_{0};
     std::atomic<bool> lost_{false};
@@ -137,7 +162,7 @@ class Client final : public writer::Transport, public ChannelListener {
     };
     std::map<std::uint64_t, Later> later_;  ///< by request
     std::uint64_t credits_bytes_ = 0, most_credits_bytes_ = 0;
-    Status why_lost_;
+    Status why_lost_, cause_;
     double over_s_ = 0.0;  ///< by the clock: from then on the service does nothing
     std::mutex sinks_mutex_;
     std::map<std::uint64_t, RemoteSink*> sinks_;  ///< by the dump's number between us two

@@ -26,11 +26,15 @@ Result<std::unique_ptr<base::File>> RemoteFiles::open(const std::string& path, M
     message.mode = mode;
     auto reply = client_.ask(request, message);
     if (reply.ok())
-        return std::unique_ptr<base::File>(std::make_unique<RemoteFile>(
-            client_, message.path, mode, static_cast<std::uint32_t>(reply->answer.number)));
+        return std::unique_ptr<base::File>(
+            std::make_unique<RemoteFile>(client_.shared_from_this(), message.path, mode,
+                                         static_cast<std::uint32_t>(reply->answer.number)));
     if (!client_.is_lost() || !client_.writes_here()) return reply.status();
     client_.wait_for_end();
-    return posix().open(path, mode);
+    auto here = posix().open(path, mode);
+    if (!here.ok()) return here.status();
+    return std::unique_ptr<base::File>(std::make_unique<RemoteFile>(
+        client_.shared_from_this(), message.path, mode, 0, std::move(*here)));
 }
 
 Status RemoteFiles::sync_directory_of(const std::string& path) {
@@ -44,9 +48,44 @@ Status RemoteFiles::sync_directory_of(const std::string& path) {
 }
 
 RemoteFile::~RemoteFile() {
-    if (client_.is_lost()) return;
-    const std::uint64_t request = client_.next_number();
-    (void)client_.ask(request, CloseFile{request, number_});
+    leave_again();
+    close_at(client_, number_);
+}
+
+void RemoteFile::close_at(Client& client, std::uint32_t number) {
+    if (client.is_lost()) return;
+    const std::uint64_t request = client.next_number();
+    (void)client.ask(request, CloseFile{request, number});
+}
+
+void RemoteFile::leave_again() {
+    const std::lock_guard lock(again_mutex_);
+    if (const auto again = std::exchange(again_, std::nullopt))
+        close_at(*again->client, again->number);
+}
+
+Result<std::uint32_t> RemoteFile::number_at(const std::shared_ptr<Client>& client) {
+    if (client == kept_) return number_;
+    const std::lock_guard lock(again_mutex_);
+    if (again_ && again_->client == client) return again_->number;
+    again_.reset();  // that client was lost, too
+    OpenFile open;
+    open.request = client->next_number();
+    open.path = path_;
+    open.mode = base::FileSystem::Mode::read_write;
+    const auto opened = client->ask(open.request, open);
+    if (!opened.ok()) return opened.status();
+    const auto number = static_cast<std::uint32_t>(opened->answer.number);
+    LockFile locked;
+    locked.request = client->next_number();
+    locked.file = number;
+    locked.exclusive = false;
+    if (const Status status = client->ask(locked.request, locked).status(); !status.ok()) {
+        close_at(*client, number);
+        return status;
+    }
+    again_ = Again{client, number};
+    return number;
 }
 
 Result<base::File*> RemoteFile::here() {
@@ -203,7 +242,7 @@ void RemoteFile::guard(bool locked) {
 Status RemoteFile::lock(bool exclusive) {
     LockFile message;
     message.exclusive = exclusive;
-    if (exclusive) guard(false);
+    if (exclusive) guard(false), leave_again();
     const Status status =
         ask(message, [&](base::File& own, Client::Reply&) { return own.lock(exclusive); }).status();
     if (status.ok() && !exclusive) guard(true);
@@ -214,6 +253,7 @@ Status RemoteFile::lock(bool exclusive) {
 
 void RemoteFile::unlock() {
     guard(false);
+    leave_again();
     (void)ask(UnlockFile{}, [](base::File& own, Client::Reply&) {
         own.unlock();
         return Status{};

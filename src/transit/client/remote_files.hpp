@@ -7,6 +7,9 @@
 //    blocks; when there is much of it, it is synced.
 //  - A client that goes on by itself has a shared lock of its own beside the service's: a service
 //    that believes it gone cannot recover the file under its feet.
+//  - A file whose client was lost stays this process's. Where another client has followed, dumps
+//    may go through that one: its service opens the file too, and has a shared lock of its own
+//    while no call here asks for another one.
 #pragma once
 
 #include "base/file.hpp"
@@ -26,11 +29,23 @@ class RemoteFiles final : public base::FileSystem {
 
 class RemoteFile final : public base::File {
   public:
-    RemoteFile(Client& client, std::string path, base::FileSystem::Mode mode, std::uint32_t number)
-        : client_(client), path_(std::move(path)), mode_(mode), number_(number) {}
+    /// @param here  of a client that is lost: the file is this process's from the beginning.
+    RemoteFile(std::shared_ptr<Client> client, std::string path, base::FileSystem::Mode mode,
+               std::uint32_t number, std::unique_ptr<base::File> here = nullptr)
+        : kept_(std::move(client)),
+          client_(*kept_),
+          path_(std::move(path)),
+          mode_(mode),
+          number_(number),
+          here_(std::move(here)) {}
     ~RemoteFile() override;
 
     std::uint32_t number() const { return number_; }
+    /// The client that it was opened by.
+    Client& client() const { return client_; }
+    /// What it is called between us and the service of this client, which is its own or a later
+    /// one. The first time it waits for that service. Errors: the service's; io (lost).
+    Result<std::uint32_t> number_at(const std::shared_ptr<Client>& client);
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override;
     Status write_at(std::uint64_t offset,
                     std::span<const std::span<const std::byte>> buffers) override;
@@ -55,10 +70,21 @@ class RemoteFile final : public base::File {
         std::vector<std::byte> bytes;
         bool cuts;  ///< the file ends at `offset`
     };
+    /// The same file at a service that has followed ours.
+    struct Again {
+        std::shared_ptr<Client> client;
+        std::uint32_t number;
+    };
+    void leave_again();
+    static void close_at(Client& client, std::uint32_t number);
+
+    const std::shared_ptr<Client> kept_;  ///< alive
     Client& client_;
     const std::string path_;
     const base::FileSystem::Mode mode_;
     const std::uint32_t number_;
+    std::mutex again_mutex_;
+    std::optional<Again> again_;
     std::mutex mutex_;  ///< several threads may use a File
     Lock lock_ = Lock::none;
     /// As many bytes as the service takes at once.

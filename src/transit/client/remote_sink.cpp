@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "base/clock.hpp"
+#include "plan/standby_policy.hpp"
 #include "transit/client/remote_files.hpp"
 
 namespace caesura::transit {
@@ -12,13 +15,14 @@ namespace caesura::transit {
 using run::Job;
 using run::JobState;
 
-RemoteSink::RemoteSink(Client& client, writer::SinkOrder order, run::DumpTask& task,
+RemoteSink::RemoteSink(std::shared_ptr<Client> client, writer::SinkOrder order, run::DumpTask& task,
                        writer::Lanes lanes)
-    : client_(client),
+    : kept_(std::move(client)),
+      client_(*kept_),
       order_(std::move(order)),
       task_(task),
       lanes_(std::move(lanes)),
-      number_(client.next_number()) {
+      number_(client_.next_number()) {
     client_.enlist(number_, *this);
 }
 
@@ -35,10 +39,15 @@ RemoteSink::~RemoteSink() {
 // ------------------------------------------------------------------------------ the write lane
 
 Status RemoteSink::begin() {
+    const auto file = dynamic_cast<RemoteFile&>(order_.file.file()).number_at(kept_);
+    if (!file.ok()) {  // the client that made the file was another one: as if there were no service
+        if (client_.writes_here()) client_.give_up(file.status());
+        return file.status();
+    }
     BeginDump message;
     message.request = client_.next_number();
     message.dump = number_;
-    message.file = dynamic_cast<RemoteFile&>(order_.file.file()).number();
+    message.file = *file;
     message.iteration = task_.iteration;
     message.n_jobs = static_cast<std::uint32_t>(task_.n_jobs);
     message.places = order_.places;
@@ -50,6 +59,10 @@ Status RemoteSink::begin() {
     for (const CodecRecipe& recipe : task_.recipes)
         message.codecs.push_back({recipe.spec, recipe.dtype, recipe.chunk, recipe.bound,
                                   recipe.tables.set, recipe.tables.gather});
+    if (task_.handed_over_s >= 0.0 && std::isfinite(task_.max_delay_s))
+        message.due_in_s = std::max(
+            0.0, plan::done_by_s(task_.handed_over_s + task_.max_delay_s, task_.max_delay_s) -
+                     base::Clock::steady().now_s());
     begun_ = true;
     if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
     return describe_dump();

@@ -17,7 +17,8 @@ namespace caesura::transit {
 
 class RemoteSink final : public writer::DumpSink {
   public:
-    RemoteSink(Client& client, writer::SinkOrder order, run::DumpTask& task, writer::Lanes lanes);
+    RemoteSink(std::shared_ptr<Client> client, writer::SinkOrder order, run::DumpTask& task,
+               writer::Lanes lanes);
     ~RemoteSink() override;
 
     Status write(std::span<run::Job* const> jobs) override;
@@ -58,6 +59,7 @@ class RemoteSink final : public writer::DumpSink {
     void overflow_all(std::span<run::Job* const> jobs);
     void settle_open();
 
+    const std::shared_ptr<Client> kept_;  ///< alive
     Client& client_;
     writer::SinkOrder order_;
     run::DumpTask& task_;

@@ -4,9 +4,12 @@
 
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "base/invalid.hpp"
 #include "transit/client/port_channel.hpp"
+#include "transit/client/service_transport.hpp"
 
 // The linker is told to want it, so that what follows is in every program that links this library.
 extern "C" const int caesura_transit_client_anchor;
@@ -60,6 +63,16 @@ Status set(ServiceAddress& service, std::string_view key, std::string_view value
         "there is no '{}'; use on_loss, secret, weight, silence_s, trusted or copies", key));
 }
 
+/// Never destroyed: Writers may end after our statics.
+std::shared_ptr<Absence> absence_of(const std::string& text) {
+    static auto& mutex = *new std::mutex;
+    static auto& known = *new std::map<std::string, std::shared_ptr<Absence>>;
+    const std::lock_guard lock(mutex);
+    auto& absence = known[text];
+    if (absence == nullptr) absence = std::make_shared<Absence>();
+    return absence;
+}
+
 }  // namespace
 
 Result<ServiceAddress> parse_service_address(std::string_view text) {
@@ -97,9 +110,19 @@ Result<std::shared_ptr<Client>> connect_client(std::string_view text,
 
 Result<std::shared_ptr<writer::Transport>> connect_to_service(
     std::string_view text, const writer::TransportOptions& options) {
-    auto client = connect_client(text, options);
-    if (!client.ok()) return client.status();
-    return std::shared_ptr<writer::Transport>(std::move(*client));
+    auto service = parse_service_address(text);
+    if (!service.ok()) return service.status();
+    service->client.writer = options;
+    service->port.identity = options.name;
+    auto made = ServiceTransport::make(
+        [address = service->address, port = service->port]() -> Result<std::unique_ptr<Channel>> {
+            auto channel = PortChannel::make(address, port);
+            if (!channel.ok()) return channel.status();
+            return std::unique_ptr<Channel>(std::move(*channel));
+        },
+        service->client, absence_of(std::string(text)));
+    if (!made.ok()) return made.status().with_context("service " + service->address);
+    return std::shared_ptr<writer::Transport>(std::move(*made));
 }
 
 }  // namespace caesura::transit

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 
 #include "base/clock.hpp"
 
@@ -11,13 +13,16 @@ namespace {
 
 double clock_s() { return base::Clock::steady().now_s(); }
 
-/// A member that lives and does not answer is given up, or our workers would wait with it.
-constexpr double k_patience_s = 60.0;
+/// What an analysis at idle priority sees in a second, at the least.
+constexpr double k_slow_bytes_per_s = 1e6;
 
-Status outcome_of(const Ticket& ticket, Objects& objects) {
-    if (!ticket.wait_for(k_patience_s))
-        objects.client().give_up(
-            {StatusCode::io, fmt::format("no answer within {} s", k_patience_s)});
+Status no_answer(double within_s) {
+    return {StatusCode::io, fmt::format("no answer within {:.0f} s", within_s)};
+}
+
+/// A member that lives and does not answer is given up, or our workers would wait with it.
+Status outcome_of(const Ticket& ticket, Objects& objects, double patience_s) {
+    if (!ticket.wait_for(patience_s)) objects.client().give_up(no_answer(patience_s));
     return ticket.wait();
 }
 
@@ -52,39 +57,34 @@ class Members::Object final : public FarObject {
     ~Object() override { objects_->remove_later(number_); }
 
     Status get(const Box& box, DType dtype, std::byte* values) override {
-        const Status status =
-            outcome_of(objects_->get_bytes(number_, box, values, dtype), *objects_);
+        const Status status = outcome_of(objects_->get_bytes(number_, box, values, dtype),
+                                         *objects_, members_.patience_s_);
         if (status.ok()) link_.got_bytes += box.extent.count() * size_of(dtype);
         return status.with_context("values in the memory of " + link_.member.name);
     }
     void run_pass(std::vector<Box> boxes, std::vector<std::byte> state,
                   std::function<void(Result<std::vector<std::byte>>)> then) override {
-        {
-            std::unique_lock lock(members_.mutex_);
-            if (members_.ended_) {
-                lock.unlock();
-                return then(ended());
-            }
-            ++members_.passes_;
-        }
         std::uint64_t bytes = 0;
         for (const Box& box : boxes) bytes += box.extent.count() * size_of(dtype_);
-        const auto over = [&members = members_, &link = link_, bytes,
+        const std::uint64_t pass = members_.begin_pass(bytes, objects_);
+        if (pass == 0) return then(ended());
+        const auto over = [&members = members_, &link = link_, bytes, pass,
                            then](Result<std::vector<std::byte>> behind) {
             if (behind.ok()) {
                 ++link.passes;
                 link.passed_bytes += bytes;
+                then(std::move(behind));
+            } else {
+                then(behind.status().with_context("an analysis in the memory of " +
+                                                  link.member.name));
             }
-            then(std::move(behind));
-            const std::lock_guard lock(members.mutex_);
-            --members.passes_;
-            members.changed_.notify_all();
+            members.end_pass(pass);
         };
         objects_->run_pass(number_, std::move(boxes), std::move(state), over);
     }
     Status put(const Box& box, std::span<const std::byte> values) {
-        const Status status =
-            outcome_of(objects_->put_bytes(number_, box, values.data(), dtype_), *objects_);
+        const Status status = outcome_of(objects_->put_bytes(number_, box, values.data(), dtype_),
+                                         *objects_, members_.patience_s_);
         if (!status.ok()) return status;
         ++link_.regions;
         link_.put_bytes += values.size();
@@ -99,8 +99,8 @@ class Members::Object final : public FarObject {
     const DType dtype_;
 };
 
-Members::Members(std::string name, std::vector<Member> members, double again_s)
-    : name_(std::move(name)), again_s_(again_s) {
+Members::Members(std::string name, std::vector<Member> members, double again_s, double patience_s)
+    : name_(std::move(name)), again_s_(again_s), patience_s_(patience_s) {
     for (Member& member : members) add(std::move(member));
 }
 
@@ -121,7 +121,56 @@ void Members::end() {
     lock.unlock();
     for (const auto& objects : current) objects->client().give_up(ended());
     lock.lock();
-    changed_.wait(lock, [&] { return passes_ == 0; });
+    changed_.wait(lock, [&] { return passes_.empty(); });
+    changed_.notify_all();
+    lock.unlock();
+    if (watcher_.joinable()) watcher_.join();
+}
+
+/// 0: the service is about to end.
+std::uint64_t Members::begin_pass(std::uint64_t bytes, std::shared_ptr<Objects> objects) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return 0;
+    if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+    const double until_s =
+        clock_s() + patience_s_ + static_cast<double>(bytes) / k_slow_bytes_per_s;
+    passes_[++next_pass_] = {until_s, std::move(objects)};
+    changed_.notify_all();
+    return next_pass_;
+}
+
+// The connection may be the last one's: let go of it where it can be waited for, by watch().
+void Members::end_pass(std::uint64_t pass) {
+    const std::lock_guard lock(mutex_);
+    const auto found = passes_.find(pass);
+    retired_.push_back(std::move(found->second.objects));
+    passes_.erase(found);
+    changed_.notify_all();
+}
+
+void Members::watch() {
+    std::unique_lock lock(mutex_);
+    while (!ended_ || !passes_.empty()) {
+        double next_s = clock_s() + patience_s_;
+        std::shared_ptr<Objects> late;
+        for (auto& [number, pass] : passes_) {
+            if (pass.until_s <= clock_s()) late = std::exchange(pass.objects, nullptr);
+            if (late) pass.until_s = std::numeric_limits<double>::infinity();
+            if (late) break;
+            next_s = std::min(next_s, pass.until_s);
+        }
+        auto retired = std::exchange(retired_, {});
+        if (!late && retired.empty()) {
+            changed_.wait_for(lock,
+                              std::chrono::duration<double>(std::max(0.0, next_s - clock_s())));
+            continue;
+        }
+        lock.unlock();
+        if (late) late->client().give_up(no_answer(patience_s_));
+        late.reset();
+        retired.clear();
+        lock.lock();
+    }
 }
 
 Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
@@ -145,7 +194,7 @@ Result<std::shared_ptr<Objects>> Members::connection(Link& link) {
         return link.why;
     }
     link.objects = std::move(*made);
-    link.objects->set_patience(k_patience_s);
+    link.objects->set_patience(patience_s_);
     const std::lock_guard lock(mutex_);
     if (ended_) return ended();
     link.current = link.objects;

@@ -8,6 +8,8 @@
 //  hears
 //    that this one is gone deletes all of its own accord.
 //  - Workers at idle priority use it: nobody whose time matters waits for its locks.
+//  - No call of a member has all the time in the world: one that does not answer is given up. An
+//    analysis has the time of a slow one, by its bytes.
 #pragma once
 
 #include <atomic>
@@ -15,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "transit/client/objects.hpp"
@@ -30,7 +33,9 @@ class Members final : public FarMemory {
         Connect connect;
     };
     /// @param name  of this service: no other of the group has it.
-    explicit Members(std::string name, std::vector<Member> members = {}, double again_s = 5.0);
+    /// @param patience_s  for an answer; of an analysis, before the time that its bytes are given.
+    explicit Members(std::string name, std::vector<Member> members = {}, double again_s = 5.0,
+                     double patience_s = 60.0);
     ~Members() override;
     /// Before anything is put.
     void add(Member member);
@@ -57,12 +62,23 @@ class Members final : public FarMemory {
     std::vector<Link*> by_load();
 
     const std::string name_;
-    const double again_s_;
+    const double again_s_, patience_s_;
     std::vector<std::unique_ptr<Link>> links_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::size_t passes_ = 0;  ///< under way
+    /// An analysis at a member.
+    struct Pass {
+        double until_s;
+        std::shared_ptr<Objects> objects;
+    };
+    std::uint64_t begin_pass(std::uint64_t bytes, std::shared_ptr<Objects> objects);
+    void end_pass(std::uint64_t pass);
+    void watch();
+    std::uint64_t next_pass_ = 0;
+    std::map<std::uint64_t, Pass> passes_;           ///< under way
+    std::vector<std::shared_ptr<Objects>> retired_;  ///< for watch() to let go of
     bool ended_ = false;
+    std::thread watcher_;  ///< from the first analysis on: gives up who is late
 };
 
 }  // namespace caesura::transit

@@ -12,6 +12,7 @@ struct ObjectStore::Region {
     Box box;
     std::optional<Range> range;
     std::shared_ptr<const MemoryValues> memory;
+    std::shared_ptr<const DeviceValues> device;  ///< a copy, which may be lost
     std::shared_ptr<const SunkValues> sunk;
     std::shared_ptr<const FarValues> far;
     std::shared_ptr<const FileValues> file;                     ///< it was persisted
@@ -19,10 +20,13 @@ struct ObjectStore::Region {
     std::optional<store::ChunkRecord> record;                   ///< of its chunk in a file
     bool leaving = false;                                       ///< memory
     std::list<std::pair<ObjectId, RegionId>>::iterator used{};  ///< if it is in memory
+    std::list<std::pair<ObjectId, RegionId>>::iterator device_used{};  ///< if it has a copy
+    bool lies_on_device() const { return device && !device->block()->memory().is_lost(); }
     std::uint64_t bytes(DType dtype) const { return box.extent.count() * size_of(dtype); }
     /// Where it lies; 0: it is not known.
     std::uint64_t stored_bytes(DType dtype) const {
         if (memory) return memory->bytes().size();
+        if (lies_on_device()) return device->block()->bytes();
         if (sunk) return sunk->bytes();
         if (far) return bytes(dtype);
         return record ? record->bytes : 0;
@@ -30,8 +34,13 @@ struct ObjectStore::Region {
     /// Where its values lie, the quickest first; null: nowhere.
     std::shared_ptr<const RegionValues> values() const {
         if (memory) return memory;
-        if (sunk) return sunk;
+        if (lies_on_device()) return device;
         if (far) return far;
+        return kept();
+    }
+    /// Where they lie on a disk.
+    std::shared_ptr<const RegionValues> kept() const {
+        if (sunk) return sunk;
         return file;
     }
     /// Nothing is lost when it leaves memory.
@@ -54,22 +63,26 @@ struct ObjectStore::Object {
     bool guest = false;
     std::shared_ptr<const RegionForm> form;  ///< null: values lie as they were put
     RegionId next_region = 0;
+    // dumped or filed
+    std::shared_ptr<base::FileSystem> files;  ///< of who has named it
     // dumped
-    std::shared_ptr<base::FileSystem> files;
     store::RunId run{};
     store::DatasetSpec spec;
     struct Found {
-        lambda::AnalysisState state;
+        std::optional<lambda::AnalysisState> state;  ///< none: it has no room
         std::uint64_t values = 0;
+        StateShare share;
     };
     std::map<std::string, Found> found;  ///< by call, until all values have been seen
-    bool written_again = false;          ///< blocks have come twice: no state says what there is
+    bool is_unseen = false;  ///< blocks came twice, or were not analysed: no state says all
     // filed
-    std::shared_ptr<const read::Source> source;
-    std::size_t dataset = 0;
+    std::uint64_t used = 0;  ///< when, by the store's count
+    /// Of its file.
+    std::string source_key() const { return owner + '\0' + container; }
 
     RegionPlace place_of(const Region& region) const {
         if (region.memory) return RegionPlace::memory;
+        if (region.lies_on_device()) return RegionPlace::device;
         if (region.sunk) return RegionPlace::sink;
         if (region.far) return RegionPlace::member;
         return region.file || region.record || origin == Origin::filed ? RegionPlace::file

@@ -70,7 +70,7 @@ void ObjectStore::add_block(ObjectId id, std::uint64_t chunk, const std::optiona
     if (chunk >= layout.grid.count()) return;
     Region& region = object.regions[chunk];
     if (region.box.extent.rank() > 0) {  // an application writes its dataset again
-        object.written_again = true;
+        object.is_unseen = true;
         object.found.clear();
         object.results.clear();
     }
@@ -85,17 +85,23 @@ void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t 
     {
         const std::lock_guard lock(mutex_);
         const auto found = objects_.find(id);
-        if (found == objects_.end() || found->second->written_again) return;
+        if (found == objects_.end() || found->second->is_unseen) return;
         Object& object = *found->second;
         const auto known = object.found.find(call);
         if (known == object.found.end()) {
-            object.found.emplace(call, Object::Found{std::move(state), values});
+            object.found.emplace(call,
+                                 Object::Found{std::move(state), values, StateShare(states_)});
         } else {
-            if (!known->second.state.merge(state).ok()) return;
+            if (!known->second.state || !known->second.state->merge(state).ok()) return;
             known->second.values += values;
         }
         const auto now = object.found.find(call);
-        if (now->second.values != object.shape.count()) return;
+        if (Object::Found& found_now = now->second; found_now.values != object.shape.count()) {
+            if (found_now.share.set(bytes_of(*found_now.state)).ok()) return;
+            found_now.share.give_back();
+            found_now.state.reset();
+            return states_.note_refusal();
+        }
         whole = std::move(now->second.state);
         object.found.erase(now);
     }
@@ -103,20 +109,25 @@ void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t 
     if (results.ok()) keep_results(id, call, results->bytes());
 }
 
+void ObjectStore::forget_states(ObjectId id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(id);
+    if (found == objects_.end()) return;
+    found->second->found.clear();
+    found->second->is_unseen = true;
+}
+
 Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
     auto opened = read::Source::open(*asker.files, path);
     if (!opened.ok()) return opened.status();
     const std::shared_ptr<const read::Source> source = std::move(*opened);
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < source->datasets().size(); ++i) {
-        const store::DatasetInfo& dataset = source->datasets()[i];
+    for (const store::DatasetInfo& dataset : source->datasets()) {
         const auto layout = read::ChunkLayout::of(dataset.spec.shape, dataset.spec.chunk);
         if (!dataset.members.empty() || layout.grid.count() > k_regions_limit) continue;
         Object* there = find_named(asker.owner, path, dataset.spec.path);
         if (there != nullptr && there->origin != Origin::filed) continue;
-        const bool same = there != nullptr && there->spec == dataset.spec &&
-                          there->source->datasets()[there->dataset].chunks == dataset.chunks;
-        if (there != nullptr && !same) {
+        if (there != nullptr && !is_same(*there, dataset)) {
             drop(there->id);
             there = nullptr;
         }
@@ -135,20 +146,96 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
             object->time = notes.time.value_or(object->time);
             object->tags = notes.tags;
             object->results = notes.results;
+            const std::size_t regions = object->regions.size();
             const auto added = add(std::move(object));
             if (!added.ok()) return added.status();
             there = *added;
+            filed_regions_ += regions;
         }
-        there->source = source;
-        there->dataset = i;
+        there->files = asker.files;
+        there->used = ++uses_;
+        sources_.add(there->source_key(), source);
     }
+    limit_filed(path);
     return {};
+}
+
+// Is it still what was listed?
+bool ObjectStore::is_same(const Object& object, const store::DatasetInfo& dataset) {
+    if (object.spec != dataset.spec) return false;
+    std::size_t listed = 0;
+    for (const auto& [number, region] : object.regions) listed += region.record ? 1 : 0;
+    std::size_t same = 0;
+    for (const store::ChunkRecord& chunk : dataset.chunks) {
+        const auto region = object.regions.find(chunk.chunk);
+        if (region == object.regions.end()) continue;
+        if (region->second.record != chunk) return false;
+        ++same;
+    }
+    return same == listed;
+}
+
+// Files other than this one make room for it.
+void ObjectStore::limit_filed(const std::string& path) {
+    while (filed_regions_ > limits_.filed_regions) {
+        const Object* oldest = nullptr;
+        for (const auto& [id, object] : objects_)
+            if (object->origin == Origin::filed && object->container != path &&
+                (oldest == nullptr || object->used < oldest->used))
+                oldest = object.get();
+        if (oldest == nullptr) return;
+        drop(oldest->id);
+    }
 }
 
 // ------------------------------------------------------------------------------ reading
 
-Result<Reading> ObjectStore::read_filed(std::shared_ptr<const read::Source> source,
-                                        std::size_t dataset, Reading reading) {
+// Its file may have been closed meanwhile.
+Result<Reading> ObjectStore::read_filed(ObjectId id, Reading reading) {
+    std::shared_ptr<const read::Source> source;
+    std::shared_ptr<base::FileSystem> files;
+    std::string path, key;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = objects_.find(id);
+        if (found == objects_.end())
+            return base::invalid(fmt::format("object {} has just been forgotten", id));
+        files = found->second->files;
+        path = found->second->container;
+        key = found->second->source_key();
+        source = sources_.find(key);
+    }
+    if (!source) {
+        auto opened = read::Source::open(*files, path);
+        if (!opened.ok()) return opened.status();
+        source = std::move(*opened);
+        take_source(key, source);
+    }
+    const auto dataset = source->find(reading.name);
+    if (const std::lock_guard lock(mutex_); !dataset.ok() || !objects_.contains(id))
+        return base::invalid(
+            fmt::format("object {} of {} has changed since it was listed; find it "
+                        "again",
+                        reading.name, path));
+    return read_from(std::move(source), *dataset, std::move(reading));
+}
+
+// A file that was opened again: what is not in it any more is forgotten.
+void ObjectStore::take_source(const std::string& key,
+                              const std::shared_ptr<const read::Source>& source) {
+    const std::lock_guard lock(mutex_);
+    std::vector<ObjectId> gone;
+    for (const auto& [id, object] : objects_) {
+        if (object->origin != Origin::filed || object->source_key() != key) continue;
+        const auto dataset = source->find(object->name);
+        if (!dataset.ok() || !is_same(*object, source->datasets()[*dataset])) gone.push_back(id);
+    }
+    for (const ObjectId id : gone) drop(id);
+    sources_.add(key, source);
+}
+
+Result<Reading> ObjectStore::read_from(std::shared_ptr<const read::Source> source,
+                                       std::size_t dataset, Reading reading) {
     const store::DatasetInfo& info = source->datasets()[dataset];
     const auto layout = read::ChunkLayout::of(info.spec.shape, info.spec.chunk);
     const auto values = std::make_shared<FileValues>(std::move(source), dataset, info.spec.dtype);
@@ -198,7 +285,7 @@ Result<Reading> ObjectStore::read_dumped(const Asker&, ObjectId id, Reading read
         if (!file.ok()) return file.status();
         auto source = read::Source::over(std::move(*file), path, {std::move(dataset)});
         if (!source.ok()) return source.status();
-        return read_filed(std::move(*source), 0, std::move(reading));
+        return read_from(std::move(*source), 0, std::move(reading));
     }
     const Status missing{StatusCode::insufficient_data,
                          fmt::format("object {} of {}: {} of {} values are not written, or are "
@@ -212,7 +299,7 @@ Result<Reading> ObjectStore::read_dumped(const Asker&, ObjectId id, Reading read
     if (info.spec.shape != reading.shape || info.spec.dtype != reading.dtype ||
         !info.members.empty())
         return missing;
-    return read_filed(std::move(*source), *number, std::move(reading));
+    return read_from(std::move(*source), *number, std::move(reading));
 }
 
 }  // namespace caesura::transit

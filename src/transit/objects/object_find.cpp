@@ -1,4 +1,5 @@
 // What a query finds.
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -8,18 +9,26 @@
 namespace caesura::transit {
 namespace {
 
-constexpr std::size_t k_answer_bytes = std::size_t{32} << 20;  // about; then `more`
-
 bool meets(const Range& a, const Range& b) {
     return a.lowest <= b.highest && b.lowest <= a.highest;
 }
 
+// Of a message, at most.
+constexpr std::size_t k_region_bytes = 27 + 16 + 16 * k_max_rank;
+
 std::size_t bytes_of(const ObjectInfo& info) {
     std::size_t bytes = 256 + info.container.size() + info.name.size() + info.chain.text.size() +
-                        104 * info.regions.size();
+                        info.owner.size() + k_region_bytes * info.regions.size();
     for (const Tag& tag : info.tags) bytes += 16 + tag.first.size() + tag.second.size();
     for (const ResultInfo& one : info.results) bytes += 16 + one.call.size() + one.results.size();
     return bytes;
+}
+
+Status too_large(const ObjectInfo& info, std::size_t most_bytes) {
+    return {StatusCode::no_space,
+            fmt::format("object {}: {} regions are found, and an answer of {} bytes holds at most "
+                        "{}; ask for a narrower range of values, or without regions",
+                        info.name, info.regions.size(), most_bytes, most_bytes / k_region_bytes)};
 }
 
 }  // namespace
@@ -94,14 +103,25 @@ FoundObjects ObjectStore::find(const Asker& asker, const FindObjects& query) {
     for (auto it = objects_.upper_bound(query.after); it != objects_.end(); ++it) {
         const Object& object = *it->second;
         if (!matches(asker, object, query)) continue;
-        if (found.objects.size() >= query.most || bytes > k_answer_bytes) {
-            found.more = true;
-            break;
-        }
         ObjectInfo info = info_of(object);
-        if (!select(object, query, info, found)) continue;
-        bytes += bytes_of(info);
-        found.objects.push_back(std::move(info));
+        FoundObjects of_it;
+        const bool is_selected = select(object, query, info, of_it);
+        if (is_selected) {
+            const std::size_t more_bytes = bytes_of(info);
+            if (!found.objects.empty() &&
+                (found.objects.size() >= query.most || bytes + more_bytes > limits_.answer_bytes)) {
+                found.more = true;  // the next answer begins with it
+                return found;
+            }
+            if (more_bytes > limits_.answer_bytes) {
+                found.status = too_large(info, limits_.answer_bytes);
+                return found;
+            }
+            bytes += more_bytes;
+            found.objects.push_back(std::move(info));
+        }
+        found.regions_skipped += of_it.regions_skipped;
+        found.regions_kept += of_it.regions_kept;
     }
     return found;
 }

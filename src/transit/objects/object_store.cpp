@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/invalid.hpp"
@@ -24,6 +25,13 @@ Status no_such(ObjectId id) {
 }
 
 }  // namespace
+
+std::string bound_text(const ErrorBound& bound) {
+    static constexpr std::array<std::string_view, 5> k_words = {
+        "without loss", "within {}", "within {} of the range", "within {} of each value",
+        "with a PSNR of {} dB"};
+    return fmt::format(fmt::runtime(k_words[static_cast<std::size_t>(bound.kind)]), bound.value);
+}
 
 Range widened(const Range& range, const ErrorBound& bound) {
     if (bound.kind == ErrorBound::Kind::lossless || range.lowest > range.highest) return range;
@@ -64,8 +72,14 @@ lambda::RegionView Reading::view(const Part& part, std::span<const std::byte> va
     return region;
 }
 
-ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far)
-    : limits_(limits), spool_(std::move(spool)), far_(far) {}
+ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far,
+                         std::vector<std::unique_ptr<DeviceMemory>> devices)
+    : limits_(limits),
+      spool_(std::move(spool)),
+      far_(far),
+      states_(limits.states_bytes),
+      devices_(std::move(devices)),
+      sources_(limits.open_files) {}
 
 ObjectStore::~ObjectStore() = default;
 
@@ -117,8 +131,11 @@ Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
 
 void ObjectStore::drop(ObjectId id) {
     const auto found = objects_.find(id);
-    for (auto& [number, region] : found->second->regions)
+    for (auto& [number, region] : found->second->regions) {
         if (region.memory) leave_memory(*found->second, region);
+        leave_device(region);
+    }
+    if (found->second->origin == Origin::filed) filed_regions_ -= found->second->regions.size();
     const auto named = by_name_.find(found->second->key());
     if (named != by_name_.end() && named->second == id) by_name_.erase(named);
     objects_.erase(found);
@@ -137,8 +154,10 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
             there->shape == order.shape && there->bound == order.bound && same_chain)
             return there->id;
         return invalid(fmt::format(
-            "object {} of container '{}' is there: {} of {}{}", order.name, order.container,
-            to_string(there->shape), to_string(there->dtype),
+            "object {} of container '{}' is there: {} of {}, {}{}{}", order.name, order.container,
+            to_string(there->shape), to_string(there->dtype), bound_text(there->bound),
+            there->bound == order.bound ? std::string()
+                                        : " and not " + bound_text(order.bound) + " as asked for",
             there->form
                 ? ", time " + fmt::to_string(there->time) + ", chain " + there->form->object.text()
                 : std::string()));
@@ -285,6 +304,7 @@ void ObjectStore::withdraw(ObjectId id, RegionId number) {
     if (region == nullptr) return;
     Object& object = *objects_.at(id);
     if (region->memory) leave_memory(object, *region);
+    leave_device(*region);
     object.regions.erase(number);
 }
 
@@ -308,6 +328,7 @@ void ObjectStore::leave_memory(Object& object, Region& region) {
 
 void ObjectStore::touch(Region& region) {
     if (region.memory) used_.splice(used_.end(), used_, region.used);
+    if (region.device) device_used_.splice(device_used_.end(), device_used_, region.device_used);
 }
 
 // What lies elsewhere too makes room for so many bytes.
@@ -350,7 +371,7 @@ std::optional<ObjectStore::Victim> ObjectStore::next_victim() {
     return std::nullopt;
 }
 
-Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame) {
+Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame, DeviceBlock copy) {
     auto stretch = spool_->write(frame);
     const std::lock_guard lock(mutex_);
     leaving_bytes_ -= victim.values->bytes().size();
@@ -362,6 +383,7 @@ Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame)
     region->sunk =
         std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch), object.form);
     region->rounded |= victim.bound.kind != ErrorBound::Kind::lossless;
+    if (copy) add_copy(object, victim.region, *region, std::move(copy));
     leave_memory(object, *region);
     ++sunk_;
     return {};
@@ -384,13 +406,15 @@ void ObjectStore::spare(const Victim& victim) {
     if (Region* const region = find_region(victim.object, victim.region)) region->leaving = false;
 }
 
-void ObjectStore::bring_back(ObjectId id, RegionId number, base::Buffer values) {
+void ObjectStore::bring_back(ObjectId id, RegionId number, base::Buffer values, DeviceBlock copy) {
     const std::lock_guard lock(mutex_);
-    const auto found = objects_.find(id);
-    if (found == objects_.end() || memory_bytes_ + values.size() > limits_.memory_bytes) return;
-    const auto region = found->second->regions.find(number);
-    if (region == found->second->regions.end() || region->second.memory) return;
-    enter_memory(*found->second, number, region->second, std::move(values));
+    Region* const region = find_region(id, number);
+    if (region == nullptr) return;
+    Object& object = *objects_.at(id);
+    if (copy && region->lies_elsewhere() && !region->lies_on_device())
+        add_copy(object, number, *region, std::move(copy));
+    if (region->memory || memory_bytes_ + values.size() > limits_.memory_bytes) return;
+    enter_memory(object, number, *region, std::move(values));
     ++came_back_;
 }
 
@@ -424,8 +448,9 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
         values += part->extent.count();
         // What a chain made stays in the sink: decoded values would be no region of it.
         const bool is_sunk = !region.memory && region.lies_elsewhere() && !object.form;
-        reading.parts.push_back(
-            {*part, number, std::move(lies), *part == region.box, is_sunk, region.rounded});
+        const std::uint64_t bytes = region.bytes(object.dtype);
+        reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk,
+                                 region.rounded, is_sunk && wants_copy(region, bytes)});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
     if (missing > 0)
@@ -458,17 +483,24 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
         lock.unlock();
         return read_dumped(asker, id, std::move(reading));
     }
-    const auto source = object->source;
-    const std::size_t dataset = object->dataset;
+    object->used = ++uses_;
     lock.unlock();
-    return read_filed(source, dataset, std::move(reading));
+    return read_filed(id, std::move(reading));
 }
 
 ObjectStore::Counts ObjectStore::counts() const {
     const std::lock_guard lock(mutex_);
-    return {objects_.size(), memory_bytes_,      spool_ ? spool_->used_bytes() : 0,
-            sunk_,           came_back_,         moved_away_,
-            guest_bytes_,    chained_raw_bytes_, chained_bytes_};
+    Counts counts{objects_.size(), memory_bytes_,      spool_ ? spool_->used_bytes() : 0,
+                  sunk_,           came_back_,         moved_away_,
+                  guest_bytes_,    chained_raw_bytes_, chained_bytes_};
+    for (const auto& device : devices_)
+        counts.devices.push_back(
+            {device->name(), device->used_bytes(), device->most_bytes(), device->is_lost()});
+    counts.open_files = sources_.size();
+    counts.filed_regions = filed_regions_;
+    counts.states_bytes = states_.used_bytes();
+    counts.states_refused = states_.refused();
+    return counts;
 }
 
 }  // namespace caesura::transit

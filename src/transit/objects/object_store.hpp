@@ -7,6 +7,8 @@
 //  - Values in memory are at most limits.memory_bytes, what is being put, and what is leaving.
 //    The least recently used go first: to another service's memory, or to the spool; nowhere, if
 //    they lie in a file too. Guests stay, and are refused beyond half of it.
+//  - A copy in a device's memory is one of what lies in the spool or a file. It goes when the
+//    device has no room for a later one, the least recently used first.
 //  - An id is never used again.
 #pragma once
 
@@ -19,7 +21,9 @@
 #include "store/shared_file.hpp"
 #include "transit/messages.hpp"
 #include "transit/objects/far_memory.hpp"
+#include "transit/objects/open_sources.hpp"
 #include "transit/objects/region_values.hpp"
+#include "transit/objects/state_budget.hpp"
 
 namespace caesura::transit {
 
@@ -38,6 +42,16 @@ struct StoreLimits {
     std::uint64_t memory_bytes = std::uint64_t{256} << 20;
     std::size_t objects = 65536;
     std::size_t regions = 16384;  ///< of an object that is put
+    /// Files of filed objects that stay open; the others are opened when they are read. A process
+    /// has 1024 descriptors where nobody has raised that, and clients need them.
+    std::size_t open_files = 64;
+    /// Of all filed objects, some 300 bytes each; beyond, those that were used longest ago are
+    /// forgotten.
+    std::size_t filed_regions = std::size_t{1} << 20;
+    /// Of what a find answers at once: with less than a message may have, so that it is never one
+    /// that cannot be sent. The rest comes with the next answer.
+    std::size_t answer_bytes = std::size_t{32} << 20;
+    std::uint64_t states_bytes = std::uint64_t{256} << 20;  ///< of analyses under way
 };
 
 /// What there is of an object in a box.
@@ -58,6 +72,8 @@ struct Reading {
         bool is_whole = false;    ///< the region has no more
         bool is_sunk = false;     ///< not in memory; it comes back when it is read
         bool is_rounded = false;  ///< a bound was spent on its values
+        /// It is read from a disk, memory has no room for it and a device has.
+        bool wants_copy = false;
     };
     std::vector<Part> parts;
     Reading without_parts() const;
@@ -77,9 +93,12 @@ struct DumpedDataset {
 /// Any thread of normal priority.
 class ObjectStore {
   public:
-    /// @param spool  null: what has no room in memory is refused.
-    /// @param far    null: there are no other services. Outlives the store.
-    ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far = nullptr);
+    using DeviceBlock = std::shared_ptr<const DeviceMemory::Block>;
+    /// @param spool    null: what has no room in memory is refused.
+    /// @param far      null: there are no other services. Outlives the store.
+    /// @param devices  that have memory for objects.
+    ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool, FarMemory* far = nullptr,
+                std::vector<std::unique_ptr<DeviceMemory>> devices = {});
     ~ObjectStore();
 
     // ---- objects that are put
@@ -118,18 +137,22 @@ class ObjectStore {
     /// What is to leave memory next; none: there is room, or others are at it. What lies in the
     /// spool or in a file too leaves at once.
     std::optional<Victim> next_victim();
-    /// @param frame  its values, compressed; what a chain made of them as it is. Errors: those of
-    /// the spool; then it stays.
-    Status sink(const Victim& victim, std::span<const std::byte> frame);
+    /// @param frame  its values, compressed; what a chain made of them as it is.
+    /// @param copy   of it, in a device; or null. Errors: those of the spool; then it stays.
+    Status sink(const Victim& victim, std::span<const std::byte> frame, DeviceBlock copy = {});
     /// Its values are in another service now.
     void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
     void spare(const Victim& victim);
     /// A region that was read from the spool or its file, if there is room for it.
-    void bring_back(ObjectId id, RegionId region, base::Buffer values);
+    /// @param copy  of it, in a device; or null.
+    void bring_back(ObjectId id, RegionId region, base::Buffer values, DeviceBlock copy = {});
+    /// On a worker: waits for the device. Null: none has room, or they have failed.
+    DeviceBlock copy_to_device(std::span<const std::byte> bytes);
     /// Of values and answers; it outlives all of them, wherever they still are.
     static base::BufferPool& pool();
     bool has_spool() const { return spool_ != nullptr; }
     FarMemory* far() const { return far_; }
+    StateBudget& states() { return states_; }
 
     // ---- objects that were put, into files (persisted_objects.cpp)
     /// What an order means, by id, with regions. Errors: invalid_argument (no such object of his,
@@ -151,8 +174,10 @@ class ObjectStore {
     void add_block(ObjectId id, std::uint64_t chunk, const std::optional<Range>& range,
                    const std::optional<store::ChunkRecord>& record);
     /// What an analysis has seen of a dump's object. When all of it has been seen, the results stay
-    /// with it. @param values  how many the state has seen.
+    /// with it; there are none if the states have no room. @param values  how many it has seen.
     void merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values);
+    /// Some of it will not be seen: what is kept of the others is of no use.
+    void forget_states(ObjectId id);
     /// The datasets of a file, as the asker sees it. Calls HDF5. Errors: those of Source::open.
     Status list_file(const Asker& asker, const std::string& path);
 
@@ -173,6 +198,13 @@ class ObjectStore {
         std::uint64_t moved_away = 0, guest_bytes = 0;
         /// Of puts that went through a chain so far.
         std::uint64_t chained_raw_bytes = 0, chained_bytes = 0;
+        struct OnDevice {
+            std::string name;
+            std::uint64_t bytes = 0, most_bytes = 0;
+            bool is_lost = false;
+        };
+        std::vector<OnDevice> devices = {};
+        std::uint64_t open_files = 0, filed_regions = 0, states_bytes = 0, states_refused = 0;
     };
     Counts counts() const;
 
@@ -189,11 +221,20 @@ class ObjectStore {
     void leave_memory(Object& object, Region& region);
     void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
     void leave_copies(std::uint64_t bytes);
+    // Copies in devices (device_copies.cpp).
+    DeviceMemory* device_for(std::uint64_t bytes) const;
+    void add_copy(Object& object, RegionId id, Region& region, DeviceBlock copy);
+    void leave_device(Region& region);
+    bool wants_copy(const Region& region, std::uint64_t bytes) const;
     void touch(Region& region);
     Result<Reading> read_put(Object& object, Reading reading);
     Result<Reading> read_dumped(const Asker& asker, ObjectId id, Reading reading);
-    static Result<Reading> read_filed(std::shared_ptr<const read::Source> source,
-                                      std::size_t dataset, Reading reading);
+    Result<Reading> read_filed(ObjectId id, Reading reading);
+    static Result<Reading> read_from(std::shared_ptr<const read::Source> source,
+                                     std::size_t dataset, Reading reading);
+    static bool is_same(const Object& object, const store::DatasetInfo& dataset);
+    void take_source(const std::string& key, const std::shared_ptr<const read::Source>& source);
+    void limit_filed(const std::string& path);
     ObjectInfo info_of(const Object& object) const;
     static bool matches(const Asker& asker, const Object& object, const FindObjects& query);
     bool select(const Object& object, const FindObjects& query, ObjectInfo& info,
@@ -202,13 +243,19 @@ class ObjectStore {
     const StoreLimits limits_;
     const std::unique_ptr<Spool> spool_;
     FarMemory* const far_;
+    StateBudget states_;
+    const std::vector<std::unique_ptr<DeviceMemory>> devices_;  ///< outlive regions
     mutable std::mutex mutex_;
     std::map<ObjectId, std::unique_ptr<Object>> objects_;
     std::map<std::string, ObjectId> by_name_;
     ObjectId next_id_ = 1;
+    OpenSources sources_;  ///< of filed objects
+    std::size_t filed_regions_ = 0;
+    std::uint64_t uses_ = 0;  ///< of filed objects
     std::uint64_t memory_bytes_ = 0;
     /// Regions in memory, the least recently used first.
     std::list<std::pair<ObjectId, RegionId>> used_;
+    std::list<std::pair<ObjectId, RegionId>> device_used_;  ///< likewise, those with a copy
     std::uint64_t sunk_ = 0, came_back_ = 0, moved_away_ = 0;
     std::uint64_t chained_raw_bytes_ = 0, chained_bytes_ = 0;
     std::uint64_t putting_bytes_ = 0, leaving_bytes_ = 0, guest_bytes_ = 0;  ///< of memory_bytes_

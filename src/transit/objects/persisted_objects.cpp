@@ -80,6 +80,9 @@ void ObjectStore::enter_file(ObjectId id, const std::shared_ptr<const read::Sour
         region.file = values;
         region.sunk.reset();
         region.far.reset();
+        if (region.device)  // the copy of what lay in the sink is one of what lies in the file
+            region.device = std::make_shared<const DeviceValues>(region.box, object.dtype,
+                                                                 region.device->block(), values);
         region.rounded |= bound.kind != ErrorBound::Kind::lossless;
         if (region.range) region.range = widened(*region.range, bound);
     }

@@ -63,6 +63,24 @@ Status SunkValues::read(const Box& part, const Box& box, std::byte* target) cons
     return {};
 }
 
+Status DeviceValues::read(const Box& part, const Box& box, std::byte* target) const {
+    if (!form_ && part == box_ && box == box_)
+        return block_->read({target, block_->bytes()}).ok() ? Status{}
+                                                            : kept_->read(part, box, target);
+    std::vector<std::byte> bytes(block_->bytes());
+    if (!block_->read(bytes).ok()) return kept_->read(part, box, target);
+    if (form_) return undo(*form_, box_, dtype_, bytes, part, box, target);
+    copy_box(part, box_, bytes.data(), box, target, size_of(dtype_));
+    return {};
+}
+
+Result<std::vector<std::byte>> DeviceValues::chained() const {
+    if (!form_) return RegionValues::chained();
+    std::vector<std::byte> bytes(block_->bytes());
+    if (!block_->read(bytes).ok()) return kept_->chained();
+    return bytes;
+}
+
 Status FarValues::read(const Box& part, const Box& box, std::byte* target) const {
     if (part == box) return object_->get(part, dtype_, target);
     std::vector<std::byte> values(part.extent.count() * size_of(dtype_));

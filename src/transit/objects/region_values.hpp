@@ -7,6 +7,7 @@
 #include "lambda/chained_object.hpp"
 #include "read/source.hpp"
 #include "transit/object_messages.hpp"
+#include "transit/objects/device_memory.hpp"
 #include "transit/objects/spool.hpp"
 
 namespace caesura::transit {
@@ -76,6 +77,32 @@ class SunkValues final : public RegionValues {
     Box box_;
     DType dtype_;
     std::shared_ptr<const Spool::Stretch> frame_;
+    std::shared_ptr<const RegionForm> form_;
+};
+
+/// A copy in the memory of a device, as the values lay in this service's memory. When the device
+/// fails, values come from where they are kept beside it.
+class DeviceValues final : public RegionValues {
+  public:
+    /// @param kept  in the sink or in a file.
+    DeviceValues(Box box, DType dtype, std::shared_ptr<const DeviceMemory::Block> block,
+                 std::shared_ptr<const RegionValues> kept,
+                 std::shared_ptr<const RegionForm> form = {})
+        : box_(box),
+          dtype_(dtype),
+          block_(std::move(block)),
+          kept_(std::move(kept)),
+          form_(std::move(form)) {}
+    Status read(const Box& part, const Box& box, std::byte* target) const override;
+    Result<std::vector<std::byte>> chained() const override;
+    const Spool::Stretch* frame() const override { return kept_->frame(); }
+    const std::shared_ptr<const DeviceMemory::Block>& block() const { return block_; }
+
+  private:
+    Box box_;
+    DType dtype_;
+    std::shared_ptr<const DeviceMemory::Block> block_;
+    std::shared_ptr<const RegionValues> kept_;
     std::shared_ptr<const RegionForm> form_;
 };
 

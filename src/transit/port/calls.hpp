@@ -19,10 +19,10 @@ class Calls {
     /// Any thread.
     /// @return  it is the first since take(): wake whoever takes.
     bool push(std::function<void()> function) {
-        auto* call = new Call{std::move(function), newest_.load(std::memory_order_relaxed)};
-        while (!newest_.compare_exchange_weak(call->older, call)) {
-        }
-        return call->older == nullptr;
+        Call* older = newest_.load(std::memory_order_relaxed);
+        auto* call = new Call{std::move(function), older};
+        while (!newest_.compare_exchange_weak(older, call)) call->older = older;
+        return older == nullptr;  // the call itself is the taker's, who may have freed it
     }
 
     /// One thread: run all that were pushed, in the order in which they were.

@@ -30,8 +30,10 @@ Status take_kind(TomlReader& table, const toml::node& node, DeviceSettings& devi
 void take_keys(TomlReader& table, const toml::node& node, DeviceSettings& device) {
     using Kind = DeviceSettings::Kind;
     table.take("name", device.name);
-    if (device.kind != Kind::remote)
+    if (device.kind != Kind::remote) {
         table.count("memory_bytes", device.memory_bytes, 1 << 20, std::int64_t{1} << 40);
+        table.count("object_bytes", device.object_bytes, 0, std::int64_t{1} << 40);
+    }
     if (device.kind == Kind::cuda) table.count("ordinal", device.ordinal, 0, 1023);
     if (device.kind == Kind::emulated) {
         table.take("coder", device.coder);
@@ -108,6 +110,31 @@ Result<std::unique_ptr<BlockDevice>> make_device(const DeviceSettings& settings)
                     : GpuDevice::emulated(options, std::move(speeds));
     if (!made.ok()) return made.status().with_context("device " + settings.name);
     return std::unique_ptr<BlockDevice>(std::move(*made));
+}
+
+Result<std::unique_ptr<DeviceMemory>> make_device_memory(const DeviceSettings& settings) {
+    if (settings.object_bytes == 0) return std::unique_ptr<DeviceMemory>();
+    const bool is_emulated = settings.kind == DeviceSettings::Kind::emulated;
+    std::unique_ptr<device::Device> device;
+    if (is_emulated) {
+        device::EmulatedMachine machine;
+        machine.memory_bytes = settings.object_bytes;
+        machine.link_bytes_per_s = settings.link_bytes_per_s;
+        machine.copy_bytes_per_s = settings.link_bytes_per_s;
+        machine.compress_s = [](double) { return 0.0; };  // it only keeps bytes
+        auto made = device::EmulatedDevice::create(std::move(machine));
+        if (!made.ok()) return made.status().with_context("device " + settings.name);
+        device = std::make_unique<device::EmulatedDevice>(std::move(*made));
+    } else {
+        device::CudaOptions cuda;
+        cuda.ordinal = settings.ordinal;
+        auto made = device::create_cuda_device(cuda);
+        if (!made.ok()) return made.status().with_context("device " + settings.name);
+        device = std::move(*made);
+    }
+    return std::make_unique<DeviceMemory>(
+        DeviceMemory::Options{settings.name, settings.object_bytes, is_emulated},
+        std::move(device));
 }
 
 }  // namespace caesura::transit

@@ -7,6 +7,7 @@
 // |                      |          |          | takes the time stated) or "remote"             |
 // | name                 | all      | its kind | for status, trace and results                  |
 // | memory_bytes         | cuda, emulated | 256 MiB | of the device, for one block and its result |
+// | object_bytes         | cuda, emulated | 0  | of the device, for copies of objects' regions  |
 // | ordinal              | cuda     | 0        | which GPU                                      |
 // | coder                | emulated | "packed" | or "codec": as the host codes                  |
 // | link_bytes_per_s     | emulated | 8e9      | in each direction                              |
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "transit/devices/device.hpp"
+#include "transit/objects/device_memory.hpp"
 
 namespace caesura::transit {
 
@@ -35,6 +37,7 @@ struct DeviceSettings {
     Kind kind = Kind::emulated;
     std::string name;
     std::uint64_t memory_bytes = std::uint64_t{256} << 20;
+    std::uint64_t object_bytes = 0;
     int ordinal = 0;
     std::string coder = "packed";
     double link_bytes_per_s = 8e9, compress_bytes_per_s = 4e9, per_block_s = 1e-4;
@@ -53,5 +56,7 @@ Result<std::vector<DeviceSettings>> take_devices(TomlReader& document, const std
 /// Errors: those of the devices: unsupported (no GPU), invalid_argument, io. A remote one that is
 /// not there is none: it is looked for when it is needed.
 Result<std::unique_ptr<BlockDevice>> make_device(const DeviceSettings& settings);
+/// Its object_bytes; null: none. Errors: those of a GPU.
+Result<std::unique_ptr<DeviceMemory>> make_device_memory(const DeviceSettings& settings);
 
 }  // namespace caesura::transit

@@ -149,7 +149,8 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, PlacedWork
     enter(work, work.decision_.device, work.decision_.service_s);
     const std::size_t place = work.place_;
     const bool on_host = place == 0;
-    places_[place]->press->give(client, weight, on_host ? cost : work.decision_.service_s, work);
+    places_[place]->press->give(client, weight, on_host ? cost : work.decision_.service_s, work,
+                                work.done_s);
     // Others sleep when there is nothing that waits.
     const std::size_t waiting = places_[place]->waiting.load(std::memory_order_relaxed);
     if (waiting == static_cast<std::size_t>(places_[place]->at_once) + 1)
@@ -227,7 +228,8 @@ double Dispatch::help(std::size_t free) {
 void Dispatch::move(PlacedWork& work, std::size_t to, double expected_s) {
     enter(work, to, expected_s);
     work.utilisation_ = to == 0 ? host_utilisation() : places_[to]->device->utilisation();
-    places_[to]->press->give(work.client_, work.weight_, to == 0 ? work.cost_ : expected_s, work);
+    places_[to]->press->give(work.client_, work.weight_, to == 0 ? work.cost_ : expected_s, work,
+                             work.done_s);
 }
 
 double Dispatch::utilisation_of(const PlacedWork& work) const {

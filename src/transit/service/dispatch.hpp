@@ -8,8 +8,7 @@
 //    another's queue if it will have it done sooner.
 //  - A block that fails on a device goes to the host's cores, and the device pauses.
 //  - Workers at idle priority touch atomics alone. The choice, and what is learned, are under a
-//  lock
-//    that only threads of normal priority take.
+//    lock that only threads of normal priority take.
 #pragma once
 
 #include <deque>

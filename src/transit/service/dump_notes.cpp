@@ -40,9 +40,15 @@ Result<std::unique_ptr<DumpNotes>> DumpNotes::make(ObjectStore& store,
             if (!known) notes->calls_.push_back({std::move(*start), of_client});
         }
     notes->sums_.resize(datasets.size());
+    for (std::size_t i = 0; i < datasets.size(); ++i) notes->shares_.emplace_back(store.states());
     notes->datasets_ = std::move(datasets);
     notes->time_ = time;
     return notes;
+}
+
+DumpNotes::~DumpNotes() {
+    if (calls_.empty() || finished_) return;
+    for (const Dataset& dataset : datasets_) store_.forget_states(dataset.object);
 }
 
 DumpNotes::Seen DumpNotes::look(const run::Job& job) const try {
@@ -81,25 +87,38 @@ void DumpNotes::note(const run::Job& job, Seen seen,
     if (calls_.empty()) return;
     Sum& sum = sums_[job.dataset];
     sum.values += job.valid.count();
-    if (sum.broken || seen.states.empty()) {
-        sum.broken = true;
-        return sum.states.clear();
-    }
-    if (sum.states.empty()) {
+    if (sum.broken || seen.states.empty()) return give_up(job.dataset);
+    if (sum.states.empty())
         sum.states = std::move(seen.states);
-        return;
-    }
-    for (std::size_t i = 0; i < calls_.size(); ++i)
-        if (!sum.states[i].merge(seen.states[i]).ok()) {
-            sum.broken = true;
-            return sum.states.clear();
-        }
+    else
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (!sum.states[i].merge(seen.states[i]).ok()) return give_up(job.dataset);
+    if (count(job.dataset, calls_.size() * job.valid_bytes()).ok()) return;
+    store_.states().note_refusal();
+    give_up(job.dataset);
+}
+
+Status DumpNotes::count(std::size_t dataset, std::uint64_t bytes) {
+    return shares_[dataset].grow(bytes, [&] {
+        std::uint64_t all = 0;
+        for (const lambda::AnalysisState& state : sums_[dataset].states) all += bytes_of(state);
+        return all;
+    });
+}
+
+void DumpNotes::give_up(std::size_t dataset) {
+    sums_[dataset].broken = true;
+    sums_[dataset].states.clear();
+    shares_[dataset].give_back();
 }
 
 std::vector<FoundInDump> DumpNotes::finish(std::uint64_t dump) {
     std::vector<FoundInDump> all;
+    finished_ = true;
     for (std::uint32_t i = 0; i < sums_.size(); ++i) {
         Sum& sum = sums_[i];
+        shares_[i].give_back();  // the store counts what it keeps
+        if (sum.broken) store_.forget_states(datasets_[i].object);
         for (std::size_t k = 0; k < sum.states.size(); ++k) {
             if (calls_[k].of_client) {
                 FoundInDump found{dump, i, sum.values, sum.states[k].bytes()};

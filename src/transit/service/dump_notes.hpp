@@ -3,6 +3,7 @@
 // Invariants:
 //  - look() is a worker's; everything else the lane's.
 //  - What cannot be noted stops no block: the object then lacks a range, or a result.
+//  - States count against the store's budget; those that have no room there go, with what they saw.
 #pragma once
 
 #include "run/job.hpp"
@@ -27,6 +28,9 @@ class DumpNotes {
                                                    std::vector<Dataset> datasets, double time,
                                                    const std::vector<std::string>& wanted,
                                                    const std::vector<std::string>& ordered);
+
+    /// Before finish(): what others have seen of the dump is of no use.
+    ~DumpNotes();
 
     /// What a block's values say.
     struct Seen {
@@ -53,12 +57,17 @@ class DumpNotes {
         std::uint64_t values = 0;
         bool broken = false;  ///< a block was not analysed
     };
+    Status count(std::size_t dataset, std::uint64_t bytes);
+    void give_up(std::size_t dataset);
+
     ObjectStore& store_;
     const lambda::Registry& functions_;
     std::vector<Dataset> datasets_;
     double time_ = 0.0;
+    bool finished_ = false;
     std::vector<Call> calls_;
-    std::vector<Sum> sums_;  ///< by dataset
+    std::vector<Sum> sums_;           ///< by dataset
+    std::vector<StateShare> shares_;  ///< likewise
 };
 
 }  // namespace caesura::transit

@@ -11,22 +11,34 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace caesura::transit {
+
+/// When an item must leave the queue, by any clock.
+struct Due {
+    static constexpr double k_never_s = std::numeric_limits<double>::infinity();
+    double begin_s = k_never_s;  ///< at the latest; not before that of its client's item before it
+    /// All work of its client that is due by then, what waits of it, is to be over.
+    double done_s = k_never_s;
+};
 
 /// Start-time fair queueing (Goyal, Vin and Cheng 1996). Not thread-safe. O(clients) a call.
 template <class Item>
 class FairQueue {
   public:
     /// @param weight  > 0.  @param cost  >= 0, in any unit, the same for all.
-    void push(std::uint64_t client, double weight, double cost, Item item) {
+    void push(std::uint64_t client, double weight, double cost, Item item, Due due = {}) {
         Line& line = lines_[client];
         const double begin = std::max(now_, line.end);
         line.end = begin + cost / weight;
-        line.waiting.push_back({begin, std::move(item)});
+        line.waiting.push_back({begin, cost, due, std::move(item)});
+        line.cost += cost;
+        line.done_s.insert(due.done_s);
     }
     std::optional<Item> pop() {
         auto best = lines_.end();
@@ -37,10 +49,27 @@ class FairQueue {
                 best = it;
         }
         if (best == lines_.end()) return std::nullopt;
-        Entry entry = std::move(best->second.waiting.front());
-        best->second.waiting.pop_front();
-        now_ = entry.begin;
-        return std::move(entry.item);
+        now_ = best->second.waiting.front().begin;
+        return take(best->second, 0);
+    }
+    /// An item that must leave now. @param lead  seconds for each unit of cost that its client has
+    /// waiting. @param next_s  set to when there may be one, if there is none.
+    std::optional<Item> pop_due(double now_s, double lead, double& next_s) {
+        auto best = lines_.end();
+        next_s = Due::k_never_s;
+        for (auto it = lines_.begin(); it != lines_.end(); ++it) {
+            const Line& line = it->second;
+            if (line.waiting.empty()) continue;
+            const double leave_s =
+                std::min(line.waiting.front().due.begin_s, *line.done_s.begin() - lead * line.cost);
+            if (leave_s > now_s)
+                next_s = std::min(next_s, leave_s);
+            else if (best == lines_.end() ||
+                     line.waiting.front().begin < best->second.waiting.front().begin)
+                best = it;
+        }
+        if (best == lines_.end()) return std::nullopt;
+        return take(best->second, 0);
     }
     /// The newest item that is accepted, which then has never been here: of each client from its
     /// last one on, `looks` in all. nullopt: none.
@@ -49,11 +78,9 @@ class FairQueue {
         for (auto& [client, line] : lines_)
             for (std::size_t i = line.waiting.size(); i-- > 0 && looks-- > 0;) {
                 if (!accept(line.waiting[i].item)) continue;
-                Entry entry = std::move(line.waiting[i]);
-                line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(i));
                 // Those behind it keep their turns, which are later than they need be.
-                if (i == line.waiting.size()) line.end = entry.begin;
-                return std::move(entry.item);
+                if (i + 1 == line.waiting.size()) line.end = line.waiting[i].begin;
+                return take(line, i);
             }
         return std::nullopt;
     }
@@ -74,12 +101,23 @@ class FairQueue {
   private:
     struct Entry {
         double begin;  ///< in virtual time
+        double cost;
+        Due due;
         Item item;
     };
     struct Line {
         double end = 0.0;  ///< of its last item, in virtual time
         std::deque<Entry> waiting;
+        double cost = 0.0;               ///< of all that wait
+        std::multiset<double> done_s{};  ///< of all that wait
     };
+    static Item take(Line& line, std::size_t i) {
+        Entry entry = std::move(line.waiting[i]);
+        line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+        line.done_s.erase(line.done_s.find(entry.due.done_s));
+        line.cost = line.waiting.empty() ? 0.0 : line.cost - entry.cost;
+        return std::move(entry.item);
+    }
     std::map<std::uint64_t, Line> lines_;
     double now_ = 0.0;  ///< virtual: the begin of the item that left last
 };

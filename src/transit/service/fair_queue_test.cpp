@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -50,6 +51,39 @@ TEST(FairQueue, keeps_each_clients_order_and_gives_nothing_for_silence) {
         (item < 1000 ? first : second)++;
     }
     EXPECT_NEAR(first - 50, 40, 1);
+}
+
+// Goal: a client's work leaves so early that all of it can be over in time, by what it costs.
+TEST(FairQueue, lets_work_leave_early_enough_for_all_that_its_client_has_waiting) {
+    FairQueue<int> queue;
+    for (int i = 0; i < 3; ++i) queue.push(1, 1.0, 2.0, i, {.done_s = 20.0});
+    queue.push(2, 1.0, 2.0, 100);
+    double next_s = 0.0;
+    EXPECT_FALSE(queue.pop_due(10.9, 1.5, next_s));
+    EXPECT_DOUBLE_EQ(next_s, 20.0 - 1.5 * 6.0);
+    EXPECT_EQ(queue.pop_due(11.0, 1.5, next_s), 0);
+    EXPECT_FALSE(queue.pop_due(11.0, 1.5, next_s));  // four seconds of work are left
+    EXPECT_DOUBLE_EQ(next_s, 14.0);
+    EXPECT_EQ(queue.take_back([](int item) { return item == 2; }, 10), 2);
+    EXPECT_FALSE(queue.pop_due(16.9, 1.5, next_s));
+    EXPECT_EQ(queue.pop_due(17.0, 1.5, next_s), 1);
+    EXPECT_FALSE(queue.pop_due(1e9, 1.5, next_s));  // the other promised nothing
+    EXPECT_EQ(next_s, Due::k_never_s);
+}
+
+// Goal: who is always in a hurry gets ahead of who is not, and not of who is late as well.
+TEST(FairQueue, of_clients_that_are_late_takes_the_one_whose_turn_is_next) {
+    FairQueue<int> queue;
+    double next_s = 0.0;
+    for (int i = 0; i < 10; ++i) queue.push(1, 1.0, 1.0, i, {.done_s = 0.0});
+    for (int i = 0; i < 10; ++i) queue.push(2, 1.0, 1.0, 100 + i, {.begin_s = 50.0});
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(queue.pop_due(49.0, 1.0, next_s), i);
+    EXPECT_EQ(queue.pop(), 100);  // the workers go on by turns
+    for (int i = 1; i < 6; ++i) EXPECT_EQ(queue.pop_due(50.0, 1.0, next_s), 100 + i);
+    const int seventh = queue.pop_due(50.0, 1.0, next_s).value();
+    const int eighth = queue.pop_due(50.0, 1.0, next_s).value();
+    EXPECT_EQ(std::min(seventh, eighth), 6);
+    EXPECT_EQ(std::max(seventh, eighth), 106);
 }
 
 // Goal: what a client that is gone has left comes back, once.

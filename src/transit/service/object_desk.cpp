@@ -240,23 +240,31 @@ void ObjectDesk::move_away(const std::shared_ptr<Putting>& put,
 
 void ObjectDesk::sink(const std::shared_ptr<Putting>& put,
                       const std::shared_ptr<const ObjectStore::Victim>& victim) {
-    const auto frame = std::make_shared<std::vector<std::byte>>();
+    struct Made {
+        std::vector<std::byte> frame;
+        ObjectStore::DeviceBlock copy;
+    };
+    const auto made = std::make_shared<Made>();
     send_errand(
         host_.errands, static_cast<double>(victim->values->bytes().size()) * k_compress_s_per_byte,
-        [victim, frame]() -> Status {
-            if (victim->values->is_chained()) return {};
-            auto made =
-                compress(victim->values->bytes(), victim->dtype, victim->box.extent, victim->bound);
-            if (!made.ok()) return made.status();
-            *frame = std::move(*made);
+        [victim, made, &store = tools_.store]() -> Status {
+            if (!victim->values->is_chained()) {
+                auto frame = compress(victim->values->bytes(), victim->dtype, victim->box.extent,
+                                      victim->bound);
+                if (!frame.ok()) return frame.status();
+                made->frame = std::move(*frame);
+            }
+            made->copy = store.copy_to_device(victim->values->bytes());
             return {};
         },
-        [this, put, victim, frame](const Status& status) {
+        [this, put, victim, made](const Status& status) {
             Status sunk = status;
             if (sunk.ok())
-                sunk = tools_.store.sink(*victim, victim->values->is_chained()
-                                                      ? victim->values->bytes()
-                                                      : std::span<const std::byte>(*frame));
+                sunk = tools_.store.sink(*victim,
+                                         victim->values->is_chained()
+                                             ? victim->values->bytes()
+                                             : std::span<const std::byte>(made->frame),
+                                         std::move(made->copy));
             else
                 tools_.store.spare(*victim);
             if (sunk.ok()) return make_room(put);
@@ -288,10 +296,15 @@ void ObjectDesk::take(const GetRegion& message) {
     reading_bytes_ += bytes;
     struct Got {
         base::Buffer values;
-        std::vector<std::pair<RegionId, base::Buffer>> decoded;
+        struct Decoded {
+            RegionId region = 0;
+            base::Buffer values;
+            ObjectStore::DeviceBlock copy;
+        };
+        std::vector<Decoded> decoded;
     };
     const auto got = std::make_shared<Got>();
-    const auto bring_all = [what, got, bytes]() -> Status {
+    const auto bring_all = [what, got, bytes, &store = tools_.store]() -> Status {
         auto buffer = ObjectStore::pool().take(bytes);
         if (!buffer.ok()) return buffer.status();
         const std::size_t value_bytes = size_of(what->dtype);
@@ -305,15 +318,17 @@ void ObjectDesk::take(const GetRegion& message) {
             const auto values = bring(*what, part, decoded);
             if (!values.ok()) return values.status();
             copy_box(part.box, part.box, values->data(), what->box, buffer->data(), value_bytes);
-            got->decoded.emplace_back(part.region, std::move(decoded));
+            ObjectStore::DeviceBlock copy;
+            if (part.wants_copy) copy = store.copy_to_device(*values);
+            got->decoded.push_back({part.region, std::move(decoded), std::move(copy)});
         }
         got->values = std::move(*buffer);
         return {};
     };
     const auto then = [this, what, got, bytes, request = message.request](const Status& status) {
         reading_bytes_ -= bytes;
-        for (auto& [region, values] : got->decoded)
-            tools_.store.bring_back(what->object, region, std::move(values));
+        for (auto& [region, values, copy] : got->decoded)
+            tools_.store.bring_back(what->object, region, std::move(values), std::move(copy));
         answer(request, status, 0, status.ok() ? std::move(got->values) : base::Buffer());
     };
     if (what->is_guest) return then(bring_all());  // never waits for a worker: see FarMemory

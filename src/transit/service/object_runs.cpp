@@ -20,6 +20,7 @@ struct ObjectDesk::Analysing {
     std::size_t open = 0;         ///< parts of the pass that are under way
     Status status;
     std::vector<lambda::AnalysisState> states;  ///< behind parts of the pass
+    std::vector<StateShare> shares;             ///< of them, and of `from`
 };
 
 namespace {
@@ -97,6 +98,10 @@ void ObjectDesk::run_by_itself(const std::shared_ptr<Analysing>& run) {
 void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<std::byte> from) {
     run->from = std::move(from);
     run->states.clear();
+    run->shares.clear();
+    run->shares.emplace_back(tools_.store.states());
+    if (Status status = run->shares.back().set(run->from.size()); !status.ok())
+        return end_run(*run, status);
     std::map<FarObject*, Reading> by_place;
     for (const Reading::Part& part : run->reading->parts) {
         auto [place, is_new] = by_place.try_emplace(part.values->far());
@@ -116,10 +121,12 @@ void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<s
 void ObjectDesk::pass_here(const std::shared_ptr<Analysing>& run,
                            std::shared_ptr<const Reading> reading) {
     analyse_regions(host_.errands, host_.dispatch, tools_.functions, std::move(reading), run->from,
-                    tools_.strands,
-                    [this, run](const Status& status, std::vector<lambda::AnalysisState> states) {
-                        for (lambda::AnalysisState& state : states)
-                            run->states.push_back(std::move(state));
+                    tools_.strands, tools_.store.states(),
+                    [this, run](const Status& status, std::vector<StrandState> strands) {
+                        for (StrandState& strand : strands) {
+                            run->states.push_back(std::move(strand.state));
+                            run->shares.push_back(std::move(strand.share));
+                        }
                         end_part(run, status);
                     });
 }
@@ -141,7 +148,8 @@ void ObjectDesk::pass_there(const std::shared_ptr<Analysing>& run, const Reading
                 auto parsed = tools_.functions.parse_state(**state);
                 if (!parsed.ok()) return end_part(run, parsed.status());
                 run->states.push_back(std::move(*parsed));
-                end_part(run, {});
+                run->shares.emplace_back(tools_.store.states());
+                end_part(run, run->shares.back().set((*state)->size()));
             });
         });
 }

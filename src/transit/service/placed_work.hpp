@@ -20,6 +20,7 @@ class PlacedWork : public Work {
   public:
     std::string device = "cpu";        ///< that has done it, for people
     bool for_another_service = false;  ///< it goes to no third one
+    double done_s = Due::k_never_s;    ///< of the steady clock: when it should be done
 
     void compute() final;
     void give_up() final;

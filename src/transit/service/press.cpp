@@ -29,14 +29,19 @@ void Press::stop() {
     }
 }
 
-void Press::give(std::uint64_t client, double weight, double cost, Work& work) {
+namespace {
+/// What is expected to take a second is given so many: cores are shared, expectations are wrong.
+constexpr double k_lead = 1.5;
+}  // namespace
+
+void Press::give(std::uint64_t client, double weight, double cost, Work& work, double done_s) {
     {
         const std::lock_guard lock(mutex_);
         if (!stopping_.load(std::memory_order_acquire)) {
             waiting_.fetch_add(1, std::memory_order_relaxed);
-            const double now_s = base::Clock::steady().now_s();
-            queue_.push(client, weight, cost, {&work, now_s});
-            since_s_.insert(now_s);
+            const Due due{base::Clock::steady().now_s() + options_.most_wait_s, done_s};
+            const double leave_s = std::min(due.begin_s, done_s - k_lead * cost);
+            queue_.push(client, weight, cost, {&work, leave_s}, due);
             event_.raise();
             return;
         }
@@ -52,12 +57,6 @@ void Press::forget(std::uint64_t client) {
     event_.raise();
 }
 
-std::optional<Press::Waiting> Press::next() {
-    auto item = queue_.pop();
-    if (item) since_s_.erase(since_s_.find(item->since_s));
-    return item;
-}
-
 Work* Press::take_back(const std::function<bool(Work&)>& accept) {
     // One choice costs a look at each; a long queue is no reason for more than a few.
     constexpr int k_looks = 4;
@@ -66,10 +65,8 @@ Work* Press::take_back(const std::function<bool(Work&)>& accept) {
         const std::lock_guard lock(mutex_);
         if (stopping_.load(std::memory_order_acquire)) return nullptr;  // a worker may end
         if (const auto item = queue_.take_back(
-                [&](const Waiting& waiting) { return accept(*waiting.work); }, k_looks)) {
-            since_s_.erase(since_s_.find(item->since_s));
+                [&](const Waiting& waiting) { return accept(*waiting.work); }, k_looks))
             taken = item->work;
-        }
         // What lies ready for a worker only this lock puts there; the worker may take it meanwhile.
         for (const auto& worker : workers_) {
             if (taken != nullptr) break;
@@ -105,32 +102,31 @@ double Press::ask_for_more() {
 bool Press::fill_slots() {
     for (const auto& worker : workers_) {
         if (worker->slot.load(std::memory_order_acquire) != nullptr) continue;
-        const auto item = next();
+        const auto item = queue_.pop();
         if (!item) return true;
-        worker->since_s = item->since_s;
+        worker->leave_s = item->leave_s;
         worker->slot.store(item->work, std::memory_order_release);
         worker->event.raise();
     }
     return false;
 }
 
-// What has waited too long: of a worker that has not begun it, else of the queue, which stays fair.
+// What has waited too long or is due: of a worker that has not begun it, else of the queue.
 // @param wait_s  until there may be something, at most.
 Work* Press::take_due(double& wait_s) {
     if (!options_.idle_priority) return nullptr;
     const double now_s = base::Clock::steady().now_s();
     for (const auto& worker : workers_) {
         if (worker->slot.load(std::memory_order_acquire) == nullptr) continue;
-        const double left_s = worker->since_s + options_.most_wait_s - now_s;
+        const double left_s = worker->leave_s - now_s;
         if (left_s > 0.0)
             wait_s = std::min(wait_s, left_s);
         else if (Work* const work = worker->slot.exchange(nullptr, std::memory_order_acq_rel))
             return work;
     }
-    if (since_s_.empty()) return nullptr;
-    const double left_s = *since_s_.begin() + options_.most_wait_s - now_s;
-    if (left_s <= 0.0) return next()->work;
-    wait_s = std::min(wait_s, left_s);
+    double next_s = Due::k_never_s;
+    if (const auto item = queue_.pop_due(now_s, k_lead, next_s)) return item->work;
+    wait_s = std::min(wait_s, next_s - now_s);
     return nullptr;
 }
 
@@ -145,13 +141,10 @@ void Press::dispatch() {
         {
             const std::lock_guard lock(mutex_);
             for (const std::uint64_t client : to_forget_)
-                for (const Waiting& item : queue_.forget(client)) {
-                    since_s_.erase(since_s_.find(item.since_s));
-                    given_up.push_back(item.work);
-                }
+                for (const Waiting& item : queue_.forget(client)) given_up.push_back(item.work);
             to_forget_.clear();
             while (stopping) {
-                const auto item = next();
+                const auto item = queue_.pop();
                 if (!item) break;
                 given_up.push_back(item->work);
             }

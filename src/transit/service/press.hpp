@@ -8,14 +8,14 @@
 //  - What a client that is gone has left in the queue comes back undone.
 //  - Work that nobody has begun can be taken back, and is then not known here any more.
 //  - Cores that applications keep busy leave workers at idle priority next to nothing. So a block
-//    that none of them has begun for most_wait_s the dispatcher compresses itself.
+//    that none of them has begun for most_wait_s, or that is due (its dump's max_delay), the
+//    dispatcher compresses itself.
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -50,7 +50,10 @@ class Press {
     /// finished.
     void stop();
     /// Any thread of normal priority. `work` lives until one of its calls is over.
-    void give(std::uint64_t client, double weight, double cost, Work& work);
+    /// @param cost  seconds that it is expected to take. @param done_s  of the steady clock: by
+    /// then what waits of the client should be over; workers at idle priority alone need to know.
+    void give(std::uint64_t client, double weight, double cost, Work& work,
+              double done_s = Due::k_never_s);
     /// Give up what waits of a client. Any thread of normal priority; returns at once.
     void forget(std::uint64_t client);
     /// The newest work that has not begun and is accepted; null: none. Any thread of normal
@@ -69,17 +72,17 @@ class Press {
     struct Worker {
         base::Event event;
         std::atomic<Work*> slot{nullptr};  ///< the next one
-        double since_s = 0.0;              ///< of it; the dispatcher's
+        double leave_s =
+            Due::k_never_s;  ///< of it: then it is no longer waited for; the dispatcher's
         std::thread thread;
     };
     struct Waiting {
         Work* work;
-        double since_s;
+        double leave_s;  ///< if nothing else waited of its client
     };
     void dispatch();
     bool fill_slots();
     double ask_for_more();
-    std::optional<Waiting> next();
     Work* take_due(double& wait_s);
     void work(Worker& worker);
 
@@ -87,7 +90,6 @@ class Press {
     base::Event event_;
     std::mutex mutex_;  ///< of threads at normal priority alone: the queue, what to forget
     FairQueue<Waiting> queue_;
-    std::multiset<double> since_s_;  ///< of all in the queue
     std::vector<std::uint64_t> to_forget_;
     std::atomic<std::size_t> waiting_{0};
     std::atomic<bool> stopping_{false};

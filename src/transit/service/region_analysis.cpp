@@ -20,18 +20,18 @@ class RegionWork final : public PlacedWork, public DoneWork {
     };
     /// @param bring  the region, its values in memory until this work has gone; may throw
     /// bad_alloc.
-    /// @param state  that it is added to.
+    /// @param into   the state that it is added to.
     /// @param then   on the lane.
     RegionWork(std::shared_ptr<const Order> order, std::string label, DType dtype,
                std::uint64_t bytes, std::function<Result<lambda::RegionView>()> bring,
-               lambda::AnalysisState& state, std::function<void(RegionWork&, const Status&)> then)
+               StrandState& into, std::function<void(RegionWork&, const Status&)> then)
         : order_(std::move(order)),
           owner_(order_->host.owner()),
           label_(std::move(label)),
           dtype_(dtype),
           bytes_(bytes),
           bring_(std::move(bring)),
-          state_(state),
+          into_(into),
           then_(std::move(then)) {}
 
     static void send(std::unique_ptr<RegionWork> work) {
@@ -43,7 +43,7 @@ class RegionWork final : public PlacedWork, public DoneWork {
     void take_up() override {
         const std::unique_ptr<RegionWork> self(this);
         order_->dispatch.learn(*this);
-        then_(*this, status_);
+        then_(*this, status_.ok() ? counted_ : status_);
     }
 
   private:
@@ -64,8 +64,9 @@ class RegionWork final : public PlacedWork, public DoneWork {
     bool is_wanted() const override { return order_->host.is_alive(); }
     void on_host() override {
         const auto region = bring_();
-        status_ = region.ok() ? state_.add(*region) : region.status();
+        status_ = region.ok() ? into_.state.add(*region) : region.status();
         result_bytes_ = 0;
+        count();
     }
     void on_device(BlockDevice& there, DeviceParts& parts) override {
         const auto region = bring_();
@@ -75,10 +76,16 @@ class RegionWork final : public PlacedWork, public DoneWork {
         status_ = made.status();
         if (!made.ok()) return;
         // Into the new one, which is lost if that fails; the one before stays as it was.
-        status_ = made->state.merge(state_);
+        status_ = made->state.merge(into_.state);
         if (!status_.ok()) return;
-        state_ = std::move(made->state);
+        into_.state = std::move(made->state);
         result_bytes_ = made->bytes;
+        count();
+    }
+    // A state that is too large is no fault of the device: nobody else would have room for it.
+    void count() {
+        if (status_.ok())
+            counted_ = into_.share.grow(bytes_, [this] { return bytes_of(into_.state); });
     }
     Status outcome() const override { return status_; }
     std::uint64_t result_bytes() const override { return result_bytes_; }
@@ -91,9 +98,9 @@ class RegionWork final : public PlacedWork, public DoneWork {
     const DType dtype_;
     const std::uint64_t bytes_;
     const std::function<Result<lambda::RegionView>()> bring_;
-    lambda::AnalysisState& state_;
+    StrandState& into_;
     const std::function<void(RegionWork&, const Status&)> then_;
-    Status status_;
+    Status status_, counted_;
     std::uint64_t result_bytes_ = 0;
 };
 
@@ -116,9 +123,9 @@ Result<std::shared_ptr<const RegionWork::Order>> order_of(const ErrandHost& host
 
 class Pass : public std::enable_shared_from_this<Pass> {
   public:
-    using Then = std::function<void(const Status&, std::vector<lambda::AnalysisState>)>;
+    using Then = std::function<void(const Status&, std::vector<StrandState>)>;
     Pass(std::shared_ptr<const RegionWork::Order> order, std::shared_ptr<const Reading> reading,
-         std::vector<lambda::AnalysisState> states, Then then)
+         std::vector<StrandState> states, Then then)
         : order_(std::move(order)),
           reading_(std::move(reading)),
           states_(std::move(states)),
@@ -157,7 +164,7 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
     const std::shared_ptr<const RegionWork::Order> order_;
     const std::shared_ptr<const Reading> reading_;
-    std::vector<lambda::AnalysisState> states_;  ///< by strand
+    std::vector<StrandState> states_;  ///< by strand
     const Then then_;
     std::vector<base::Buffer> scratch_;  ///< by strand
     std::size_t busy_, next_ = 0;
@@ -168,15 +175,15 @@ class Pass : public std::enable_shared_from_this<Pass> {
 
 void analyse_regions(const ErrandHost& host, Dispatch& dispatch, const lambda::Registry& functions,
                      std::shared_ptr<const Reading> reading, std::vector<std::byte> state,
-                     std::size_t host_strands,
-                     std::function<void(const Status&, std::vector<lambda::AnalysisState>)> then) {
+                     std::size_t host_strands, StateBudget& budget,
+                     std::function<void(const Status&, std::vector<StrandState>)> then) {
     const std::size_t strands = std::max<std::size_t>(
         1, std::min(host_strands + dispatch.at_once_beside(), reading->parts.size()));
-    std::vector<lambda::AnalysisState> states;
+    std::vector<StrandState> states;
     for (std::size_t i = 0; i < strands; ++i) {
         auto one = functions.parse_state(state);
         if (!one.ok()) return then(one.status(), {});
-        states.push_back(std::move(*one));
+        states.push_back({std::move(*one), StateShare(budget)});
     }
     const bool is_secret = reading->form && reading->form->object.is_keyed();
     auto order = order_of(host, dispatch, functions, std::move(state), is_secret);
@@ -189,7 +196,7 @@ void analyse_regions(const ErrandHost& host, Dispatch& dispatch, const lambda::R
 // --------------------------------------------------------------------- of another service
 
 Status analyse_sent(const ErrandHost& host, Dispatch& dispatch, const lambda::Registry& functions,
-                    std::shared_ptr<const SentRegion> region,
+                    std::shared_ptr<const SentRegion> region, StateBudget& budget,
                     std::function<void(const AnalysedThere&)> then) {
     const AnalyseRegion& message = region->message;
     const lambda::Function* const function = functions.find(message.function);
@@ -203,7 +210,9 @@ Status analyse_sent(const ErrandHost& host, Dispatch& dispatch, const lambda::Re
     if (&(*order)->function.function != function)
         return {StatusCode::corrupt,
                 fmt::format("a state of {} for {}", state->call(), message.function)};
-    const auto held = std::make_shared<lambda::AnalysisState>(std::move(*state));
+    const auto held =
+        std::make_shared<StrandState>(StrandState{std::move(*state), StateShare(budget)});
+    if (Status status = held->share.set(message.state.size()); !status.ok()) return status;
     const double came_s = base::Clock::steady().now_s();
     auto work = std::make_unique<RegionWork>(
         std::move(*order), message.object, message.dtype, message.payload_bytes,
@@ -225,7 +234,7 @@ Status analyse_sent(const ErrandHost& host, Dispatch& dispatch, const lambda::Re
         [held, came_s, &dispatch, then = std::move(then)](RegionWork& done, const Status& status) {
             AnalysedThere there;
             if (status.ok())
-                there.state = held->bytes();
+                there.state = held->state.bytes();
             else
                 there.state = status;
             there.device = done.device;

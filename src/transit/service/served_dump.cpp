@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/clock.hpp"
+
 namespace caesura::transit {
 
 bool ServedBlock::is_wanted() const { return dump_.listener_.is_alive(); }
@@ -17,6 +19,7 @@ void ServedBlock::take_up() { dump_.take_up(*this); }
 ServedDump::ServedDump(BeginDump order, std::vector<std::shared_ptr<const BlockCodec>> codecs,
                        store::SharedFile& file, DumpListener& listener)
     : order_(std::move(order)),
+      due_s_(base::Clock::steady().now_s() + order_.due_in_s),
       codecs_(std::move(codecs)),
       listener_(listener),
       sink_({file, order_.places, order_.manifest, order_.manifest_region, order_.durable,

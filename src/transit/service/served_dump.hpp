@@ -69,6 +69,8 @@ class ServedDump {
 
     const BeginDump& order() const { return order_; }
     const BlockCodec* codec(std::uint32_t number) const { return codecs_[number].get(); }
+    /// Of the steady clock: when all of it should be written. It is no promise of the service.
+    double due_s() const { return due_s_; }
     bool has_blocks() const { return n_came_ > 0; }
     /// Before its first block: what is to be noted of them.
     void take_notes(std::unique_ptr<DumpNotes> notes) { notes_ = std::move(notes); }
@@ -87,6 +89,7 @@ class ServedDump {
     void end_if_over();
 
     BeginDump order_;
+    const double due_s_;
     std::vector<std::shared_ptr<const BlockCodec>> codecs_;
     DumpListener& listener_;
     writer::RegionSink sink_;

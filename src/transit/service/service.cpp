@@ -19,7 +19,9 @@ Service::Service(const ServiceOptions& options, Replies& replies, std::unique_pt
     : options_(options),
       replies_(replies),
       functions_(options.functions ? options.functions : std::make_shared<lambda::Registry>()),
-      store_(options.objects, std::move(spool), options.far),
+      store_(options.objects, std::move(spool), options.far,
+             options.make_device_memories ? options.make_device_memories()
+                                          : std::vector<std::unique_ptr<DeviceMemory>>()),
       tools_{store_, *functions_, options_.by, options_.on_dump,
              static_cast<std::size_t>(std::max(1, options.press.threads))},
       press_(options.press),

@@ -31,6 +31,8 @@ struct ServiceOptions {
     std::vector<std::string> on_dump;  ///< analyses of every dump
     /// Beside the host's cores. Called once; empty: none.
     std::function<std::vector<std::unique_ptr<BlockDevice>>()> make_devices;
+    /// For copies of regions of objects. Called once; empty: none.
+    std::function<std::vector<std::unique_ptr<DeviceMemory>>()> make_device_memories;
     where::PlacerOptions placer;
     bool host_last = false, probe = false;  ///< Dispatch::Options
     /// Hears of every block, on any lane.

@@ -36,6 +36,7 @@ void Session::take(const AnalyseRegion& message, base::Buffer& payload) {
     auto sent = std::make_shared<SentRegion>(SentRegion{message, std::move(payload)});
     const Status status =
         analyse_sent(errand_host(), workshop_.dispatch, desk_.tools().functions, sent,
+                     desk_.tools().store.states(),
                      [this, request = message.request, bytes](const AnalysedThere& done) {
                          --analysing_;
                          outstanding_bytes_ -= bytes;

@@ -135,6 +135,7 @@ Status Session::fill(const Block& message, ServedBlock& block, const ServedDump&
     if (!job.fill && !covers_all(message)) job.fill.emplace();  // never memory of others
     job.codec = dump.codec(message.codec);
     block.recipe = &dump.order().codecs[message.codec];
+    block.done_s = dump.due_s();
     job.parts = message.parts;
     job.bundled = message.bundled;
     job.exactly = message.exactly;

@@ -39,6 +39,11 @@ Status Session::press(const PressBlock& message, base::Buffer& payload) {
         return {StatusCode::unsupported,
                 fmt::format("codec \"{}\"; another service's blocks are coded by caesura alone",
                             message.codec.spec.name)};
+    // Small blocks take more than their bytes here.
+    if (pressed_.size() >= k_requests_limit)
+        return {StatusCode::no_space, fmt::format("{} blocks are under way, the most that another "
+                                                  "service may have here",
+                                                  pressed_.size())};
     auto codec =
         make_block_codec(message.codec.spec, message.codec.dtype, message.codec.chunk,
                          message.codec.bound, {message.codec.tables, message.codec.gather});

@@ -99,6 +99,7 @@ void take_texts(TomlReader& reader, std::string_view key, std::vector<std::strin
 }
 
 void take_objects(TomlReader& reader, Settings& settings) {
+    reader.count("states_bytes", settings.service.objects.states_bytes, 0, std::int64_t{1} << 46);
     reader.count("objects_bytes", settings.service.objects.memory_bytes, 0, std::int64_t{1} << 46);
     reader.count("objects", settings.service.objects.objects, 1, 1 << 24);
     reader.take("sink", settings.service.sink);
@@ -189,6 +190,7 @@ Result<Settings> parse_settings(std::string_view text, const std::string& name) 
     reader.take("group", settings.group);
     if (!settings.group.empty() && settings.group != "pmix")
         reader.wrong(*parsed.table().get("group"), "group", "must be \"pmix\"");
+    reader.number("group_wait_s", settings.group_wait_s, 0.1, 86400.0);
     if (Status status = take_writes(reader, name, settings); !status.ok()) return status;
     if (Status status = take_reads(reader, name, settings); !status.ok()) return status;
     take_objects(reader, settings);

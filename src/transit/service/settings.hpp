@@ -20,6 +20,7 @@
 // |                 | beside it         |                                                      |
 // | objects_bytes   | 268435456         | values that clients put, in memory                   |
 // | objects         | 65536             | at most                                              |
+// | states_bytes    | 268435456         | of the states of analyses under way, of all clients  |
 // | sink            | none              | a directory for values that memory has no room for   |
 // | sink_bytes      | 17179869184       | of it                                                |
 // | key             | none              | a file of 32 bytes that its owner alone may read:    |
@@ -29,6 +30,7 @@
 // | group           | none              | "pmix": the services that mpirun or srun has started |
 // |                 |                   | with this one are members, too; %r in this file is   |
 // |                 |                   | the rank, %h the host                                |
+// | group_wait_s    | 60                | how long each of them waits for the others to start  |
 // | on_dump         | none              | a list: analyses of every field of every dump        |
 // | plugins         | none              | a directory of functions in C                        |
 // | python_functions| none              | a directory of functions in Python                   |
@@ -75,6 +77,7 @@ struct Settings {
     std::vector<Read> reads;
     std::vector<Address> members;
     std::string group;  ///< empty, or "pmix"
+    double group_wait_s = 60.0;
     std::string plugins, python_functions, python = "python3", key_path;
     std::int64_t functions_mb = 65536;
     std::vector<DeviceSettings> devices;

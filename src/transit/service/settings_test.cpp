@@ -26,6 +26,7 @@ recover = false
 other_users = true
 status = "/run/caesura.json"
 objects_bytes = 1000000
+states_bytes = 3000000
 objects = 100
 sink = "/scratch/sink"
 sink_bytes = 2000000
@@ -59,6 +60,7 @@ directory = "/scratch/all"
     EXPECT_EQ(read->port.connections, 8u);
     EXPECT_EQ(read->status_path, "/run/caesura.json");
     EXPECT_EQ(read->service.objects.memory_bytes, 1000000u);
+    EXPECT_EQ(read->service.objects.states_bytes, 3000000u);
     EXPECT_EQ(read->service.objects.objects, 100u);
     EXPECT_EQ(read->service.sink, "/scratch/sink");
     EXPECT_EQ(read->service.sink_bytes, 2000000u);
@@ -85,6 +87,7 @@ host_last = true
 kind = "emulated"
 name = "gpu0"
 memory_bytes = 1048576
+object_bytes = 2097152
 coder = "codec"
 link_bytes_per_s = 1e9
 compress_bytes_per_s = 2e9
@@ -110,6 +113,7 @@ directory = "/scratch"
     EXPECT_EQ(gpu.name, "gpu0");
     EXPECT_EQ(gpu.kind, DeviceSettings::Kind::emulated);
     EXPECT_EQ(gpu.memory_bytes, 1048576u);
+    EXPECT_EQ(read->devices[0].object_bytes, 2097152u);
     EXPECT_EQ(gpu.coder, "codec");
     EXPECT_EQ(gpu.link_bytes_per_s, 1e9);
     EXPECT_EQ(gpu.compress_bytes_per_s, 2e9);

@@ -1,0 +1,151 @@
+"""xarray: `xarray.open_dataset("run.h5", engine="caesura")`, lazily.
+
+Variables are fields ("E/x" becomes "E_x"), coordinates come from grid spacing, offset and position,
+times from the dumps. With `chunks={}` dask's chunks are the stored ones. Fields whose shape differs
+from dump to dump, or that not all dumps have, need `iteration=`; attrs["left_out"] names them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray, BackendEntrypoint
+from xarray.core import indexing
+
+from caesura.reader import Reader, StoredField
+
+
+class _Values(BackendArray):
+    """One field over its dumps, read where it is indexed."""
+
+    def __init__(self, reader: Reader, name: str, iterations: list[int], stacked: bool) -> None:
+        self.reader = reader
+        self.name = name
+        self.iterations = iterations
+        self.stacked = stacked
+        first = reader[name, iterations[0]]
+        self.dtype = first.dtype
+        self.shape = (len(iterations), *first.shape) if stacked else first.shape
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.BASIC, self._read
+        )
+
+    def _read(self, key: tuple[Any, ...]) -> Any:
+        if not self.stacked:
+            return self.reader[self.name, self.iterations[0]][key]
+        which, *inside = key
+        chosen = np.asarray(self.iterations)[which]
+        if np.ndim(chosen) == 0:
+            return self.reader[self.name, int(chosen)][tuple(inside)]
+        parts = [self.reader[self.name, int(one)][tuple(inside)] for one in chosen]
+        if not parts:
+            empty = self.reader[self.name, self.iterations[0]][tuple(inside)]
+            return np.empty((0, *np.shape(empty)), self.dtype)
+        return np.stack(parts)
+
+
+class _Axes:
+    """Dimensions and coordinates: fields that lie on the same points share them."""
+
+    def __init__(self) -> None:
+        self.coords: dict[str, Any] = {}
+        self._meaning: dict[str, tuple[Any, ...]] = {}
+
+    def of(self, field: StoredField) -> tuple[str, ...]:
+        if field.kind == "particles":
+            labels = [field.name.split("/")[0]] + [f"axis_{n}" for n in range(1, field.ndim)]
+        elif len(field.axis_labels) == field.ndim:
+            labels = list(field.axis_labels)
+        else:
+            labels = [f"axis_{n}" for n in range(field.ndim)]
+        return tuple(self._name(field, axis, label) for axis, label in enumerate(labels))
+
+    def _name(self, field: StoredField, axis: int, label: str) -> str:
+        n = field.shape[axis]
+        meaning: tuple[Any, ...] = (n,)
+        if len(field.grid_spacing) == len(field.grid_offset) == field.ndim:
+            position = np.atleast_1d(field.attrs.get("position", 0.0))
+            shift = float(position[axis]) if len(position) == field.ndim else 0.0
+            step = field.grid_spacing[axis]
+            meaning = (n, field.grid_offset[axis] + shift * step, step, field.grid_unit_si)
+        if self._meaning.get(label, meaning) != meaning:
+            label = f"{label}_{field.name.replace('/', '_')}"
+        self._meaning[label] = meaning
+        if len(meaning) > 1:
+            _, first, step, unit_si = meaning
+            self.coords[label] = (label, first + step * np.arange(n), {"unitSI": unit_si})
+        return label
+
+
+class CaesuraBackend(BackendEntrypoint):
+    """engine="caesura"."""
+
+    description = "Files of Caesura, and other HDF5 files, decoded by all cores"
+    open_dataset_parameters = ("filename_or_obj", "drop_variables", "iteration", "threads")
+
+    def open_dataset(
+        self,
+        filename_or_obj: str | os.PathLike[str],
+        *,
+        drop_variables: str | Iterable[str] | None = None,
+        iteration: int | None = None,
+        threads: int = 0,
+    ) -> xr.Dataset:
+        """iteration: one dump; None: all of them, along the dimension "iteration"."""
+        reader = Reader(filename_or_obj, threads=threads)
+        dropped = [drop_variables] if isinstance(drop_variables, str) else drop_variables or []
+        if iteration is not None and iteration not in reader.dumps:
+            raise ValueError(
+                f"{reader.path}: there is no dump of iteration {iteration}; there are "
+                f"{', '.join(map(str, reader.iterations))}"
+            )
+        chosen = reader.iterations if iteration is None else [iteration]
+        axes = _Axes()
+        variables: dict[str, xr.Variable] = {}
+        left_out: list[str] = []
+        for name, dumps in reader.items():
+            variable = name.replace("/", "_")
+            if variable in dropped or name in dropped or not set(chosen) & set(dumps):
+                continue
+            fields = [dumps[one] for one in chosen if one in dumps]
+            like = fields[0]
+            same = all((f.shape, f.dtype) == (like.shape, like.dtype) for f in fields)
+            if len(fields) < len(chosen) or not same:
+                left_out.append(name)
+                continue
+            key = name if variable in variables else variable
+            variables[key] = _variable(reader, like, chosen, iteration is None, axes.of(like))
+        attrs = dict(reader.attrs)
+        if left_out:
+            attrs["left_out"] = left_out
+        times = [reader.dumps[one]["time"] for one in chosen]
+        coords = dict(axes.coords)
+        if iteration is None:
+            coords["iteration"] = ("iteration", chosen)
+            coords["time"] = ("iteration", times)
+        else:
+            coords["iteration"] = iteration
+            coords["time"] = times[0]
+        return xr.Dataset(variables, coords=coords, attrs=attrs)
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Never: these are HDF5 files, which others open too. Say engine="caesura"."""
+        return False
+
+
+def _variable(
+    reader: Reader, field: StoredField, chosen: list[int], stacked: bool, dims: tuple[str, ...]
+) -> xr.Variable:
+    values = indexing.LazilyIndexedArray(_Values(reader, field.name, chosen, stacked))
+    # A chunk of no values is no chunk to dask.
+    chunks = {dim: max(1, n) for dim, n in zip(dims, field.chunks, strict=True)}
+    if stacked:
+        dims, chunks = ("iteration", *dims), {"iteration": 1, **chunks}
+    attrs = {**field.attrs, "name": field.name, "codec": field.codec}
+    return xr.Variable(dims, values, attrs, encoding={"preferred_chunks": chunks})

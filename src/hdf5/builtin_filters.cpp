@@ -1,0 +1,103 @@
+#include "hdf5/builtin_filters.hpp"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+namespace caesura::hdf5 {
+namespace {
+
+constexpr unsigned k_deflate_id = 1, k_shuffle_id = 2, k_fletcher32_id = 3;
+constexpr std::size_t k_fletcher32_bytes = 4;
+
+bool inflate(std::size_t most_bytes, FilterBuffer& buffer) {
+    const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> coder(
+        libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
+    if (!coder) throw std::bad_alloc();
+    FilterBuffer out(most_bytes);
+    std::size_t n = 0;
+    const auto result =
+        libdeflate_zlib_decompress(coder.get(), buffer.bytes().data(), buffer.bytes().size(),
+                                   out.bytes().data(), out.bytes().size(), &n);
+    if (result != LIBDEFLATE_SUCCESS) return false;
+    out.cut(n);
+    buffer = std::move(out);
+    return true;
+}
+
+/// Byte b of all values lies in stretch b; what is left over at the end was not moved.
+void unshuffle(std::size_t value_bytes, FilterBuffer& buffer) {
+    const std::span<const std::byte> in = std::as_const(buffer).bytes();
+    const std::size_t n = in.size() / value_bytes;
+    FilterBuffer out(in.size());
+    std::byte* const to = out.bytes().data();
+    constexpr std::size_t k_tile = 512;  // values whose bytes stay in the cache
+    for (std::size_t first = 0; first < n; first += k_tile) {
+        const std::size_t last = std::min(n, first + k_tile);
+        for (std::size_t b = 0; b < value_bytes; ++b) {
+            const std::byte* const from = in.data() + b * n;
+            for (std::size_t i = first; i < last; ++i) to[i * value_bytes + b] = from[i];
+        }
+    }
+    const std::size_t moved = n * value_bytes;
+    if (in.size() > moved) std::memcpy(to + moved, in.data() + moved, in.size() - moved);
+    buffer = std::move(out);
+}
+
+/// As HDF5 computes it: values of two bytes, the first one high.
+std::uint32_t fletcher32(std::span<const std::byte> bytes) {
+    constexpr std::size_t k_until_overflow = 720;  // bytes
+    const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
+    const auto fold = [](std::uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
+    std::uint32_t sum1 = 0, sum2 = 0;
+    const std::size_t even = bytes.size() & ~std::size_t{1};
+    for (std::size_t first = 0; first < even; first += k_until_overflow) {
+        const std::size_t last = std::min(even, first + k_until_overflow);
+        for (std::size_t i = first; i < last; i += 2) {
+            sum1 += at(i) << 8 | at(i + 1);
+            sum2 += sum1;
+        }
+        sum1 = fold(sum1);
+        sum2 = fold(sum2);
+    }
+    if (even < bytes.size()) {
+        sum1 += at(even) << 8;
+        sum2 += sum1;
+        sum1 = fold(sum1);
+        sum2 = fold(sum2);
+    }
+    return fold(sum2) << 16 | fold(sum1);
+}
+
+bool check_fletcher32(FilterBuffer& buffer) {
+    if (buffer.bytes().size() < k_fletcher32_bytes) return false;
+    const std::size_t n = buffer.bytes().size() - k_fletcher32_bytes;
+    std::uint32_t stored = 0;
+    for (std::size_t i = k_fletcher32_bytes; i-- > 0;)
+        stored = stored << 8 | std::to_integer<std::uint32_t>(buffer.bytes()[n + i]);
+    const std::uint32_t found = fletcher32(buffer.bytes().first(n));
+    // HDF5 before 1.6.3 stored the bytes of each half the other way round on such machines.
+    const std::uint32_t old = (found & 0x00ff00ff) << 8 | (found >> 8 & 0x00ff00ff);
+    buffer.cut(n);
+    return stored == found || stored == old;
+}
+
+}  // namespace
+
+bool is_builtin(unsigned filter_id) {
+    return filter_id >= k_deflate_id && filter_id <= k_fletcher32_id;
+}
+
+bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
+                    FilterBuffer& buffer) {
+    if (filter_id == k_deflate_id) return inflate(most_bytes, buffer);
+    if (filter_id == k_fletcher32_id) return check_fletcher32(buffer);
+    if (filter_id != k_shuffle_id || cd_values.empty() || cd_values[0] == 0) return false;
+    if (cd_values[0] > 1) unshuffle(cd_values[0], buffer);
+    return true;
+}
+
+}  // namespace caesura::hdf5

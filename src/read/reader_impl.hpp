@@ -1,0 +1,38 @@
+// What a Reader holds: one state of its file, and for collective calls the other ranks.
+#pragma once
+
+#include "read/listing.hpp"
+
+namespace caesura {
+
+struct Reader::Impl {
+    struct State {
+        std::unique_ptr<read::Source> source;
+        read::Listing listing;
+    };
+
+    std::string path;
+    ReaderOptions options;
+    std::unique_ptr<Communicator> comm;  // null: not collective
+    State state;
+
+    Result<State> open_state() const;
+    /// The same on all ranks: fields that not all ranks see are left out. Collective.
+    Status agree(Result<State>& opened);
+
+    read::ReadOptions read_options() const {
+        return {.threads = options.threads, .verify = options.verify, .member = {}};
+    }
+    /// The strides, or those of a dense array. Errors: those of a call's arguments.
+    Result<Shape> check(std::size_t field, const Box& box, std::uint64_t memory_bytes,
+                        const std::optional<Shape>& stride_bytes) const;
+    /// @param only  of what is read by chunks: see Source::read_strided.
+    Status read(std::size_t field, const Box& box, const read::StridedArray& target,
+                std::span<std::byte> values, const std::vector<std::uint64_t>* only) const;
+};
+
+/// Everybody's status: ok, or the error of the lowest rank that has one, with its number, on all.
+/// Collective.
+Status agree_on(Communicator& comm, const Status& mine);
+
+}  // namespace caesura

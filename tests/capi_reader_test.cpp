@@ -1,0 +1,142 @@
+// Goal: reading in C gives what was written, lists it, and says what is wrong.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "caesura/caesura.h"
+#include "caesura/reader.h"
+
+namespace {
+
+class CReader : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        caesura_writer* writer = nullptr;
+        ASSERT_EQ(caesura_writer_create(path_.c_str(), nullptr, nullptr, &writer), CAESURA_OK);
+        const std::uint64_t shape[] = {6, 4}, offset[] = {0, 0};
+        caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+        const double spacing[] = {0.5, 0.25}, grid_offset[] = {1.0, -2.0};
+        options.unit_si = 1000.0;
+        options.grid_spacing = spacing;
+        options.grid_offset = grid_offset;
+        std::uint32_t rho = 0;
+        ASSERT_EQ(caesura_define_field_with(writer, "rho", CAESURA_FLOAT64, 2, shape,
+                                            CAESURA_LOSSLESS, 0.0, &options, &rho),
+                  CAESURA_OK)
+            << caesura_last_error();
+        for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<double>(i);
+        ASSERT_EQ(caesura_begin_iteration(writer, 7), CAESURA_OK);
+        ASSERT_EQ(caesura_begin_dump(writer, 3.5, 0.5), CAESURA_OK);
+        ASSERT_EQ(caesura_put(writer, rho, offset, shape, values_.data(), CAESURA_FLOAT64, 0),
+                  CAESURA_OK);
+        ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK);
+        ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK);
+        ASSERT_EQ(caesura_reader_open(path_.c_str(), nullptr, nullptr, &reader_), CAESURA_OK)
+            << caesura_last_error();
+    }
+    void TearDown() override {
+        caesura_reader_close(reader_);
+        std::filesystem::remove(path_);
+    }
+    std::string path_ = ::testing::TempDir() + "caesura_c_reader_" + std::to_string(::getpid());
+    std::vector<double> values_ = std::vector<double>(24);
+    caesura_reader* reader_ = nullptr;
+};
+
+TEST_F(CReader, lists_dumps_and_fields) {
+    std::size_t dumps = 0, fields = 0;
+    ASSERT_EQ(caesura_reader_count(reader_, &dumps, &fields), CAESURA_OK);
+    EXPECT_EQ(dumps, 1u);
+    EXPECT_EQ(fields, 1u);
+    caesura_dump_info dump{};
+    dump.struct_bytes = sizeof dump;
+    ASSERT_EQ(caesura_reader_dump(reader_, 0, &dump), CAESURA_OK);
+    EXPECT_EQ(dump.iteration, 7u);
+    EXPECT_EQ(dump.time, 3.5);
+    caesura_field_info info{};
+    info.struct_bytes = sizeof info;
+    ASSERT_EQ(caesura_reader_field(reader_, 0, &info), CAESURA_OK);
+    EXPECT_STREQ(info.name, "rho");
+    EXPECT_STREQ(info.path, "/data/7/meshes/rho");
+    EXPECT_EQ(info.kind, CAESURA_FIELD_MESH);
+    EXPECT_EQ(info.number_kind, CAESURA_NUMBER_FLOATING);
+    EXPECT_EQ(info.number_bytes, 8u);
+    EXPECT_EQ(info.rank, 2);
+    EXPECT_EQ(info.shape[0], 6u);
+    EXPECT_EQ(info.bound_kind, CAESURA_LOSSLESS);
+    EXPECT_EQ(info.unit_si, 1000.0);
+    EXPECT_EQ(info.has_grid, 1);
+    EXPECT_EQ(info.grid_spacing[1], 0.25);
+    double numbers[2] = {};
+    std::size_t count = 0;
+    ASSERT_EQ(caesura_reader_numbers(reader_, 0, "gridGlobalOffset", numbers, 1, &count),
+              CAESURA_OK);
+    EXPECT_EQ(count, 2u);
+    EXPECT_EQ(numbers[0], 1.0);
+    EXPECT_EQ(numbers[1], 0.0) << "there was no room for it";
+    const char* text = nullptr;
+    ASSERT_EQ(caesura_reader_text(reader_, 0, "axisLabels", 1, &text), CAESURA_OK);
+    EXPECT_STREQ(text, "x");
+    EXPECT_EQ(caesura_reader_text(reader_, 0, "axisLabels", 2, &text), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_reader_numbers(reader_, 0, "geometry", numbers, 2, &count),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(caesura_last_error()).find("'geometry' has no numbers"),
+              std::string::npos);
+}
+
+TEST_F(CReader, reads_a_box_into_any_strides) {
+    std::size_t rho = 99;
+    ASSERT_EQ(caesura_reader_find(reader_, "rho", 7, &rho), CAESURA_OK);
+    const std::uint64_t offset[] = {2, 1}, extent[] = {3, 2};
+    double dense[6] = {};
+    ASSERT_EQ(caesura_reader_read(reader_, rho, offset, extent, dense, sizeof dense, nullptr),
+              CAESURA_OK)
+        << caesura_last_error();
+    double fortran[6] = {};
+    const std::uint64_t strides[] = {8, 24};
+    ASSERT_EQ(
+        caesura_reader_read_all(reader_, rho, offset, extent, fortran, sizeof fortran, strides),
+        CAESURA_OK)
+        << caesura_last_error();
+    for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 2; ++j) {
+            EXPECT_EQ(dense[2 * i + j], values_[(2 + i) * 4 + 1 + j]);
+            EXPECT_EQ(fortran[i + 3 * j], dense[2 * i + j]);
+        }
+}
+
+TEST_F(CReader, says_what_is_wrong) {
+    const std::uint64_t offset[] = {5, 0}, extent[] = {2, 1};
+    double values[2] = {};
+    EXPECT_EQ(caesura_reader_read(reader_, 0, offset, extent, values, sizeof values, nullptr),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(
+        std::string(caesura_last_error()).find("/data/7/meshes/rho: the box at offset [5, 0]"),
+        std::string::npos)
+        << caesura_last_error();
+    EXPECT_EQ(caesura_reader_read(reader_, 4, offset, extent, values, sizeof values, nullptr),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_reader_read(reader_, 0, nullptr, extent, values, sizeof values, nullptr),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_reader_read(nullptr, 0, offset, extent, values, sizeof values, nullptr),
+              CAESURA_INVALID_ARGUMENT);
+    std::size_t field = 0;
+    EXPECT_EQ(caesura_reader_find(reader_, "phi", 7, &field), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_reader_find_path(reader_, "/data/7/meshes/rho", &field), CAESURA_OK);
+    caesura_reader* none = nullptr;
+    EXPECT_EQ(caesura_reader_open("/no/such/file", nullptr, nullptr, &none), CAESURA_IO);
+    EXPECT_EQ(none, nullptr);
+    caesura_reader_options options = CAESURA_READER_OPTIONS_DEFAULT;
+    options.threads = -2;
+    EXPECT_EQ(caesura_reader_open(path_.c_str(), nullptr, &options, &none),
+              CAESURA_INVALID_ARGUMENT);
+    int changed = 1;
+    EXPECT_EQ(caesura_reader_refresh(reader_, &changed), CAESURA_OK);
+    EXPECT_EQ(changed, 0);
+}
+
+}  // namespace
