@@ -153,12 +153,10 @@ class Objects:
         extent: Sequence[int],
         dtype: Any = None,
     ) -> np.ndarray:
-        """The values of a box. dtype: the object's; needed where it was neither made nor found
-        by this connection."""
+        """The values of a box. dtype: the object's; as a rule it is known, but float32 is taken
+        of an object that this connection has neither made nor found."""
         if dtype is None:
-            dtype = self._dtypes.get(id)
-        if dtype is None:
-            raise ValueError(f"object {id} was not made or found here: say its dtype")
+            dtype = self._dtypes.get(id, np.float32)
         array = np.empty(tuple(extent), np.dtype(dtype))
         flat = array.reshape(-1).view(np.uint8)
         self._core.get(id, list(offset), list(extent), str(array.dtype), flat).wait()
