@@ -237,6 +237,43 @@ TEST_F(AnalysesOnDevices, values_under_a_key_go_to_no_other_service) {
         }
 }
 
+// A state that has no room at home is an error and no fault of the device; one that has none at the
+// other service is found at home.
+TEST_F(AnalysesOnDevices, states_that_come_back_count_against_the_limit) {
+    for (const bool is_full_here : {true, false}) {
+        SCOPED_TRACE(is_full_here);
+        serve_with([this, is_full_here] {
+            Loopback::Options there;
+            if (!is_full_here) there.service.objects.states_bytes = 1000;
+            return other_service(there);
+        });
+        options_.service.objects.states_bytes = is_full_here ? 200'000 : 200'000'000;
+        std::mt19937_64 random(k_variants_seed);
+        auto object = lambda::random_object<double>({40, 30, 40}, random);
+        object.cut(8, random);
+        auto objects = connect();
+        const ObjectNumber id = create(*objects, object);
+        put_all(*objects, id, object);
+        const lambda::Registry registry;
+        const auto found = objects->run(id, "entropy").wait();  // its state has the values
+        if (is_full_here) {
+            EXPECT_EQ(found.status().code(), StatusCode::no_space);
+            EXPECT_NE(found.status().message().find("200000 (states_bytes)"), std::string::npos)
+                << found.status().message();
+            EXPECT_EQ(hub_->service().devices()[1].failures, 0u);
+        } else {
+            expect_same(take(Result(found)), take(registry.run("entropy", object.whole())),
+                        k_rounding, "entropy");
+            EXPECT_GE(hub_->service().devices()[1].failures, 1u);
+        }
+        // An errand's state goes on its lane, after its answer.
+        while (hub_->service().objects().counts().states_bytes > 0) std::this_thread::yield();
+        while (other_->service().objects().counts().states_bytes > 0) std::this_thread::yield();
+        objects.reset();
+        hub_.reset();
+    }
+}
+
 // -------------------------------------------------------------------- the operator's functions
 
 std::shared_ptr<lambda::Registry> with_plugin(const std::string& directory, bool is_other_version) {
