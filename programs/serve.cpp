@@ -86,6 +86,7 @@ std::string status_text(const transit::ServicePort& port, const transit::Members
     for (const transit::DeviceStatus& one : port.devices())
         devices.push_back({{"device", one.name},
                            {"blocks", one.blocks},
+                           {"regions", one.regions},
                            {"bytes", one.bytes},
                            {"waiting", one.waiting},
                            {"utilisation", one.utilisation},

@@ -58,6 +58,29 @@ struct Content {
 /// unsupported (a bound of another kind, or a coder that keeps none), naming the value.
 Status validate(const Content& content, std::uint64_t piece_bytes, Coder coder = Coder::codec);
 
+/// Sums over a stretch of values, from which moments can be put together: deviations are from
+/// `origin`, a value of the stretch, so that little is lost beside a large mean.
+struct StretchSums {
+    std::uint64_t values = 0, finite = 0, nan = 0;
+    double low = 0.0, high = 0.0;     ///< of the finite ones; without any: infinity and -infinity
+    double origin = 0.0;              ///< the first finite value; 0 without any
+    double sum = 0.0, squares = 0.0;  ///< of the finite ones' deviations
+};
+inline constexpr std::uint64_t k_stretch_values = 4096;
+
+/// How many finite values lie in each bin, below and above all, and how many are not finite.
+struct RangeCounts {
+    std::vector<std::uint64_t> bins;
+    std::uint64_t below = 0, above = 0, nan = 0, infinite = 0;
+};
+inline constexpr std::uint64_t k_most_edges = (std::uint64_t{1} << 20) + 1;
+
+/// The room that sums() and counts() need in the device.
+constexpr std::uint64_t sums_bytes(std::uint64_t bytes, DType dtype) {
+    return (bytes / size_of(dtype) + k_stretch_values - 1) / k_stretch_values * 7 * 8;
+}
+constexpr std::uint64_t counts_bytes(std::uint64_t bins) { return 8 * (2 * bins + 1 + 4); }
+
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
 
@@ -100,6 +123,20 @@ class Device {
                               std::span<std::byte> piece) = 0;
     /// The most bytes that so many pieces, together of so many bytes, can come to.
     virtual std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const = 0;
+
+    /// Of each k_stretch_values values that lie in the device, aligned as values are; waits until
+    /// they are there.
+    /// @param room  sums_bytes() of the device, aligned to 8. Errors: invalid_argument (other room,
+    /// no values), unsupported (a device that cannot; so are emulated ones).
+    virtual Result<std::vector<StretchSums>> sums(std::span<const std::byte> values, DType dtype,
+                                                  std::span<std::byte> room);
+    /// Bin i holds edges[i] <= x < edges[i + 1], the last one its end too.
+    /// @param edges  of the host, 2 to k_most_edges, ascending, about equally far apart: a value
+    ///               that lies more than a bin from where equal bins would have it is counted
+    ///               wrong.
+    /// @param room   counts_bytes() of the device, aligned to 8. Errors: as sums().
+    virtual Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
+                                       std::span<const double> edges, std::span<std::byte> room);
 
     /// Give a transfer to the link.
     /// @param host  filled when it is done; must live until then.

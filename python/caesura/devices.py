@@ -1,5 +1,5 @@
-"""Where a service's blocks were compressed, and where others would be: its trace, and the choice
-that it makes (src/where) for any load.
+"""Where a service's blocks were compressed and regions analysed, and where others would be: its
+trace, and the choice that it makes (src/where) for any load.
 
 Invariants: choices are the library's own, taught by the runs of the trace; nothing is decided here.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,7 @@ KNOWN = ("nothing", "other sizes", "like sizes")
 
 @dataclass(frozen=True)
 class Decided:
-    """A block, what was decided, and what came of it."""
+    """A block or a region, what was decided, and what came of it."""
 
     label: str
     device: str  # that did it
@@ -37,6 +38,8 @@ class Decided:
     failed: bool
     begin_s: float
     result_s: float = 0.0  # what its result was expected to cost where it goes
+    function: str = "compress"  # or an analysis
+    unable: tuple[str, ...] = ()  # devices that could not take it then
 
     @property
     def error(self) -> float | None:
@@ -50,14 +53,25 @@ class Decided:
 @dataclass
 class Decisions:
     devices: list[str] = field(default_factory=list)  # the host's cores first
-    blocks: list[Decided] = field(default_factory=list)
+    blocks: list[Decided] = field(default_factory=list)  # and regions
 
-    def of(self, device: str) -> list[Decided]:
-        return [block for block in self.blocks if block.device == device]
+    def of(self, device: str, variant: str = "") -> list[Decided]:
+        return [b for b in self.blocks if b.device == device and variant in ("", b.variant)]
 
-    def median_error(self, device: str) -> float | None:
-        errors = [abs(e) for block in self.of(device) if (e := block.error) is not None]
+    def median_error(self, device: str, variant: str = "") -> float | None:
+        errors = [abs(e) for block in self.of(device, variant) if (e := block.error) is not None]
         return statistics.median(errors) if errors else None
+
+    def variants(self) -> list[tuple[str, str]]:
+        """Function and variant of all that was done, the most frequent first."""
+        count = Counter((block.function, block.variant) for block in self.blocks)
+        return [pair for pair, _ in count.most_common()]
+
+    def never(self, variant: str) -> tuple[str, ...]:
+        """Devices that could take nothing of this variant: it has none for them."""
+        unable = [set(block.unable) for block in self.blocks if block.variant == variant]
+        never = set.intersection(*unable) if unable else set()
+        return tuple(device for device in self.devices if device in never)
 
 
 def read(path: Path) -> Decisions:
@@ -111,6 +125,8 @@ def _decided(event: dict, devices: list[str]) -> Decided:
         failed=bool(said["failed"]),
         begin_s=event["ts"] / 1e6,
         result_s=float(said.get("result_s_per_byte", 0.0)) * int(said["result_bytes"]),
+        function=said.get("function", "compress"),
+        unable=tuple(o["device"] for o in said.get("options", ()) if o["latency_s"] is None),
     )
 
 
@@ -184,7 +200,7 @@ def choices(
     ]
     present = [
         (
-            device not in load.away,
+            device not in load.away and device not in trace.never(variant),
             load.busy.get(device, 0.0),
             (at_once or {}).get(device, 1) if load.waiting_s.get(device, 0.0) > 0 else 0,
             load.waiting_s.get(device, 0.0),

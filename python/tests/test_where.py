@@ -85,6 +85,31 @@ def test_a_trace_of_a_service_that_still_runs_can_be_read(tmp_path: Path) -> Non
     assert whole.median_error("cpu") == pytest.approx(1 - 1 / 1.1)
 
 
+def test_analyses_are_shown_by_function_and_go_only_where_there_is_a_variant(
+    tmp_path: Path,
+) -> None:
+    path = trace_at(tmp_path / "trace", end="")
+    analysed = {
+        "function": "entropy",
+        "variant": "entropy float32",
+        "options": [
+            {"device": "cpu", "latency_s": 0.001},
+            {"device": "gpu (emulated)", "latency_s": None},
+        ],
+    }
+    line = event(0, "cpu", 1 << 20, 0.02, **analysed)
+    path.write_text(path.read_text() + "\n," + json.dumps(line | {"cat": "analyse"}) + "]")
+    trace = devices.read(path)
+    assert trace.variants()[-1] == ("entropy", "entropy float32")
+    [choice] = devices.choices(trace, [1 << 24], devices.Load(), variant="entropy float32")
+    assert choice.device == "cpu" and choice.parts[1].latency_s == float("inf")
+    told = CliRunner().invoke(app, ["where", str(path), "--json"])
+    document = json.loads(told.stdout)
+    assert [one["regions"] for one in document["devices"]] == [1, 0]
+    assert document["variants"][-1]["done"] == 1
+    assert "entropy float32" in CliRunner().invoke(app, ["where", str(path)]).output
+
+
 def test_what_is_no_trace_is_said_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "no"
     for text in ("nonsense", "3", '{"traceEvents": []}', '[{"ph": "X", "tid": 0, "args": {}}]'):

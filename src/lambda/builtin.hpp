@@ -27,11 +27,12 @@ void add_aead(std::vector<Function>& to);
 
 /// A variant for the host's cores of an analysis whose states merge.
 template <class State>
-Variant analysis_on_cpu() {
+Variant analysis_on_cpu(std::vector<Device> also_on = {Device::remote}) {
     Variant variant{Device::cpu, "plain", "on the host's cores"};
     variant.make_analysis = [](const Arguments& arguments) -> Result<std::unique_ptr<Analysis>> {
         return State::make(arguments);
     };
+    variant.also_on = std::move(also_on);
     return variant;
 }
 

@@ -9,6 +9,7 @@
 // Source: S4 §III-B, S4 §III-C.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,10 +18,27 @@
 #include "lambda/byte_sink.hpp"
 #include "lambda/call.hpp"
 #include "lambda/key.hpp"
+#include "lambda/moments.hpp"
 #include "lambda/region.hpp"
 #include "lambda/results.hpp"
 
 namespace caesura::lambda {
+
+/// What a device may find of a region in place of the region itself.
+struct Reduced {
+    Moments moments;  ///< of Reduction::Kind::moments
+    std::vector<std::uint64_t>
+        counts;  ///< of Reduction::Kind::counts: of each bin, and beside them
+    std::uint64_t below = 0, above = 0, nan = 0, infinite = 0;
+};
+/// What an analysis needs of a region.
+struct Reduction {
+    enum class Kind : std::uint8_t { values, moments, counts };
+    Kind kind = Kind::values;
+    /// Kind::counts: bin i holds edges[i] <= x < edges[i + 1], the last one its end too. Valid
+    /// until the state changes.
+    std::span<const double> edges = {};
+};
 
 /// The state of an analysis over the regions it was given. One thread at a time.
 ///
@@ -33,6 +51,11 @@ class Analysis {
     /// Errors: invalid_argument (another object than before, where that matters), unsupported
     /// (more axes than it can), no_space (beyond the memory it may have).
     virtual Status add(const RegionView& region) = 0;
+    /// What add() may be spared with, in this pass.
+    virtual Reduction reduction() const { return {}; }
+    /// Instead of add(): what reduction() says of a region. Errors: those of add();
+    /// invalid_argument (something else).
+    virtual Status add_reduced(const Reduced& reduced);
     /// Take over what another state of the same call has seen; that one is not changed.
     /// Errors: invalid_argument (of another function, or another pass), and those of add().
     virtual Status merge(const Analysis& other) = 0;
@@ -89,6 +112,12 @@ struct Variant {
     std::function<Result<Results>(const Arguments&, RegionIterator&)> iterative = {};
     std::function<Result<std::unique_ptr<Transform>>(const Arguments&, const Operator&)>
         make_transform = {};
+    /// Where else a region may be analysed, with as good a state in the end: on a GPU by
+    /// Analysis::reduction(), by another service with its function of this name and version.
+    std::vector<Device> also_on = {};
+    bool is_also_on(Device there) const {
+        return make_analysis && std::find(also_on.begin(), also_on.end(), there) != also_on.end();
+    }
 };
 
 /// The way back, the same for all variants. Any thread.
@@ -111,6 +140,8 @@ struct Function {
     Inverse inverse = {};                ///< of a transform; none: it gives values (see Transform)
     std::vector<Variant> variants = {};  ///< the first is what runs unless another is asked for
     bool is_keyed = false;               ///< it needs Operator::key
+    /// Of two services that have a function of this name: is it the same one?
+    std::string version = "built in 1";
 };
 
 }  // namespace caesura::lambda

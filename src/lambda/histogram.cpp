@@ -26,6 +26,11 @@ class Histogram : public Analysis {
     static Result<std::unique_ptr<Analysis>> make(const Arguments& arguments);
 
     Status add(const RegionView& region) override;
+    Reduction reduction() const override {
+        if (edges_.empty()) return {Reduction::Kind::moments};  // the first pass finds extremes
+        return {Reduction::Kind::counts, edges_};
+    }
+    Status add_reduced(const Reduced& reduced) override;
     Status merge(const Analysis& other) override;
     Result<Results> finish() const override;
     int passes_left() const override { return edges_.empty() ? 1 : 0; }
@@ -127,6 +132,23 @@ Status Histogram::add(const RegionView& region) {
     return {};
 }
 
+Status Histogram::add_reduced(const Reduced& reduced) {
+    if (edges_.empty()) {
+        seen_low_ = std::min(seen_low_, reduced.moments.low);
+        seen_high_ = std::max(seen_high_, reduced.moments.high);
+        return {};
+    }
+    if (reduced.counts.size() != counts_.size())
+        return base::invalid("histogram: counts of " + std::to_string(reduced.counts.size()) +
+                             " bins in place of " + std::to_string(counts_.size()));
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += reduced.counts[i];
+    below_ += reduced.below;
+    above_ += reduced.above;
+    nan_ += reduced.nan;
+    infinite_ += reduced.infinite;
+    return {};
+}
+
 Status Histogram::merge(const Analysis& other) {
     const auto& that = static_cast<const Histogram&>(other);
     if (edges_ != that.edges_)
@@ -215,7 +237,7 @@ void add_histogram(std::vector<Function>& to) {
          "Where the first bin begins; without it a first pass finds the least value."},
         {"high", Parameter::Type::number,
          "Where the last bin ends; without it a first pass finds the greatest value."}};
-    function.variants = {analysis_on_cpu<Histogram>()};
+    function.variants = {analysis_on_cpu<Histogram>({Device::gpu, Device::remote})};
     to.push_back(std::move(function));
 }
 

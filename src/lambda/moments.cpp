@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lambda/builtin.hpp"
-#include "lambda/moments_kernels.hpp"
 
 namespace caesura::lambda {
 namespace {
@@ -18,20 +17,7 @@ void add_blocks(Moments& to, std::span<const T> values) {
         const auto first =
             std::find_if(block.begin(), block.end(), [](T value) { return std::isfinite(value); });
         const double shift = first == block.end() ? 0.0 : double{*first};
-        const BlockSums sums = block_sums(block.data(), block.size(), shift);
-        Moments part;
-        part.count = sums.finite;
-        part.nan = sums.nan;
-        part.infinite = block.size() - sums.finite - sums.nan;
-        if (part.count > 0) {
-            const auto n = static_cast<double>(part.count);
-            part.low = sums.low;
-            part.high = sums.high;
-            part.origin = shift;
-            part.offset = sums.sum / n;
-            part.squares = std::max(0.0, sums.squares - sums.sum * sums.sum / n);
-        }
-        to.merge(part);
+        to.add(block_sums(block.data(), block.size(), shift), block.size(), shift);
     }
 }
 
@@ -43,6 +29,11 @@ class MomentsAnalysis : public Analysis {
     MomentsAnalysis(Wanted wanted, std::int64_t ddof) : wanted_(wanted), ddof_(ddof) {}
     Status add(const RegionView& region) override {
         with_values(region, [&](auto values) { moments_.add(values); });
+        return {};
+    }
+    Reduction reduction() const override { return {Reduction::Kind::moments}; }
+    Status add_reduced(const Reduced& reduced) override {
+        moments_.merge(reduced.moments);
         return {};
     }
     Status merge(const Analysis& other) override {
@@ -82,6 +73,7 @@ Function moments_function(std::string name, std::string help, Wanted wanted) {
                                        "The variance is divided by the count less this.",
                                        std::int64_t{0}, false, 0, 1});
     Variant variant{Device::cpu, "plain", "on the host's cores"};
+    variant.also_on = {Device::gpu, Device::remote};
     variant.make_analysis =
         [wanted, has_variance](const Arguments& given) -> Result<std::unique_ptr<Analysis>> {
         const std::int64_t ddof = has_variance ? given.whole("ddof") : 0;
@@ -95,6 +87,22 @@ Function moments_function(std::string name, std::string help, Wanted wanted) {
 
 void Moments::add(std::span<const float> values) { add_blocks(*this, values); }
 void Moments::add(std::span<const double> values) { add_blocks(*this, values); }
+
+void Moments::add(const BlockSums& sums, std::size_t values, double shift) {
+    Moments part;
+    part.count = sums.finite;
+    part.nan = sums.nan;
+    part.infinite = values - sums.finite - sums.nan;
+    if (part.count > 0) {
+        const auto n = static_cast<double>(part.count);
+        part.low = sums.low;
+        part.high = sums.high;
+        part.origin = shift;
+        part.offset = sums.sum / n;
+        part.squares = std::max(0.0, sums.squares - sums.sum * sums.sum / n);
+    }
+    merge(part);
+}
 
 void Moments::merge(const Moments& other) {
     nan += other.nan;

@@ -15,6 +15,7 @@
 #include <span>
 
 #include "lambda/byte_sink.hpp"
+#include "lambda/moments_kernels.hpp"
 
 namespace caesura::lambda {
 
@@ -32,6 +33,9 @@ struct Moments {
 
     void add(std::span<const float> values);
     void add(std::span<const double> values);
+    /// Of a block of `values` values: its sums, deviations being from `shift`, one of the finite
+    /// ones.
+    void add(const BlockSums& sums, std::size_t values, double shift);
     /// Source: Chan, Golub, LeVeque, Algorithms for computing the sample variance, 1983.
     void merge(const Moments& other);
     double mean() const { return origin + offset; }

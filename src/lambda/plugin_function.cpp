@@ -350,6 +350,7 @@ Result<Function> plugin_function(const caesura_lambda_function& given) {
         add_transform(given, function, variant);
     else
         add_analysis(given, variant);
+    if (variant.make_analysis) variant.also_on = {Device::remote};
     function.variants.push_back(std::move(variant));
     return function;
 }

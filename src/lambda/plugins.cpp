@@ -3,6 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <xxhash.h>
+
+#include <fstream>
+#include <vector>
 
 #include "base/invalid.hpp"
 #include "caesura/lambda.h"
@@ -16,10 +20,32 @@ Status refuse(const std::string& path, std::string_view why) {
     return {StatusCode::unsupported, fmt::format("{} is not loaded: {}", path, why)};
 }
 
+struct OpenedPlugin {
+    const caesura_lambda_plugin* list;
+    std::string version;  ///< of all of its functions
+};
+
+/// Equal bytes, equal functions. It tells versions apart, and protects from nobody.
+Result<std::string> version_of(const OwnedFile& file) {
+    std::ifstream in(file.descriptor_path(), std::ios::binary);
+    const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(),
+                                                                               XXH3_freeState);
+    if (!hash || XXH3_128bits_reset(hash.get()) != XXH_OK)
+        return Status{StatusCode::no_space, "no memory to read " + file.path()};
+    std::vector<char> bytes(1 << 16);
+    while (in.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || in.gcount() > 0)
+        XXH3_128bits_update(hash.get(), bytes.data(), static_cast<std::size_t>(in.gcount()));
+    if (!in.eof()) return Status{StatusCode::io, file.path() + " cannot be read"};
+    const XXH128_hash_t found = XXH3_128bits_digest(hash.get());
+    return fmt::format("{:016x}{:016x}", found.high64, found.low64);
+}
+
 /// The list that the shared object at `path` exports.
-Result<const caesura_lambda_plugin*> open_plugin(const std::string& path) {
+Result<OpenedPlugin> open_plugin(const std::string& path) {
     auto file = open_owned_file(path);
     if (!file.ok()) return file.status();
+    auto version = version_of(*file);
+    if (!version.ok()) return version.status();
     void* object = dlopen(file->descriptor_path().c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         const char* why = dlerror();
@@ -36,7 +62,7 @@ Result<const caesura_lambda_plugin*> open_plugin(const std::string& path) {
     if (plugin->abi != CAESURA_LAMBDA_ABI)
         return refuse(path, fmt::format("it was compiled for version {} of lambda.h; this is {}",
                                         plugin->abi, CAESURA_LAMBDA_ABI));
-    return plugin;
+    return OpenedPlugin{plugin, std::move(*version)};
 }
 
 /// All functions of a plugin, or none.
@@ -69,12 +95,12 @@ Result<LoadedPlugins> load_plugins(Registry& registry, const std::string& given)
     LoadedPlugins loaded;
     for (const std::string& name : *names) {
         const std::string path = *directory + "/" + name;
-        const auto plugin = open_plugin(path);
-        if (!plugin.ok()) {
-            loaded.refused.push_back(plugin.status());
+        const auto opened = open_plugin(path);
+        if (!opened.ok()) {
+            loaded.refused.push_back(opened.status());
             continue;
         }
-        auto functions = functions_of(**plugin, registry);
+        auto functions = functions_of(*opened->list, registry);
         if (!functions.ok()) {
             loaded.refused.push_back(refuse(path, functions.status().message()));
             continue;
@@ -82,6 +108,7 @@ Result<LoadedPlugins> load_plugins(Registry& registry, const std::string& given)
         std::vector<std::string> added;
         for (Function& function : *functions) {
             added.push_back(function.name);
+            function.version = opened->version;
             if (Status status = registry.add(std::move(function)); !status.ok()) return status;
         }
         loaded.added.push_back(fmt::format("{}: {}", name, fmt::join(added, ", ")));

@@ -90,6 +90,10 @@ std::string_view to_string(Device device) {
     return k_names[static_cast<std::size_t>(device)];
 }
 
+Status Analysis::add_reduced(const Reduced&) {
+    return invalid("this analysis needs the values themselves");
+}
+
 std::string_view to_string(Kind kind) { return kind == Kind::analysis ? "analysis" : "transform"; }
 
 // ------------------------------------------------------------------------------------- state
@@ -107,6 +111,14 @@ Status AnalysisState::add(const RegionView& region) {
     dtype_ = region.dtype;
     shape_ = region.shape;
     return guarded(call_, [&] { return analysis_->add(region); });
+}
+
+Status AnalysisState::add_reduced(const RegionView& place, const Reduced& reduced) {
+    if (Status status = validate_place(place); !status.ok()) return status.with_context(call_);
+    if (Status status = check_object(place.dtype, place.shape); !status.ok()) return status;
+    dtype_ = place.dtype;
+    shape_ = place.shape;
+    return guarded(call_, [&] { return analysis_->add_reduced(reduced); });
 }
 
 Status AnalysisState::merge(const AnalysisState& other) {
@@ -219,10 +231,15 @@ std::string Registry::help() const {
         out += fmt::format("  {} ({}): {}\n", function->name, to_string(function->kind),
                            function->help);
         for (const Parameter& parameter : function->parameters) out += help_of(parameter);
-        if (function->variants.size() == 1 && function->variants[0].device == Device::cpu) continue;
-        for (const Variant& variant : function->variants)
-            out += fmt::format("      @{}: {} [{}]\n", variant.name, variant.help,
-                               to_string(variant.device));
+        if (function->variants.size() == 1 && function->variants[0].device == Device::cpu &&
+            function->variants[0].also_on.empty())
+            continue;
+        for (const Variant& variant : function->variants) {
+            std::string devices(to_string(variant.device));
+            for (const Device device : variant.also_on)
+                devices += fmt::format(", {}", to_string(device));
+            out += fmt::format("      @{}: {} [{}]\n", variant.name, variant.help, devices);
+        }
     }
     return out;
 }

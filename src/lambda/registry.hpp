@@ -34,6 +34,11 @@ class AnalysisState {
     /// Errors: those of validate() and Analysis::add(); invalid_argument (type or shape of another
     /// object than before). After an error the state is of no further use.
     Status add(const RegionView& region);
+    /// What a device may find of regions in place of their values.
+    Reduction reduction() const { return analysis_->reduction(); }
+    /// add() without values, which a device has reduced. Errors: those of validate_place() and
+    /// Analysis::add_reduced(); as add().
+    Status add_reduced(const RegionView& place, const Reduced& reduced);
     /// Errors: those of Analysis::merge(); invalid_argument (another call, or another object).
     /// After an error the state is of no further use.
     Status merge(const AnalysisState& other);

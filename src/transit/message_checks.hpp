@@ -39,6 +39,8 @@ Status check(const RunPass& message);
 Status check(const PersistObjects& message);
 Status check(const FoundObjects& message);
 Status check(const FoundInDump& message);
+Status check(const AnalyseRegion& message);
+Status check(const AnalysedRegion& message);
 
 // block_checks.cpp
 Status check(const BeginDump& message);

@@ -7,7 +7,7 @@
 namespace caesura::transit {
 
 /// First bit: from the service. Free: 0, 5 to 15 sessions, 26 to 31 files, 39 to 47 dumps, 54 to 79
-/// objects, 83 to 89 and 91 to 95 functions on data and what stays; with the first bit likewise.
+/// objects, 85 to 89 and 91 to 95 functions on data and what stays; with the first bit likewise.
 enum class Kind : std::uint8_t {
     hello = 1,
     share = 2,
@@ -39,6 +39,8 @@ enum class Kind : std::uint8_t {
     run_function = 80,
     list_functions = 81,
     run_pass = 82,
+    analyse_region = 83,
+    list_versions = 84,
     persist_objects = 90,
     welcome = 128,
     refusal = 129,
@@ -52,6 +54,7 @@ enum class Kind : std::uint8_t {
     pressed = 164,
     found_objects = 176,
     found_in_dump = 208,
+    analysed_region = 211,
 };
 /// "begin_dump"; "unknown" for a number that is no kind.
 std::string_view to_string(Kind kind);

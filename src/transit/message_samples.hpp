@@ -56,6 +56,7 @@ class RandomMessages {
     ObjectInfo object();
     /// @param kind  counted from the first about objects.
     PersistObjects persist_objects();
+    AnalyseRegion analyse_region();
     ClientMessage object_message(std::size_t kind);
     ServiceMessage object_answer(std::size_t kind);
 

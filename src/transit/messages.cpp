@@ -107,6 +107,12 @@ bool operator==(const FoundObjects& a, const FoundObjects& b) {
            a.more == b.more && a.objects == b.objects;
 }
 
+bool operator==(const AnalysedRegion& a, const AnalysedRegion& b) {
+    return a.request == b.request && same(a.status, b.status) && a.compute_s == b.compute_s &&
+           a.utilisation == b.utilisation && a.device == b.device &&
+           a.payload_bytes == b.payload_bytes;
+}
+
 bool operator==(const Finished& a, const Finished& b) {
     return a.request == b.request && same(a.status, b.status) && a.records == b.records &&
            a.tails == b.tails && a.used_end == b.used_end && a.is_whole == b.is_whole;

@@ -332,7 +332,7 @@ using ClientMessage =
                  TruncateFile, SizeOfFile, LockFile, UnlockFile, SyncDirectory, BeginDump, Block,
                  StoredBlock, FinishDump, EndSpill, DropDump, PressBlock, DescribeDump,
                  CreateObject, PutRegion, GetRegion, DeleteObject, FindObjects, RunFunction,
-                 ListFunctions, RunPass, PersistObjects>;
+                 ListFunctions, RunPass, PersistObjects, AnalyseRegion, ListVersions>;
 
 // --------------------------------------------------------------------------- service
 
@@ -449,7 +449,7 @@ struct PressedBlock {
 
 using ServiceMessage =
     std::variant<Welcome, Refusal, ServiceHeartbeat, Draining, Answer, Taken, Credit, BlockResult,
-                 Finished, PressedBlock, FoundObjects, FoundInDump>;
+                 Finished, PressedBlock, FoundObjects, FoundInDump, AnalysedRegion>;
 
 // ------------------------------------------------------------------------------ bytes
 

@@ -174,4 +174,38 @@ Status check(const FoundInDump& message) {
     return message.dataset < k_datasets_limit ? Status{} : amiss("a dataset beyond all limits");
 }
 
+Status check(const AnalyseRegion& message) {
+    if (Status status = check_name("function", message.function, false); !status.ok())
+        return status;
+    if (Status status = check_name("version", message.version, true); !status.ok()) return status;
+    if (Status status = check_tags(message.tags); !status.ok()) return status;
+    if (Status status = check_shape(message.shape); !status.ok()) return status;
+    if (Status status = check_whole_box(message.box); !status.ok()) return status;
+    bool inside = message.box.extent.rank() == message.shape.rank();
+    for (int axis = 0; inside && axis < message.shape.rank(); ++axis)
+        inside = message.box.extent[axis] <= message.shape[axis] &&
+                 message.box.offset[axis] <= message.shape[axis] - message.box.extent[axis];
+    if (!inside)
+        return amiss(fmt::format("box {} of {}", to_string(message.box), to_string(message.shape)));
+    const std::uint64_t bytes = message.box.extent.count() * size_of(message.dtype);
+    if (message.payload_bytes != bytes || bytes > k_block_limit_bytes)
+        return amiss(fmt::format("{} bytes for box {} of {}", message.payload_bytes,
+                                 to_string(message.box), to_string(message.dtype)));
+    return message.state.empty() ? amiss("an analysis without a state") : Status{};
+}
+
+Status check(const AnalysedRegion& message) {
+    const bool fits = message.status.ok() ? message.payload_bytes >= 1 &&
+                                                message.payload_bytes <= k_state_limit_bytes
+                                          : message.payload_bytes == 0;
+    if (!fits)
+        return amiss(fmt::format("a state of {} bytes ({})", message.payload_bytes,
+                                 to_string(message.status.code())));
+    if (!(message.compute_s >= 0.0 && message.compute_s <= k_seconds_limit))
+        return amiss(fmt::format("compute_s is {}", message.compute_s));
+    if (!(message.utilisation >= 0.0 && message.utilisation <= 1.0))
+        return amiss(fmt::format("utilisation is {}", message.utilisation));
+    return {};
+}
+
 }  // namespace caesura::transit

@@ -191,6 +191,28 @@ void fields(Io& io, Of<Io, PersistObjects>& m) {
     io.optional(m.bound, "bound", [&](auto& bound) { fields(io, bound); });
 }
 
+template <class Io>
+void fields(Io& io, Of<Io, AnalyseRegion>& m) {
+    io.u64(m.request);
+    io.text(m.function, k_call_limit_bytes, "function");
+    io.text(m.version, k_version_limit_bytes, "version");
+    io.text(m.object, k_path_limit_bytes, "object");
+    io.u64(m.id);
+    fields(io, m.dtype);
+    whole_shape(io, m.shape);
+    whole_box(io, m.box);
+    io.f64(m.time);
+    io.note(m.owner, k_name_limit_bytes, "owner");
+    tags(io, m.tags);
+    io.bytes(m.state, k_state_limit_bytes, "state");
+    io.u64(m.payload_bytes);
+}
+
+template <class Io>
+void fields(Io& io, Of<Io, ListVersions>& m) {
+    io.u64(m.request);
+}
+
 // ----------------------------------------------------------------------------- from the service
 
 template <class Io>
@@ -210,6 +232,16 @@ void fields(Io& io, Of<Io, FoundInDump>& m) {
     io.u32(m.dataset);
     io.u64(m.values);
     io.bytes(m.state, k_state_limit_bytes, "state");
+}
+
+template <class Io>
+void fields(Io& io, Of<Io, AnalysedRegion>& m) {
+    io.u64(m.request);
+    io.status(m.status);
+    io.f64(m.compute_s);
+    io.f64(m.utilisation);
+    io.note(m.device, k_name_limit_bytes, "device");
+    io.u64(m.payload_bytes);
 }
 
 }  // namespace caesura::transit

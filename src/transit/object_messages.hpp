@@ -24,6 +24,7 @@ inline constexpr std::size_t k_regions_limit = std::size_t{1} << 20;  ///< of on
 inline constexpr std::size_t k_requests_limit = 512;      ///< about objects, of one client at once
 inline constexpr std::size_t k_pass_boxes_limit = 16384;  ///< of one pass
 inline constexpr std::size_t k_state_limit_bytes = std::size_t{16} << 20;
+inline constexpr std::size_t k_version_limit_bytes = 256;  ///< of a function
 
 /// Name, not empty, and text of the user's.
 using Tag = std::pair<std::string, std::string>;
@@ -165,6 +166,34 @@ struct RunPass {
     friend bool operator==(const RunPass&, const RunPass&) = default;
 };
 
+/// A region to analyse, of another service that has this one as a device. Payload: its values,
+/// dense. Gets an AnalysedRegion. For the service to check: its size, the credit; that it has the
+/// function, and in this version; the state.
+struct AnalyseRegion {
+    static constexpr Kind k_kind = Kind::analyse_region;
+    std::uint64_t request = 0;
+    std::string function, version;
+    std::string object;    ///< name; this, id, time, owner and tags as the asking service has them
+    std::uint64_t id = 0;  ///< of the object
+    DType dtype = float32;
+    Shape shape;  ///< of the object
+    Box box;      ///< inside
+    double time = 0.0;
+    std::string owner;
+    std::vector<Tag> tags;
+    std::vector<std::byte> state;  ///< AnalysisState::bytes() before the region
+    std::uint64_t payload_bytes = 0;
+    friend bool operator==(const AnalyseRegion&, const AnalyseRegion&) = default;
+};
+
+/// Which analyses an AnalyseRegion may name. Gets an Answer, with a line for each as payload:
+/// "NAME VERSION".
+struct ListVersions {
+    static constexpr Kind k_kind = Kind::list_versions;
+    std::uint64_t request = 0;
+    friend bool operator==(const ListVersions&, const ListVersions&) = default;
+};
+
 /// Objects that were put, into a new file. Gets an Answer once the file has committed them, whose
 /// number is how many there are. For the service to check: whose objects they are, that all of
 /// their values are there, the path, that nothing is lost by it, the codec.
@@ -247,6 +276,19 @@ struct FoundInDump {
     std::uint64_t values = 0;      ///< that it has seen
     std::vector<std::byte> state;  ///< AnalysisState::bytes()
     friend bool operator==(const FoundInDump&, const FoundInDump&) = default;
+};
+
+/// To an AnalyseRegion. Payload: the state behind the region; none with an error. For the client to
+/// check: that he has asked; the state.
+struct AnalysedRegion {
+    static constexpr Kind k_kind = Kind::analysed_region;
+    std::uint64_t request = 0;
+    Status status;
+    double compute_s = 0.0;           ///< from its message to its result, waiting included
+    double utilisation = 0.0;         ///< as in PressedBlock
+    std::string device;               ///< for people
+    std::uint64_t payload_bytes = 0;  ///< 1 to k_state_limit_bytes; 0 with an error
+    friend bool operator==(const AnalysedRegion& a, const AnalysedRegion& b);
 };
 
 }  // namespace caesura::transit

@@ -27,6 +27,20 @@ void add_object_samples(std::vector<ClientMessage>& to) {
     to.emplace_back(RunPass{27, 5, {{{1}, {3}}, {{4}, {2}}}, {std::byte{7}, std::byte{8}}});
     to.emplace_back(
         PersistObjects{28, "/data/run.h5", "", {5, 6}, {"caesura:fast", {7}, true}, absolute(0.5)});
+    to.emplace_back(AnalyseRegion{29,
+                                  "stats",
+                                  "built in 1",
+                                  "rho",
+                                  5,
+                                  float64,
+                                  {8, 6},
+                                  {{1, 2}, {3, 4}},
+                                  0.5,
+                                  "bob",
+                                  {{"run", "a"}},
+                                  {std::byte{7}, std::byte{8}},
+                                  96});
+    to.emplace_back(ListVersions{30});
 }
 
 void add_object_samples(std::vector<ServiceMessage>& to) {
@@ -49,6 +63,7 @@ void add_object_samples(std::vector<ServiceMessage>& to) {
                       {{{{4}, {4}}, RegionPlace::file, Range{-1.0, 2.0}, 20}}};
     to.emplace_back(FoundObjects{24, {}, 3, 2, true, {object}});
     to.emplace_back(FoundInDump{3, 1, 48, {std::byte{1}, std::byte{2}}});
+    to.emplace_back(AnalysedRegion{29, {}, 0.5, 0.75, "gpu", 111});
 }
 
 namespace {
@@ -124,6 +139,27 @@ PersistObjects RandomMessages::persist_objects() {
     return persist;
 }
 
+AnalyseRegion RandomMessages::analyse_region() {
+    AnalyseRegion analyse;
+    analyse.request = any();
+    analyse.function = "f" + line(20);
+    analyse.version = line(20);
+    analyse.object = line(100);
+    analyse.id = any();
+    analyse.dtype = coin() ? float32 : float64;
+    analyse.box.extent = random_extents(*this);
+    analyse.box.offset = Shape::filled(analyse.box.extent.rank(), below(100));
+    analyse.shape = analyse.box.extent;
+    for (int axis = 0; axis < analyse.shape.rank(); ++axis)
+        analyse.shape[axis] += analyse.box.offset[axis] + below(100);
+    analyse.time = seconds();
+    analyse.owner = line(20);
+    analyse.tags = tags();
+    analyse.state = counted_statistics();
+    analyse.payload_bytes = analyse.box.extent.count() * size_of(analyse.dtype);
+    return analyse;
+}
+
 ClientMessage RandomMessages::object_message(std::size_t kind) {
     switch (kind) {
         case 0: {
@@ -184,6 +220,10 @@ ClientMessage RandomMessages::object_message(std::size_t kind) {
         }
         case 9:
             return persist_objects();
+        case 10:
+            return analyse_region();
+        case 11:
+            return ListVersions{any()};
         default:
             return ListFunctions{any()};
     }
@@ -193,6 +233,11 @@ ServiceMessage RandomMessages::object_answer(std::size_t kind) {
     if (kind == 1)
         return FoundInDump{any(), static_cast<std::uint32_t>(below(k_datasets_limit)), any(),
                            counted_statistics()};
+    if (kind == 2) {
+        AnalysedRegion analysed{any(), status(), seconds(), 0.5, line(20), 0};
+        if (analysed.status.ok()) analysed.payload_bytes = 1 + below(k_state_limit_bytes);
+        return analysed;
+    }
     FoundObjects found{any(), status(), any(), any(), coin(), {}};
     if (found.status.ok())
         for (std::uint64_t n = below(4); n > 0; --n) found.objects.push_back(object());

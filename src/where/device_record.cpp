@@ -49,14 +49,16 @@ void DeviceRecord::calibrate(const Run& run) {
     calibrated_.learn(run.bytes, run.utilisation, run.compute_s);
 }
 
-void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run) {
+void DeviceRecord::learn(const std::string& name, const std::string& field_name, const Run& run,
+                         bool is_like_samples) {
     if (!(run.bytes > 0.0 && run.compute_s > 0.0 && std::isfinite(run.compute_s))) return;
     if (run.to_s > 0.0) to_.learn(run.bytes, run.to_s);
     if (run.from_s > 0.0) from_.learn(run.result_bytes, run.from_s);
     ++runs_;
     if (!variants_.contains(name) && variants_.size() >= k_variants) return;
     Variant& variant = variants_[name];
-    if (const auto sampled = calibrated_.predict(run.bytes, run.utilisation))
+    if (const auto sampled =
+            is_like_samples ? calibrated_.predict(run.bytes, run.utilisation) : std::nullopt)
         variant.beyond_samples.learn(std::log(run.compute_s / sampled->seconds), k_most_change);
     const double share = run.result_bytes / run.bytes;
     variant.result_share.learn(share, 1.0);
@@ -81,10 +83,10 @@ void DeviceRecord::learn(const std::string& name, const std::string& field_name,
 // A usual field's: by the variant's own runs, or where they are few or of other sizes by the
 // samples, times what sets the variant apart from them.
 std::optional<predict::LatencyModel::Latency> DeviceRecord::usual(const Variant& variant,
-                                                                  double bytes,
-                                                                  double utilisation) const {
+                                                                  double bytes, double utilisation,
+                                                                  bool is_like_samples) const {
     const auto own = variant.compute.predict(bytes, utilisation);
-    if (own && own->near_runs) return own;
+    if ((own && own->near_runs) || !is_like_samples) return own;
     auto sampled = calibrated_.predict(bytes, utilisation);
     if (!sampled) return own;
     const auto runs = static_cast<double>(variant.beyond_samples.count);
@@ -96,7 +98,8 @@ std::optional<predict::LatencyModel::Latency> DeviceRecord::usual(const Variant&
 }
 
 Expected DeviceRecord::predict(const std::string& name, const std::string& field_name, double bytes,
-                               double utilisation, bool to_link, bool from_link) const {
+                               double utilisation, bool to_link, bool from_link,
+                               bool is_like_samples) const {
     Expected expected;
     expected.result_bytes = bytes;
     if (to_link) expected.to_s = to_.seconds(bytes);
@@ -104,7 +107,7 @@ Expected DeviceRecord::predict(const std::string& name, const std::string& field
     std::optional<predict::LatencyModel::Latency> latency;
     double factor = 1.0;
     if (variant != variants_.end()) {
-        latency = usual(variant->second, bytes, utilisation);
+        latency = usual(variant->second, bytes, utilisation, is_like_samples);
         double share = variant->second.result_share.value;
         if (const auto field = variant->second.fields.find(field_name);
             field != variant->second.fields.end()) {
@@ -113,7 +116,7 @@ Expected DeviceRecord::predict(const std::string& name, const std::string& field
         }
         expected.result_bytes = bytes * share;
     } else {
-        latency = usual({}, bytes, utilisation);
+        latency = usual({}, bytes, utilisation, is_like_samples);
     }
     if (from_link) expected.from_s = from_.seconds(expected.result_bytes);
     if (!latency) return expected;

@@ -58,13 +58,16 @@ class DeviceRecord {
     static constexpr std::size_t k_variants = 64, k_fields = 256;
     /// @param variant  what is computed: a codec, a mode, a type.
     /// @param field    of what; "": nothing is known of it.
-    void learn(const std::string& variant, const std::string& field, const Run& run);
+    /// @param is_like_samples  what calibrate() was told says something of it.
+    void learn(const std::string& variant, const std::string& field, const Run& run,
+               bool is_like_samples = true);
     /// A sample that was run to know the device: what variants begin with of which it has done
     /// nothing yet.
     void calibrate(const Run& run);
     /// @param to_link, from_link  do the values, does the result, have to go over the link?
     Expected predict(const std::string& variant, const std::string& field, double bytes,
-                     double utilisation, bool to_link = true, bool from_link = true) const;
+                     double utilisation, bool to_link = true, bool from_link = true,
+                     bool is_like_samples = true) const;
     const Link& to() const { return to_; }
     const Link& from() const { return from_; }
     std::uint64_t runs() const { return runs_; }
@@ -91,7 +94,8 @@ class DeviceRecord {
         std::map<std::string, Field> fields;
     };
     std::optional<predict::LatencyModel::Latency> usual(const Variant& variant, double bytes,
-                                                        double utilisation) const;
+                                                        double utilisation,
+                                                        bool is_like_samples) const;
     static double difference(const Variant& variant, const Field& field, double bytes);
 
     std::map<std::string, Variant> variants_;

@@ -65,6 +65,18 @@ TEST(DeviceRecord, a_stall_in_a_fields_first_run_counts_for_little_and_is_forgot
     EXPECT_GT(soon_s, 0.0011);
 }
 
+// Goal: what compressing samples took says nothing of an analysis, before and after its runs.
+TEST(DeviceRecord, samples_say_nothing_of_what_is_not_like_them) {
+    DeviceRecord record;
+    for (const double bytes : {2e6, 32e6})
+        record.calibrate({bytes, bytes / 8, 0.0, 0.0, bytes / 1e9, 0.0});
+    EXPECT_EQ(record.predict("stats", "", 2e6, 0.0, true, true, false).known, plan::Known::nothing);
+    for (int i = 0; i < 5; ++i) record.learn("stats", "", {2e6, 100.0, 0.0, 0.0, 1e-4, 0.0}, false);
+    const Expected expected = record.predict("stats", "", 2e6, 0.0, true, true, false);
+    EXPECT_EQ(expected.known, plan::Known::like_sizes);
+    EXPECT_NEAR(expected.compute_s, 1e-4, 1e-5);
+}
+
 TEST(DeviceRecord, clients_cannot_make_it_grow_without_end) {
     DeviceRecord record;
     for (std::size_t i = 0; i < 4 * DeviceRecord::k_fields; ++i)

@@ -52,8 +52,9 @@ Option Placer::option(std::size_t number, const Request& request, const Present&
     const bool to_elsewhere = request.to != k_host && request.to != number;
     Option option;
     option.utilisation = present.utilisation;
-    option.expected = device.record.predict(request.variant, request.field, request.bytes,
-                                            present.utilisation, to_link, from_link);
+    option.expected =
+        device.record.predict(request.variant, request.field, request.bytes, present.utilisation,
+                              to_link, from_link, request.is_like_samples);
     if (from_elsewhere && request.from < devices_.size())
         option.expected.to_s += devices_[request.from].record.from().seconds(request.bytes);
     if (to_elsewhere && request.to < devices_.size())
@@ -128,7 +129,7 @@ void Placer::done(const Request& request, const Decision& decision, const Run& r
 
 void Placer::teach(std::size_t number, const Request& request, const Run& run) {
     Device& device = devices_[number];
-    device.record.learn(request.variant, request.field, run);
+    device.record.learn(request.variant, request.field, run, request.is_like_samples);
     device.paused_until_s = device.pause_s = 0.0;
     const double service_s = run.to_s + run.compute_s + run.from_s;
     if (run.bytes > 0.0) {

@@ -33,6 +33,7 @@ struct Request {
     std::size_t from = k_host, to = k_host;
     /// What the result's bytes cost where it goes, such as a disk's seconds a byte.
     double result_s_per_byte = 0.0;
+    bool is_like_samples = true;  ///< calibrate()'s runs say something of it
 };
 
 /// A device as it is at this moment.

@@ -1,4 +1,4 @@
-"""caesura where, or caesura plan where: on which device a service's blocks go, and why."""
+"""caesura where, or caesura plan where: where a service's blocks and regions go, and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print
 from caesura.report.quantities import bytes_text, duration_text
 
 if TYPE_CHECKING:
-    from caesura.devices import Choice, Decisions
+    from caesura.devices import Choice, Decided, Decisions
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZES = ("256k", "1M", "4M", "16M", "64M")
@@ -44,8 +44,8 @@ def where(
     html: Annotated[Path | None, typer.Option(help="Write a page with pictures here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Show where a service has compressed its blocks, and where blocks of any size would go under
-    any load, by the service's own choice, taught by the runs in the trace.
+    """Show where a service has compressed its blocks and analysed regions, and where others of any
+    size would go under any load, by the service's own choice, taught by the runs in the trace.
 
     Exit codes: 0; 2 usage; 3 the trace cannot be read.
     """
@@ -115,12 +115,26 @@ def _document(decisions: Decisions, choices: list[Choice]) -> dict:
         "devices": [
             {
                 "device": device,
-                "blocks": len(decisions.of(device)),
+                "blocks": _count(decisions.of(device), True),
+                "regions": _count(decisions.of(device), False),
                 "bytes": sum(block.bytes for block in decisions.of(device)),
                 "failed": sum(b.failed for b in decisions.blocks if b.chosen == device),
                 "median_error": decisions.median_error(device),
             }
             for device in decisions.devices
+        ],
+        "variants": [
+            {
+                "function": function,
+                "variant": variant,
+                "device": device,
+                "done": len(done),
+                "bytes": sum(one.bytes for one in done),
+                "median_error": decisions.median_error(device, variant),
+            }
+            for function, variant in decisions.variants()
+            for device in decisions.devices
+            if (done := decisions.of(device, variant))
         ],
         "choices": [
             {
@@ -145,21 +159,50 @@ def _document(decisions: Decisions, choices: list[Choice]) -> dict:
     }
 
 
+def _count(done: list[Decided], blocks: bool) -> int:
+    return sum((one.function == "compress") == blocks for one in done)
+
+
+def _error(error: float | None) -> str:
+    return "–" if error is None else f"{100 * error:.1f} %"
+
+
+def _show_variants(decisions: Decisions) -> None:
+    """Of each function, once there is more than compressing."""
+    if all(function == "compress" for function, _ in decisions.variants()):
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for column in ("variant", "device", "done", "values", "median error of the prediction"):
+        left = column in ("variant", "device")
+        table.add_column(column, justify="left" if left else "right", no_wrap=True)
+    for _, variant in decisions.variants():
+        for device in decisions.devices:
+            if not (done := decisions.of(device, variant)):
+                continue
+            error = decisions.median_error(device, variant)
+            values = bytes_text(sum(one.bytes for one in done))
+            table.add_row(variant, device, str(len(done)), values, _error(error))
+    out.print()
+    out.print(table)
+
+
 def _show(decisions: Decisions, choices: list[Choice]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for column in ("device", "blocks", "values", "failed", "median error of the prediction"):
+    for column in ("device", "blocks", "regions", "values", "failed", "median error"):
         table.add_column(column, justify="left" if column == "device" else "right", no_wrap=True)
     for device in decisions.devices:
         blocks = decisions.of(device)
         error = decisions.median_error(device)
         table.add_row(
             device,
-            str(len(blocks)),
+            str(_count(blocks, True)),
+            str(_count(blocks, False)),
             bytes_text(sum(block.bytes for block in blocks)),
             str(sum(b.failed for b in decisions.blocks if b.chosen == device)),
-            "–" if error is None else f"{100 * error:.1f} %",
+            _error(error),
         )
     out.print(table)
+    _show_variants(decisions)
     for choice in choices:
         trial = ", to learn what it takes" if choice.is_trial else ""
         out.print(f"\n{bytes_text(choice.bytes)}: [bold]{choice.device or 'nowhere'}[/]{trial}")

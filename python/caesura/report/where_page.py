@@ -98,7 +98,7 @@ def where_page(decisions: Decisions, choices: Sequence[Choice], name: str) -> st
     """The page of `caesura plan where`."""
     return page(
         "Devices of a service",
-        tag("h1", "Where blocks were compressed"),
+        tag("h1", "Where blocks were compressed and regions analysed"),
         where_section(decisions, choices, name),
     )
 
@@ -124,9 +124,12 @@ def where_section(decisions: Decisions, choices: Sequence[Choice], name: str) ->
         )
     emulated = any("emulated" in device for device in decisions.devices)
     sections = [
-        tag("p", text(f"From {name}: {len(decisions.blocks)} blocks.")),
+        tag("p", text(f"From {name}: {len(decisions.blocks)} blocks and regions.")),
         tag("p", "Times of an emulated device are those that were stated.") if emulated else "",
-        table(("device", "blocks", "values", "failed", "median error of the prediction"), rows),
+        table(
+            ("device", "blocks and regions", "values", "failed", "median error of the prediction"),
+            rows,
+        ),
         tag("h3", "Predicted and taken, waiting included"),
         scatter(points, "predicted", "taken"),
     ]

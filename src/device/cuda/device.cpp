@@ -10,6 +10,7 @@
 #include "device/cuda/link.hpp"
 #include "device/cuda/pack_kernels.hpp"
 #include "device/cuda/parcel_coder.hpp"
+#include "device/cuda/reducer.hpp"
 
 namespace caesura::device {
 namespace {
@@ -30,7 +31,9 @@ Status find_device(int ordinal) {
 class CudaDevice : public Device {
   public:
     explicit CudaDevice(const CudaOptions& options)
-        : options_(options), stream_(static_cast<cudaStream_t>(options.stream)) {}
+        : options_(options),
+          stream_(static_cast<cudaStream_t>(options.stream)),
+          reducer_(stream_) {}
     ~CudaDevice() override;
     Status begin();
 
@@ -47,6 +50,10 @@ class CudaDevice : public Device {
     std::uint64_t parcel_bytes(std::uint64_t pieces, std::uint64_t bytes) const override {
         return coder_->parcel_bytes(pieces, bytes);
     }
+    Result<std::vector<StretchSums>> sums(std::span<const std::byte> values, DType dtype,
+                                          std::span<std::byte> room) override;
+    Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
+                               std::span<const double> edges, std::span<std::byte> room) override;
     Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) override;
     Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) override;
     Result<bool> is_done(Transfer transfer) override;
@@ -65,6 +72,7 @@ class CudaDevice : public Device {
     std::unordered_map<std::byte*, std::uint64_t> memory_;
     std::uint64_t allocated_bytes_ = 0;
     std::unique_ptr<cuda::ParcelCoder> coder_;
+    cuda::Reducer reducer_;
     std::unique_ptr<cuda::Link> links_[2];  ///< to the host, to the device; see transfer numbers
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -204,6 +212,26 @@ Status CudaDevice::decompress(std::span<const std::byte> parcel, std::uint64_t i
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     return coder_->decompress(parcel, index, piece);
+}
+
+// ------------------------------------------------------------------------------------ analyses
+
+Result<std::vector<StretchSums>> CudaDevice::sums(std::span<const std::byte> values, DType dtype,
+                                                  std::span<std::byte> room) {
+    if (!is_inside(values.data(), values.size()) || !is_inside(room.data(), room.size()))
+        return base::invalid("values or room outside the device");
+    const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
+    return reducer_.sums(values, dtype, room);
+}
+
+Result<RangeCounts> CudaDevice::counts(std::span<const std::byte> values, DType dtype,
+                                       std::span<const double> edges, std::span<std::byte> room) {
+    if (!is_inside(values.data(), values.size()) || !is_inside(room.data(), room.size()))
+        return base::invalid("values or room outside the device");
+    const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
+    return reducer_.counts(values, dtype, edges, room);
 }
 
 // ------------------------------------------------------------------------------------- the link

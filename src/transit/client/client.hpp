@@ -141,6 +141,7 @@ class Client final : public writer::Transport,
     bool answer_later(std::uint64_t request, Result<Reply> reply);
     void fail_later();
     void take(const PressedBlock&, std::span<const std::byte>) {}  // a Writer asks for none
+    void take(const AnalysedRegion&, std::span<const std::byte>) {}
 
     ClientOptions options_;
     const pid_t owner_;

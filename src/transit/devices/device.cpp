@@ -37,6 +37,11 @@ class DeviceCodec final : public BlockCodec {
 
 }  // namespace
 
+Result<DeviceState> BlockDevice::analyse(const DeviceFunction&, const lambda::RegionView&,
+                                         DeviceParts&) {
+    return Status{StatusCode::unsupported, label() + " analyses nothing"};
+}
+
 bool is_simple(const run::Job& job, const DatasetCodec& codec) {
     return job.parts.empty() && !job.bundled && caesura_mode(codec.spec).has_value() &&
            !codec.spec.verify.value_or(false);

@@ -1,16 +1,20 @@
-// A device of the service that compresses blocks in another way than the host's own cores: a GPU,
-// an emulated one, another service.
+// A device of the service that compresses blocks and analyses regions in another way than the
+// host's own cores: a GPU, an emulated one, another service.
 //
 // Invariants:
 //  - Whatever device made it, a block keeps its bound and is decoded by the same filter from the
 //    same cd_values. Its bytes may differ from what the host makes of it.
 //  - encode() either has made the block or returns an error, in a bounded time.
-//  - encode() is called by so many threads at once as at_once() says; all else by any thread.
+//  - analyse() likewise: a state as good as the host's (counts and extremes the same, sums to
+//    rounding), or an error. Where an analysis has no variant for a device, takes() says no.
+//  - encode() and analyse() are called by so many threads at once as at_once() says; all else by
+//  any thread.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "lambda/registry.hpp"
 #include "run/encode.hpp"
 #include "transit/messages.hpp"
 
@@ -29,6 +33,21 @@ struct DeviceBlock {
     bool exactly = false;
 };
 
+/// An analysis that a device may do of regions.
+struct DeviceFunction {
+    const lambda::Registry& functions;
+    const lambda::Function& function;
+    const lambda::Variant& variant;
+    std::vector<std::byte> from;  ///< AnalysisState::bytes() before the region
+    bool is_secret = false;       ///< the values are kept under a key: they stay on this machine
+};
+
+/// What it has made of one region.
+struct DeviceState {
+    lambda::AnalysisState state;
+    std::uint64_t bytes = 0;  ///< that came back
+};
+
 class BlockDevice {
   public:
     virtual ~BlockDevice() = default;
@@ -41,6 +60,11 @@ class BlockDevice {
     virtual bool wants_padding() const { return false; }
     /// Errors: any; the caller then does the block itself.
     virtual Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) = 0;
+    /// Does it have this analysis, and room for regions of so many bytes?
+    virtual bool takes(const DeviceFunction&, std::uint64_t) const { return false; }
+    /// Errors: any; the caller then analyses the region itself. unsupported: this analysis alone.
+    virtual Result<DeviceState> analyse(const DeviceFunction& what,
+                                        const lambda::RegionView& region, DeviceParts& parts);
     /// Share of the time that it is busy with other things, 0 to 1, as far as it is known.
     virtual double utilisation() const { return 0.0; }
     /// It may be reached by whoever reaches this service: no block of another service goes on

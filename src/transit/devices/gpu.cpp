@@ -13,10 +13,9 @@
 
 namespace caesura::transit {
 
-double StatedSpeeds::compress_s(double bytes) const {
+double StatedSpeeds::work_s(double idle_s) const {
     const double share = std::clamp(busy.load(), 0.0, 1.0);
-    return slower.load() * (per_block_s + bytes / compress_bytes_per_s) *
-           (1.0 + load * share * share * share);
+    return slower.load() * (per_block_s + idle_s) * (1.0 + load * share * share * share);
 }
 
 Result<std::unique_ptr<GpuDevice>> GpuDevice::emulated(const Options& options,
@@ -75,18 +74,17 @@ void GpuDevice::free_memory() {
     values_bytes_ = parcel_bytes_ = 0;
 }
 
-Status GpuDevice::reserve(std::uint64_t bytes) {
-    if (bytes <= values_bytes_) return {};
+Status GpuDevice::reserve(std::uint64_t bytes, std::uint64_t room_bytes) {
+    if (bytes <= values_bytes_ && room_bytes <= parcel_bytes_) return {};
     free_memory();
     auto values = device_->allocate(bytes);
     if (!values.ok()) return values.status();
     values_ = *values;
     values_bytes_ = bytes;
-    const std::uint64_t most_bytes = device_->parcel_bytes(1, bytes);
-    auto parcel = device_->allocate(most_bytes);
+    auto parcel = device_->allocate(room_bytes);
     if (!parcel.ok()) return parcel.status();
     parcel_ = *parcel;
-    parcel_bytes_ = most_bytes;
+    parcel_bytes_ = room_bytes;
     return {};
 }
 
@@ -125,7 +123,9 @@ Result<EncodedBlock> GpuDevice::encode_or_find(const DeviceBlock& block, DeviceP
 }
 
 Result<EncodedBlock> GpuDevice::encode_there(const DeviceBlock& block, DeviceParts& parts) {
-    if (Status status = reserve(block.values.size()); !status.ok()) return status;
+    const std::uint64_t bytes_there = block.values.size();
+    if (Status status = reserve(bytes_there, device_->parcel_bytes(1, bytes_there)); !status.ok())
+        return status;
     device::Content content;
     content.dtype = block.codec.dtype;
     content.shape = block.codec.chunk;

@@ -20,13 +20,19 @@ namespace caesura::transit {
 struct StatedSpeeds {
     double link_bytes_per_s = 8e9;      ///< in each direction
     double compress_bytes_per_s = 4e9;  ///< on an idle device
+    double analyse_bytes_per_s = 50e9;  ///< likewise
     double per_block_s = 100e-6;
     /// How busy it is with other things, and so many times longer it takes when it is wholly so.
     std::atomic<double> busy{0.0};
     double load = 3.0;
     std::atomic<double> slower{1.0};  ///< so many times in all
 
-    double compress_s(double bytes) const;
+    double compress_s(double bytes) const { return work_s(bytes / compress_bytes_per_s); }
+    double analyse_s(double bytes) const { return work_s(bytes / analyse_bytes_per_s); }
+
+  private:
+    /// @param idle_s  on an idle device.
+    double work_s(double idle_s) const;
 };
 
 class GpuDevice final : public BlockDevice {
@@ -50,12 +56,24 @@ class GpuDevice final : public BlockDevice {
     /// Parcels hold frames that know no shape, which the filter takes for whole chunks.
     bool wants_padding() const override { return true; }
     Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override;
+    /// Analyses whose regions a GPU can reduce (lambda::Reduction).
+    bool takes(const DeviceFunction& what, std::uint64_t bytes) const override;
+    Result<DeviceState> analyse(const DeviceFunction& what, const lambda::RegionView& region,
+                                DeviceParts& parts) override;
     double utilisation() const override;
 
   private:
     GpuDevice(Options options, std::unique_ptr<device::Device> device);
     Result<EncodedBlock> encode_there(const DeviceBlock& block, DeviceParts& parts);
-    Status reserve(std::uint64_t bytes);
+    Status reserve(std::uint64_t bytes, std::uint64_t room_bytes);
+    Result<DeviceState> analyse_there(const DeviceFunction& what, const lambda::RegionView& region,
+                                      DeviceParts& parts);
+    Result<DeviceState> analyse_as_stated(const DeviceFunction& what,
+                                          const lambda::RegionView& region, DeviceParts& parts);
+    Result<lambda::Reduced> reduce(const lambda::Reduction& wanted, DType dtype,
+                                   std::span<const std::byte> values);
+    Result<lambda::AnalysisState> add_or_find(const DeviceFunction& what,
+                                              const lambda::RegionView& region);
     void free_memory();
     Result<EncodedBlock> encode_or_find(const DeviceBlock& block, DeviceParts& parts);
     void wait_as_stated(double began_s, DeviceParts& parts) const;

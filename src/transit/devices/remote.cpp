@@ -66,6 +66,8 @@ Status RemoteDevice::connect() {
         const std::lock_guard lock(mutex_);
         lost_ = false;
         welcome_.reset();
+        versions_.reset();
+        unfit_.clear();
     }
     channel_ = std::move(*made);
     channel_->start(*this);
@@ -118,18 +120,43 @@ void RemoteDevice::on_message(std::span<const std::byte> message,
         return on_lost({StatusCode::cancelled, "it is about to end"}, false);
     const std::lock_guard lock(mutex_);
     if (const auto* const welcome = std::get_if<Welcome>(&*parsed)) welcome_ = *welcome;
-    if (auto* const pressed = std::get_if<PressedBlock>(&*parsed))
-        if (const auto found = asked_.find(pressed->request); found != asked_.end())
-            found->second = Reply{std::move(*pressed), {payload.begin(), payload.end()}};
+    std::optional<std::uint64_t> request;
+    if (const auto* const pressed = std::get_if<PressedBlock>(&*parsed)) request = pressed->request;
+    if (const auto* const state = std::get_if<AnalysedRegion>(&*parsed)) request = state->request;
+    if (const auto* const answer = std::get_if<Answer>(&*parsed)) request = answer->request;
+    if (const auto found = request ? asked_.find(*request) : asked_.end(); found != asked_.end())
+        found->second = Reply{std::move(*parsed), {payload.begin(), payload.end()}};
     changed_.notify_all();
 }
 
-// -------------------------------------------------------------------------------- blocks
+// ------------------------------------------------------------------------------ requests
+
+std::uint64_t RemoteDevice::next_request() {
+    const std::lock_guard lock(mutex_);
+    return ++last_request_;
+}
+
+Status RemoteDevice::fits(std::uint64_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    if (!welcome_ || bytes <= welcome_->limits.block_bytes) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{} takes {} bytes at most", options_.name, welcome_->limits.block_bytes)};
+}
+
+DeviceParts RemoteDevice::split(double took_s, double compute_s, double to_bytes,
+                                double from_bytes) {
+    DeviceParts parts;
+    parts.compute_s = std::min(compute_s, took_s);
+    const double way_s = took_s - parts.compute_s;
+    parts.to_s = way_s * to_bytes / (to_bytes + from_bytes);
+    parts.from_s = way_s - parts.to_s;
+    return parts;
+}
 
 // The values are the caller's, so nobody may return before they are sent, or never will be.
-Result<RemoteDevice::Reply> RemoteDevice::ask(const PressBlock& message,
+Result<RemoteDevice::Reply> RemoteDevice::ask(std::uint64_t request, const ClientMessage& message,
                                               std::span<const std::byte> values) {
-    auto bytes = transit::encode(ClientMessage(message));
+    auto bytes = transit::encode(message);
     if (!bytes.ok()) return bytes.status();
     std::shared_ptr<Channel> channel;
     {
@@ -140,9 +167,11 @@ Result<RemoteDevice::Reply> RemoteDevice::ask(const PressBlock& message,
     bool sent = false;
     {
         const std::lock_guard lock(mutex_);
-        asked_[message.request] = std::nullopt;
+        asked_[request] = std::nullopt;
     }
-    channel->send(std::move(*bytes), {values}, [&] {
+    std::vector<std::span<const std::byte>> payload;
+    if (!values.empty()) payload.push_back(values);
+    channel->send(std::move(*bytes), payload, [&] {
         const std::lock_guard lock(mutex_);
         sent = true;
         changed_.notify_all();
@@ -151,12 +180,12 @@ Result<RemoteDevice::Reply> RemoteDevice::ask(const PressBlock& message,
     Status why;
     {
         std::unique_lock lock(mutex_);
-        const auto over = [&] { return lost_ || (sent && asked_.at(message.request)); };
+        const auto over = [&] { return lost_ || (sent && asked_.at(request)); };
         const bool in_time =
             changed_.wait_for(lock, std::chrono::duration<double>(options_.patience_s), over);
-        reply = std::move(asked_.extract(message.request).mapped());
+        reply = std::move(asked_.extract(request).mapped());
         why = in_time ? why_lost_
-                      : Status{StatusCode::io, fmt::format("{}: no block within {} s",
+                      : Status{StatusCode::io, fmt::format("{}: no answer within {} s",
                                                            options_.name, options_.patience_s)};
         if (!in_time) lost_ = true;
     }
@@ -172,24 +201,20 @@ Result<RemoteDevice::Reply> RemoteDevice::ask(const PressBlock& message,
 
 Result<EncodedBlock> RemoteDevice::encode(const DeviceBlock& block, DeviceParts& parts) {
     if (Status status = connect(); !status.ok()) return status;
+    if (Status status = fits(block.values.size()); !status.ok()) return status;
     PressBlock message;
-    {
-        const std::lock_guard lock(mutex_);
-        message.request = ++last_request_;
-        if (welcome_ && block.values.size() > welcome_->limits.block_bytes)
-            return Status{StatusCode::unsupported,
-                          fmt::format("{} takes blocks of {} bytes at most", options_.name,
-                                      welcome_->limits.block_bytes)};
-    }
+    message.request = next_request();
     message.codec = block.codec;
     message.valid = block.valid;
     message.exactly = block.exactly;
     message.payload_bytes = block.values.size();
     const double begin_s = clock_s();
-    auto reply = ask(message, block.values);
+    auto reply = ask(message.request, message, block.values);
     if (!reply.ok()) return reply.status();
     const double took_s = clock_s() - begin_s;
-    PressedBlock& pressed = reply->pressed;
+    auto* const answered = std::get_if<PressedBlock>(&reply->message);
+    if (answered == nullptr) return Status{StatusCode::corrupt, options_.name + ": no block"};
+    PressedBlock& pressed = *answered;
     if (!pressed.status.ok()) return pressed.status.with_context(options_.name);
     const std::uint64_t chunk_bytes = block.codec.chunk.count() * size_of(block.codec.dtype);
     if (Status status = check_frame(reply->bytes, block.values.size(), chunk_bytes); !status.ok())
@@ -198,13 +223,8 @@ Result<EncodedBlock> RemoteDevice::encode(const DeviceBlock& block, DeviceParts&
         return Status{StatusCode::corrupt, fmt::format("{}: filter mask {:#x} of codec caesura",
                                                        options_.name, pressed.filter_mask)};
     utilisation_.store(pressed.utilisation);
-    // What it did not compute it was on the way, there and back by the bytes.
-    parts.compute_s = std::min(pressed.compress_s, took_s);
-    const double way_s = took_s - parts.compute_s;
-    const auto to = static_cast<double>(block.values.size());
-    const auto from = static_cast<double>(reply->bytes.size());
-    parts.to_s = way_s * to / (to + from);
-    parts.from_s = way_s - parts.to_s;
+    parts = split(took_s, pressed.compress_s, static_cast<double>(block.values.size()),
+                  static_cast<double>(reply->bytes.size()));
     EncodedBlock encoded;
     encoded.bytes = std::move(reply->bytes);
     encoded.filter_mask = pressed.filter_mask;

@@ -1,4 +1,5 @@
-// Another service as a device: a block goes there, is compressed, and comes back.
+// Another service as a device: a block goes there, is compressed, and comes back; or a region,
+// which is analysed, and the state comes back.
 //
 // Invariants:
 //  - It is one client of the other service, and has one connection, made when it is first needed
@@ -15,6 +16,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "transit/client/channel.hpp"
 #include "transit/devices/device.hpp"
@@ -40,17 +42,29 @@ class RemoteDevice final : public BlockDevice, private ChannelListener {
     int at_once() const override { return options_.at_once; }
     bool takes(const run::Job& job, const DatasetCodec& codec) const override;
     Result<EncodedBlock> encode(const DeviceBlock& block, DeviceParts& parts) override;
+    /// Analyses that the other service has, in the same version. Before it was asked, with the
+    /// first region, all that may go there.
+    bool takes(const DeviceFunction& what, std::uint64_t bytes) const override;
+    Result<DeviceState> analyse(const DeviceFunction& what, const lambda::RegionView& region,
+                                DeviceParts& parts) override;
     double utilisation() const override { return utilisation_.load(); }
     bool is_remote() const override { return true; }
 
   private:
     struct Reply {
-        PressedBlock pressed;
+        ServiceMessage message;
         std::vector<std::byte> bytes;
     };
     Status connect();
     Status greet();
-    Result<Reply> ask(const PressBlock& message, std::span<const std::byte> values);
+    std::uint64_t next_request();
+    Status fits(std::uint64_t bytes) const;
+    /// The answer to the request that the message has.
+    Result<Reply> ask(std::uint64_t request, const ClientMessage& message,
+                      std::span<const std::byte> values);
+    Status ask_versions();
+    /// What was not computed was on the way, there and back by the bytes.
+    static DeviceParts split(double took_s, double compute_s, double to_bytes, double from_bytes);
     void give_up();
     void on_message(std::span<const std::byte> message,
                     std::span<const std::byte> payload) override;
@@ -62,11 +76,13 @@ class RemoteDevice final : public BlockDevice, private ChannelListener {
     std::atomic<double> utilisation_{0.0};
     std::mutex connecting_;             ///< one thread connects or gives up
     std::shared_ptr<Channel> channel_;  ///< under connecting_
-    std::mutex mutex_;                  ///< of all that follows
+    mutable std::mutex mutex_;          ///< of all that follows
     std::condition_variable changed_;
     std::uint64_t last_request_ = 0;
     std::map<std::uint64_t, std::optional<Reply>> asked_;
     std::optional<Welcome> welcome_;
+    std::optional<std::set<std::string>> versions_;  ///< "NAME VERSION" of its analyses
+    std::set<std::string> unfit_;                    ///< calls that it cannot answer
     bool lost_ = true;
     Status why_lost_;
 };

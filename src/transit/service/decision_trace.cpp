@@ -41,6 +41,7 @@ json arguments(const Placed& placed, const std::vector<std::string>& devices) {
             {"bytes", placed.bytes},
             {"result_bytes", placed.result_bytes},
             {"result_s_per_byte", placed.result_s_per_byte},
+            {"function", placed.function},
             {"variant", placed.variant},
             {"field", placed.field},
             {"device", devices[decision.device]},
@@ -88,7 +89,7 @@ void DecisionTrace::line(const std::string& text) {
 void DecisionTrace::add(const Placed& placed) {
     const std::size_t device = placed.device;
     const json event = {{"ph", "X"},
-                        {"cat", "compress"},
+                        {"cat", placed.function == "compress" ? "compress" : "analyse"},
                         {"name", placed.label},
                         {"pid", 0},
                         {"tid", device},

@@ -40,6 +40,7 @@ void take_keys(TomlReader& table, const toml::node& node, DeviceSettings& device
         table.number("link_bytes_per_s", device.link_bytes_per_s, k_least_rate, k_most_rate);
         table.number("compress_bytes_per_s", device.compress_bytes_per_s, k_least_rate,
                      k_most_rate);
+        table.number("analyse_bytes_per_s", device.analyse_bytes_per_s, k_least_rate, k_most_rate);
         table.number("per_block_s", device.per_block_s, 0.0, 60.0);
         table.count("kept_bytes", device.kept_bytes, 0, std::int64_t{1} << 40);
         if (device.coder != "packed" && device.coder != "codec")
@@ -102,6 +103,7 @@ Result<std::unique_ptr<BlockDevice>> make_device(const DeviceSettings& settings)
     auto speeds = std::make_shared<StatedSpeeds>();
     speeds->link_bytes_per_s = settings.link_bytes_per_s;
     speeds->compress_bytes_per_s = settings.compress_bytes_per_s;
+    speeds->analyse_bytes_per_s = settings.analyse_bytes_per_s;
     speeds->per_block_s = settings.per_block_s;
     auto made = settings.kind == DeviceSettings::Kind::cuda
                     ? GpuDevice::cuda(options)

@@ -1,4 +1,5 @@
-// The operator's [[device]] tables: what compresses blocks beside the host's cores.
+// The operator's [[device]] tables: what compresses blocks and analyses regions beside the host's
+// cores.
 //
 // | key                  | kinds    | default  | meaning                                        |
 // |----------------------|----------|----------|------------------------------------------------|
@@ -11,7 +12,8 @@
 // | coder                | emulated | "packed" | or "codec": as the host codes                  |
 // | link_bytes_per_s     | emulated | 8e9      | in each direction                              |
 // | compress_bytes_per_s | emulated | 4e9      |                                                |
-// | per_block_s          | emulated | 1e-4     |                                                |
+// | analyse_bytes_per_s  | emulated | 5e10     |                                                |
+// | per_block_s          | emulated | 1e-4     | of a block or a region                         |
 // | kept_bytes           | emulated | 0        | of results, so that a block that comes again   |
 // |                      |          |          | takes the stated time alone: for benchmarks    |
 // | address              | remote   |          | of another service: "tcp:HOST:PORT"            |
@@ -39,6 +41,7 @@ struct DeviceSettings {
     int ordinal = 0;
     std::string coder = "packed";
     double link_bytes_per_s = 8e9, compress_bytes_per_s = 4e9, per_block_s = 1e-4;
+    double analyse_bytes_per_s = 50e9;
     std::uint64_t kept_bytes = 0;
     std::string address, secret_path;
     bool trusted_network = false;

@@ -13,82 +13,7 @@ constexpr std::size_t k_errors = 32;
 constexpr double k_us = 1e6;
 constexpr std::uint64_t k_nobody = ~std::uint64_t{0};  // the client of samples
 
-std::string_view name_of(ErrorBound::Kind kind) {
-    constexpr std::array<std::string_view, 5> k_names = {"lossless", "absolute", "relative",
-                                                         "pointwise_relative", "psnr"};
-    return k_names[static_cast<std::size_t>(kind)];
-}
-
 }  // namespace
-
-std::string variant_of(const DatasetCodec& codec) {
-    return fmt::format("{} {} {}", codec.spec.name, to_string(codec.dtype),
-                       name_of(codec.bound.kind));
-}
-
-// ------------------------------------------------------------------------------ a block
-
-void Encoding::compute() {
-    if (!is_wanted()) return give_up();
-    const base::Clock& clock = *dispatch_->options_.clock;
-    try {
-        begun_s_ = clock.now_s();
-        prepare();
-        dispatch_->places_[place_]->running_since_s.store(begun_s_, std::memory_order_relaxed);
-        place_ == 0 ? on_host() : on_device();
-    } catch (const std::bad_alloc&) {
-        encoded = Status(StatusCode::no_space, "out of memory");
-    }
-    ended_s_ = clock.now_s();
-    dispatch_->places_[place_]->running_since_s.store(-1.0, std::memory_order_relaxed);
-    leave();
-    if (place_ == 0 || encoded.ok()) {
-        gathered_ = {};
-        return ready();
-    }
-    // Somebody else has to. Nothing of this is touched afterwards.
-    failed_ = true;
-    failure_ = encoded.status();
-    dispatch_->go_to_host(*this);
-}
-
-// The values are gathered once, for those who look and for the codec. Without memory for it the
-// codec says so. Gathering is a part of encoding, looking is not.
-void Encoding::prepare() {
-    if (std::exchange(looked_, true)) return;
-    if (!run::make_dense(job, pool_, gathered_).ok()) return;
-    const base::Clock& clock = *dispatch_->options_.clock;
-    const double dense_s = clock.now_s();
-    look();
-    begun_s_ += clock.now_s() - dense_s;
-}
-
-void Encoding::on_host() {
-    const base::Clock& clock = base::Clock::steady();
-    const double begin_s = clock.thread_cpu_s();
-    encoded = run::encode(job, pool_, &gathered_);
-    compress_s = clock.thread_cpu_s() - begin_s;
-    device = "cpu";
-}
-
-void Encoding::on_device() {
-    BlockDevice& there = *dispatch_->places_[place_]->device;
-    encoded = encode_on(there, job, *recipe, pool_, parts_);
-    compress_s = parts_.compute_s;
-    device = there.label();
-}
-
-void Encoding::give_up() {
-    if (dispatch_ != nullptr) leave();
-    encoded = Status(StatusCode::cancelled, "the client is gone");
-    ready();
-}
-
-void Encoding::leave() {
-    Dispatch::Place& place = *dispatch_->places_[place_];
-    place.expected_us.fetch_sub(std::exchange(expected_us_, 0), std::memory_order_relaxed);
-    place.waiting.fetch_sub(1, std::memory_order_relaxed);
-}
 
 // --------------------------------------------------------------------------- the dispatch
 
@@ -162,7 +87,7 @@ double Dispatch::host_utilisation() const {
     return options_.host_utilisation ? options_.host_utilisation(now_s) : sampled_.share(now_s);
 }
 
-std::vector<where::Present> Dispatch::present(const Encoding& work, double now_s) const {
+std::vector<where::Present> Dispatch::present(const PlacedWork& work, double now_s) const {
     std::vector<where::Present> all;
     for (const auto& place : places_) {
         where::Present& one = all.emplace_back();
@@ -171,7 +96,7 @@ std::vector<where::Present> Dispatch::present(const Encoding& work, double now_s
             static_cast<double>(place->expected_us.load(std::memory_order_relaxed)) / k_us;
         one.running_since_s = place->running_since_s.load(std::memory_order_relaxed);
         if (place->device) {
-            one.takes_it = work.recipe != nullptr && place->device->takes(work.job, *work.recipe) &&
+            one.takes_it = !work.is_the_hosts() && work.is_taken_by(*place->device) &&
                            !(work.for_another_service && place->device->is_remote());
             one.utilisation = place->device->utilisation();
             continue;
@@ -187,29 +112,36 @@ std::vector<where::Present> Dispatch::present(const Encoding& work, double now_s
     return all;
 }
 
-void Dispatch::enter(Encoding& work, std::size_t place, double expected_s) {
+void Dispatch::enter(PlacedWork& work, std::size_t place, double expected_s) {
     work.place_ = place;
     work.expected_us_ = static_cast<std::int64_t>(std::clamp(expected_s, 0.0, 1e6) * k_us);
     places_[place]->waiting.fetch_add(1, std::memory_order_relaxed);
     places_[place]->expected_us.fetch_add(work.expected_us_, std::memory_order_relaxed);
 }
 
-void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& work) {
+// Small regions of many are quick, and what they take is nobody's to know without other devices.
+bool Dispatch::has_choice(const PlacedWork& work) const {
+    return places_.size() > 1 || work.what_.function == "compress";
+}
+
+void Dispatch::give(std::uint64_t client, double weight, double cost, PlacedWork& work) {
     work.dispatch_ = this;
     work.client_ = client;
     work.weight_ = weight;
     work.cost_ = cost;
     work.given_s_ = options_.clock->now_s();
-    work.request_.variant = work.recipe != nullptr ? variant_of(*work.recipe) : "other";
-    work.request_.field = where::field_of(work.job.label);
-    work.request_.bytes = static_cast<double>(work.job.valid_bytes());
+    work.what_ = work.what();
+    work.request_.variant = work.what_.variant;
+    work.request_.field = work.what_.field;
+    work.request_.bytes = static_cast<double>(work.what_.bytes);
+    work.request_.is_like_samples = work.what_.is_like_samples;
     auto now = present(work, work.given_s_);
     now[0].takes_it = !options_.host_last;
     std::optional<where::Decision> decision;
-    {
+    if (has_choice(work)) {
         const std::lock_guard lock(mutex_);
         learn_probes();
-        if (!work.for_another_service) work.request_.result_s_per_byte = write_s_per_byte_;
+        if (work.what_.is_written) work.request_.result_s_per_byte = write_s_per_byte_;
         decision = placer_.choose(work.request_, now, work.given_s_);
     }
     if (decision) work.decision_ = std::move(*decision);  // else the host's: it takes everything
@@ -225,8 +157,9 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, Encoding& 
         for (const auto& other : places_) other->press->look_again();
 }
 
-void Dispatch::go_to_host(Encoding& work) {
-    {
+void Dispatch::go_to_host(PlacedWork& work) {
+    // A device that cannot do this one may do others.
+    if (work.failure_.code() != StatusCode::unsupported || work.what_.function == "compress") {
         const std::lock_guard lock(mutex_);
         placer_.failed(work.place_, options_.clock->now_s());
     }
@@ -239,10 +172,10 @@ void Dispatch::go_to_host(Encoding& work) {
 
 // Would the free device have it done sooner than the one whose last it is? By a margin: predictions
 // err, and moving a block to and fro helps nobody. Called under the lock of the busy one's queue.
-bool Dispatch::is_sooner(const Encoding& work, std::size_t free, std::size_t busy, double now_s) {
+bool Dispatch::is_sooner(const PlacedWork& work, std::size_t free, std::size_t busy, double now_s) {
     constexpr double k_margin = 0.9, k_margin_unknown = 0.5;
     constexpr int k_most_moves = 3;
-    if (work.failed_ || work.recipe == nullptr || work.moves_ >= k_most_moves) return false;
+    if (work.failed_ || work.is_the_hosts() || work.moves_ >= k_most_moves) return false;
     auto now = present(work, now_s);
     if (options_.host_last) now[0].takes_it = false;
     now[busy].waiting -= std::min<std::size_t>(now[busy].waiting, 1);
@@ -258,13 +191,13 @@ bool Dispatch::is_sooner(const Encoding& work, std::size_t free, std::size_t bus
            (is_known ? k_margin : k_margin_unknown) * options[busy].latency_s;
 }
 
-Encoding* Dispatch::take_for(std::size_t free, std::size_t busy, double now_s) {
+PlacedWork* Dispatch::take_for(std::size_t free, std::size_t busy, double now_s) {
     Work* const taken = places_[busy]->press->take_back([&](Work& work) {
-        const auto* const encoding = dynamic_cast<const Encoding*>(&work);
-        return encoding != nullptr && encoding->dispatch_ == this &&
-               is_sooner(*encoding, free, busy, now_s);
+        const auto* const placed = dynamic_cast<const PlacedWork*>(&work);
+        return placed != nullptr && placed->dispatch_ == this &&
+               is_sooner(*placed, free, busy, now_s);
     });
-    return static_cast<Encoding*>(taken);
+    return static_cast<PlacedWork*>(taken);
 }
 
 // @return seconds until it is worth to look again: what waits elsewhere may come to wait longer.
@@ -277,7 +210,7 @@ double Dispatch::help(std::size_t free) {
         const std::size_t waiting = place.waiting.load(std::memory_order_relaxed);
         if (busy == free || waiting <= static_cast<std::size_t>(place.at_once)) continue;
         any = true;
-        if (Encoding* const work = take_for(free, busy, now_s)) {
+        if (PlacedWork* const work = take_for(free, busy, now_s)) {
             work->leave();
             ++work->moves_;
             double expected_s = work->cost_;
@@ -292,14 +225,14 @@ double Dispatch::help(std::size_t free) {
     return any ? k_look_again_s : base::Event::k_forever_s;
 }
 
-void Dispatch::move(Encoding& work, std::size_t to, double expected_s) {
+void Dispatch::move(PlacedWork& work, std::size_t to, double expected_s) {
     enter(work, to, expected_s);
     work.utilisation_ = to == 0 ? host_utilisation() : places_[to]->device->utilisation();
     places_[to]->press->give(work.client_, work.weight_, to == 0 ? work.cost_ : expected_s, work,
                              work.done_s);
 }
 
-double Dispatch::utilisation_of(const Encoding& work) const {
+double Dispatch::utilisation_of(const PlacedWork& work) const {
     return work.place_ == 0 ? host_utilisation() : places_[work.place_]->device->utilisation();
 }
 
@@ -315,14 +248,17 @@ void Dispatch::wrote(std::uint64_t bytes, double seconds) {
     write_s_per_byte_ += (write_s_per_byte_ > 0.0 ? k_gain : 1.0) * (seen - write_s_per_byte_);
 }
 
-void Dispatch::learn(Encoding& work) {
+void Dispatch::learn(PlacedWork& work) {
     if (work.dispatch_ != this) return;
     Placed placed;
-    placed.label = work.job.label;
+    const bool is_done = work.outcome().ok();
+    const bool is_block = work.what_.function == "compress";
+    placed.function = work.what_.function;
+    placed.label = work.what_.label;
     placed.variant = work.request_.variant;
     placed.field = work.request_.field;
-    placed.bytes = work.job.valid_bytes();
-    placed.result_bytes = work.encoded.ok() ? work.encoded->stored.size() : 0;
+    placed.bytes = work.what_.bytes;
+    placed.result_bytes = is_done ? work.result_bytes() : 0;
     placed.result_s_per_byte = work.request_.result_s_per_byte;
     placed.failed = work.failed_;
     placed.device = work.place_;
@@ -346,10 +282,10 @@ void Dispatch::learn(Encoding& work) {
         run.utilisation = places_[work.place_]->device->utilisation();
     }
     const double took_s = work.ended_s_ - work.given_s_;
-    if (work.encoded.ok()) {
+    if (is_done) {
         const std::lock_guard lock(mutex_);
         Place& place = *places_[work.place_];
-        ++place.blocks;
+        ++(is_block ? place.blocks : place.regions);
         place.bytes += placed.bytes;
         const double predicted_s = work.decision_.predicted_s();
         if (!work.failed_ && !placed.moved && predicted_s > 0.0) {
@@ -360,11 +296,18 @@ void Dispatch::learn(Encoding& work) {
         // After a failure: what the host took, which nobody had chosen.
         if (work.failed_ || placed.moved)
             placer_.moved(work.request_, work.decision_, work.place_, run);
-        else
+        else if (has_choice(work))
             placer_.done(work.request_, work.decision_, run, took_s);
     }
     placed.decision = std::move(work.decision_);
     if (options_.trace && placed.begun_s > 0.0) options_.trace(placed);
+}
+
+std::size_t Dispatch::at_once_beside() const {
+    std::size_t all = 0;
+    for (std::size_t i = 1; i < places_.size(); ++i)
+        all += static_cast<std::size_t>(places_[i]->at_once);
+    return all;
 }
 
 std::size_t Dispatch::waiting() const {
@@ -383,6 +326,7 @@ std::vector<DeviceStatus> Dispatch::status() const {
         DeviceStatus& one = all.emplace_back();
         one.name = placer_.name(i);
         one.blocks = place.blocks;
+        one.regions = place.regions;
         one.bytes = place.bytes;
         one.failures = placer_.failures(i);
         one.waiting = place.waiting.load(std::memory_order_relaxed);

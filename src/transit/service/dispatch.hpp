@@ -1,5 +1,6 @@
-// Between the service's clients and its devices: which device does a block, what waits where, and
-// what is learned from it.
+// Between the service's clients and its devices: which device does a block, or analyses a region,
+// what waits where, and what is learned from it. Of what is said of blocks here, the same holds of
+// regions to analyse.
 //
 // Invariants:
 //  - A block is placed when it comes, by what is known then; each device has a queue of its own, by
@@ -7,8 +8,7 @@
 //    another's queue if it will have it done sooner.
 //  - A block that fails on a device goes to the host's cores, and the device pauses.
 //  - Workers at idle priority touch atomics alone. The choice, and what is learned, are under a
-//  lock
-//    that only threads of normal priority take.
+//    lock that only threads of normal priority take.
 #pragma once
 
 #include <deque>
@@ -16,66 +16,15 @@
 #include <memory>
 #include <mutex>
 
-#include "transit/devices/device.hpp"
-#include "transit/service/press.hpp"
+#include "transit/service/encoding.hpp"
 #include "transit/service/probe.hpp"
-#include "where/placer.hpp"
 #include "where/utilisation.hpp"
 
 namespace caesura::transit {
 
-class Dispatch;
-
-/// A block to encode, on whichever device.
-class Encoding : public Work {
-  public:
-    explicit Encoding(base::BufferPool& pool) : pool_(pool) {}
-
-    run::Job job;
-    const DatasetCodec* recipe = nullptr;  ///< null: the host alone
-    Result<run::Encoded> encoded = Status(StatusCode::internal, "not encoded");
-    double compress_s = 0.0;  ///< CPU time on the host, the device's time elsewhere
-    std::string device = "cpu";
-    bool for_another_service = false;  ///< it goes to no third one
-    double done_s = Due::k_never_s;    ///< of the steady clock: when it should be encoded
-
-    void compute() final;
-    void give_up() final;
-
-  protected:
-    /// Any thread.
-    virtual bool is_wanted() const = 0;
-    /// Once, before it is encoded, its values dense (run::dense_values); on the thread that will.
-    /// It may throw bad_alloc. Not called where there is no memory to gather them.
-    virtual void look() {}
-    /// It is encoded, or `encoded` says why not; the last call. Any thread.
-    virtual void ready() = 0;
-    base::BufferPool& pool_;
-
-  private:
-    friend class Dispatch;
-    void prepare();
-    void on_host();
-    void on_device();
-    void leave();
-    Dispatch* dispatch_ = nullptr;
-    std::uint64_t client_ = 0;
-    double weight_ = 1.0, cost_ = 0.0;
-    where::Request request_;
-    where::Decision decision_;
-    bool looked_ = false;
-    base::Buffer gathered_;  ///< where the job's values are, if they were not dense
-    std::size_t place_ = 0;  ///< the device that it is given to now
-    bool failed_ = false;    ///< on the device that was chosen
-    int moves_ = 0;          ///< from one queue to another
-    Status failure_;
-    double given_s_ = 0.0, begun_s_ = 0.0, ended_s_ = 0.0, utilisation_ = 0.0;
-    std::int64_t expected_us_ = 0;
-    DeviceParts parts_;
-};
-
 /// What was decided and what came of it, for the trace.
 struct Placed {
+    std::string function;  ///< "compress", or an analysis's name
     std::string label, variant, field;
     std::uint64_t bytes = 0, result_bytes = 0;
     where::Decision decision;
@@ -91,7 +40,8 @@ struct Placed {
 
 struct DeviceStatus {
     std::string name;
-    std::uint64_t blocks = 0, bytes = 0, failures = 0;
+    std::uint64_t blocks = 0, regions = 0, failures = 0;  ///< compressed; analysed
+    std::uint64_t bytes = 0;                              ///< of blocks and regions
     std::size_t waiting = 0;
     double utilisation = 0.0, paused_s = 0.0;  ///< of the pause that is left
     double to_bytes_per_s = 0.0, from_bytes_per_s = 0.0;
@@ -118,25 +68,27 @@ class Dispatch {
     ~Dispatch() { stop(); }
 
     /// A lane.
-    void give(std::uint64_t client, double weight, double cost, Encoding& work);
+    void give(std::uint64_t client, double weight, double cost, PlacedWork& work);
     void forget(std::uint64_t client);
     /// As Press::stop(), of the devices.
     void stop();
     /// So long it took to write so much of what came out: a larger result costs more. A lane.
     void wrote(std::uint64_t bytes, double seconds);
     /// A lane, once: what became of it is learned.
-    void learn(Encoding& work);
+    void learn(PlacedWork& work);
     std::vector<DeviceStatus> status() const;
     /// Blocks that wait at devices beside the host, or are on one.
     std::size_t waiting() const;
     double host_utilisation() const;
     /// Of the device that has done it.
-    double utilisation_of(const Encoding& work) const;
+    double utilisation_of(const PlacedWork& work) const;
+    /// Works that devices beside the host do at the same time.
+    std::size_t at_once_beside() const;
     /// Are the samples known on all devices? True without Options::probe.
     bool is_probed() const;
 
   private:
-    friend class Encoding;
+    friend class PlacedWork;
     struct Place {
         std::unique_ptr<BlockDevice> device;  ///< null: the host
         std::unique_ptr<Press> own_press;
@@ -147,19 +99,20 @@ class Dispatch {
         std::atomic<std::int64_t> expected_us{0};
         std::atomic<double> running_since_s{-1.0};
         // Under the lock.
-        std::uint64_t blocks = 0, bytes = 0;
+        std::uint64_t blocks = 0, regions = 0, bytes = 0;
         std::deque<double> errors;
         bool is_calibrated = false;
     };
-    std::vector<where::Present> present(const Encoding& work, double now_s) const;
-    void move(Encoding& work, std::size_t to, double expected_s);
-    void enter(Encoding& work, std::size_t place, double expected_s);
-    void go_to_host(Encoding& work);
+    std::vector<where::Present> present(const PlacedWork& work, double now_s) const;
+    bool has_choice(const PlacedWork& work) const;
+    void move(PlacedWork& work, std::size_t to, double expected_s);
+    void enter(PlacedWork& work, std::size_t place, double expected_s);
+    void go_to_host(PlacedWork& work);
     void start_probes();
     void learn_probes();
     double help(std::size_t free);
-    Encoding* take_for(std::size_t free, std::size_t busy, double now_s);
-    bool is_sooner(const Encoding& work, std::size_t free, std::size_t busy, double now_s);
+    PlacedWork* take_for(std::size_t free, std::size_t busy, double now_s);
+    bool is_sooner(const PlacedWork& work, std::size_t free, std::size_t busy, double now_s);
 
     const Options options_;
     mutable where::HostUtilisation sampled_;
@@ -169,8 +122,5 @@ class Dispatch {
     where::Placer placer_;
     double write_s_per_byte_ = 0.0;  ///< by the last writes
 };
-
-/// "caesura:auto float32 absolute": what a device's times are kept by.
-std::string variant_of(const DatasetCodec& codec);
 
 }  // namespace caesura::transit

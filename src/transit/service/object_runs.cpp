@@ -1,11 +1,12 @@
-// Analyses of objects: regions over the workers, and over other services, states merged, pass by
-// pass.
+// Analyses of objects: regions over the workers and devices, and over other services, states
+// merged, pass by pass.
 #include <fmt/format.h>
 
 #include <map>
 
 #include "base/invalid.hpp"
 #include "transit/service/object_desk.hpp"
+#include "transit/service/region_analysis.hpp"
 
 namespace caesura::transit {
 
@@ -119,28 +120,15 @@ void ObjectDesk::begin_pass(const std::shared_ptr<Analysing>& run, std::vector<s
 
 void ObjectDesk::pass_here(const std::shared_ptr<Analysing>& run,
                            std::shared_ptr<const Reading> reading) {
-    const auto states = std::make_shared<std::vector<lambda::AnalysisState>>();
-    const auto shares = std::make_shared<std::vector<StateShare>>();
-    const std::size_t strands = std::min(tools_.strands, reading->parts.size());
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, strands); ++i) {
-        auto state = tools_.functions.parse_state(run->from);
-        if (!state.ok()) return end_part(run, state.status());
-        states->push_back(std::move(*state));
-        shares->emplace_back(tools_.store.states());
-    }
-    walk(
-        host_.errands, reading, states->size(),
-        [states, shares, reading](std::size_t strand, const Reading::Part& part,
-                                  std::span<const std::byte> values) -> Status {
-            lambda::AnalysisState& state = (*states)[strand];
-            if (Status status = state.add(reading->view(part, values)); !status.ok()) return status;
-            return (*shares)[strand].grow(values.size(), [&] { return bytes_of(state); });
-        },
-        [this, run, states, shares](const Status& status) {
-            for (lambda::AnalysisState& state : *states) run->states.push_back(std::move(state));
-            for (StateShare& share : *shares) run->shares.push_back(std::move(share));
-            end_part(run, status);
-        });
+    analyse_regions(host_.errands, host_.dispatch, tools_.functions, std::move(reading), run->from,
+                    tools_.strands, tools_.store.states(),
+                    [this, run](const Status& status, std::vector<StrandState> strands) {
+                        for (StrandState& strand : strands) {
+                            run->states.push_back(std::move(strand.state));
+                            run->shares.push_back(std::move(strand.share));
+                        }
+                        end_part(run, status);
+                    });
 }
 
 // A service that cannot do it gives its values instead.

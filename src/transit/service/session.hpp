@@ -73,6 +73,8 @@ struct SessionCounters {
     std::atomic<std::uint64_t> waiting_blocks{0}, outstanding_bytes{0};
 };
 
+struct AnalysedThere;
+
 class Session final : public DumpListener, public std::enable_shared_from_this<Session> {
   public:
     Session(ClientId id, Permit permit, const Workshop& workshop, Lane& lane);
@@ -141,6 +143,8 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     void take(const ListFunctions& message, base::Buffer& payload);
     void take(const PersistObjects& message, base::Buffer& payload);
     void take(const PressBlock& message, base::Buffer& payload);
+    void take(const AnalyseRegion& message, base::Buffer& payload);
+    void take(const ListVersions& message, base::Buffer& payload);
 
     void answer(std::uint64_t request, Status status, std::uint64_t number = 0,
                 base::Buffer payload = {});
@@ -159,6 +163,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     Status press(const PressBlock& message, base::Buffer& payload);
     friend class PressedWork;
     void pressed(PressedWork& work);
+    void analysed(std::uint64_t request, const AnalysedThere& done);
     void close(OpenedFile file);
 
     const ClientId id_;
@@ -177,6 +182,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
     std::map<std::uint64_t, std::unique_ptr<ServedDump>> dumps_;
     std::map<std::uint64_t, std::unique_ptr<PressedWork>> pressed_;  ///< by request
     std::uint64_t outstanding_bytes_ = 0;
+    std::size_t analysing_ = 0;  ///< regions of another service that are here
     SessionCounters counters_;
     ObjectDesk desk_;
     std::shared_ptr<Session> self_;  ///< while it is to live on and is no client's any more

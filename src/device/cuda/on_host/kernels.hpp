@@ -46,6 +46,12 @@ T __shfl_down_sync(unsigned mask, T mine, unsigned down) {
     return static_cast<T>(caesura::device::on_host::warp_shuffle_down(mine, down));
 }
 
+/// Blocks run one after the other and threads in turn, so nobody adds in between.
+template <class T>
+T atomicAdd(T* to, T more) {
+    return std::exchange(*to, *to + more);
+}
+
 /// Instead of CUDA's template of this name, which knows as little of arguments as the library.
 template <class... Arguments>
 cudaError_t cudaLaunchKernel(void (*kernel)(Arguments...), dim3 grid, dim3 block, void** arguments,

@@ -1,0 +1,5 @@
+// The kernels of sums and counts, the same source, for the stand-in (kernels.hpp).
+// The first must come first.
+// clang-format off
+#include "device/cuda/on_host/kernels.hpp"
+#include "device/cuda/reduce_kernels.cu"

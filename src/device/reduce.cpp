@@ -1,0 +1,16 @@
+// Sums and counts of a device that does not find them.
+#include "caesura/device.hpp"
+
+namespace caesura::device {
+
+Result<std::vector<StretchSums>> Device::sums(std::span<const std::byte>, DType,
+                                              std::span<std::byte>) {
+    return Status{StatusCode::unsupported, "this device does not sum up values"};
+}
+
+Result<RangeCounts> Device::counts(std::span<const std::byte>, DType, std::span<const double>,
+                                   std::span<std::byte>) {
+    return Status{StatusCode::unsupported, "this device does not count values"};
+}
+
+}  // namespace caesura::device
