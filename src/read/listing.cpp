@@ -258,8 +258,11 @@ void put_in_order(Lists& lists) {
         out.by_path.emplace(field.path, i);
         if (out.dumps.empty() || out.dumps.back().iteration != field.iteration) {
             out.dumps.push_back({.iteration = field.iteration, .attributes = {}, .fields = {}});
-            const std::size_t bytes = lists.layout.dump_bytes(field.path);
-            const auto group = lists.groups.find(field.path.substr(0, bytes > 0 ? bytes - 1 : 0));
+        }
+        // The first field that lies in the dump's group: others may be of iteration 0, too.
+        const std::size_t bytes = lists.layout.dump_bytes(field.path);
+        if (bytes > 0 && out.dumps.back().attributes.empty()) {
+            const auto group = lists.groups.find(field.path.substr(0, bytes - 1));
             if (group != lists.groups.end()) out.dumps.back().attributes = *group->second;
         }
         out.dumps.back().fields.push_back(i);
@@ -287,13 +290,13 @@ Listing list_fields(const Source& source) {
     return std::move(lists.out);
 }
 
-void Listing::filter(const std::function<bool(const std::string&)>& keep) {
+void Listing::filter(const std::function<bool(const FieldInfo&)>& keep) {
     Listing kept;
     kept.unreadable = std::move(unreadable);
     for (DumpInfo& dump : dumps) {
         std::vector<std::size_t> numbers;
         for (const std::size_t i : dump.fields) {
-            if (!keep(fields[i].path)) continue;
+            if (!keep(fields[i])) continue;
             numbers.push_back(kept.fields.size());
             kept.by_path.emplace(fields[i].path, kept.fields.size());
             kept.fields.push_back(std::move(fields[i]));

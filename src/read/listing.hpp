@@ -32,8 +32,8 @@ struct Listing {
     Result<std::size_t> find(const std::string& file, const std::string& name,
                              std::uint64_t iteration) const;
     Result<std::size_t> find(const std::string& file, const std::string& path) const;
-    /// Only the fields for which keep(path) is true.
-    void filter(const std::function<bool(const std::string&)>& keep);
+    /// Only the fields for which keep(field) is true.
+    void filter(const std::function<bool(const FieldInfo&)>& keep);
 };
 
 Listing list_fields(const Source& source);

@@ -34,15 +34,21 @@ Status check_options(const ReaderOptions& options) {
     return {};
 }
 
-std::vector<std::string> paths_of(const read::Listing& listing) {
-    std::vector<std::string> paths;
-    for (const FieldInfo& field : listing.fields) paths.push_back(field.path);
-    return paths;
+/// A field and what it is: a dataset that grows is another one afterwards.
+std::string seen_as(const FieldInfo& field) {
+    return fmt::format("{} {} {} {}", field.path, to_string(field.shape), to_string(field.chunk),
+                       field.raw_bytes);
 }
 
-std::vector<std::byte> packed(const std::vector<std::string>& paths) {
+std::vector<std::string> seen_in(const read::Listing& listing) {
+    std::vector<std::string> seen;
+    for (const FieldInfo& field : listing.fields) seen.push_back(seen_as(field));
+    return seen;
+}
+
+std::vector<std::byte> packed(const std::vector<std::string>& texts) {
     base::Packer packer;
-    for (const std::string& path : paths) packer.put(path);
+    for (const std::string& text : texts) packer.put(text);
     return packer.bytes();
 }
 
@@ -77,14 +83,14 @@ Result<Reader::Impl::State> Reader::Impl::open_state() const try {
 
 Status Reader::Impl::agree(Result<State>& opened) {
     if (Status s = agree_on(*comm, opened.ok() ? Status() : opened.status()); !s.ok()) return s;
-    const auto mine = packed(paths_of(opened->listing));
+    const auto mine = packed(seen_in(opened->listing));
     const auto all = comm->allgatherv(mine);
     if (!all.ok()) return all.status();
     for (const auto& theirs : *all) {
         if (theirs == mine) continue;
         std::set<std::string> seen;
         for (base::Unpacker unpacker(theirs); unpacker.more();) seen.insert(unpacker.get_string());
-        opened->listing.filter([&](const std::string& one) { return seen.contains(one); });
+        opened->listing.filter([&](const FieldInfo& one) { return seen.contains(seen_as(one)); });
     }
     return {};
 }
@@ -136,7 +142,7 @@ Result<bool> Reader::refresh() try {
     if (impl_->comm != nullptr)
         if (Status s = impl_->agree(opened); !s.ok()) return s;
     if (!opened.ok()) return opened.status();
-    const bool changed = paths_of(opened->listing) != paths_of(impl_->state.listing);
+    const bool changed = seen_in(opened->listing) != seen_in(impl_->state.listing);
     impl_->state = std::move(*opened);
     return changed;
 } catch (const std::bad_alloc&) {

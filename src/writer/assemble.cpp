@@ -261,8 +261,8 @@ Status Assembly::make_jobs() {
             if (field.dataset)
                 if (Status status = add_background(dumped.field, chunk, job); !status.ok())
                     return status;
-            if (!field.dataset && !chunk.covered)
-                leave_open(dumped, job);
+            if (field.is_partial() && !(chunk.covered && field.has_bound_map()))
+                leave_open(dumped, chunk.covered, job);
             else
                 divide(dumped, job);
         }

@@ -74,7 +74,7 @@ class Assembly {
     Status make_jobs();
     void divide(const FieldDump& dumped, run::Job& job) const;
     void hold_to_map(const FieldDump& dumped, run::Job& job) const;
-    void leave_open(const FieldDump& dumped, run::Job& job) const;
+    void leave_open(const FieldDump& dumped, bool covered, run::Job& job) const;
     /// What the codec of a dataset is made with.
     ErrorBound codec_bound(const FieldDump& dumped) const;
     static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);

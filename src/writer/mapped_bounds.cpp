@@ -89,11 +89,18 @@ void Assembly::hold_to_map(const FieldDump& dumped, run::Job& job) const {
 }
 
 // Of a field that is covered in parts: what is put, as boxes. Between them is the fill value, and
-// no bound changes it. Codecs that know one bound for a whole chunk compress all of it.
-void Assembly::leave_open(const FieldDump& dumped, run::Job& job) const {
+// no bound changes it. Codecs that know one bound for a whole chunk compress all of it. A chunk
+// that is covered whole is one array, named as such: a service, which knows the field's shape
+// alone, then does not wait for values that nobody puts.
+void Assembly::leave_open(const FieldDump& dumped, bool covered, run::Job& job) const {
     const FieldState& field = parts_.fields[dumped.field];
-    job.fill = field.fill();
+    if (!covered) job.fill = field.fill();
     if (!caesura_mode(field.codec)) return;
+    if (covered) {
+        job.absolute_bound = 1.0;
+        job.parts = {{job.valid, dumped.bound}};
+        return;
+    }
     std::vector<Box> boxes;
     for (const run::PutPart& piece : job.pieces) boxes.push_back(piece.part);
     std::vector<std::byte> copy;

@@ -239,7 +239,9 @@ void Assembly::reserve() {
 std::uint64_t Assembly::most_bytes() const {
     std::uint64_t bytes = store::region_overhead_bytes(task_->n_jobs, 0);
     for (std::size_t i = 0; i < task_->n_jobs; ++i)
-        bytes += task_->jobs[i].chunk_bytes() + k_frame_bytes;
+        bytes +=
+            codec::bundle_bytes_at_most(task_->jobs[i].parts.size(), task_->jobs[i].chunk_bytes()) +
+            k_frame_bytes;
     return store::align_up(bytes);
 }
 

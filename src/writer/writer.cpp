@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <thread>
 
 #include "base/file.hpp"
@@ -38,6 +40,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return status.with_context(fmt::format("field '{}'", name));
     if (Status status = writer::check_field_options(name, shape, options); !status.ok())
         return status;
+    if (dtype == float32 && std::isfinite(options.fill_value) &&
+        std::abs(options.fill_value) > double{std::numeric_limits<float>::max()})
+        return invalid(fmt::format("fill_value {} is no float32", options.fill_value));
     const auto clashes = [&](const writer::FieldState& other) {
         return other.name == name || other.name.starts_with(name + "/") ||
                name.starts_with(other.name + "/");

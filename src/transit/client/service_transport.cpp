@@ -66,6 +66,7 @@ Status ServiceTransport::look() {
 
 void ServiceTransport::stop_looking(const Status& why) {
     not_found_ = why;
+    absence_->lost(why, clock_.now_s());  // another Transport may have found it since
     if (next_) next_->give_up(why);
     next_.reset();
 }

@@ -69,6 +69,7 @@ class FairQueue {
                 best = it;
         }
         if (best == lines_.end()) return std::nullopt;
+        now_ = std::max(now_, best->second.waiting.front().begin);
         return take(best->second, 0);
     }
     /// The newest item that is accepted, which then has never been here: of each client from its
