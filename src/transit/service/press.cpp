@@ -133,13 +133,16 @@ Work* Press::take_due(double& wait_s) {
 void Press::dispatch() {
     for (;;) {
         const std::uint32_t seen = event_.count();
-        const bool stopping = stopping_.load(std::memory_order_acquire);
+        bool stopping = false;
         std::deque<Work*> given_up;
         Work* due = nullptr;
         bool is_free = false;
         double wait_s = base::Event::k_forever_s;
         {
             const std::lock_guard lock(mutex_);
+            // Asked under the lock: else a worker that has seen the end and found its slot empty
+            // is gone when the slot is filled.
+            stopping = stopping_.load(std::memory_order_acquire);
             for (const std::uint64_t client : to_forget_)
                 for (const Waiting& item : queue_.forget(client)) given_up.push_back(item.work);
             to_forget_.clear();
