@@ -79,7 +79,8 @@ void ObjectStore::add_block(ObjectId id, std::uint64_t chunk, const std::optiona
     region.record = record;
 }
 
-void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values) {
+void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values,
+                        StateShare share) {
     const std::string call = state.call();
     std::optional<lambda::AnalysisState> whole;
     {
@@ -89,11 +90,11 @@ void ObjectStore::merge(ObjectId id, lambda::AnalysisState state, std::uint64_t 
         Object& object = *found->second;
         const auto known = object.found.find(call);
         if (known == object.found.end()) {
-            object.found.emplace(call,
-                                 Object::Found{std::move(state), values, StateShare(states_)});
+            object.found.emplace(call, Object::Found{std::move(state), values, std::move(share)});
         } else {
             if (!known->second.state || !known->second.state->merge(state).ok()) return;
             known->second.values += values;
+            known->second.share.absorb(std::move(share));
         }
         const auto now = object.found.find(call);
         if (Object::Found& found_now = now->second; found_now.values != object.shape.count()) {

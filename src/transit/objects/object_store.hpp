@@ -175,7 +175,8 @@ class ObjectStore {
                    const std::optional<store::ChunkRecord>& record);
     /// What an analysis has seen of a dump's object. When all of it has been seen, the results stay
     /// with it; there are none if the states have no room. @param values  how many it has seen.
-    void merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values);
+    /// @param share  what counts the state.
+    void merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values, StateShare share);
     /// Some of it will not be seen: what is kept of the others is of no use.
     void forget_states(ObjectId id);
     /// The datasets of a file, as the asker sees it. Calls HDF5. Errors: those of Source::open.

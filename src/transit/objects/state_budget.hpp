@@ -87,6 +87,20 @@ class StateShare {
         return count(bytes);
     }
     void give_back() { (void)set(0); }
+    /// So many bytes of it, or all, for what leaves these states: they are counted all along.
+    StateShare split(std::uint64_t bytes) {
+        StateShare part(*budget_);
+        part.counted_ = part.measured_ = std::min(bytes, counted_);
+        counted_ -= part.counted_;
+        measured_ -= std::min(measured_, part.counted_);
+        return part;
+    }
+    /// What `other` counts is counted here from now on.
+    void absorb(StateShare other) {
+        counted_ += std::exchange(other.counted_, 0);
+        measured_ += other.measured_;
+        seen_ += other.seen_;
+    }
 
   private:
     static constexpr std::uint64_t k_measure_bytes = std::uint64_t{1} << 20;

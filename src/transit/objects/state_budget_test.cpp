@@ -40,6 +40,25 @@ TEST(StateBudget, measures_a_small_state_now_and_then_and_counts_what_it_is) {
     EXPECT_LE(budget.used_bytes(), 1'100'000u);
 }
 
+// Goal: what moves from one holder to another is counted all along, or another would find its room.
+TEST(StateBudget, counts_what_moves_from_share_to_share) {
+    StateBudget budget(1'000);
+    StateShare dump(budget), kept(budget), other(budget);
+    ASSERT_TRUE(dump.set(700).ok());
+    ASSERT_TRUE(kept.set(200).ok());
+    StateShare part = dump.split(600);
+    EXPECT_EQ(budget.used_bytes(), 900u);
+    EXPECT_FALSE(other.set(200).ok());
+    kept.absorb(std::move(part));
+    EXPECT_EQ(budget.used_bytes(), 900u);
+    dump.give_back();
+    EXPECT_EQ(budget.used_bytes(), 800u);
+    ASSERT_TRUE(kept.set(100).ok());
+    EXPECT_EQ(budget.used_bytes(), 100u);
+    EXPECT_EQ(kept.split(700).set(0).code(), StatusCode::ok);  // no more than there is
+    EXPECT_EQ(budget.used_bytes(), 0u);
+}
+
 TEST(StateBudget, holds_with_many_threads) {
     constexpr std::uint64_t k_most = 100'000;
     StateBudget budget(k_most);

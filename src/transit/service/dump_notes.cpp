@@ -117,15 +117,18 @@ std::vector<FoundInDump> DumpNotes::finish(std::uint64_t dump) {
     finished_ = true;
     for (std::uint32_t i = 0; i < sums_.size(); ++i) {
         Sum& sum = sums_[i];
-        shares_[i].give_back();  // the store counts what it keeps
         if (sum.broken) store_.forget_states(datasets_[i].object);
         for (std::size_t k = 0; k < sum.states.size(); ++k) {
             if (calls_[k].of_client) {
                 FoundInDump found{dump, i, sum.values, sum.states[k].bytes()};
                 if (found.state.size() <= k_state_limit_bytes) all.push_back(std::move(found));
             }
-            store_.merge(datasets_[i].object, std::move(sum.states[k]), sum.values);
+            // What the store keeps is counted all along, else two ranks would find room for one.
+            const std::uint64_t bytes = bytes_of(sum.states[k]);
+            store_.merge(datasets_[i].object, std::move(sum.states[k]), sum.values,
+                         shares_[i].split(bytes));
         }
+        shares_[i].give_back();
         sum.states.clear();
     }
     return all;
