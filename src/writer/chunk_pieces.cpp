@@ -1,5 +1,9 @@
 #include "writer/chunk_pieces.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace caesura::writer {
 namespace {
 
@@ -31,6 +35,31 @@ std::map<std::uint64_t, ChunkPieces> pieces_of(const ChunkGrid& grid,
         });
     }
     return chunks;
+}
+
+std::uint64_t ChunkPieces::value_count() const {
+    std::uint64_t values = 0;
+    for (const LayoutPiece& piece : pieces) values += piece.part.extent.count();
+    return values;
+}
+
+Shape fitting_chunk(const Shape& dims, const Shape& steps) {
+    Shape fitting = dims;
+    for (int axis = 0; axis < dims.rank(); ++axis)
+        if (steps[axis] != 0) fitting[axis] = std::min(steps[axis], dims[axis]);
+    return fitting;
+}
+
+Status check_apart(const std::string& name, const ChunkPieces& chunk,
+                   std::span<const RankBox> boxes) {
+    for (std::size_t i = 0; i < chunk.pieces.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (const auto common = intersect(chunk.pieces[i].part, chunk.pieces[j].part))
+                return {StatusCode::invalid_argument,
+                        fmt::format("field '{}': ranks {} and {} both put {}", name,
+                                    boxes[chunk.pieces[j].box].rank,
+                                    boxes[chunk.pieces[i].box].rank, to_string(*common))};
+    return {};
 }
 
 bool give_to_owner(Layout& layout, OwnedChunk chunk, int rank) {

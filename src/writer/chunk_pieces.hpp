@@ -12,11 +12,21 @@ namespace caesura::writer {
 struct ChunkPieces {
     Box box;  ///< full chunk
     std::vector<LayoutPiece> pieces;
+
+    /// Of all pieces, whether they are apart or not.
+    std::uint64_t value_count() const;
 };
+
+/// The chunk of whole common steps of all edges; the whole axis where there is none.
+Shape fitting_chunk(const Shape& dims, const Shape& steps);
 
 /// By chunk number; pieces in the order of their boxes. Chunks that no box touches are not there.
 std::map<std::uint64_t, ChunkPieces> pieces_of(const ChunkGrid& grid,
                                                std::span<const RankBox> boxes);
+
+/// Errors: invalid_argument, naming the field, two ranks and what both put.
+Status check_apart(const std::string& name, const ChunkPieces& chunk,
+                   std::span<const RankBox> boxes);
 
 /// Give a chunk to the rank with the largest overlap, ties to the lowest; `layout` keeps what
 /// concerns `rank`: the chunk if it owns it, the pieces that it sends or gets.

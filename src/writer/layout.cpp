@@ -52,16 +52,8 @@ Shape grow(Shape chunk, const Shape& dims, std::size_t value_bytes, std::uint64_
 
 Status check_tiling(const std::string& name, const ChunkPieces& chunk, std::uint64_t valid_count,
                     const std::vector<RankBox>& boxes) {
-    std::uint64_t covered = 0;
-    for (std::size_t i = 0; i < chunk.pieces.size(); ++i) {
-        covered += chunk.pieces[i].part.extent.count();
-        for (std::size_t j = 0; j < i; ++j)
-            if (const auto common = intersect(chunk.pieces[i].part, chunk.pieces[j].part))
-                return {StatusCode::invalid_argument,
-                        fmt::format("field '{}': ranks {} and {} both put {}", name,
-                                    boxes[chunk.pieces[j].box].rank,
-                                    boxes[chunk.pieces[i].box].rank, to_string(*common))};
-    }
+    if (Status status = check_apart(name, chunk, boxes); !status.ok()) return status;
+    const std::uint64_t covered = chunk.value_count();
     if (covered != valid_count)
         return {StatusCode::invalid_argument,
                 fmt::format("field '{}': {} of {} values of the part at {} were put by no rank; "
@@ -86,9 +78,7 @@ Shape common_steps(const Shape& dims, std::span<const RankBox> boxes) {
 Shape choose_chunk(const Shape& dims, std::span<const RankBox> boxes, std::size_t value_bytes,
                    std::uint64_t target_bytes) {
     const Shape steps = common_steps(dims, boxes);
-    Shape fitting = dims;
-    for (int axis = 0; axis < dims.rank(); ++axis)
-        if (steps[axis] != 0) fitting[axis] = std::min(steps[axis], dims[axis]);
+    const Shape fitting = fitting_chunk(dims, steps);
     Shape largest = boxes.empty() ? dims : boxes[0].box.extent;
     for (const RankBox& b : boxes)
         if (b.box.extent.count() > largest.count()) largest = b.box.extent;

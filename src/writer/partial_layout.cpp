@@ -1,7 +1,5 @@
 #include "writer/partial_layout.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "writer/chunk_pieces.hpp"
@@ -42,18 +40,6 @@ Shape halve(Shape chunk, std::size_t value_bytes, std::uint64_t target_bytes) {
     return chunk;
 }
 
-Status check_apart(const std::string& name, const ChunkPieces& chunk,
-                   const std::vector<RankBox>& boxes) {
-    for (std::size_t i = 0; i < chunk.pieces.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (const auto common = intersect(chunk.pieces[i].part, chunk.pieces[j].part))
-                return {StatusCode::invalid_argument,
-                        fmt::format("field '{}': ranks {} and {} both put {}", name,
-                                    boxes[chunk.pieces[j].box].rank,
-                                    boxes[chunk.pieces[i].box].rank, to_string(*common))};
-    return {};
-}
-
 /// Do two boxes differ along this axis alone, the second beginning where the first ends?
 bool follow(const Box& first, const Box& second, int axis) {
     for (int a = 0; a < first.offset.rank(); ++a)
@@ -84,10 +70,7 @@ void order_along(int axis, std::vector<Box>& boxes) {
 
 Shape choose_partial_chunk(const Shape& dims, std::span<const RankBox> boxes,
                            std::size_t value_bytes, std::uint64_t target_bytes) {
-    const Shape steps = common_steps(dims, boxes);
-    Shape fitting = dims;
-    for (int axis = 0; axis < dims.rank(); ++axis)
-        if (steps[axis] != 0) fitting[axis] = std::min(steps[axis], dims[axis]);
+    const Shape fitting = fitting_chunk(dims, common_steps(dims, boxes));
     const bool boxes_are_steps = std::all_of(boxes.begin(), boxes.end(), [&](const RankBox& one) {
         for (int axis = 0; axis < dims.rank(); ++axis)
             if (one.box.extent[axis] > fitting[axis]) return false;
@@ -113,8 +96,7 @@ Result<Layout> make_partial_layout(const std::string& name, const Shape& dims,
     for (auto& [number, chunk] : chunks) {
         if (Status status = check_apart(name, chunk, layout.boxes); !status.ok()) return status;
         const Shape valid = grid.inside(chunk.box);
-        std::uint64_t put = 0;
-        for (const LayoutPiece& piece : chunk.pieces) put += piece.part.extent.count();
+        const std::uint64_t put = chunk.value_count();
         OwnedChunk owned{number, chunk.box, valid, std::move(chunk.pieces)};
         owned.inside = valid;
         owned.covered = put == valid.count();
