@@ -10,10 +10,12 @@
 // |--------------------------|------------|--------------|-----------------------------------|
 // | Writer::create           | yes        | yes          | for the other ranks               |
 // | define_field, reshape    | yes        | no           | no                                |
+// | define_species, _record, | yes        | no           | no                                |
+// |   _constant              |            |              |                                   |
 // | begin_iteration, busy    | no         | no           | no                                |
 // | compress_for, wait_until | no         | no           | as long as asked for              |
 // | begin_dump               | no (same order on all ranks) | no | no                        |
-// | put                      | no         | no           | at the memory budget only         |
+// | put, put_particles       | no         | no           | at the memory budget only         |
 // | Iteration::end           | yes        | once         | for the other ranks               |
 // | finish_by                | yes        | yes          | about as long as asked for        |
 // | close                    | yes        | yes          | until everything is committed     |
@@ -32,6 +34,7 @@
 
 #include "caesura/bound_map.hpp"
 #include "caesura/codec.hpp"
+#include "caesura/particles.hpp"
 #include "caesura/plan.hpp"
 #include "caesura/store.hpp"
 
@@ -246,6 +249,21 @@ class Dump {
         return put_bytes(field, box, data, std::is_same_v<T, float> ? float32 : float64, own);
     }
     Status put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own);
+    /// Hand over what this rank's next `count` particles have in `record`. Several puts follow each
+    /// other. Over the whole dump a rank puts as many values of every record of a species, or, of a
+    /// record that is not to be in this dump, no rank puts any (checked at end()). A species is in
+    /// the dump if some rank has put a record of it, 0 particles or more.
+    /// @param data  `count` values, dense; null if there are none.
+    /// Errors and ownership: as put's.
+    template <class T>
+    Status put_particles(Field record, std::uint64_t count, const T* data,
+                         Ownership own = Ownership::copy) {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+        return put_particle_bytes(record, count, data, std::is_same_v<T, float> ? float32 : float64,
+                                  own);
+    }
+    Status put_particle_bytes(Field record, std::uint64_t count, const void* data, DType dtype,
+                              Ownership own);
 
   private:
     friend class Iteration;
@@ -308,6 +326,20 @@ class Writer {
     /// Errors: invalid_argument (field, axes, extents, a bound map that leaves the shape, a field
     /// that this rank has put into the open dump): nothing is changed.
     Status reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset = {});
+
+    /// A species of particles. Same calls in the same order on all ranks (checked at the next
+    /// end()), as for its records, and before the first dump.
+    /// @param name  openPMD species name, without '/'.
+    /// Errors: invalid_argument (name, attributes, a dump has begun).
+    Result<Species> define_species(const std::string& name, const SpeciesOptions& options = {});
+    /// What each particle of a species has.
+    /// @param name   openPMD record name; "position/x" is component x of the record "position".
+    /// @return  what put_particles takes. Errors: as define_field's.
+    Result<Field> define_record(Species species, const std::string& name, DType dtype,
+                                const ErrorBound& bound, const RecordOptions& options = {});
+    /// What all particles of a species have alike: a number, no data. @param name  as a record's.
+    Status define_constant(Species species, const std::string& name, double value,
+                           const RecordOptions& options = {});
 
     /// Iterations do not nest. An error (call out of order) is reported by its end().
     /// @param label  what kind of iteration this is ("regrid"), if there are several: what is

@@ -8,6 +8,7 @@
 #include "base/wire.hpp"
 #include "writer/assembly.hpp"
 #include "writer/partial_layout.hpp"
+#include "writer/place_particles.hpp"
 #include "writer/sparse_layout.hpp"
 
 namespace caesura::writer {
@@ -36,6 +37,8 @@ void loosen(std::vector<double>& loosest, std::span<const ErrorBound> bounds) {
 
 // Who puts what: boxes where they changed on any rank, value ranges where a bound needs them.
 Status Assembly::exchange_boxes(bool boxes_changed) {
+    for (FieldState& field : parts_.fields)
+        if (field.particles) field.particles->is_put = false;
     if (!boxes_changed) {
         bool any_range = false;
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
@@ -88,8 +91,20 @@ void Assembly::unite_ranges() {
     for_wholes([](auto& own, auto& all) { own = all; });
 }
 
-// New layouts where boxes changed. On error no field is changed.
+// Records get the shape of this dump, and their puts the places that they have in it.
+Status Assembly::place_particles(std::vector<std::vector<RankBox>>& boxes) {
+    if (Status placed = writer::place_particles(parts_.fields, boxes); !placed.ok()) return placed;
+    for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
+        if (!parts_.fields[f].particles) continue;
+        for (const RankBox& one : boxes[f])
+            if (one.rank == rank_) dump_.put_of(f, one.put).box = one.box;
+    }
+    return {};
+}
+
+// New layouts where boxes changed. On error no field is changed, but shapes of records may be.
 Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
+    if (Status placed = place_particles(boxes); !placed.ok()) return placed;
     std::map<std::uint32_t, Layout> fresh;
     for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
         if (boxes[f].empty()) continue;
@@ -108,13 +123,18 @@ Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
             continue;
         }
         const bool partial = parts_.fields[f].is_partial();
+        const std::size_t value_bytes = size_of(parts_.fields[f].dtype);
+        std::uint64_t target_bytes = parts_.session.options.chunk_bytes;
+        if (parts_.fields[f].particles)
+            target_bytes = particle_chunk_bytes(boxes[f], value_bytes, target_bytes);
         auto layout = (partial ? make_partial_layout : make_layout)(
-            parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
-            size_of(parts_.fields[f].dtype), parts_.session.options.chunk_bytes, rank_);
+            parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]), value_bytes,
+            target_bytes, rank_);
         if (!layout.ok()) return layout.status();
         fresh[f] = std::move(*layout);
     }
-    if (dumped_.empty())
+    if (dumped_.empty() && std::none_of(parts_.fields.begin(), parts_.fields.end(),
+                                        [](const auto& field) { return field.is_put_empty(); }))
         return {StatusCode::invalid_argument,
                 fmt::format("iteration {}: the dump is empty; no rank put anything",
                             parts_.session.iteration)};

@@ -64,6 +64,7 @@ class Assembly {
     // ---- what all ranks know (assemble.cpp)
     Status exchange_boxes(bool boxes_changed);
     void unite_ranges();
+    Status place_particles(std::vector<std::vector<RankBox>>& boxes);
     Status lay_out(std::vector<std::vector<RankBox>> boxes);
     Status make_codecs();
     static const Shape& chunk_of(const FieldState& field);

@@ -36,6 +36,13 @@ struct FieldState {
     FieldOptions options;
     predict::SizeModel& sizes;  ///< of the Experience, as `times` and `newest_tables`
     predict::CompressModel& times;
+    /// A record's component; its shape is that of the last dump.
+    struct OfSpecies {
+        std::uint32_t species = 0;
+        RecordOptions options;
+        bool is_put = false;  ///< by some rank, in the dump that is being made
+    };
+    std::optional<OfSpecies> particles;
     std::optional<Layout> layout;  ///< of the last dump it was in
     bool in_last_dump = false;
     // Codec "caesura" only; see tables.cpp.
@@ -68,6 +75,8 @@ struct FieldState {
     const Composition* composition() const {
         return dataset ? dataset->composition.get() : nullptr;
     }
+    /// Of a species without particles in the dump that is being made.
+    bool is_put_empty() const { return particles && particles->is_put && shape[0] == 0; }
     bool has_bound_map() const { return options.bound_map.rules() > 0; }
     bool is_partial() const { return options.coverage == Coverage::partial; }
     /// Of a field that is partial: FieldOptions::fill_value as it lies in memory.
@@ -86,9 +95,22 @@ struct FieldState {
     void widen(const Box& box, const std::byte* values, std::span<Composition::Range> ranges) const;
 };
 
+/// A species, and what all its particles have alike.
+struct SpeciesState {
+    struct Constant {
+        std::string name;
+        double value = 0.0;
+        RecordOptions options;
+    };
+    std::string name;
+    SpeciesOptions options;
+    std::vector<Constant> constants = {};
+};
+
 /// All fields, in the order of their definition.
 class Fields {
   public:
+    std::vector<SpeciesState> species;
     FieldState& operator[](std::size_t field) { return all_[field]; }
     const FieldState& operator[](std::size_t field) const { return all_[field]; }
     std::size_t size() const { return all_.size(); }

@@ -64,6 +64,8 @@ void Intake::close() {
 
 bool Intake::boxes_changed() const {
     for (std::uint32_t f = 0; f < fields_.size(); ++f) {
+        // Where they go is said by all counts together.
+        if (fields_[f].particles && !dump_->puts_of(f).empty()) return true;
         std::vector<RankBox> before;
         if (fields_[f].in_last_dump)
             for (const RankBox& b : fields_[f].layout->boxes)
@@ -93,17 +95,27 @@ Status Intake::check_put(const Handed& handed) const {
     if (dtype != state.dtype)
         return invalid(fmt::format("{}: the data are {}, the field is {}", who, to_string(dtype),
                                    to_string(state.dtype)));
-    if (box.offset.rank() != state.shape.rank() || box.extent.rank() != state.shape.rank())
-        return invalid(fmt::format("{}: the box ({}) has {} axes, the field {} has {}", who,
-                                   to_string(box), box.extent.rank(), to_string(state.shape),
-                                   state.shape.rank()));
-    for (int axis = 0; axis < state.shape.rank(); ++axis)
-        if (box.extent[axis] > state.shape[axis] ||
-            box.offset[axis] > state.shape[axis] - box.extent[axis])
-            return invalid(fmt::format("{}: the box ({}) leaves the field {} along axis {}", who,
-                                       to_string(box), to_string(state.shape), axis));
+    if (!state.particles)
+        if (Status status = check_box(handed, who); !status.ok()) return status;
     if (!data && box.extent.count() > 0)
         return invalid(fmt::format("{}: data is null for the box ({})", who, to_string(box)));
+    return {};
+}
+
+Status Intake::check_box(const Handed& handed, const std::string& who) const {
+    const Box& box = handed.box;
+    const Shape& shape = fields_[handed.field.index].shape;
+    const auto invalid = [](std::string text) {
+        return Status{StatusCode::invalid_argument, std::move(text)};
+    };
+    if (box.offset.rank() != shape.rank() || box.extent.rank() != shape.rank())
+        return invalid(fmt::format("{}: the box ({}) has {} axes, the field {} has {}", who,
+                                   to_string(box), box.extent.rank(), to_string(shape),
+                                   shape.rank()));
+    for (int axis = 0; axis < shape.rank(); ++axis)
+        if (box.extent[axis] > shape[axis] || box.offset[axis] > shape[axis] - box.extent[axis])
+            return invalid(fmt::format("{}: the box ({}) leaves the field {} along axis {}", who,
+                                       to_string(box), to_string(shape), axis));
     return {};
 }
 
@@ -147,7 +159,8 @@ void Intake::expect_snapshots() {
     if (bytes > session_.budget.limit_bytes() / k_share || !session_.budget.try_charge(bytes))
         return;
     expected_bytes_ = bytes;
-    for (const FieldState& field : fields_) session_.pool.expect(share_of(field));
+    for (const FieldState& field : fields_)
+        if (share_of(field) > 0) session_.pool.expect(share_of(field));
     executor_.prepare_buffers();
 }
 
@@ -163,22 +176,40 @@ Status Intake::refuse(Status status) {
     return status;
 }
 
-Status Intake::put(const Handed& handed) try {
+Status Intake::put(const Handed& handed) {
+    const auto index = handed.field.index;
+    if (index < fields_.size() && fields_[index].particles)
+        return refuse({StatusCode::invalid_argument,
+                       fmt::format("'{}' on rank {} is a record of particles: use put_particles",
+                                   fields_[index].name, session_.rank)});
+    return take(handed);
+}
+
+Status Intake::put_particles(Field record, std::uint64_t count, const void* data, DType dtype,
+                             Ownership own) {
+    if (record.index < fields_.size() && !fields_[record.index].particles)
+        return refuse({StatusCode::invalid_argument,
+                       fmt::format("field '{}' on rank {} is no record of particles: use put",
+                                   fields_[record.index].name, session_.rank)});
+    return take({record, {{0}, {count}}, data, dtype, own});
+}
+
+Status Intake::take(const Handed& handed) try {
     const auto& [field, box, data, dtype, own, loss, turn] = handed;
     const double begin_s = session_.now_s();
     if (!round_.failed().ok())
         return {StatusCode::cancelled, "an earlier error: " + round_.failed().message()};
     if (Status status = check_put(handed); !status.ok()) return refuse(status);
-    if (box.extent.count() == 0) return {};  // a rank with nothing to put may say so
-
     const FieldState& state = fields_[field.index];
+    // A rank with nothing to put may say so; of particles it is what the dump has.
+    if (box.extent.count() == 0 && !state.particles) return {};
     const std::uint64_t bytes = box.extent.count() * size_of(dtype);
     Put put{field.index, box, static_cast<const std::byte*>(data)};
     run::Snapshot& snapshot = dump_->snapshots.emplace_back();
     put.snapshot = &snapshot;
     put.exactly = loss == Loss::spent;
     put.turn = turn;
-    if (own == Ownership::copy) {
+    if (own == Ownership::copy && bytes > 0) {
         if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
         snapshot.budget = &session_.budget;
         snapshot.charged_bytes = bytes;

@@ -38,6 +38,8 @@ class Intake {
     void begin_round(std::uint64_t dump);
     void begin_dump(const DumpTime& time);
     Status put(const Handed& handed);
+    Status put_particles(Field record, std::uint64_t count, const void* data, DType dtype,
+                         Ownership own);
     void end_iteration();
     /// No more iterations.
     void close();
@@ -52,6 +54,8 @@ class Intake {
 
   private:
     Status check_put(const Handed& handed) const;
+    Status check_box(const Handed& handed, const std::string& who) const;
+    Status take(const Handed& handed);
     Status refuse(Status status);
     Status reserve_memory(std::uint64_t bytes);
     void expect_snapshots();

@@ -57,6 +57,7 @@ struct OpenDump {
     const Put& put_of(std::uint32_t field, std::uint32_t k) const {
         return puts[of_field[field][k]];
     }
+    Put& put_of(std::uint32_t field, std::uint32_t k) { return puts[of_field[field][k]]; }
     /// What other ranks are told of this one's puts.
     std::vector<RankBox> boxes_of(std::uint32_t field, int rank) const {
         std::vector<RankBox> boxes;

@@ -2,13 +2,17 @@
 // so that openPMD-api, openPMD-viewer, ParaView, VisIt and yt open the file.
 //
 // Layout: /data/<iteration>/meshes/<field>; a field named "velocity/x" is component x of the vector
-// record "velocity", any other is a scalar record.
+// record "velocity", any other is a scalar record. /data/<iteration>/particles/<species>/<record>
+// likewise (openpmd_particles.cpp).
 #pragma once
 
 #include "caesura/writer.hpp"
 #include "store/manifest.hpp"
 
 namespace caesura::writer {
+
+struct FieldState;
+struct SpeciesState;
 
 struct DumpTime {
     double time = 0.0, dt = 1.0, unit_si = 1.0;
@@ -21,6 +25,16 @@ store::GroupSpec iteration_group(std::uint64_t iteration, const DumpTime& time);
 void add_field(store::DumpManifest& manifest, const std::string& name, DType dtype,
                const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
                const FieldOptions& options, std::vector<store::Attribute> extra);
+
+/// Of a file that has species: openPMD's validator wants the group in each iteration.
+void add_particles_group(store::DumpManifest& manifest);
+/// Add a component of a record: a dataset, or, of no particles, what stands for it.
+void add_record(store::DumpManifest& manifest, const SpeciesState& species,
+                const FieldState& record, std::span<const FilterSpec> pipeline,
+                std::vector<store::Attribute> extra);
+/// Add what a species has beside its records. @param records  of it in the dump, at least one.
+void add_species(store::DumpManifest& manifest, const SpeciesState& species,
+                 std::span<const FieldState* const> records);
 
 /// Errors: invalid_argument when the name cannot be an openPMD record ("", "/x", "a/b/c", ...).
 Status check_field_name(const std::string& name);

@@ -46,7 +46,9 @@ void Assembly::describe() {
     std::vector<DumpedField> described;
     for (const FieldDump& dumped : dumped_)
         described.push_back({parts_.fields[dumped.field], dumped.bound, dumped.codec->pipeline()});
-    parts_.tree.describe(manifest_, described, dump_.time);
+    for (const FieldState& field : parts_.fields)
+        if (field.is_put_empty()) described.push_back({field, lossless(), {}});
+    parts_.tree.describe(manifest_, described, parts_.fields.species, dump_.time);
     if (rank_ == 0) manifest_text_ = store::encode_manifest(manifest_);
 }
 

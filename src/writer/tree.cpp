@@ -70,7 +70,7 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
 }  // namespace
 
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                    const DumpTime&) const {
+                    std::span<const SpeciesState>, const DumpTime&) const {
     manifest.tree = store::TreeOwner::application;  // which says all else
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
@@ -80,9 +80,10 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
 }
 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                           const DumpTime& time) const {
+                           std::span<const SpeciesState> species, const DumpTime& time) const {
     manifest.root = root_attributes(options_);
     manifest.groups = {iteration_group(manifest.iteration, time)};
+    if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
         std::vector<store::Attribute> extra = {
@@ -94,12 +95,24 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         if (field.has_bound_map())
             extra.push_back(
                 {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
+        if (field.particles) {
+            add_record(manifest, species[field.particles->species], field, dumped.pipeline,
+                       std::move(extra));
+            continue;
+        }
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, field.options, std::move(extra));
         if (!field.is_partial()) continue;
         const auto fill = field.fill();
         manifest.datasets.back().partial_chunks = field.layout->n_touched;
         manifest.datasets.back().fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
+    }
+    for (std::uint32_t number = 0; number < species.size(); ++number) {
+        std::vector<const FieldState*> records;
+        for (const DumpedField& dumped : fields)
+            if (dumped.field.particles && dumped.field.particles->species == number)
+                records.push_back(&dumped.field);
+        if (!records.empty()) add_species(manifest, species[number], records);
     }
 }
 

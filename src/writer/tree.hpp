@@ -11,7 +11,7 @@
 
 namespace caesura::writer {
 
-/// A field in a dump, in the order of the datasets' numbers.
+/// A field in a dump: those with a dataset in the order of its number, then records without values.
 struct DumpedField {
     const FieldState& field;
     ErrorBound bound;  ///< resolved: absolute or lossless; of a map where it has no rule
@@ -22,7 +22,7 @@ class Tree : public ledger::Tree {
   public:
     /// The manifest of a dump; its numbers are set.
     virtual void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                          const DumpTime& time) const;
+                          std::span<const SpeciesState> species, const DumpTime& time) const;
     /// Is a dump one whole? Then a put that fails, or none at all, is an error of the dump. Else
     /// every put stands for itself.
     virtual bool dump_is_whole() const { return false; }
@@ -40,7 +40,7 @@ class OpenPmdTree final : public Tree {
     OpenPmdTree(store::SharedFile& file, int rank, const WriterOptions& options)
         : commits_(file, rank), options_(options) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                  const DumpTime& time) const override;
+                  std::span<const SpeciesState> species, const DumpTime& time) const override;
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }

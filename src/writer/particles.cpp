@@ -1,0 +1,126 @@
+// The Writer's calls for particles; a record's component is a field whose shape each dump says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "writer/impl.hpp"
+#include "writer/user_attributes.hpp"
+
+namespace caesura {
+namespace {
+
+using writer::FieldState;
+using writer::SpeciesState;
+
+Status invalid(const std::string& who, std::string_view what) {
+    return {StatusCode::invalid_argument, fmt::format("{}: {}", who, what)};
+}
+
+bool clash(const std::string& a, const std::string& b) {
+    return a == b || a.starts_with(b + "/") || b.starts_with(a + "/");
+}
+
+/// Is there room for such a record in the species?
+Status check_record_name(const writer::Fields& fields, Species species, const std::string& name) {
+    if (species.index >= fields.species.size())
+        return {StatusCode::invalid_argument,
+                fmt::format("record '{}': species handle {} was not defined by this writer", name,
+                            species.index)};
+    const SpeciesState& state = fields.species[species.index];
+    const std::string who = fmt::format("record '{}/{}'", state.name, name);
+    if (Status status = writer::check_field_name(name); !status.ok())
+        return status.with_context(who);
+    if (clash(name, "particlePatches")) return invalid(who, "the name is openPMD's for patches");
+    const auto is_taken = [&](const FieldState& other) {
+        return other.particles && other.particles->species == species.index &&
+               clash(other.name, state.name + "/" + name);
+    };
+    const auto is_constant = [&](const SpeciesState::Constant& other) {
+        return clash(other.name, name);
+    };
+    if (std::any_of(fields.begin(), fields.end(), is_taken) ||
+        std::any_of(state.constants.begin(), state.constants.end(), is_constant))
+        return invalid(who, "is already defined (or has, or would have, components)");
+    return {};
+}
+
+/// Does it end with the same text for all ranks that gave the same?
+std::string describe(const RecordOptions& options) {
+    std::string text = fmt::format("{}|{}|{}|{}", options.unit_si, options.time_offset,
+                                   options.macro_weighted, options.weighting_power);
+    for (const double power : options.unit_dimension) text += fmt::format("|{}", power);
+    return text;
+}
+
+}  // namespace
+
+Result<Species> Writer::define_species(const std::string& name, const SpeciesOptions& options) {
+    const std::string who = fmt::format("species '{}'", name);
+    auto& all = impl_->fields.species;
+    if (Status status = writer::check_field_name(name); !status.ok())
+        return status.with_context(who);
+    if (name.find('/') != std::string::npos) return invalid(who, "its name has a '/'");
+    if (std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; }))
+        return invalid(who, "is already defined");
+    const ledger::Book& book = impl_->ledger->book();
+    if (impl_->intake->dump() || book.next_dump() != book.first_dump())
+        return invalid(who, "a dump has begun; define species before the first");
+    FieldOptions attributes;
+    attributes.attributes = options.attributes;
+    if (Status status = writer::check_attributes(name, attributes); !status.ok()) return status;
+    all.push_back({name, options});
+    impl_->fields.note("species|" + name);
+    return Species{static_cast<std::uint32_t>(all.size() - 1)};
+}
+
+Result<Field> Writer::define_record(Species species, const std::string& name, DType dtype,
+                                    const ErrorBound& bound, const RecordOptions& options) {
+    if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
+        return status;
+    const std::string full = impl_->fields.species[species.index].name + "/" + name;
+    const std::string who = fmt::format("record '{}'", full);
+    if (dtype != float32 && dtype != float64)
+        return invalid(who, "dtype must be float32 or float64");
+    if (Status status = validate(bound); !status.ok()) return status.with_context(who);
+    FieldOptions plain;
+    plain.codec = options.codec;
+    plain.unit_si = options.unit_si;
+    plain.unit_dimension = options.unit_dimension;
+    plain.attributes = options.attributes;
+    if (Status status = writer::check_attributes(full, plain); !status.ok()) return status;
+    const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
+    // Find a missing plugin now, not after the first dump was computed.
+    const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
+    auto trial = make_block_codec(codec, dtype, {8}, probe);
+    if (!trial.ok()) return trial.status().with_context(who);
+    FieldState state(full, dtype, {0}, bound, codec, plain,
+                     impl_->session.experience->of_field("particles/" + full, codec, dtype, {}));
+    state.particles = FieldState::OfSpecies{species.index, options};
+    return impl_->fields.add(
+        std::move(state),
+        fmt::format("record|{}|{}|{}|{}|{}|{}", full, to_string(dtype),
+                    static_cast<int>(bound.kind), bound.value, codec.name, describe(options)));
+}
+
+Status Writer::define_constant(Species species, const std::string& name, double value,
+                               const RecordOptions& options) {
+    if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
+        return status;
+    SpeciesState& state = impl_->fields.species[species.index];
+    FieldOptions attributes;
+    attributes.attributes = options.attributes;
+    if (Status status = writer::check_attributes(state.name + "/" + name, attributes); !status.ok())
+        return status;
+    state.constants.push_back({name, value, options});
+    impl_->fields.note(
+        fmt::format("constant|{}/{}|{}|{}", state.name, name, value, describe(options)));
+    return {};
+}
+
+Status Dump::put_particle_bytes(Field record, std::uint64_t count, const void* data, DType dtype,
+                                Ownership own) {
+    return writer_->impl_->intake->put_particles(record, count, data, dtype, own);
+}
+
+}  // namespace caesura
