@@ -141,6 +141,61 @@ TEST(CField, rules_of_bounds_reach_the_file) {
 }
 
 // The other ranks are on their way into the close, so it is one whatever the report is.
+TEST(CParticles, reach_the_file) {
+    const File file("caesura_c_particles_");
+    std::uint32_t ions = 0, x = 0, weighting = 0;
+    ASSERT_EQ(caesura_define_species(file.writer, "ions", &ions), CAESURA_OK) << last_error();
+    caesura_record_options options = CAESURA_RECORD_OPTIONS_DEFAULT;
+    options.unit_si = 1e-6;
+    options.unit_dimension[0] = 1.0;
+    options.time_offset = 0.5;
+    options.macro_weighted = 1;
+    ASSERT_EQ(caesura_define_record(file.writer, ions, "position/x", CAESURA_FLOAT64,
+                                    CAESURA_ABSOLUTE, 1e-3, &options, &x),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_define_record(file.writer, ions, "weighting", CAESURA_FLOAT32,
+                                    CAESURA_LOSSLESS, 0.0, nullptr, &weighting),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_define_constant(file.writer, ions, "charge", 2.0, nullptr), CAESURA_OK);
+    EXPECT_EQ(caesura_define_constant(file.writer, 4, "charge", 2.0, nullptr),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_define_record(file.writer, ions, "y", CAESURA_FLOAT32, 77, 0.0, nullptr, &x),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "record 'y': bound kind 77 is unknown");
+    const std::vector<double> positions(1000, 0.25);
+    const std::vector<float> weights(1000, 3.0F);
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put_particles(file.writer, x, 1000, positions.data(), CAESURA_FLOAT64, 0),
+              CAESURA_OK);
+    ASSERT_EQ(
+        caesura_put_particles(file.writer, weighting, 1000, weights.data(), CAESURA_FLOAT32, 1),
+        CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->datasets.size(), 2u);
+    EXPECT_EQ(info->datasets[0].spec.path, "/data/0/particles/ions/position/x");
+    EXPECT_EQ(info->datasets[1].spec.path, "/data/0/particles/ions/weighting");
+    const auto attribute = [&](const std::string& path, const std::string& name) {
+        for (const auto& group : info->groups)
+            if (group.path == path)
+                for (const auto& it : group.attributes)
+                    if (it.name == name) return it.value;
+        return caesura::store::AttributeValue(std::string("is not there"));
+    };
+    using Value = caesura::store::AttributeValue;
+    EXPECT_EQ(attribute("/data/0/particles/ions/position", "timeOffset"), Value(0.5));
+    EXPECT_EQ(attribute("/data/0/particles/ions/position", "macroWeighted"),
+              Value(std::uint64_t{1}));
+    EXPECT_EQ(attribute("/data/0/particles/ions/charge", "value"), Value(2.0));
+    EXPECT_EQ(attribute("/data/0/particles/ions/charge", "shape"),
+              Value(std::vector<std::uint64_t>{1000}));
+}
+
 TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
     const File file("caesura_c_no_report_");
     const std::uint64_t shape = 100, offset = 0;

@@ -150,6 +150,20 @@ typedef struct caesura_field_options {
             NULL, 0, 0, 0.0                                                                     \
     }
 
+/* What a reader is told of a record of particles, and its codec; see RecordOptions in
+ * caesura/particles.hpp. Begin with CAESURA_RECORD_OPTIONS_DEFAULT. */
+typedef struct caesura_record_options {
+    size_t struct_bytes;      /* sizeof(caesura_record_options): lets the struct grow */
+    const char* codec;        /* NULL: the writer's */
+    double unit_si;           /* 1; one unit of the values in SI units */
+    double unit_dimension[7]; /* powers of L M T I theta N J (openPMD) */
+    double time_offset;       /* 0; in the iteration's unit of time */
+    int macro_weighted;       /* 1: a value is that of all particles a macroparticle stands for */
+    double weighting_power;   /* 0; of the weighting with which one becomes the other */
+} caesura_record_options;
+#define CAESURA_RECORD_OPTIONS_DEFAULT \
+    { sizeof(caesura_record_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, 0.0, 0, 0.0 }
+
 /* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
  * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new
  * members are added at the end. */
@@ -244,6 +258,18 @@ CAESURA_API caesura_code caesura_define_field_with(caesura_writer* writer, const
  * many entries; NULL: as before. The same calls in the same order on all ranks. */
 CAESURA_API caesura_code caesura_reshape(caesura_writer* writer, uint32_t field,
                                          const uint64_t* shape, const double* grid_offset);
+/* Particles. The same calls in the same order on all ranks; species before the first dump. */
+CAESURA_API caesura_code caesura_define_species(caesura_writer* writer, const char* name,
+                                                uint32_t* species);
+/* *record is for caesura_put_particles. options NULL: defaults. */
+CAESURA_API caesura_code caesura_define_record(caesura_writer* writer, uint32_t species,
+                                               const char* name, int dtype, int kind, double bound,
+                                               const caesura_record_options* options,
+                                               uint32_t* record);
+/* What all particles of a species have alike: a number in the file, no data. */
+CAESURA_API caesura_code caesura_define_constant(caesura_writer* writer, uint32_t species,
+                                                 const char* name, double value,
+                                                 const caesura_record_options* options);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
 /* label: what kind of iteration this is ("regrid"), if there are several; NULL: none. */
 CAESURA_API caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,
@@ -265,6 +291,11 @@ CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time,
 CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
                                      const uint64_t* extent, const void* data, int dtype,
                                      int borrow);
+/* What this rank's next `count` particles have in a record; 0 of them: data may be NULL. Of all
+ * records of a species a rank puts as many. borrow: as above. */
+CAESURA_API caesura_code caesura_put_particles(caesura_writer* writer, uint32_t record,
+                                               uint64_t count, const void* data, int dtype,
+                                               int borrow);
 CAESURA_API caesura_code caesura_end_iteration(caesura_writer* writer);
 /* 1 if data borrowed for this iteration may change, else 0. */
 CAESURA_API int caesura_released(caesura_writer* writer, uint64_t iteration);

@@ -138,18 +138,32 @@ BoundMap to_bound_map(const nb::dict& from) {
     return map;
 }
 
-FieldOptions to_field_options(const nb::dict& from) {
-    FieldOptions options;
+/// What fields and records of particles have alike.
+template <class Options>
+void take_units(const nb::dict& from, Options& options) {
     if (from.contains("codec")) options.codec = to_codec(from);
     options.unit_si = take(from, "unit_si", options.unit_si);
-    if (from.contains("unit_dimension")) {
-        const auto powers = nb::cast<std::vector<double>>(from["unit_dimension"]);
-        if (powers.size() != options.unit_dimension.size())
-            raise_if_error({StatusCode::invalid_argument,
-                            "unit_dimension has " + std::to_string(powers.size()) +
-                                " powers; openPMD wants 7 (L, M, T, I, theta, N, J)"});
-        std::copy(powers.begin(), powers.end(), options.unit_dimension.begin());
-    }
+    if (!from.contains("unit_dimension")) return;
+    const auto powers = nb::cast<std::vector<double>>(from["unit_dimension"]);
+    if (powers.size() != options.unit_dimension.size())
+        raise_if_error({StatusCode::invalid_argument,
+                        "unit_dimension has " + std::to_string(powers.size()) +
+                            " powers; openPMD wants 7 (L, M, T, I, theta, N, J)"});
+    std::copy(powers.begin(), powers.end(), options.unit_dimension.begin());
+}
+
+RecordOptions to_record_options(const nb::dict& from) {
+    RecordOptions options;
+    take_units(from, options);
+    options.time_offset = take(from, "time_offset", options.time_offset);
+    options.macro_weighted = take(from, "macro_weighted", options.macro_weighted);
+    options.weighting_power = take(from, "weighting_power", options.weighting_power);
+    return options;
+}
+
+FieldOptions to_field_options(const nb::dict& from) {
+    FieldOptions options;
+    take_units(from, options);
     options.axis_labels = take(from, "axis_labels", options.axis_labels);
     options.grid_spacing = take(from, "grid_spacing", options.grid_spacing);
     options.grid_offset = take(from, "grid_offset", options.grid_offset);
@@ -198,6 +212,24 @@ struct PyDump {
             nb::gil_scoped_release release;
             status = dump.put_bytes(Field{field}, box, array.data(), single ? float32 : float64,
                                     borrow ? Ownership::borrow : Ownership::copy);
+        }
+        raise_if_error(status);
+    }
+    void put_particles(std::uint32_t record,
+                       nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array, bool borrow) {
+        const bool single = array.dtype() == nb::dtype<float>();
+        if (array.ndim() != 1)
+            raise_if_error(
+                {StatusCode::invalid_argument, "the array has " + std::to_string(array.ndim()) +
+                                                   " axes; what particles have in a record has 1"});
+        const Shared shared = handle.lock();
+        if (!shared) raise_if_error(closed());
+        Status status;
+        {
+            nb::gil_scoped_release release;
+            status = dump.put_particle_bytes(Field{record}, array.shape(0), array.data(),
+                                             single ? float32 : float64,
+                                             borrow ? Ownership::borrow : Ownership::copy);
         }
         raise_if_error(status);
     }
@@ -313,6 +345,22 @@ struct PyWriter {
                             "a shape of " + std::to_string(shape.size()) + " axes"});
         raise_if_error(live().reshape({field}, Shape(shape), grid_offset));
     }
+    std::uint32_t define_species(const std::string& name) {
+        return value_or_raise(live().define_species(name)).index;
+    }
+    std::uint32_t define_record(std::uint32_t species, const std::string& name,
+                                const std::string& dtype,
+                                const std::pair<std::string, double>& bound,
+                                const nb::dict& options) {
+        const DType type = dtype == "float64" ? float64 : float32;
+        return value_or_raise(live().define_record({species}, name, type, to_bound(bound),
+                                                   to_record_options(options)))
+            .index;
+    }
+    void define_constant(std::uint32_t species, const std::string& name, double value,
+                         const nb::dict& options) {
+        raise_if_error(live().define_constant({species}, name, value, to_record_options(options)));
+    }
     PyIteration begin_iteration(std::uint64_t number, const std::string& label) {
         PyIteration iteration{shared, std::nullopt};
         iteration.iteration.emplace(live().begin_iteration(number, label));
@@ -358,6 +406,8 @@ void bind_writer(nb::module_& module) {
     nb::class_<PyBusy>(module, "Busy").def("end", &PyBusy::end);
     nb::class_<PyDump>(module, "Dump")
         .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),
+             nb::arg("borrow"))
+        .def("put_particles", &PyDump::put_particles, nb::arg("record"), nb::arg("array"),
              nb::arg("borrow"));
     nb::class_<PyIteration>(module, "Iteration")
         .def("busy", &PyIteration::busy, nb::arg("lane"))
@@ -373,6 +423,11 @@ void bind_writer(nb::module_& module) {
              nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
         .def("reshape", &PyWriter::reshape, nb::arg("field"), nb::arg("shape"),
              nb::arg("grid_offset"))
+        .def("define_species", &PyWriter::define_species, nb::arg("name"))
+        .def("define_record", &PyWriter::define_record, nb::arg("species"), nb::arg("name"),
+             nb::arg("dtype"), nb::arg("bound"), nb::arg("options"))
+        .def("define_constant", &PyWriter::define_constant, nb::arg("species"), nb::arg("name"),
+             nb::arg("value"), nb::arg("options"))
         .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"), nb::arg("label"))
         .def("committed", &PyWriter::committed)
         .def("released", &PyWriter::released, nb::arg("iteration"))

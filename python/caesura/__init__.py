@@ -32,6 +32,8 @@ __all__ = [
     "EmulatedDevice",
     "Field",
     "Reader",
+    "Record",
+    "Species",
     "Writer",
     "WriterReport",
     "absolute",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
         CudaDevice,
         EmulatedDevice,
     )
+    from caesura.particles import Record, Species
     from caesura.reader import Reader, read
     from caesura.reading import open, recover
     from caesura.writing import Field, Writer, WriterReport
@@ -74,6 +77,8 @@ _HOMES = {
     "EmulatedDevice": "caesura.checkpointing",
     "Field": "caesura.writing",
     "Reader": "caesura.reader",
+    "Record": "caesura.particles",
+    "Species": "caesura.particles",
     "Writer": "caesura.writing",
     "WriterReport": "caesura.writing",
     "open": "caesura.reading",

@@ -63,3 +63,18 @@ def as_bound(bound: Any) -> Bound:
         f"bound is {bound!r}; give a number (an absolute bound), or caesura.lossless(), "
         "absolute(x), relative(x), pointwise_relative(x) or psnr(x)"
     )
+
+
+def bound_of(
+    absolute: float | None, relative: float | None, bound: Any = None
+) -> tuple[str, float] | None:
+    """The pair the library takes; None when none is given."""
+    if sum(given is not None for given in (absolute, relative, bound)) > 1:
+        raise ValueError("give one of absolute, relative and bound, not several")
+    if bound is not None:
+        return tuple(as_bound(bound))
+    if absolute is not None:
+        return ("absolute", float(absolute))
+    if relative is not None:
+        return ("relative", float(relative))
+    return None

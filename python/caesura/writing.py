@@ -27,7 +27,8 @@ import numpy as np
 
 from caesura import _core, communicator, lambdas
 from caesura.bound_maps import BoundMap
-from caesura.bounds import as_bound
+from caesura.bounds import bound_of
+from caesura.particles import Record, Species
 
 _LANES = {"compress": 0, "write": 1}
 
@@ -121,6 +122,25 @@ class Dump:
         if any(at < 0 for at in begin):
             raise ValueError(f"field '{field.name}': offset {tuple(begin)} is below zero")
         self._core.put(field.index, values, begin, borrow)
+        if borrow:
+            self._writer._keep(self._number, values)
+
+    def put_particles(self, record: Record, array: Any, *, borrow: bool = False) -> None:
+        """Hand over what this rank's particles have in `record`: an array of one axis.
+
+        Several puts follow each other. All records of a species have as many values on each rank,
+        0 included; a record that is not to be in this dump is put by no rank. borrow: as put's.
+
+        Raises ValueError naming record, rank and value.
+        """
+        values = host_array(array)
+        if values.dtype != record.dtype:
+            raise ValueError(
+                f"record '{record.name}' is {record.dtype}, the array {values.dtype}; "
+                f"convert it with array.astype(numpy.{record.dtype})"
+            )
+        values = np.ascontiguousarray(values)
+        self._core.put_particles(record.index, values, borrow)
         if borrow:
             self._writer._keep(self._number, values)
 
@@ -314,6 +334,13 @@ class Writer:
         self._core.reshape(field.index, extents, [float(value) for value in grid_offset])
         return Field(field.index, field.name, field.dtype, extents)
 
+    def define_species(self, name: str) -> Species:
+        """A species of particles; the same calls on all ranks, before the first dump.
+
+        Raises ValueError (name; a dump has begun).
+        """
+        return Species(self._core, self._core.define_species(name), name, self._bound)
+
     def begin_iteration(self, number: int, label: str = "") -> Iteration:
         """Local. End it with Iteration.end(); `iteration()` does so by itself.
 
@@ -390,21 +417,6 @@ _FIELD_OPTIONS = {
     "partial",
     "fill_value",
 }
-
-
-def bound_of(
-    absolute: float | None, relative: float | None, bound: Any = None
-) -> tuple[str, float] | None:
-    """The pair the library takes; None when none is given."""
-    if sum(given is not None for given in (absolute, relative, bound)) > 1:
-        raise ValueError("give one of absolute, relative and bound, not several")
-    if bound is not None:
-        return tuple(as_bound(bound))
-    if absolute is not None:
-        return ("absolute", float(absolute))
-    if relative is not None:
-        return ("relative", float(relative))
-    return None
 
 
 def host_array(array: Any) -> np.ndarray:

@@ -116,6 +116,29 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
     return options;
 }
 
+caesura::RecordOptions record_options_of(const caesura_record_options* given) {
+    caesura_record_options all = CAESURA_RECORD_OPTIONS_DEFAULT;
+    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
+    caesura::RecordOptions options;
+    if (all.codec) options.codec.emplace().name = all.codec;
+    options.unit_si = all.unit_si;
+    std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
+    options.time_offset = all.time_offset;
+    options.macro_weighted = all.macro_weighted != 0;
+    options.weighting_power = all.weighting_power;
+    return options;
+}
+
+// What define calls of fields and records are told alike.
+caesura::Result<caesura::ErrorBound> bound_of(const std::string& who, int dtype, int kind,
+                                              double bound) {
+    if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
+        return invalid(who + ": bound kind " + std::to_string(kind) + " is unknown");
+    if (!known(dtype)) return invalid(who + ": dtype " + std::to_string(dtype) + " is unknown");
+    return caesura::ErrorBound{static_cast<caesura::ErrorBound::Kind>(kind),
+                               kind == CAESURA_LOSSLESS ? 0.0 : bound};
+}
+
 }  // namespace
 
 extern "C" {
@@ -157,21 +180,15 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
         if (rank < 1 || rank > caesura::k_max_rank)
             return invalid("field '" + std::string(name) + "': " + std::to_string(rank) +
                            " axes; 1 to 4 are possible");
-        if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
-            return invalid("field '" + std::string(name) + "': bound kind " + std::to_string(kind) +
-                           " is unknown");
-        if (!known(dtype))
-            return invalid("field '" + std::string(name) + "': dtype " + std::to_string(dtype) +
-                           " is unknown");
-        const caesura::ErrorBound limit{static_cast<caesura::ErrorBound::Kind>(kind),
-                                        kind == CAESURA_LOSSLESS ? 0.0 : bound};
+        const auto limit = bound_of("field '" + std::string(name) + "'", dtype, kind, bound);
+        if (!limit.ok()) return limit.status();
         const auto axes = static_cast<std::size_t>(rank);
         const auto described = field_options_of(options, axes);
         if (!described.ok())
             return invalid("field '" + std::string(name) + "': " + described.status().message());
-        auto defined =
-            writer->writer->define_field(name, static_cast<caesura::DType>(dtype),
-                                         caesura::Shape(std::span(shape, axes)), limit, *described);
+        auto defined = writer->writer->define_field(name, static_cast<caesura::DType>(dtype),
+                                                    caesura::Shape(std::span(shape, axes)), *limit,
+                                                    *described);
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(rank);
         *field = defined->index;
@@ -189,6 +206,41 @@ caesura_code caesura_reshape(caesura_writer* writer, uint32_t field, const uint6
         std::vector<double> offset;
         if (grid_offset) offset.assign(grid_offset, grid_offset + axes);
         return writer->writer->reshape({field}, caesura::Shape(std::span(shape, axes)), offset);
+    });
+}
+
+caesura_code caesura_define_species(caesura_writer* writer, const char* name, uint32_t* species) {
+    return guarded([&]() -> Status {
+        if (!writer || !name || !species) return invalid("an argument is NULL");
+        const auto defined = writer->writer->define_species(name);
+        if (!defined.ok()) return defined.status();
+        *species = defined->index;
+        return {};
+    });
+}
+
+caesura_code caesura_define_record(caesura_writer* writer, uint32_t species, const char* name,
+                                   int dtype, int kind, double bound,
+                                   const caesura_record_options* options, uint32_t* record) {
+    return guarded([&]() -> Status {
+        if (!writer || !name || !record) return invalid("an argument is NULL");
+        const auto limit = bound_of("record '" + std::string(name) + "'", dtype, kind, bound);
+        if (!limit.ok()) return limit.status();
+        const auto defined =
+            writer->writer->define_record({species}, name, static_cast<caesura::DType>(dtype),
+                                          *limit, record_options_of(options));
+        if (!defined.ok()) return defined.status();
+        writer->axes.push_back(1);
+        *record = defined->index;
+        return {};
+    });
+}
+
+caesura_code caesura_define_constant(caesura_writer* writer, uint32_t species, const char* name,
+                                     double value, const caesura_record_options* options) {
+    return guarded([&]() -> Status {
+        if (!writer || !name) return invalid("an argument is NULL");
+        return writer->writer->define_constant({species}, name, value, record_options_of(options));
     });
 }
 
@@ -268,6 +320,18 @@ caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t*
                                caesura::Shape(std::span(extent, rank))};
         return writer->dump->put_bytes(
             caesura::Field{field}, box, data, static_cast<caesura::DType>(dtype),
+            borrow ? caesura::Ownership::borrow : caesura::Ownership::copy);
+    });
+}
+
+caesura_code caesura_put_particles(caesura_writer* writer, uint32_t record, uint64_t count,
+                                   const void* data, int dtype, int borrow) {
+    return guarded([&]() -> Status {
+        if (!writer) return invalid("writer is NULL");
+        if (!writer->dump) return invalid("put outside a dump");
+        if (!known(dtype)) return invalid("dtype " + std::to_string(dtype) + " is unknown");
+        return writer->dump->put_particle_bytes(
+            caesura::Field{record}, count, data, static_cast<caesura::DType>(dtype),
             borrow ? caesura::Ownership::borrow : caesura::Ownership::copy);
     });
 }

@@ -107,6 +107,12 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         manifest.datasets.back().partial_chunks = field.layout->n_touched;
         manifest.datasets.back().fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
     }
+    // openPMD-api and the validator look for it in every iteration.
+    const bool any_mesh = std::any_of(fields.begin(), fields.end(), [](const DumpedField& dumped) {
+        return !dumped.field.particles;
+    });
+    if (!any_mesh)
+        manifest.groups.push_back({fmt::format("/data/{}/meshes", manifest.iteration), {}});
     for (std::uint32_t number = 0; number < species.size(); ++number) {
         std::vector<const FieldState*> records;
         for (const DumpedField& dumped : fields)

@@ -1,0 +1,89 @@
+"""Species of particles: records of as many values as each dump has particles.
+
+    electrons = writer.define_species("electrons")
+    x = electrons.define_record("position/x", numpy.float64, absolute=1e-4, unit_dimension=LENGTH)
+    electrons.define_constant("charge", -1.6e-19)
+    ...
+    dump.put_particles(x, positions)  # as many as this rank has, none included
+
+The rules are those of caesura/particles.hpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from caesura.bounds import bound_of
+
+_OPTIONS = {"unit_si", "unit_dimension", "time_offset", "macro_weighted", "weighting_power"}
+
+
+@dataclass(frozen=True)
+class Record:
+    """Handle of one component of a record; valid for the life of its Writer."""
+
+    index: int
+    name: str
+    dtype: np.dtype
+
+
+class Species:
+    """Made by Writer.define_species."""
+
+    def __init__(self, core: Any, index: int, name: str, bound: tuple[str, float]) -> None:
+        self._core = core
+        self._index = index
+        self._bound = bound
+        self.name = name
+
+    def define_record(
+        self,
+        name: str,
+        dtype: Any,
+        *,
+        absolute: float | None = None,
+        relative: float | None = None,
+        lossless: bool = False,
+        bound: Any = None,
+        codec: str | None = None,
+        cd_values: Sequence[int] = (),
+        **options: Any,
+    ) -> Record:
+        """Define what each particle has; the same calls in the same order on all ranks.
+
+        name: an openPMD record name; "position/x" is component x of the record "position".
+        options: unit_si, unit_dimension, time_offset, macro_weighted, weighting_power.
+
+        Raises ValueError (name, type or bound), RuntimeError (plugin missing).
+        """
+        kind = np.dtype(dtype)
+        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(
+                f"record '{self.name}/{name}' is {kind}; only float32 and float64 can be stored"
+            )
+        self._check(name, options)
+        if codec is not None:
+            options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
+        own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
+        index = self._core.define_record(self._index, name, str(kind), own or self._bound, options)
+        return Record(index, f"{self.name}/{name}", kind)
+
+    def define_constant(self, name: str, value: float, **options: Any) -> None:
+        """Define what all particles have alike: a number in the file, no data.
+
+        options: those of define_record. Raises ValueError (name).
+        """
+        self._check(name, options)
+        self._core.define_constant(self._index, name, float(value), options)
+
+    def _check(self, name: str, options: dict[str, Any]) -> None:
+        unknown = set(options) - _OPTIONS
+        if unknown:
+            raise ValueError(
+                f"record '{self.name}/{name}': unknown option {sorted(unknown)[0]!r}; "
+                f"known are {', '.join(sorted(_OPTIONS))}"
+            )

@@ -1,0 +1,73 @@
+"""Goal: particles put from Python lie in the file as openPMD has them, for any reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import caesura
+import h5py
+import numpy as np
+import pytest
+
+LENGTH = (1, 0, 0, 0, 0, 0, 0)
+
+
+def write(path: Path, counts: list[int]) -> list[np.ndarray]:
+    """A dump for each count; what was put as positions."""
+    random = np.random.default_rng(7)
+    positions = []
+    with caesura.Writer(path, durable=False) as writer:
+        ions = writer.define_species("ions")
+        x = ions.define_record("position/x", np.float64, absolute=1e-4, unit_dimension=LENGTH)
+        z = ions.define_record("position/z", np.float64, absolute=1e-4, unit_dimension=LENGTH)
+        weighting = ions.define_record("weighting", np.float32, macro_weighted=True)
+        ions.define_constant("charge", 1.6e-19, unit_si=2.0, weighting_power=1.0)
+        for n, count in enumerate(counts):
+            positions.append(random.random(count))
+            with writer.iteration(n) as iteration:
+                dump = iteration.begin_dump(0.1 * n)
+                dump.put_particles(x, positions[-1])
+                for half in np.array_split(positions[-1] + 1.0, 2):
+                    dump.put_particles(z, half)
+                dump.put_particles(weighting, np.full(count, 2.0, np.float32), borrow=True)
+    return positions
+
+
+def test_particles_of_any_number_come_back_within_their_bounds(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    put = write(path, [1000, 0, 70_000, 1])
+    reader = caesura.Reader(path)
+    with caesura.open(path) as file:
+        assert file.attrs["particlesPath"] == b"particles/"
+        for n, positions in enumerate(put):
+            read = reader["ions/position/x", n][...]
+            assert read.shape == positions.shape
+            assert np.all(np.abs(read - positions) <= 1e-4)
+            assert np.all(reader["ions/charge", n][...] == 1.6e-19)
+            species = file[f"data/{n}/particles/ions"]
+            assert list(species["charge"].attrs["shape"]) == [len(positions)]
+            assert species["positionOffset/z"].attrs["value"] == 0.0
+            assert list(species["position"].attrs["unitDimension"]) == list(LENGTH)
+            if len(positions):
+                assert np.all(np.abs(species["position/z"][:] - positions - 1.0) <= 1e-4)
+                assert np.all(species["weighting"][:] == 2.0)
+            else:
+                assert isinstance(species["weighting"], h5py.Group)
+                assert list(species["weighting"].attrs["shape"]) == [0]
+
+
+def test_what_cannot_be_put_names_the_record(tmp_path: Path) -> None:
+    with caesura.Writer(tmp_path / "run.h5", durable=False) as writer:
+        ions = writer.define_species("ions")
+        x = ions.define_record("x", np.float32)
+        with pytest.raises(ValueError, match="record 'ions/y': unknown option 'colour'"):
+            ions.define_record("y", np.float32, colour=3)
+        with pytest.raises(ValueError, match="record 'ions/x': is already defined"):
+            ions.define_constant("x", 1.0)
+        with pytest.raises(ValueError, match="species 'ions': is already defined"):
+            writer.define_species("ions")
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(0.0)
+            with pytest.raises(ValueError, match="record 'ions/x' is float32, the array float64"):
+                dump.put_particles(x, np.zeros(3))
+            dump.put_particles(x, np.zeros(3, np.float32))
