@@ -13,7 +13,7 @@ namespace caesura {
 namespace {
 
 Status check_chunk(DType dtype, const Shape& chunk) {
-    if (dtype != DType::float32 && dtype != DType::float64) {
+    if (!is_known(dtype)) {
         return {StatusCode::invalid_argument,
                 fmt::format("data type {} is unknown", static_cast<int>(dtype))};
     }
