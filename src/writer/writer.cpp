@@ -34,9 +34,6 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (Status status = writer::check_field_name(name); !status.ok()) return status;
     if (!is_known(dtype))
         return invalid(fmt::format("data type {} is unknown", static_cast<int>(dtype)));
-    if (is_integer(dtype) && bound.kind != ErrorBound::Kind::lossless)
-        return invalid(fmt::format("an error bound for {}; integers are stored without loss",
-                                   to_string(dtype)));
     if (shape.rank() < 1) return invalid("shape has no axes; 1 to 4 are possible");
     for (int axis = 0; axis < shape.rank(); ++axis)
         if (shape[axis] == 0)
