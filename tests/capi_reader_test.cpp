@@ -139,4 +139,53 @@ TEST_F(CReader, says_what_is_wrong) {
     EXPECT_EQ(changed, 0);
 }
 
+TEST(CIntegers, come_back_in_their_type_with_a_fill_value_that_no_double_holds) {
+    const std::string path =
+        ::testing::TempDir() + "caesura_c_integers_" + std::to_string(::getpid());
+    caesura_writer* writer = nullptr;
+    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, nullptr, &writer), CAESURA_OK);
+    const std::uint64_t shape[] = {6, 4}, offset[] = {2, 1}, extent[] = {3, 2};
+    const std::uint64_t nobody = ~std::uint64_t{0};
+    const std::uint64_t ids[] = {0, 9007199254740993U, nobody - 1, 3, 4, std::uint64_t{1} << 63};
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.partial = 1;
+    options.fill = &nobody;
+    std::uint32_t field = 0;
+    const auto define = [&](int dtype, int kind) {
+        return caesura_define_field_with(writer, "id", dtype, 2, shape, kind, 0.5, &options,
+                                         &field);
+    };
+    EXPECT_EQ(define(CAESURA_UINT64, CAESURA_ABSOLUTE), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(caesura_last_error()).find("field 'id': an error bound for uint64"),
+              std::string::npos)
+        << caesura_last_error();
+    EXPECT_EQ(define(11, CAESURA_LOSSLESS), CAESURA_INVALID_ARGUMENT);
+    ASSERT_EQ(define(CAESURA_UINT64, CAESURA_LOSSLESS), CAESURA_OK) << caesura_last_error();
+    ASSERT_EQ(caesura_begin_iteration(writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(writer, field, offset, extent, ids, CAESURA_UINT64, 0), CAESURA_OK)
+        << caesura_last_error();
+    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK);
+    caesura_reader* reader = nullptr;
+    ASSERT_EQ(caesura_reader_open(path.c_str(), nullptr, nullptr, &reader), CAESURA_OK);
+    caesura_field_info info{};
+    info.struct_bytes = sizeof info;
+    ASSERT_EQ(caesura_reader_field(reader, 0, &info), CAESURA_OK);
+    EXPECT_EQ(info.number_kind, CAESURA_NUMBER_UNSIGNED);
+    EXPECT_EQ(info.number_bytes, 8u);
+    const std::uint64_t all[] = {0, 0};
+    std::uint64_t values[24] = {};
+    ASSERT_EQ(caesura_reader_read(reader, 0, all, shape, values, sizeof values, nullptr),
+              CAESURA_OK)
+        << caesura_last_error();
+    for (std::uint64_t i = 0; i < 24; ++i) {
+        const std::uint64_t row = i / 4, column = i % 4;
+        const bool is_put = row >= 2 && row < 5 && column >= 1 && column < 3;
+        EXPECT_EQ(values[i], is_put ? ids[2 * (row - 2) + column - 1] : nobody) << i;
+    }
+    caesura_reader_close(reader);
+    std::filesystem::remove(path);
+}
+
 }  // namespace

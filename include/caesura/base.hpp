@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -108,7 +109,7 @@ class [[nodiscard]] Result {
 
 // ----------------------------------------------------------------------- types and shapes
 
-/// Integers are the codec's so far (bool: uint8); a Writer takes float32 and float64.
+/// What one value is. Integers are always stored without loss.
 enum class DType : std::uint8_t {
     float32 = 1,
     float64 = 2,
@@ -123,6 +124,31 @@ enum class DType : std::uint8_t {
 };
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
+inline constexpr DType int8 = DType::int8;
+inline constexpr DType int16 = DType::int16;
+inline constexpr DType int32 = DType::int32;
+inline constexpr DType int64 = DType::int64;
+inline constexpr DType uint8 = DType::uint8;
+inline constexpr DType uint16 = DType::uint16;
+inline constexpr DType uint32 = DType::uint32;
+inline constexpr DType uint64 = DType::uint64;
+
+/// The DType of a C++ type: arithmetic, of 1 to 8 bytes, neither bool nor a character other than
+/// signed and unsigned char.
+template <class T>
+consteval DType dtype_of() {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                      (std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
+                       !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
+                       !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> &&
+                       !std::is_same_v<T, char32_t>),
+                  "float, double, or a signed or unsigned integer of 1 to 8 bytes");
+    if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? float32 : float64;
+    constexpr DType k_signed[] = {int8, int16, int32, int64};
+    constexpr DType k_unsigned[] = {uint8, uint16, uint32, uint64};
+    const std::size_t place = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+    return std::is_signed_v<T> ? k_signed[place] : k_unsigned[place];
+}
 
 /// Bytes per value.
 constexpr std::size_t size_of(DType dtype) {
@@ -130,6 +156,8 @@ constexpr std::size_t size_of(DType dtype) {
     const auto type = static_cast<std::size_t>(dtype);
     return k_bytes[type < sizeof k_bytes ? type : 0];
 }
+/// False of a number that is none of the above.
+constexpr bool is_known(DType dtype) { return dtype >= DType::float32 && dtype <= DType::uint64; }
 constexpr bool is_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::uint64; }
 constexpr bool is_signed_integer(DType dtype) {
     return dtype >= DType::int8 && dtype <= DType::int64;

@@ -49,7 +49,19 @@ typedef enum caesura_code {
     CAESURA_INTERNAL = 8
 } caesura_code;
 
-typedef enum caesura_dtype { CAESURA_FLOAT32 = 1, CAESURA_FLOAT64 = 2 } caesura_dtype;
+/* Integers are stored without loss: their bound is CAESURA_LOSSLESS. */
+typedef enum caesura_dtype {
+    CAESURA_FLOAT32 = 1,
+    CAESURA_FLOAT64 = 2,
+    CAESURA_INT8 = 3,
+    CAESURA_INT16 = 4,
+    CAESURA_INT32 = 5,
+    CAESURA_INT64 = 6,
+    CAESURA_UINT8 = 7,
+    CAESURA_UINT16 = 8,
+    CAESURA_UINT32 = 9,
+    CAESURA_UINT64 = 10
+} caesura_dtype;
 typedef enum caesura_bound_kind {
     CAESURA_LOSSLESS = 0,
     CAESURA_ABSOLUTE = 1, /* value: in units of the field */
@@ -142,12 +154,15 @@ typedef struct caesura_field_options {
     const caesura_bound_rule* bound_rules;
     size_t bound_rule_count;
     int partial;       /* 1: the boxes of a dump cover any part, not all; readers find fill_value */
-    double fill_value; /* 0; converted to the field's type */
+    double fill_value; /* 0; converted to the field's type, which must have it */
+    /* NULL: fill_value; else one value of the field's type instead, such as a 64-bit integer that
+     * no double has. Copied. */
+    const void* fill;
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0, 0, 0.0                                                                     \
+            NULL, 0, 0, 0.0, NULL                                                               \
     }
 
 /* What a reader is told of a record of particles, and its codec; see RecordOptions in

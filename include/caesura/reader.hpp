@@ -19,10 +19,11 @@
 //  - A chunk that a box touches is read once, its stored bytes are compared with their checksum
 //    where the file has one (ours has), and it is decoded once, by this thread or a helper of it.
 //    Helpers end before the call returns.
-//  - Decoded side by side: float32, float64 and compounds of one of these, chunked or contiguous,
-//    with our filter, deflate, shuffle, fletcher32, or plugins that HDF5 would find. Through HDF5,
-//    one call at a time: integers (also enumerations, such as bool), floats of other widths, and
-//    datasets with nbit, scale-offset or szip. openPMD's constant components need no reading.
+//  - Decoded side by side: float32, float64, integers of 8 to 64 bits and compounds of one kind of
+//    float, chunked or contiguous, with our filter, deflate, shuffle, fletcher32, or plugins that
+//    HDF5 would find. Through HDF5, one call at a time: enumerations, such as bool, floats of other
+//    widths, and datasets with nbit, scale-offset or szip. openPMD's constant components need no
+//    reading.
 //  - Memory of a call: for each thread a chunk as stored and one as decoded, and what its decoder
 //    takes; through HDF5 the box once more, if its array has strides. read_all(): see there.
 //

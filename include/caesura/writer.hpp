@@ -30,7 +30,7 @@
 
 #include <functional>
 #include <map>
-#include <type_traits>
+#include <variant>
 
 #include "caesura/bound_map.hpp"
 #include "caesura/codec.hpp"
@@ -125,13 +125,16 @@ enum class Coverage : std::uint8_t {
     partial  ///< any part, as boxes of a refined level do; only that takes space in the file
 };
 
+/// As an integer one of 64 bits is exact beyond 2^53.
+using FillValue = std::variant<double, std::int64_t, std::uint64_t>;
+
 struct FieldOptions {
     std::optional<CodecSpec> codec;
     Coverage coverage = Coverage::whole;
     /// What readers find where no box lay, exactly so with codec "caesura"; other lossy codecs keep
-    /// it within the bound in a chunk that a box touches. Converted to the field's type; NaN may
-    /// be.
-    double fill_value = 0.0;
+    /// it within the bound in a chunk that a box touches. Converted to the field's type, which must
+    /// have it; NaN may be one of floats.
+    FillValue fill_value = 0.0;
     double unit_si = 1.0;
     std::array<double, 7> unit_dimension{};  ///< L M T I theta N J powers (openPMD)
     std::vector<std::string> axis_labels;    ///< default z y x as many as axes
@@ -245,8 +248,7 @@ class Dump {
     /// Local; snapshots (copy) or remembers the pointer (borrow).
     template <class T>
     Status put(Field field, const Box& box, const T* data, Ownership own = Ownership::copy) {
-        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
-        return put_bytes(field, box, data, std::is_same_v<T, float> ? float32 : float64, own);
+        return put_bytes(field, box, data, dtype_of<T>(), own);
     }
     Status put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own);
     /// Hand over what this rank's next `count` particles have in `record`. Several puts follow each
@@ -313,8 +315,12 @@ class Writer {
 
     /// Same calls in the same order on all ranks (checked at the next end()).
     /// @param name   openPMD mesh name; "velocity/x" is component x of the record "velocity".
+    /// @param dtype  Integers are stored without loss, by codecs "caesura", "zstd", "blosc2" and
+    ///               "none"; "sz3" and "zfp" become zstd.
     /// @param shape  global extents, 1 to 4 axes, each >= 1.
-    /// Errors: invalid_argument (name, shape, bound NaN or <= 0), unsupported (plugin missing).
+    /// @param bound  Not given: WriterOptions::bound, of integers lossless().
+    /// Errors: invalid_argument (name, dtype, shape, bound NaN or <= 0, a bound of integers that is
+    /// not lossless, a fill value that the type lacks), unsupported (plugin missing).
     Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape,
                                const ErrorBound& bound, const FieldOptions& options = {});
     Result<Field> define_field(const std::string& name, DType dtype, const Shape& shape);
@@ -332,7 +338,7 @@ class Writer {
     /// @param name  openPMD species name, without '/'.
     /// Errors: invalid_argument (name, attributes, a dump has begun).
     Result<Species> define_species(const std::string& name, const SpeciesOptions& options = {});
-    /// What each particle of a species has.
+    /// What each particle of a species has. Identifiers and flags, as all integers, are lossless.
     /// @param name   openPMD record name; "position/x" is component x of the record "position".
     /// @return  what put_particles takes. Errors: as define_field's.
     Result<Field> define_record(Species species, const std::string& name, DType dtype,

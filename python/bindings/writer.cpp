@@ -138,6 +138,32 @@ BoundMap to_bound_map(const nb::dict& from) {
     return map;
 }
 
+/// Integers stay such: those of 64 bits are more than a double holds.
+FillValue to_fill_value(nb::handle value) {
+    if (!nb::isinstance<nb::int_>(value)) return nb::cast<double>(value);
+    std::int64_t with_sign = 0;
+    if (nb::try_cast(value, with_sign)) return with_sign;
+    std::uint64_t without = 0;
+    if (!nb::try_cast(value, without))
+        raise_if_error({StatusCode::invalid_argument, "fill_value is no integer of 64 bits"});
+    return without;
+}
+
+DType dtype_of_array(const nb::dlpack::dtype& found) {
+    using Of = std::pair<nb::dlpack::dtype, DType>;
+    static const Of k_all[] = {
+        {nb::dtype<float>(), float32},        {nb::dtype<double>(), float64},
+        {nb::dtype<std::int8_t>(), int8},     {nb::dtype<std::int16_t>(), int16},
+        {nb::dtype<std::int32_t>(), int32},   {nb::dtype<std::int64_t>(), int64},
+        {nb::dtype<std::uint8_t>(), uint8},   {nb::dtype<std::uint16_t>(), uint16},
+        {nb::dtype<std::uint32_t>(), uint32}, {nb::dtype<std::uint64_t>(), uint64}};
+    for (const auto& [theirs, ours] : k_all)
+        if (theirs == found) return ours;
+    raise_if_error({StatusCode::invalid_argument,
+                    "the array is neither float32, float64 nor of integers; convert it first"});
+    return float32;
+}
+
 /// What fields and records of particles have alike.
 template <class Options>
 void take_units(const nb::dict& from, Options& options) {
@@ -170,7 +196,7 @@ FieldOptions to_field_options(const nb::dict& from) {
     options.grid_unit_si = take(from, "grid_unit_si", options.grid_unit_si);
     if (from.contains("partial") && nb::cast<bool>(from["partial"]))
         options.coverage = Coverage::partial;
-    options.fill_value = take(from, "fill_value", options.fill_value);
+    if (from.contains("fill_value")) options.fill_value = to_fill_value(from["fill_value"]);
     if (from.contains("bound_map"))
         options.bound_map = to_bound_map(nb::cast<nb::dict>(from["bound_map"]));
     return options;
@@ -193,10 +219,7 @@ struct PyDump {
 
     void put(std::uint32_t field, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array,
              const std::vector<std::uint64_t>& offset, bool borrow) {
-        const bool single = array.dtype() == nb::dtype<float>();
-        if (!single && array.dtype() != nb::dtype<double>())
-            raise_if_error({StatusCode::invalid_argument,
-                            "the array is neither float32 nor float64; convert it first"});
+        const DType dtype = dtype_of_array(array.dtype());
         std::vector<std::uint64_t> extent;
         for (std::size_t axis = 0; axis < array.ndim(); ++axis) extent.push_back(array.shape(axis));
         if (extent.size() != offset.size() || extent.size() > k_max_rank)
@@ -210,14 +233,14 @@ struct PyDump {
         Status status;
         {
             nb::gil_scoped_release release;
-            status = dump.put_bytes(Field{field}, box, array.data(), single ? float32 : float64,
+            status = dump.put_bytes(Field{field}, box, array.data(), dtype,
                                     borrow ? Ownership::borrow : Ownership::copy);
         }
         raise_if_error(status);
     }
     void put_particles(std::uint32_t record,
                        nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array, bool borrow) {
-        const bool single = array.dtype() == nb::dtype<float>();
+        const DType dtype = dtype_of_array(array.dtype());
         if (array.ndim() != 1)
             raise_if_error(
                 {StatusCode::invalid_argument, "the array has " + std::to_string(array.ndim()) +
@@ -227,8 +250,7 @@ struct PyDump {
         Status status;
         {
             nb::gil_scoped_release release;
-            status = dump.put_particle_bytes(Field{record}, array.shape(0), array.data(),
-                                             single ? float32 : float64,
+            status = dump.put_particle_bytes(Field{record}, array.shape(0), array.data(), dtype,
                                              borrow ? Ownership::borrow : Ownership::copy);
         }
         raise_if_error(status);
@@ -328,7 +350,7 @@ struct PyWriter {
             raise_if_error({StatusCode::invalid_argument, "field '" + name + "' has " +
                                                               std::to_string(shape.size()) +
                                                               " axes; 1 to 4 are possible"});
-        const DType type = dtype == "float64" ? float64 : float32;
+        const DType type = by_name("dtype", dtype, k_dtypes);
         const FieldOptions plain = to_field_options(options);
         Result<Field> field = Status();
         Writer& writer = live();
@@ -352,7 +374,7 @@ struct PyWriter {
                                 const std::string& dtype,
                                 const std::pair<std::string, double>& bound,
                                 const nb::dict& options) {
-        const DType type = dtype == "float64" ? float64 : float32;
+        const DType type = by_name("dtype", dtype, k_dtypes);
         return value_or_raise(live().define_record({species}, name, type, to_bound(bound),
                                                    to_record_options(options)))
             .index;

@@ -8,7 +8,8 @@
     codec.estimate(array, 1e-3)                         # bytes it would take; a look at 1 % of it
 
 NaN, infinities and -0 come back as they were. float32 and float64 are compressed within the bound;
-every other type exactly, whatever the bound (integers, bool, complex, structures, dates, ...).
+every other type exactly, whatever the bound: integers by their values, all else (bool, complex,
+structures, dates, ...) as bytes.
 
 Fields that are compressed again and again share what was learnt of them:
 
@@ -18,7 +19,7 @@ Fields that are compressed again and again share what was learnt of them:
     data = codec.compress(rho_later, 1e-3, tables=tables)
     codec.decompress(data, tables=tables)
 
-The bytes of a native float32 or float64 array of 1 to 4 axes are a frame as
+The bytes of a native array of floats or integers of 1 to 4 axes are a frame as
 docs/reference/block_frame.md describes it: what caesura::compress() gives in C++. Arrays that a
 frame alone cannot describe (other types, byte orders, no axis or more than four, no values) are a
 frame after the header of numpy's .npy format, which holds their type and
@@ -116,7 +117,7 @@ def compress(
             _flat_bytes(typed),
             typed.dtype.name,
             shape,
-            tuple(kind),
+            _bound_for(typed, kind),
             mode=mode,
             tables=tables,
             statistics=statistics,
@@ -161,8 +162,9 @@ def estimate(
 ) -> int:
     """How many bytes compress() would give, from a sample: about 0.1 ms for 8 MiB.
 
-    relative and psnr bounds also look at every value for the range. Types other than float32 and
-    float64 are predicted by compressing up to 1 MiB of them. Raises as compress().
+    relative and psnr bounds also look at every value for the range. Integers take longer, about 1
+    ms for each MiB; types that are neither floats nor integers are predicted by compressing up to 1
+    MiB of them. Raises as compress().
     """
     kind = as_bound(bound)
     values = _as_values(array)
@@ -173,7 +175,7 @@ def estimate(
             _flat_bytes(typed),
             typed.dtype.name,
             list(_frame_shape(values.shape)),
-            tuple(kind),
+            _bound_for(typed, kind),
             mode=mode,
             tables=tables,
             threads=threads or 0,
@@ -216,9 +218,18 @@ def _is_lossy_type(dtype: np.dtype) -> bool:
     return dtype.kind == "f" and dtype.itemsize in (4, 8)
 
 
+def _is_typed(dtype: np.dtype) -> bool:
+    """Does the codec know the type?"""
+    return _is_lossy_type(dtype) or dtype.kind in "iu"
+
+
+def _bound_for(values: np.ndarray, bound: Bound) -> tuple[str, float]:
+    return tuple(bound) if _is_lossy_type(values.dtype) else ("lossless", 0.0)
+
+
 def _frame_view(values: np.ndarray) -> np.ndarray | None:
     """The values in native byte order if the codec knows their type; None if they go as bytes."""
-    if not _is_lossy_type(values.dtype) or values.size == 0:
+    if not _is_typed(values.dtype) or values.size == 0:
         return None
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
@@ -234,7 +245,7 @@ def _frame_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _describes_itself(values: np.ndarray) -> bool:
     return (
         values.dtype.isnative
-        and _is_lossy_type(values.dtype)
+        and _is_typed(values.dtype)
         and 1 <= values.ndim <= _FRAME_AXES
         and values.size > 0
     )

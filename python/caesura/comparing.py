@@ -130,11 +130,12 @@ def open_reference(path: Path) -> Reference:
 
 
 def datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
-    """All float datasets with their absolute paths, in order of name, iterations by number."""
+    """All datasets of floats or integers with their absolute paths, in order of name, iterations by
+    number."""
     found: list[tuple[str, h5py.Dataset]] = []
 
     def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind == "f":
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
             found.append((f"/{name}", item))
 
     file.visititems(visit)

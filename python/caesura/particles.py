@@ -19,6 +19,10 @@ import numpy as np
 
 from caesura.bounds import bound_of
 
+TYPES = (
+    "float32", "float64",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+)  # fmt: skip
 _OPTIONS = {"unit_si", "unit_dimension", "time_offset", "macro_weighted", "weighting_power"}
 
 
@@ -61,15 +65,16 @@ class Species:
         Raises ValueError (name, type or bound), RuntimeError (plugin missing).
         """
         kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+        if not kind.isnative or kind.name not in TYPES:
             raise ValueError(
-                f"record '{self.name}/{name}' is {kind}; only float32 and float64 can be stored"
+                f"record '{self.name}/{name}' is {kind}; what can be stored is {', '.join(TYPES)}"
             )
         self._check(name, options)
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
-        index = self._core.define_record(self._index, name, str(kind), own or self._bound, options)
+        usual = self._bound if kind.kind == "f" else ("lossless", 0.0)
+        index = self._core.define_record(self._index, name, kind.name, own or usual, options)
         return Record(index, f"{self.name}/{name}", kind)
 
     def define_constant(self, name: str, value: float, **options: Any) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from caesura import _core, communicator, lambdas
 from caesura.bound_maps import BoundMap
 from caesura.bounds import bound_of
-from caesura.particles import Record, Species
+from caesura.particles import TYPES, Record, Species
 
 _LANES = {"compress": 0, "write": 1}
 
@@ -290,15 +290,16 @@ class Writer:
         name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si; partial=True:
         the boxes of a dump cover any part of the shape, and readers find fill_value (0) elsewhere,
-        as of a refined level. bound_map: bounds of some values, in units of the field; the field's
+        as of a refined level. dtype: float32, float64, or integers of 8 to 64 bits, which are
+        stored without loss: they have no bound but lossless, and none need be said. bound_map: bounds of some values, in units of the field; the field's
         own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
         "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
         kind = np.dtype(dtype)
-        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
-            raise ValueError(f"field '{name}' is {kind}; only float32 and float64 can be stored")
+        if not kind.isnative or kind.name not in TYPES:
+            raise ValueError(f"field '{name}' is {kind}; what can be stored is {', '.join(TYPES)}")
         unknown = set(options) - _FIELD_OPTIONS
         if unknown:
             raise ValueError(
@@ -317,7 +318,10 @@ class Writer:
         extents = tuple(int(extent) for extent in shape)
         if any(extent < 1 for extent in extents):
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
-        index = self._core.define_field(name, str(kind), extents, own or self._bound, options)
+        if "fill_value" in options and isinstance(options["fill_value"], np.integer):
+            options["fill_value"] = int(options["fill_value"])
+        usual = self._bound if kind.kind == "f" else ("lossless", 0.0)
+        index = self._core.define_field(name, kind.name, extents, own or usual, options)
         return Field(index, name, kind, extents)
 
     def reshape(

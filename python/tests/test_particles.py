@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+BIG = np.uint64(1 << 60)  # no double has what follows it
 LENGTH = (1, 0, 0, 0, 0, 0, 0)
 
 
@@ -21,6 +22,7 @@ def write(path: Path, counts: list[int]) -> list[np.ndarray]:
         x = ions.define_record("position/x", np.float64, absolute=1e-4, unit_dimension=LENGTH)
         z = ions.define_record("position/z", np.float64, absolute=1e-4, unit_dimension=LENGTH)
         weighting = ions.define_record("weighting", np.float32, macro_weighted=True)
+        number = ions.define_record("id", np.uint64)
         ions.define_constant("charge", 1.6e-19, unit_si=2.0, weighting_power=1.0)
         for n, count in enumerate(counts):
             positions.append(random.random(count))
@@ -29,6 +31,7 @@ def write(path: Path, counts: list[int]) -> list[np.ndarray]:
                 dump.put_particles(x, positions[-1])
                 for half in np.array_split(positions[-1] + 1.0, 2):
                     dump.put_particles(z, half)
+                dump.put_particles(number, np.arange(count, dtype=np.uint64) + BIG)
                 dump.put_particles(weighting, np.full(count, 2.0, np.float32), borrow=True)
     return positions
 
@@ -44,6 +47,10 @@ def test_particles_of_any_number_come_back_within_their_bounds(tmp_path: Path) -
             assert read.shape == positions.shape
             assert np.all(np.abs(read - positions) <= 1e-4)
             assert np.all(reader["ions/charge", n][...] == 1.6e-19)
+            if len(positions):
+                numbers = reader["ions/id", n][...]
+                assert numbers.dtype == np.uint64
+                assert np.array_equal(numbers - BIG, np.arange(len(positions)))
             species = file[f"data/{n}/particles/ions"]
             assert list(species["charge"].attrs["shape"]) == [len(positions)]
             assert species["positionOffset/z"].attrs["value"] == 0.0

@@ -7,6 +7,8 @@
 //    Callers look at it before they act on what they read, or have checked the length before.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,6 +28,20 @@ inline std::uint64_t get_little(const std::byte* from, std::size_t n) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < n; ++i) value |= std::to_integer<std::uint64_t>(from[i]) << (8 * i);
     return value;
+}
+
+/// The bits of a value of n <= 8 bytes as it lies in this machine's memory.
+inline std::uint64_t get_native(const std::byte* from, std::size_t n) {
+    std::byte bytes[8] = {};
+    std::memcpy(bytes, from, n);
+    if (std::endian::native == std::endian::big) std::reverse(bytes, bytes + n);
+    return get_little(bytes, n);
+}
+
+/// What get_native() got.
+inline void put_native(std::byte* to, std::uint64_t bits, std::size_t n) {
+    put_little(to, bits, n);
+    if (std::endian::native == std::endian::big) std::reverse(to, to + n);
 }
 
 /// Memory of a fixed length, filled from its begin. The caller has checked that it is long enough.

@@ -89,9 +89,47 @@ Status add_rule(const caesura_bound_rule& rule, std::size_t axes, caesura::Bound
     }
 }
 
+template <class T>
+caesura::FillValue fill_as(const void* value) {
+    T one;
+    std::memcpy(&one, value, sizeof one);
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<double>(one);
+    else if constexpr (std::is_signed_v<T>)
+        return static_cast<std::int64_t>(one);
+    else
+        return static_cast<std::uint64_t>(one);
+}
+
+caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
+    switch (dtype) {
+        case caesura::float32:
+            return fill_as<float>(value);
+        case caesura::float64:
+            return fill_as<double>(value);
+        case caesura::int8:
+            return fill_as<std::int8_t>(value);
+        case caesura::int16:
+            return fill_as<std::int16_t>(value);
+        case caesura::int32:
+            return fill_as<std::int32_t>(value);
+        case caesura::int64:
+            return fill_as<std::int64_t>(value);
+        case caesura::uint8:
+            return fill_as<std::uint8_t>(value);
+        case caesura::uint16:
+            return fill_as<std::uint16_t>(value);
+        case caesura::uint32:
+            return fill_as<std::uint32_t>(value);
+        case caesura::uint64:
+            return fill_as<std::uint64_t>(value);
+    }
+    return 0.0;
+}
+
 // @param axes  how many entries the caller's arrays have.
 caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_options* given,
-                                                        std::size_t axes) {
+                                                        caesura::DType dtype, std::size_t axes) {
     caesura_field_options all = CAESURA_FIELD_OPTIONS_DEFAULT;
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
     for (std::size_t axis = 0; all.axis_labels && axis < axes; ++axis)
@@ -108,7 +146,10 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
     if (all.partial != 0 && all.partial != 1)
         return invalid("partial is " + std::to_string(all.partial) + "; use 0 or 1");
     if (all.partial == 1) options.coverage = caesura::Coverage::partial;
-    options.fill_value = all.fill_value;
+    if (all.fill)
+        options.fill_value = fill_of(all.fill, dtype);
+    else
+        options.fill_value = all.fill_value;
     if (all.bound_rule_count > 0 && !all.bound_rules) return invalid("bound_rules is NULL");
     for (std::size_t i = 0; i < all.bound_rule_count; ++i)
         if (Status status = add_rule(all.bound_rules[i], axes, options.bound_map); !status.ok())
@@ -183,7 +224,7 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
         const auto limit = bound_of("field '" + std::string(name) + "'", dtype, kind, bound);
         if (!limit.ok()) return limit.status();
         const auto axes = static_cast<std::size_t>(rank);
-        const auto described = field_options_of(options, axes);
+        const auto described = field_options_of(options, static_cast<caesura::DType>(dtype), axes);
         if (!described.ok())
             return invalid("field '" + std::string(name) + "': " + described.status().message());
         auto defined = writer->writer->define_field(name, static_cast<caesura::DType>(dtype),

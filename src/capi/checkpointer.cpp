@@ -24,7 +24,6 @@ using caesura::Result;
 using caesura::Status;
 using caesura::capi::guarded;
 using caesura::capi::invalid;
-using caesura::capi::known;
 
 std::vector<caesura::plan::CompressPoint> curve_of(const caesura_compress_point* curve,
                                                    std::size_t points) {
@@ -45,8 +44,9 @@ Result<caesura::plan::CheckpointProfile> profile_of(const caesura_checkpointer_o
 }
 
 Result<caesura::device::Content> content_of(const caesura_checkpointer_options& options) {
-    if (!known(options.dtype))
-        return invalid("dtype " + std::to_string(options.dtype) + " is unknown");
+    if (options.dtype != CAESURA_FLOAT32 && options.dtype != CAESURA_FLOAT64)
+        return invalid("dtype " + std::to_string(options.dtype) +
+                       "; checkpoints are float32 or float64");
     if (options.rank < 0 || options.rank > caesura::k_max_rank)
         return invalid("a checkpoint of " + std::to_string(options.rank) + " axes; 0 to 4 go");
     if (options.kind != CAESURA_LOSSLESS && options.kind != CAESURA_ABSOLUTE)

@@ -26,6 +26,6 @@ caesura_code guarded(Body body) {
     }
 }
 
-inline bool known(int dtype) { return dtype == CAESURA_FLOAT32 || dtype == CAESURA_FLOAT64; }
+inline bool known(int dtype) { return dtype >= CAESURA_FLOAT32 && dtype <= CAESURA_UINT64; }
 
 }  // namespace caesura::capi

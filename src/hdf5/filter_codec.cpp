@@ -258,8 +258,15 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     // Zstd does what is asked where the filter cannot: SZ3 has no lossless mode, and leaves blocks
     // below 20 values as they are; ZFP refuses a chunk of one value.
     constexpr std::uint64_t k_fewest_values = 20;
+    // Neither is for integers of every width.
     const bool cannot = (traits->id == k_sz3_id && lossless_bound) ||
-                        (traits->screened && chunk.count() < k_fewest_values);
+                        (traits->screened && chunk.count() < k_fewest_values) ||
+                        (traits->screened && is_integer(dtype));
+    if (is_integer(dtype) && traits->screened && !spec.cd_values.empty())
+        return Status(StatusCode::unsupported,
+                      fmt::format("codec \"{}\" with cd_values of its own for {}; integers take "
+                                  "\"caesura\", \"zstd\", \"blosc2\" or \"none\"",
+                                  spec.name, to_string(dtype)));
     if (cannot && spec.cd_values.empty()) traits = find_traits("zstd");
     Result<std::vector<unsigned>> user = user_cd_values(spec, *traits, bound);
     if (!user.ok()) return user.status();

@@ -17,6 +17,32 @@
 namespace caesura::hdf5 {
 namespace {
 
+hid_t native_type(DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return H5T_NATIVE_FLOAT;
+        case DType::float64:
+            return H5T_NATIVE_DOUBLE;
+        case DType::int8:
+            return H5T_NATIVE_INT8;
+        case DType::int16:
+            return H5T_NATIVE_INT16;
+        case DType::int32:
+            return H5T_NATIVE_INT32;
+        case DType::int64:
+            return H5T_NATIVE_INT64;
+        case DType::uint8:
+            return H5T_NATIVE_UINT8;
+        case DType::uint16:
+            return H5T_NATIVE_UINT16;
+        case DType::uint32:
+            return H5T_NATIVE_UINT32;
+        case DType::uint64:
+            return H5T_NATIVE_UINT64;
+    }
+    return H5I_INVALID_HID;
+}
+
 /// Closes an HDF5 id of any kind at the end of a scope.
 class ScopedId {
   public:
@@ -201,8 +227,7 @@ Result<std::vector<unsigned>> FilterPlugin::final_cd_values(std::span<const unsi
     std::vector<hsize_t> dims(chunk.data(), chunk.data() + chunk.rank());
     const ScopedId list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     const ScopedId space(H5Screate_simple(chunk.rank(), dims.data(), nullptr), H5Sclose);
-    const ScopedId type(H5Tcopy(dtype == DType::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE),
-                        H5Tclose);
+    const ScopedId type(H5Tcopy(native_type(dtype)), H5Tclose);
     const auto filter = static_cast<H5Z_filter_t>(id_);
     if (list < 0 || space < 0 || type < 0 || H5Pset_chunk(list, chunk.rank(), dims.data()) < 0 ||
         H5Pset_filter(list, filter, H5Z_FLAG_OPTIONAL, user.size(), user.data()) < 0) {

@@ -13,7 +13,7 @@ namespace caesura {
 namespace {
 
 Status check_chunk(DType dtype, const Shape& chunk) {
-    if (dtype != DType::float32 && dtype != DType::float64) {
+    if (!is_known(dtype)) {
         return {StatusCode::invalid_argument,
                 fmt::format("data type {} is unknown", static_cast<int>(dtype))};
     }
@@ -37,8 +37,13 @@ Status check_chunk(DType dtype, const Shape& chunk) {
 }
 
 /// A block knows its own values only, and most codecs only what an absolute bound is.
-Status check_bound_kind(const CodecSpec& spec, const ErrorBound& bound) {
+Status check_bound_kind(const CodecSpec& spec, DType dtype, const ErrorBound& bound) {
     using Kind = ErrorBound::Kind;
+    if (is_integer(dtype) && bound.kind != Kind::lossless) {
+        return {StatusCode::invalid_argument,
+                fmt::format("an error bound for {}; integers are stored without loss",
+                            to_string(dtype))};
+    }
     if (bound.kind == Kind::relative || bound.kind == Kind::psnr) {
         return {StatusCode::invalid_argument,
                 fmt::format("a block codec needs an absolute bound, not {}{}: resolve it first",
@@ -66,7 +71,7 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
                                                      const Shape& chunk, const ErrorBound& bound,
                                                      const SharedTables& tables) try {
     if (Status status = validate(bound); !status.ok()) return status;
-    if (Status status = check_bound_kind(spec, bound); !status.ok()) return status;
+    if (Status status = check_bound_kind(spec, dtype, bound); !status.ok()) return status;
     if (Status status = check_chunk(dtype, chunk); !status.ok()) return status;
     if (hdf5::is_caesura(spec)) {
         return hdf5::make_caesura_codec(spec, dtype, chunk, bound, tables);

@@ -20,8 +20,8 @@ Status validate_place(const RegionView& region) {
                                    to_string(region.shape)));
     };
     if (region.dtype != float32 && region.dtype != float64)
-        return wrong(fmt::format("type {}; float32 and float64 are possible",
-                                 static_cast<int>(region.dtype)));
+        return wrong(
+            fmt::format("values of {}; float32 and float64 are possible", to_string(region.dtype)));
     const int rank = region.shape.rank();
     if (rank < 1 || region.box.offset.rank() != rank || region.box.extent.rank() != rank)
         return wrong("object and box need the same number of axes, 1 to 4");

@@ -264,12 +264,12 @@ Features sample_lossy(const std::byte* data, const Tiling& t, double bound,
 // Without a bound: per byte plane the smaller entropy of the bytes themselves (shuffle) and of
 // the bytes XORed with the value before (repeats and slow change).
 //
-// @param step  > 0: values are first rounded to multiples of it (codecs "round+..."); 0: not.
-template <class T, class Word>
+// @param step  > 0: values, which are floats then, are first rounded to multiples of it (codecs
+// "round+..."); 0: not.
+template <class Word>
 Features sample_lossless(const std::byte* data, const Tiling& t, double step) {
-    static_assert(sizeof(T) == sizeof(Word));
     using Histogram = std::array<std::uint32_t, 256>;
-    std::array<Histogram, sizeof(T)> plain{}, changed{};
+    std::array<Histogram, sizeof(Word)> plain{}, changed{};
     std::vector<Word> tile(t.read_values);
     const std::uint64_t row = t.read[static_cast<std::size_t>(t.rank - 1)];
     std::uint64_t seen = 0, repeated = 0;
@@ -277,11 +277,11 @@ Features sample_lossless(const std::byte* data, const Tiling& t, double step) {
         read_tile(data, t, tile_begin(t, i), tile.data());
         if (step > 0.0)
             codec::round_to_grid(std::as_writable_bytes(std::span(tile)),
-                                 sizeof(T) == 8 ? DType::float64 : DType::float32, step);
+                                 sizeof(Word) == 8 ? DType::float64 : DType::float32, step);
         for (std::uint64_t at = 0; at < t.read_values; ++at) {
             if (row > 1 && at % row == 0) continue;
-            const Word change = at == 0 ? tile[at] : tile[at] ^ tile[at - 1];
-            for (std::size_t b = 0; b < sizeof(T); ++b) {
+            const auto change = static_cast<Word>(at == 0 ? tile[at] : tile[at] ^ tile[at - 1]);
+            for (std::size_t b = 0; b < sizeof(Word); ++b) {
                 ++plain[b][(tile[at] >> (8 * b)) & 0xff];
                 ++changed[b][(change >> (8 * b)) & 0xff];
             }
@@ -290,7 +290,7 @@ Features sample_lossless(const std::byte* data, const Tiling& t, double step) {
         }
     }
     Features features;
-    for (std::size_t b = 0; b < sizeof(T); ++b)
+    for (std::size_t b = 0; b < sizeof(Word); ++b)
         features.bits_per_value += std::min(byte_entropy(plain[b]), byte_entropy(changed[b]));
     features.zero_share = static_cast<double>(repeated) / static_cast<double>(seen);
     return features;
@@ -312,8 +312,16 @@ Features sample_block(const std::byte* data, DType dtype, const Box& array_box, 
                          std::isfinite(bound.value) && std::isfinite(0.5 / bound.value);
     const Tiling tiling = make_tiling(array_box, part);
     const auto exactly = [&](double step) {
-        return wide ? sample_lossless<double, std::uint64_t>(data, tiling, step)
-                    : sample_lossless<float, std::uint32_t>(data, tiling, step);
+        switch (size_of(dtype)) {
+            case 1:
+                return sample_lossless<std::uint8_t>(data, tiling, step);
+            case 2:
+                return sample_lossless<std::uint16_t>(data, tiling, step);
+            case 4:
+                return sample_lossless<std::uint32_t>(data, tiling, step);
+            default:
+                return sample_lossless<std::uint64_t>(data, tiling, step);
+        }
     };
     if (!bounded || family == Family::lossless || family == Family::shuffled) {
         features = exactly(0.0);

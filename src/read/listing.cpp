@@ -163,6 +163,12 @@ bool needs_hdf5(const std::vector<FilterSpec>& pipeline) {
                        [](const FilterSpec& filter) { return filter.id >= 4 && filter.id < 256; });
 }
 
+ValueType::Kind kind_of(DType dtype) {
+    if (!is_integer(dtype)) return ValueType::Kind::floating;
+    return is_signed_integer(dtype) ? ValueType::Kind::signed_integer
+                                    : ValueType::Kind::unsigned_integer;
+}
+
 void add_datasets(Lists& lists) {
     const auto datasets = lists.source.datasets();
     for (std::size_t i = 0; i < datasets.size(); ++i) {
@@ -170,7 +176,7 @@ void add_datasets(Lists& lists) {
         FieldInfo field;
         field.path = dataset.spec.path;
         field.iteration = dataset.iteration;
-        field.type = {ValueType::Kind::floating, size_of(dataset.spec.dtype), dataset.members};
+        field.type = {kind_of(dataset.spec.dtype), size_of(dataset.spec.dtype), dataset.members};
         field.shape = dataset.spec.shape;
         field.chunk = dataset.spec.chunk;
         field.pipeline = dataset.spec.pipeline;

@@ -156,8 +156,8 @@ Result<std::size_t> Source::find(const std::string& path) const {
     if (std::find(others.begin(), others.end(), path) == others.end())
         return invalid(fmt::format("{}: there is no dataset {}", impl_->info.path, path));
     return Status(StatusCode::unsupported,
-                  fmt::format("{}: dataset {} is not one of float32 or float64 values, chunked or "
-                              "contiguous, with 1 to {} axes",
+                  fmt::format("{}: dataset {} is not one of float32, float64 or integer values, "
+                              "chunked or contiguous, with 1 to {} axes",
                               impl_->info.path, path, k_max_rank));
 }
 

@@ -6,10 +6,10 @@
 // simple     open, datasets, find, read.
 // advanced   blocks: what chunks say of themselves without being decoded. value_range.
 //
-// What can be read: chunked and contiguous datasets of float32, float64, or a compound type of one
-// of these (its members beside each other, or one of them), whose filters are ours, deflate,
-// shuffle, fletcher32, or plugins that HDF5 would find. Other filters that are built into HDF5
-// (nbit, scale-offset, szip) have no plugin.
+// What can be read: chunked and contiguous datasets of float32, float64, integers of 8 to 64 bits,
+// or a compound type of one kind of float (its members beside each other, or one of them), whose
+// filters are ours, deflate, shuffle, fletcher32, or plugins that HDF5 would find. Other filters
+// that are built into HDF5 (nbit, scale-offset, szip) have no plugin.
 //
 // Invariants:
 //  - Only chunks that a box touches are read and decoded, each once; a chunk that lies whole in
@@ -46,7 +46,8 @@ struct ReadOptions {
     std::optional<std::size_t> member = {};
 };
 
-/// Smallest and largest of the finite values; NaN and infinities do not count.
+/// Smallest and largest of the finite values; NaN and infinities do not count. Integers beyond
+/// 2^53 are rounded to the nearest double.
 struct ValueRange {
     double lowest = std::numeric_limits<double>::infinity();
     double highest = -std::numeric_limits<double>::infinity();
@@ -97,7 +98,7 @@ class Source {
     /// All that can be read: chunked ones by iteration and path, then contiguous ones likewise.
     std::span<const store::DatasetInfo> datasets() const;
     /// Its place in datasets(). Errors: invalid_argument (no such dataset), unsupported (one of
-    /// integers, strings, ...: see FileInfo::others).
+    /// strings, enumerations, ...: see FileInfo::others).
     Result<std::size_t> find(const std::string& path) const;
 
     // The following make no HDF5 call that touches a file or id, and may come from any threads at

@@ -19,6 +19,15 @@ ValueRange finite_range(std::span<const std::byte> values) {
     return {static_cast<double>(lowest), static_cast<double>(highest)};
 }
 
+template <class Value>
+ValueRange integer_range(std::span<const std::byte> values) {
+    const auto* const first = reinterpret_cast<const Value*>(values.data());
+    const auto [lowest, highest] =
+        std::minmax_element(first, first + values.size() / sizeof(Value));
+    if (values.size() < sizeof(Value)) return {};
+    return {static_cast<double>(*lowest), static_cast<double>(*highest)};
+}
+
 /// The union of ranges, which any threads widen.
 class Widening {
   public:
@@ -42,7 +51,29 @@ class Widening {
 }  // namespace
 
 ValueRange range_of(std::span<const std::byte> values, DType dtype) {
-    return dtype == float32 ? finite_range<float>(values) : finite_range<double>(values);
+    switch (dtype) {
+        case DType::float32:
+            return finite_range<float>(values);
+        case DType::float64:
+            return finite_range<double>(values);
+        case DType::int8:
+            return integer_range<std::int8_t>(values);
+        case DType::int16:
+            return integer_range<std::int16_t>(values);
+        case DType::int32:
+            return integer_range<std::int32_t>(values);
+        case DType::int64:
+            return integer_range<std::int64_t>(values);
+        case DType::uint8:
+            return integer_range<std::uint8_t>(values);
+        case DType::uint16:
+            return integer_range<std::uint16_t>(values);
+        case DType::uint32:
+            return integer_range<std::uint32_t>(values);
+        case DType::uint64:
+            return integer_range<std::uint64_t>(values);
+    }
+    return {};
 }
 
 std::optional<ValueRange> KnownRanges::find(std::uint64_t chunk, const ReadOptions& options) const {

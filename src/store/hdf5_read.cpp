@@ -9,6 +9,7 @@
 #include "store/compound_type.hpp"
 #include "store/hdf5_attributes.hpp"
 #include "store/hdf5_write.hpp"
+#include "store/number_types.hpp"
 
 namespace caesura::store {
 namespace {
@@ -38,21 +39,15 @@ herr_t look_up(hid_t dataset, const hsize_t* offset, std::uint32_t* mask) {
 #endif
 }
 
-/// Is it float32 or float64 as IEEE has them, in either byte order?
-bool is_ieee(hid_t type) {
-    return H5Tequal(type, H5T_IEEE_F32LE) > 0 || H5Tequal(type, H5T_IEEE_F64LE) > 0 ||
-           H5Tequal(type, H5T_IEEE_F32BE) > 0 || H5Tequal(type, H5T_IEEE_F64BE) > 0;
-}
-
 /// One value of what was never written, of a listed type, as this machine has it.
 std::vector<std::byte> read_fill(hid_t creation, hid_t type, const FoundDataset& found) {
     std::vector<std::byte> fill(H5Tget_size(type));
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
     H5Pfill_value_defined(creation, &defined);
     if (defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
-    const hid_t one = found.spec.dtype == float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
     // Members are this machine's already, and lie one after the other.
-    H5Pget_fill_value(creation, found.members.empty() ? one : type, fill.data());
+    H5Pget_fill_value(creation, found.members.empty() ? native_type(found.spec.dtype) : type,
+                      fill.data());
     return fill;
 }
 
@@ -66,8 +61,9 @@ std::optional<FoundDataset> read_spec(hid_t dataset, const std::string& path) {
     FoundDataset found;
     found.members = members_of(type.get());
     found.contiguous = layout == H5D_CONTIGUOUS && H5Pget_external_count(creation.get()) == 0;
-    const bool listed = (is_ieee(type.get()) || !found.members.empty()) && rank >= 1 &&
-                        rank <= k_max_rank && (layout == H5D_CHUNKED || found.contiguous);
+    const auto number = number_of(type.get());
+    const bool listed = (number || !found.members.empty()) && rank >= 1 && rank <= k_max_rank &&
+                        (layout == H5D_CHUNKED || found.contiguous);
     if (!listed) return std::nullopt;
     std::array<hsize_t, k_max_rank> extent{}, chunk{};
     H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr);
@@ -77,7 +73,7 @@ std::optional<FoundDataset> read_spec(hid_t dataset, const std::string& path) {
     const std::size_t bytes =
         H5Tget_size(type.get()) / std::max<std::size_t>(1, found.members.size());
     spec.path = path;
-    spec.dtype = bytes == 4 ? float32 : float64;
+    spec.dtype = number ? *number : bytes == 4 ? float32 : float64;
     spec.shape = spec.chunk = Shape::filled(rank, 0);
     for (int a = 0; a < rank; ++a) {
         spec.shape[a] = extent[static_cast<std::size_t>(a)];

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/little_endian.hpp"
 #include "store/region_format.hpp"
 
 namespace caesura::store {
@@ -132,23 +133,12 @@ Shape to_shape(const json& j) {
 
 /// The bits of a fill value as a number: NaN has many.
 json from_fill(const DatasetSpec& dataset) {
-    std::uint64_t wide = 0;
-    std::uint32_t narrow = 0;
-    if (dataset.dtype == float32)
-        std::memcpy(&narrow, dataset.fill.data(), sizeof narrow);
-    else
-        std::memcpy(&wide, dataset.fill.data(), sizeof wide);
-    return dataset.dtype == float32 ? narrow : wide;
+    return base::get_native(dataset.fill.data(), size_of(dataset.dtype));
 }
 
 std::vector<std::byte> to_fill(const json& j, DType dtype) {
-    const auto wide = j.get<std::uint64_t>();
-    const auto narrow = static_cast<std::uint32_t>(wide);
     std::vector<std::byte> fill(size_of(dtype));
-    if (dtype == float32)
-        std::memcpy(fill.data(), &narrow, sizeof narrow);
-    else
-        std::memcpy(fill.data(), &wide, sizeof wide);
+    base::put_native(fill.data(), j.get<std::uint64_t>(), fill.size());
     return fill;
 }
 
@@ -168,13 +158,16 @@ json from_dataset(const DatasetSpec& dataset) {
     return out;
 }
 
+DType to_dtype(const std::string& name) {
+    for (auto dtype = float32; is_known(dtype); dtype = static_cast<DType>(int(dtype) + 1))
+        if (to_string(dtype) == name) return dtype;
+    throw std::invalid_argument("dtype '" + name + "'");
+}
+
 DatasetSpec to_dataset(const json& j) {
     DatasetSpec out;
     out.path = to_text(j.at("path"));
-    const auto dtype = j.at("dtype").get<std::string>();
-    if (dtype != "float32" && dtype != "float64")
-        throw std::invalid_argument("dtype '" + dtype + "'");
-    out.dtype = dtype == "float32" ? float32 : float64;
+    out.dtype = to_dtype(j.at("dtype").get<std::string>());
     out.shape = to_shape(j.at("shape"));
     out.chunk = to_shape(j.at("chunk"));
     for (const json& filter : j.at("pipeline"))

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "hdf5/block_codec.hpp"
 #include "writer/composition.hpp"
 #include "writer/experience.hpp"
+#include "writer/fill_value.hpp"
 #include "writer/layout.hpp"
 
 namespace caesura::writer {
@@ -81,13 +81,7 @@ struct FieldState {
     bool is_partial() const { return options.coverage == Coverage::partial; }
     /// Of a field that is partial: FieldOptions::fill_value as it lies in memory.
     std::array<std::byte, 8> fill() const {
-        std::array<std::byte, 8> bytes{};
-        const auto narrow = static_cast<float>(options.fill_value);
-        if (dtype == float32)
-            std::memcpy(bytes.data(), &narrow, sizeof narrow);
-        else
-            std::memcpy(bytes.data(), &options.fill_value, sizeof options.fill_value);
-        return bytes;
+        return *fill_of(options.fill_value, dtype);  // checked by define_field()
     }
     /// How many ranges of values its bounds depend on: of each component, of the field, or none.
     std::size_t ranges() const;

@@ -80,8 +80,8 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
         return status;
     const std::string full = impl_->fields.species[species.index].name + "/" + name;
     const std::string who = fmt::format("record '{}'", full);
-    if (dtype != float32 && dtype != float64)
-        return invalid(who, "dtype must be float32 or float64");
+    if (!is_known(dtype))
+        return invalid(who, fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (Status status = validate(bound); !status.ok()) return status.with_context(who);
     FieldOptions plain;
     plain.codec = options.codec;

@@ -1,5 +1,7 @@
 #include "writer/tree.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

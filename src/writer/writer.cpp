@@ -22,7 +22,8 @@ Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Writer::~Writer() = default;
 
 Result<Field> Writer::define_field(const std::string& name, DType dtype, const Shape& shape) {
-    return define_field(name, dtype, shape, impl_->session.options.bound);
+    return define_field(name, dtype, shape,
+                        is_integer(dtype) ? lossless() : impl_->session.options.bound);
 }
 
 Result<Field> Writer::define_field(const std::string& name, DType dtype, const Shape& shape,
@@ -31,7 +32,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return Status{StatusCode::invalid_argument, fmt::format("field '{}': {}", name, what)};
     };
     if (Status status = writer::check_field_name(name); !status.ok()) return status;
-    if (dtype != float32 && dtype != float64) return invalid("dtype must be float32 or float64");
+    if (!is_known(dtype))
+        return invalid(fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (shape.rank() < 1) return invalid("shape has no axes; 1 to 4 are possible");
     for (int axis = 0; axis < shape.rank(); ++axis)
         if (shape[axis] == 0)
@@ -40,9 +42,11 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return status.with_context(fmt::format("field '{}'", name));
     if (Status status = writer::check_field_options(name, shape, options); !status.ok())
         return status;
-    if (dtype == float32 && std::isfinite(options.fill_value) &&
-        std::abs(options.fill_value) > double{std::numeric_limits<float>::max()})
-        return invalid(fmt::format("fill_value {} is no float32", options.fill_value));
+    if (const auto fill = writer::fill_of(options.fill_value, dtype); !fill.ok())
+        return invalid(fill.status().message());
+    if (is_integer(dtype) && options.bound_map.rules() > 0)
+        return invalid(
+            fmt::format("a bound map for {}; integers are stored without loss", to_string(dtype)));
     const auto clashes = [&](const writer::FieldState& other) {
         return other.name == name || other.name.starts_with(name + "/") ||
                name.starts_with(other.name + "/");
@@ -69,7 +73,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
                     static_cast<int>(bound.kind), bound.value, codec.name,
                     codec::to_json(options.bound_map, 0.0), static_cast<int>(options.coverage),
-                    options.fill_value));
+                    writer::to_string(options.fill_value)));
 }
 
 Status Writer::reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset) {

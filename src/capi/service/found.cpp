@@ -99,7 +99,7 @@ caesura_code caesura_found_object(const caesura_found* found, size_t number,
         caesura_object_info all{};
         all.id = from.id;
         all.origin = static_cast<int>(from.origin);
-        all.dtype = from.dtype == caesura::float32 ? CAESURA_FLOAT32 : CAESURA_FLOAT64;
+        all.dtype = static_cast<int>(from.dtype);
         all.rank = from.shape.rank();
         all.bound_kind = kind_of(from.bound);
         for (int axis = 0; axis < all.rank; ++axis) all.shape[axis] = from.shape[axis];

@@ -30,7 +30,7 @@ namespace caesura::capi {
 
 Result<DType> dtype_of(int dtype) {
     if (!known(dtype)) return invalid("dtype is " + std::to_string(dtype));
-    return dtype == CAESURA_FLOAT32 ? float32 : float64;
+    return static_cast<DType>(dtype);
 }
 
 Result<Shape> shape_of(int rank, const std::uint64_t* extents) {

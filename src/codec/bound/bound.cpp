@@ -182,6 +182,10 @@ ValueRange value_range_typed(const std::byte* block, std::size_t count) {
 BoundCheck check_bound(std::span<const std::byte> original, std::span<const std::byte> decoded,
                        DType dtype, const Shape& chunk, const Shape& valid,
                        const ErrorBound& bound) {
+    if (is_integer(dtype)) {
+        const bool equal = std::equal(original.begin(), original.end(), decoded.begin());
+        return {equal, equal ? 0.0 : std::numeric_limits<double>::infinity()};
+    }
     return dtype == DType::float32
                ? check_typed<float>(original.data(), decoded.data(), chunk, valid, bound)
                : check_typed<double>(original.data(), decoded.data(), chunk, valid, bound);

@@ -84,6 +84,7 @@ Result<std::size_t> store_into(std::span<std::byte> room, Bytes values, DType dt
     FrameHeader header;
     header.checksum = checksum;
     header.dtype = dtype;
+    if (is_integer(dtype)) header.version = k_integer_frame_version;
     header.shape = shape;
     Output frame(room);
     write_header(header, frame);
@@ -99,36 +100,37 @@ Result<std::size_t> compress_part_into(std::span<std::byte> room, Bytes values, 
     return compress_into(room, values, dtype, part.shape, part.bound, options);
 }
 
-template <class Value>
-void take_turns(Bytes values, std::size_t step, std::size_t array, std::span<std::byte> dense) {
-    const std::byte* from = values.data() + array * sizeof(Value);
-    for (std::size_t at = 0; at < dense.size(); at += sizeof(Value), from += step)
-        std::memcpy(dense.data() + at, from, sizeof(Value));
+/// Calls `work` with a number of so many bytes: copies of a size that is known are fast.
+template <class Work>
+void for_width(std::size_t value_bytes, Work work) {
+    if (value_bytes == 8) return work(std::uint64_t{});
+    if (value_bytes == 4) return work(std::uint32_t{});
+    if (value_bytes == 2) return work(std::uint16_t{});
+    work(std::uint8_t{});
 }
 
 /// Of values of which those of `arrays` arrays take turns, those of number `array`, dense.
 void take_turns_of(Bytes values, std::size_t value_bytes, std::size_t arrays, std::size_t array,
                    std::span<std::byte> dense) {
-    if (value_bytes == sizeof(float))
-        take_turns<float>(values, arrays * value_bytes, array, dense);
-    else
-        take_turns<double>(values, arrays * value_bytes, array, dense);
-}
-
-template <class Value>
-void put_turns(Bytes dense, std::size_t step, std::size_t array, std::span<std::byte> values) {
-    std::byte* to = values.data() + array * sizeof(Value);
-    for (std::size_t at = 0; at < dense.size(); at += sizeof(Value), to += step)
-        std::memcpy(to, dense.data() + at, sizeof(Value));
+    const std::byte* from = values.data() + array * value_bytes;
+    for_width(value_bytes, [&]<class Value>(Value) {
+        for (std::size_t at = 0; at < dense.size(); at += sizeof(Value)) {
+            std::memcpy(dense.data() + at, from, sizeof(Value));
+            from += arrays * sizeof(Value);
+        }
+    });
 }
 
 /// The other way round.
 void put_turns_of(Bytes dense, std::size_t value_bytes, std::size_t arrays, std::size_t array,
                   std::span<std::byte> values) {
-    if (value_bytes == sizeof(float))
-        put_turns<float>(dense, arrays * value_bytes, array, values);
-    else
-        put_turns<double>(dense, arrays * value_bytes, array, values);
+    std::byte* to = values.data() + array * value_bytes;
+    for_width(value_bytes, [&]<class Value>(Value) {
+        for (std::size_t at = 0; at < dense.size(); at += sizeof(Value)) {
+            std::memcpy(to, dense.data() + at, sizeof(Value));
+            to += arrays * sizeof(Value);
+        }
+    });
 }
 
 }  // namespace
@@ -189,23 +191,6 @@ Result<std::vector<std::byte>> compress_part(Bytes values, DType dtype, const Bu
 
 namespace {
 
-/// The fill value as a number, whatever the byte order of this machine is.
-std::uint64_t fill_bits(const Canvas& canvas, DType dtype) {
-    std::uint64_t wide = 0;
-    std::uint32_t narrow = 0;
-    std::memcpy(&wide, canvas.fill.data(), sizeof wide);
-    std::memcpy(&narrow, canvas.fill.data(), sizeof narrow);
-    return dtype == DType::float32 ? narrow : wide;
-}
-
-void set_fill(Canvas& canvas, std::uint64_t bits, DType dtype) {
-    const auto narrow = static_cast<std::uint32_t>(bits);
-    if (dtype == DType::float32)
-        std::memcpy(canvas.fill.data(), &narrow, sizeof narrow);
-    else
-        std::memcpy(canvas.fill.data(), &bits, sizeof bits);
-}
-
 void put_shape(std::byte*& at, const Shape& shape) {
     for (int axis = 0; axis < shape.rank(); ++axis, at += k_number_bytes)
         base::put_little(at, shape[axis], k_number_bytes);
@@ -235,7 +220,7 @@ void begin_bundle(std::span<std::byte> bundle, DType dtype, std::span<const Bund
     if (canvas == nullptr) return;
     base::put_little(bundle.data() + 20, static_cast<std::uint64_t>(canvas->shape.rank()), 4);
     std::byte* at = bundle.data() + table_end(parts.size(), 0);
-    base::put_little(at, fill_bits(*canvas, dtype), k_number_bytes);
+    base::put_little(at, base::get_native(canvas->fill.data(), size_of(dtype)), k_number_bytes);
     at += k_number_bytes;
     put_shape(at, canvas->shape);
     for (const BundlePart& part : parts) put_shape(at, part.offset);
@@ -247,10 +232,9 @@ Result<std::vector<std::byte>> compress_bundle(Bytes values, DType dtype,
                                                std::span<const BundlePart> parts,
                                                const CompressOptions& options,
                                                const Canvas* canvas) try {
-    if (dtype != DType::float32 && dtype != DType::float64)
-        return Status{
-            StatusCode::invalid_argument,
-            fmt::format("arrays of {}; a bundle has floating-point ones", to_string(dtype))};
+    if (!is_known(dtype))
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("arrays of {} cannot be bundled", to_string(dtype))};
     const Status right = canvas != nullptr ? check_boxes(values, dtype, parts, *canvas)
                                            : check_parts(values, dtype, parts);
     if (!right.ok()) return right;
@@ -310,8 +294,8 @@ Result<BundleHeader> read_bundle_header(Bytes bundle) {
     if (base::get_little(bundle.data() + 8, 8) != checksum_of(bundle, header.table_bytes))
         return damaged("the checksum of its header is wrong");
     header.dtype = static_cast<DType>(bundle[5]);
-    if ((header.dtype != DType::float32 && header.dtype != DType::float64) ||
-        base::get_little(bundle.data() + 6, 2) != header.layout || header.parts == 0)
+    if (!is_known(header.dtype) || base::get_little(bundle.data() + 6, 2) != header.layout ||
+        header.parts == 0)
         return damaged("its header says what no bundle says");
     return header;
 }
@@ -321,7 +305,7 @@ Status read_canvas(Bytes bundle, const BundleHeader& header, BundleInfo& info) {
     const auto axes = static_cast<int>(header.axes);
     const std::byte* at = bundle.data() + table_end(header.parts, 0);
     Canvas& canvas = info.canvas.emplace();
-    set_fill(canvas, base::get_little(at, k_number_bytes), info.dtype);
+    base::put_native(canvas.fill.data(), base::get_little(at, k_number_bytes), size_of(info.dtype));
     at += k_number_bytes;
     canvas.shape = get_shape(at, axes);
     for (BundleLine& line : info.parts) line.offset = get_shape(at, axes);

@@ -176,7 +176,9 @@ Settings settings_of(DType dtype, const Shape& chunk, const ErrorBound& bound, M
     Settings settings;
     settings.mode = mode;
     settings.bound = bound;
-    settings.element = dtype == DType::float32 ? Element::float32 : Element::float64;
+    settings.element = dtype == DType::float32   ? Element::float32
+                       : dtype == DType::float64 ? Element::float64
+                                                 : Element::bytes;
     settings.element_bytes = static_cast<std::uint32_t>(size_of(dtype));
     for (int axis = 0; axis < chunk.rank(); ++axis)
         settings.chunk.push_back(static_cast<std::uint32_t>(chunk[axis]));

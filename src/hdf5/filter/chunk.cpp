@@ -92,18 +92,17 @@ std::optional<DType> integers_for(const Settings& settings) {
     }
 }
 
-/// Is a typed frame of what the dataset holds? Integers may be signed or not: the bits count.
-bool is_of_type(const FrameInfo& info, const Settings& settings) {
-    if (is_float(settings)) return info.dtype == dtype_of(settings);
-    return integers_for(settings) && is_integer(info.dtype) &&
-           size_of(info.dtype) == settings.element_bytes;
+/// Are typed values what the dataset holds? Integers may be signed or not: the bits count.
+bool is_of_type(DType dtype, const Settings& settings) {
+    if (is_float(settings)) return dtype == dtype_of(settings);
+    return integers_for(settings) && is_integer(dtype) && size_of(dtype) == settings.element_bytes;
 }
 
 /// Can the frame be of this dataset? A typed frame must be of the dataset's type, or values would
 /// come out as something else; bytes are bytes.
 Status check_frame(const FrameInfo& info, const Settings& settings) {
     if (settings.element != Element::unknown && !info.untyped) {
-        if (!is_of_type(info, settings))
+        if (!is_of_type(info.dtype, settings))
             return corrupt_chunk(
                 fmt::format("a frame of {} in a dataset of another type", to_string(info.dtype)));
     }
@@ -159,8 +158,7 @@ std::optional<Shape> corner_of(const codec::BundleInfo& info) {
 /// inside the dataset.
 /// Errors: as read_bundle_info(); corrupt (they cannot).
 Status check_bundle(const codec::BundleInfo& info, const Settings& settings) {
-    if (settings.element != Element::unknown &&
-        (!is_float(settings) || info.dtype != dtype_of(settings)))
+    if (settings.element != Element::unknown && !is_of_type(info.dtype, settings))
         return corrupt_chunk(
             fmt::format("arrays of {} in a dataset of another type", to_string(info.dtype)));
     const std::uint64_t wanted =

@@ -143,6 +143,10 @@ void ObjectStore::drop(ObjectId id) {
 
 Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& order,
                                      std::optional<lambda::ChainedObject> chain) {
+    if (is_integer(order.dtype) && order.bound.kind != ErrorBound::Kind::lossless)
+        return invalid(
+            fmt::format("object {}: an error bound for {}; integers are kept without loss",
+                        order.name, to_string(order.dtype)));
     const std::lock_guard lock(mutex_);
     if (Object* const there = find_named(asker.owner, order.container, order.name)) {
         const bool same_chain = there->form

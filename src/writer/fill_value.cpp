@@ -1,0 +1,85 @@
+#include "writer/fill_value.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace caesura::writer {
+namespace {
+
+/// nullopt: T has no such value.
+template <class T>
+std::optional<T> converted(double value) {
+    if constexpr (std::is_floating_point_v<T>) {
+        const bool fits = !std::isfinite(value) ||
+                          std::abs(value) <= static_cast<double>(std::numeric_limits<T>::max());
+        return fits ? std::optional(static_cast<T>(value)) : std::nullopt;
+    } else {
+        // Both ends are powers of two, or 0, and doubles; NaN is not between them.
+        const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+        const double begin = std::is_signed_v<T> ? -end : 0.0;
+        const bool fits = value >= begin && value < end && value == std::floor(value);
+        return fits ? std::optional(static_cast<T>(value)) : std::nullopt;
+    }
+}
+
+template <class T, class Integer>
+requires std::is_integral_v<Integer> std::optional<T> converted(Integer value) {
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(value);
+    else
+        return std::in_range<T>(value) ? std::optional(static_cast<T>(value)) : std::nullopt;
+}
+
+template <class T>
+std::optional<std::array<std::byte, 8>> fill_as(const FillValue& value) {
+    const auto found = std::visit([](auto number) { return converted<T>(number); }, value);
+    if (!found) return std::nullopt;
+    std::array<std::byte, 8> bytes{};
+    std::memcpy(bytes.data(), &*found, sizeof(T));
+    return bytes;
+}
+
+std::optional<std::array<std::byte, 8>> fill_as(const FillValue& value, DType dtype) {
+    switch (dtype) {
+        case DType::float32:
+            return fill_as<float>(value);
+        case DType::float64:
+            return fill_as<double>(value);
+        case DType::int8:
+            return fill_as<std::int8_t>(value);
+        case DType::int16:
+            return fill_as<std::int16_t>(value);
+        case DType::int32:
+            return fill_as<std::int32_t>(value);
+        case DType::int64:
+            return fill_as<std::int64_t>(value);
+        case DType::uint8:
+            return fill_as<std::uint8_t>(value);
+        case DType::uint16:
+            return fill_as<std::uint16_t>(value);
+        case DType::uint32:
+            return fill_as<std::uint32_t>(value);
+        case DType::uint64:
+            return fill_as<std::uint64_t>(value);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::array<std::byte, 8>> fill_of(const FillValue& value, DType dtype) {
+    if (const auto bytes = fill_as(value, dtype)) return *bytes;
+    return Status(
+        StatusCode::invalid_argument,
+        fmt::format("fill_value {} is no {}", to_string(value), caesura::to_string(dtype)));
+}
+
+std::string to_string(const FillValue& value) {
+    return std::visit([](auto number) { return fmt::format("{}", number); }, value);
+}
+
+}  // namespace caesura::writer
