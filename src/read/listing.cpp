@@ -35,7 +35,8 @@ std::vector<double> numbers_of(const Attribute* attribute) {
             if constexpr (std::is_arithmetic_v<T>)
                 return {static_cast<double>(value)};
             else if constexpr (std::is_same_v<T, std::vector<double>> ||
-                               std::is_same_v<T, std::vector<std::uint64_t>>)
+                               std::is_same_v<T, std::vector<std::uint64_t>> ||
+                               std::is_same_v<T, std::vector<std::int64_t>>)
                 return std::vector<double>(value.begin(), value.end());
             else
                 return {};

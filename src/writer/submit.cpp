@@ -46,7 +46,7 @@ void Assembly::describe() {
     std::vector<DumpedField> described;
     for (const FieldDump& dumped : dumped_)
         described.push_back({parts_.fields[dumped.field], dumped.bound, dumped.codec->pipeline()});
-    parts_.tree.describe(manifest_, described, dump_.time);
+    parts_.tree.describe(manifest_, described, {dump_.time, parts_.metadata, dump_.metadata});
     if (rank_ == 0) manifest_text_ = store::encode_manifest(manifest_);
 }
 

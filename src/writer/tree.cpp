@@ -70,7 +70,7 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
 }  // namespace
 
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                    const DumpTime&) const {
+                    const DumpMetadata&) const {
     manifest.tree = store::TreeOwner::application;  // which says all else
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
@@ -80,9 +80,8 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
 }
 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                           const DumpTime& time) const {
-    manifest.root = root_attributes(options_);
-    manifest.groups = {iteration_group(manifest.iteration, time)};
+                           const DumpMetadata& said) const {
+    add_groups(manifest, said);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
         std::vector<store::Attribute> extra = {
@@ -95,7 +94,7 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
             extra.push_back(
                 {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
-                  dumped.pipeline, field.options, std::move(extra));
+                  dumped.pipeline, said, std::move(extra));
         if (!field.is_partial()) continue;
         const auto fill = field.fill();
         manifest.datasets.back().partial_chunks = field.layout->n_touched;
