@@ -28,7 +28,8 @@ def attribute_value(name: str, value: Any) -> tuple[str, Any]:
             f"attribute '{name}' is {_described(value, array)}; use an integer, a float, a string "
             "or a list of one of these"
         )
-    if kind == "f" and any(isinstance(one, int) and float(one) != one for one in np.ravel(value)):
+    plain = value if isinstance(value, (list, tuple)) else [value]
+    if kind == "f" and any(isinstance(one, int) and float(one) != one for one in plain):
         raise ValueError(f"attribute '{name}': no type of a list holds all of its integers")
     if array.ndim == 1:
         return (_LISTS[kind], array.tolist())

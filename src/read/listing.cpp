@@ -154,6 +154,11 @@ void add(Lists& lists, FieldInfo field, Way way) {
         if (const auto* const one = std::get_if<std::string>(&labels->value))
             field.axis_labels = {*one};
     }
+    if (text_of(find_attribute(field, "dataOrder"), "C") == "F") {  // the fastest axis first
+        std::reverse(field.grid_spacing.begin(), field.grid_spacing.end());
+        std::reverse(field.grid_offset.begin(), field.grid_offset.end());
+        std::reverse(field.axis_labels.begin(), field.axis_labels.end());
+    }
     lists.out.fields.push_back(std::move(field));
     lists.out.ways.push_back(std::move(way));
 }

@@ -104,13 +104,6 @@ void Metadata::set(const AttributedObject& object, const std::string& name,
     digest_ += added - removed;
 }
 
-void Metadata::forget(const AttributedObject& object, const std::string& name) {
-    const auto* const value = find(object, name);
-    if (value == nullptr) return;
-    digest_ -= digest_of(object, name, *value);
-    said_[object].erase(name);
-}
-
 const AttributeMap& Metadata::of(const AttributedObject& object) const {
     static const AttributeMap nothing;
     const auto known = said_.find(object);

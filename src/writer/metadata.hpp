@@ -23,8 +23,6 @@ std::string text_of(const store::AttributeValue& value);
 class Metadata {
   public:
     void set(const AttributedObject& object, const std::string& name, store::AttributeValue value);
-    /// Nothing is said of it any more.
-    void forget(const AttributedObject& object, const std::string& name);
     const AttributeMap& of(const AttributedObject& object) const;
     const store::AttributeValue* find(const AttributedObject& object,
                                       const std::string& name) const;

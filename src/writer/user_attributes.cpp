@@ -154,8 +154,8 @@ std::string check_words(const std::string& name, const AttributeValue& value) {
     return {};
 }
 
-/// HDF5 keeps an attribute in a message of an object header, which has less than 64 KiB.
-constexpr std::size_t k_most_bytes = 60000;
+/// Metadata of every dump: what is larger is data.
+constexpr std::size_t k_most_bytes = std::size_t{1} << 20;
 
 struct StoredBytes {
     template <class T>
@@ -244,9 +244,11 @@ AttributedObject object_of(Kind kind, const std::string& field, std::string_view
 
 Status check_attribute(const AttributedObject& object, const std::string& name,
                        AttributeValue& value) {
-    if (name.empty() || name.find('\0') != std::string::npos)
-        return invalid(fmt::format("{}: a name has one character or more, and no NUL",
-                                   who(object, name.c_str())));
+    constexpr std::size_t k_name_bytes = 255;
+    if (name.empty() || name.size() > k_name_bytes || name.find('\0') != std::string::npos)
+        return invalid(fmt::format("{}: a name has 1 to {} bytes, and no NUL",
+                                   who(object, name.substr(0, name.find('\0')).substr(0, 40)),
+                                   k_name_bytes));
     if (const std::string why = reserved(object, name); !why.empty())
         return invalid(fmt::format("{}: {}", who(object, name), why));
     if (has_nul(value))
