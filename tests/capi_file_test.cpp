@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -87,6 +88,125 @@ TEST(CField, units_axes_and_grid_reach_the_file) {
     const char* const defaults = "/data/0/meshes/older";
     EXPECT_EQ(attribute(defaults, "unitSI"), Value(1.0));
     EXPECT_EQ(attribute(defaults, "axisLabels"), Value(Strings{"y", "x"}));
+}
+
+TEST(CField, openpmd_settings_reach_the_file) {
+    const File file("caesura_c_openpmd_");
+    const char* labels[] = {"z", "r"};
+    const double spacing[] = {0.5, 0.25}, position[] = {0.5, 0.0}, moved[] = {1.0, 2.0};
+    const double time_offset = 0.125;
+    const std::uint64_t shape[] = {3, 4, 5}, offset[] = {0, 0, 0};
+    const std::vector<double> values(60, 1.5);
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.geometry = "thetaMode";
+    options.geometry_parameters = "m=2;imag=+";
+    options.data_order = "F";
+    options.axis_labels = labels;
+    options.grid_spacing = spacing;
+    options.position = position;
+    options.time_offset = &time_offset;
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field_with(file.writer, "Er", CAESURA_FLOAT64, 3, shape,
+                                        CAESURA_LOSSLESS, 0.0, &options, &field),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_reshape(file.writer, field, shape, moved), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(file.writer, field, offset, shape, values.data(), CAESURA_FLOAT64, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok() && info->datasets.size() == 1);
+    using Doubles = std::vector<double>;
+    for (const caesura::store::Attribute& wanted :
+         std::vector<caesura::store::Attribute>{{"geometry", std::string("thetaMode")},
+                                                {"geometryParameters", std::string("m=2;imag=+")},
+                                                {"dataOrder", std::string("F")},
+                                                {"axisLabels", std::vector<std::string>{"z", "r"}},
+                                                {"gridSpacing", Doubles{0.5, 0.25}},
+                                                {"gridGlobalOffset", Doubles{1.0, 2.0}},
+                                                {"position", Doubles{0.5, 0.0}},
+                                                {"timeOffset", 0.125}})
+        EXPECT_EQ(std::count(info->datasets[0].spec.attributes.begin(),
+                             info->datasets[0].spec.attributes.end(), wanted),
+                  1)
+            << wanted.name;
+}
+
+TEST(CAttributes, of_every_type_and_object_reach_the_file_or_say_why_not) {
+    const File file("caesura_c_attributes_");
+    const std::uint64_t shape[] = {8, 4}, offset[] = {0, 0};
+    const std::vector<float> values(32, 1.5f);
+    std::uint32_t x = 0;
+    ASSERT_EQ(caesura_define_field(file.writer, "v/x", CAESURA_FLOAT32, 2, shape, CAESURA_LOSSLESS,
+                                   0.0, &x),
+              CAESURA_OK);
+    const std::int64_t integers[] = {-1, 2};
+    const std::uint64_t large = std::uint64_t{1} << 63;
+    const double numbers[] = {0.5, 0.0};
+    const char* texts[] = {"periodic", "open"};
+    const auto set = [&](int when, int owner, const char* name, int type, const void* of,
+                         std::size_t count) {
+        return caesura_set_attribute(file.writer, when, owner, x, name, type, of, count);
+    };
+    const int all = CAESURA_EVERY_DUMP, one = CAESURA_THIS_DUMP;
+    EXPECT_EQ(set(all, CAESURA_OF_FILE, "run", CAESURA_ATTRIBUTE_TEXT, texts, CAESURA_ONE),
+              CAESURA_OK)
+        << last_error();
+    EXPECT_EQ(
+        set(all, CAESURA_OF_ITERATION, "large", CAESURA_ATTRIBUTE_UINT64, &large, CAESURA_ONE),
+        CAESURA_OK);
+    EXPECT_EQ(set(all, CAESURA_OF_MESHES, "boundary", CAESURA_ATTRIBUTE_TEXT, texts, 2),
+              CAESURA_OK);
+    EXPECT_EQ(set(all, CAESURA_OF_RECORD, "counts", CAESURA_ATTRIBUTE_INT64, integers, 2),
+              CAESURA_OK);
+    EXPECT_EQ(set(all, CAESURA_OF_FIELD, "none", CAESURA_ATTRIBUTE_FLOAT64, nullptr, 0),
+              CAESURA_OK);
+    EXPECT_EQ(set(all, CAESURA_OF_FIELD, "geometry", CAESURA_ATTRIBUTE_INT64, integers, 2),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(),
+              "attribute 'geometry' of record 'v' is int64 [-1, 2]; openPMD wants a string");
+    EXPECT_EQ(set(one, CAESURA_OF_FIELD, "a", CAESURA_ATTRIBUTE_INT64, integers, 2),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "attribute 'a': outside a dump");
+    EXPECT_EQ(set(7, CAESURA_OF_FIELD, "a", CAESURA_ATTRIBUTE_INT64, integers, 2),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "attribute 'a': when is 7; use 0 or 1");
+    EXPECT_EQ(set(all, 5, "a", CAESURA_ATTRIBUTE_INT64, integers, 2), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "attribute 'a': owner 5 is unknown");
+    EXPECT_EQ(set(all, CAESURA_OF_FIELD, "a", 9, integers, 2), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "attribute 'a': type 9 is unknown");
+    EXPECT_EQ(set(all, CAESURA_OF_FIELD, "a", CAESURA_ATTRIBUTE_INT64, nullptr, 2),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(last_error(), "attribute 'a': values is NULL");
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    EXPECT_EQ(set(one, CAESURA_OF_FIELD, "position", CAESURA_ATTRIBUTE_FLOAT64, numbers, 2),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_put(file.writer, x, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok() && info->datasets.size() == 1);
+    using caesura::store::Attribute;
+    const auto has = [&](const std::vector<Attribute>& in, const Attribute& wanted) {
+        EXPECT_EQ(std::count(in.begin(), in.end(), wanted), 1) << wanted.name;
+    };
+    const auto group = [&](const char* path) {
+        for (const auto& it : info->groups)
+            if (it.path == path) return it.attributes;
+        return std::vector<Attribute>();
+    };
+    has(info->root, {"run", std::string("periodic")});
+    has(group("/data/0"), {"large", large});
+    has(group("/data/0/meshes"), {"boundary", std::vector<std::string>{"periodic", "open"}});
+    has(group("/data/0/meshes/v"), {"counts", std::vector<std::int64_t>{-1, 2}});
+    has(info->datasets[0].spec.attributes, {"none", std::vector<double>()});
+    has(info->datasets[0].spec.attributes, {"position", std::vector<double>{0.5, 0.0}});
 }
 
 TEST(CField, rules_of_bounds_reach_the_file) {

@@ -158,11 +158,19 @@ typedef struct caesura_field_options {
     /* NULL: fill_value; else one value of the field's type instead, such as a 64-bit integer that
      * no double has. Copied. */
     const void* fill;
+    /* openPMD's. The arrays above and position have as many entries as the grid has axes: one less
+     * than the field with geometry "thetaMode" and three axes, of which the first counts modes. */
+    const char* geometry;            /* NULL: "cartesian" */
+    const char* geometry_parameters; /* NULL: none; or "m=2;imag=+" */
+    const char*
+        data_order; /* NULL: "C", the slowest axis first in these arrays; "F": the fastest */
+    const double* position;    /* NULL: 0 each; of a value in its cell, from 0 to below 1 */
+    const double* time_offset; /* NULL: 0; of the values from the dump's time */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0, 0, 0.0, NULL                                                               \
+            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL                                 \
     }
 
 /* What a reader is told of a record of particles, and its codec; see RecordOptions in
@@ -178,6 +186,24 @@ typedef struct caesura_record_options {
 } caesura_record_options;
 #define CAESURA_RECORD_OPTIONS_DEFAULT \
     { sizeof(caesura_record_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, 0.0, 0, 0.0 }
+
+/* What of the file an attribute belongs to. */
+enum {
+    CAESURA_OF_FILE = 0,      /* the root group */
+    CAESURA_OF_ITERATION = 1, /* /data/<n> */
+    CAESURA_OF_MESHES = 2,    /* /data/<n>/meshes */
+    CAESURA_OF_RECORD = 3, /* the group of "velocity/x" and its siblings; of a scalar the dataset */
+    CAESURA_OF_FIELD = 4   /* the dataset */
+};
+enum { CAESURA_EVERY_DUMP = 0, CAESURA_THIS_DUMP = 1 };
+/* The values of an attribute: int64_t, uint64_t, double, or const char* (ended by a NUL). */
+enum {
+    CAESURA_ATTRIBUTE_INT64 = 1,
+    CAESURA_ATTRIBUTE_UINT64 = 2,
+    CAESURA_ATTRIBUTE_FLOAT64 = 3,
+    CAESURA_ATTRIBUTE_TEXT = 4
+};
+#define CAESURA_ONE SIZE_MAX /* one value by itself; 1 would be a list of one */
 
 /* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
  * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new
@@ -285,6 +311,16 @@ CAESURA_API caesura_code caesura_define_record(caesura_writer* writer, uint32_t 
 CAESURA_API caesura_code caesura_define_constant(caesura_writer* writer, uint32_t species,
                                                  const char* name, double value,
                                                  const caesura_record_options* options);
+/* The attribute has these values in all dumps from the next end on (when: CAESURA_EVERY_DUMP), or
+ * in the open one alone, where they win (CAESURA_THIS_DUMP; an error costs the dump). owner:
+ * CAESURA_OF_...; field: of CAESURA_OF_RECORD (any component) and CAESURA_OF_FIELD. type:
+ * CAESURA_ATTRIBUTE_...; values: `count` of them, or one with CAESURA_ONE. The same on all ranks;
+ * else the end of the iteration says what differs. CAESURA_INVALID_ARGUMENT names attribute and
+ * object: a name that the library needs, values that openPMD does not allow for a name of its own,
+ * of the file after its first dump, too long. */
+CAESURA_API caesura_code caesura_set_attribute(caesura_writer* writer, int when, int owner,
+                                               uint32_t field, const char* name, int type,
+                                               const void* values, size_t count);
 CAESURA_API caesura_code caesura_begin_iteration(caesura_writer* writer, uint64_t number);
 /* label: what kind of iteration this is ("regrid"), if there are several; NULL: none. */
 CAESURA_API caesura_code caesura_begin_iteration_of(caesura_writer* writer, uint64_t number,

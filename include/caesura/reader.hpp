@@ -83,7 +83,9 @@ struct FieldInfo {
 
     // What openPMD says of it.
     double unit_si = 1.0;
-    std::vector<std::string> axis_labels;  ///< empty: not said; so are the next two
+    /// In the order of the shape's axes, also where the file's dataOrder is "F"; empty: not said.
+    /// So are the next two.
+    std::vector<std::string> axis_labels;
     std::vector<double> grid_spacing;
     std::vector<double> grid_offset;
     double grid_unit_si = 1.0;

@@ -12,6 +12,7 @@
 // | define_field, reshape    | yes        | no           | no                                |
 // | define_species, _record, | yes        | no           | no                                |
 // |   _constant              |            |              |                                   |
+// | set_attribute            | same values on all ranks | no | no                            |
 // | begin_iteration, busy    | no         | no           | no                                |
 // | compress_for, wait_until | no         | no           | as long as asked for              |
 // | begin_dump               | no (same order on all ranks) | no | no                        |
@@ -106,7 +107,8 @@ struct WriterOptions {
     std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
     std::string author = {};      ///< openPMD root attribute, optional
     std::string software = "caesura";
-    std::map<std::string, std::string> root_attributes = {};  ///< extra strings on the root group
+    /// Of the root group; see Writer::set_attribute.
+    std::map<std::string, store::AttributeValue> root_attributes = {};
     /// Everything the library has to say to a person. Default: quiet. Called on the caller's
     /// thread only.
     std::function<void(std::string_view)> on_message = {};
@@ -137,11 +139,19 @@ struct FieldOptions {
     FillValue fill_value = 0.0;
     double unit_si = 1.0;
     std::array<double, 7> unit_dimension{};  ///< L M T I theta N J powers (openPMD)
-    std::vector<std::string> axis_labels;    ///< default z y x as many as axes
-    std::vector<double> grid_spacing;        ///< default 1
-    std::vector<double> grid_offset;         ///< default 0
+    /// One entry for each axis of the grid, in the order that data_order says. So have
+    /// grid_spacing, grid_offset and position. With geometry "thetaMode" the first of three axes
+    /// counts modes and has no entry.
+    std::vector<std::string> axis_labels;  ///< default z y x as many as axes
+    std::vector<double> grid_spacing;      ///< default 1
+    std::vector<double> grid_offset;       ///< default 0
     double grid_unit_si = 1.0;
-    std::vector<store::Attribute> attributes;
+    std::string geometry;             ///< openPMD's; empty: "cartesian"
+    std::string geometry_parameters;  ///< "m=2;imag=+"
+    std::string data_order;           ///< "C" (empty): the slowest axis first; "F": the fastest
+    std::vector<double> position;     ///< of a value in its cell, each in [0, 1); default 0
+    std::optional<double> time_offset = {};    ///< of the values from the dump's time; default 0
+    std::vector<store::Attribute> attributes;  ///< as by Writer::set_attribute
     /// Bounds of some values; the field's own bound, absolute, relative or lossless, is that of all
     /// others. Codec "caesura" only. Rules that look at values cost end() a pass over them.
     BoundMap bound_map = {};
@@ -150,6 +160,24 @@ struct FieldOptions {
 /// Handle of a field; valid for the life of its Writer.
 struct Field {
     std::uint32_t index = 0;
+};
+
+/// What of the file an attribute belongs to.
+struct AttributeOwner {
+    enum class Kind : std::uint8_t {
+        file,       ///< the root group
+        iteration,  ///< /data/<n>
+        meshes,     ///< /data/<n>/meshes
+        record,     ///< the group of "velocity/x" and its other components; of a scalar the dataset
+        field       ///< the dataset
+    };
+    Kind kind = Kind::file;
+    Field of = {};  ///< of a record any component
+    static AttributeOwner file() { return {}; }
+    static AttributeOwner iteration() { return {Kind::iteration}; }
+    static AttributeOwner meshes() { return {Kind::meshes}; }
+    static AttributeOwner record(Field component) { return {Kind::record, component}; }
+    static AttributeOwner field(Field field) { return {Kind::field, field}; }
 };
 
 enum class Ownership : std::uint8_t {
@@ -260,12 +288,14 @@ class Dump {
     template <class T>
     Status put_particles(Field record, std::uint64_t count, const T* data,
                          Ownership own = Ownership::copy) {
-        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
-        return put_particle_bytes(record, count, data, std::is_same_v<T, float> ? float32 : float64,
-                                  own);
+        return put_particle_bytes(record, count, data, dtype_of<T>(), own);
     }
     Status put_particle_bytes(Field record, std::uint64_t count, const void* data, DType dtype,
                               Ownership own);
+    /// As Writer::set_attribute, in this dump alone, where it wins. An error is end()'s too, and
+    /// costs the dump. Errors: also invalid_argument (of the file; outside a dump).
+    Status set_attribute(const AttributeOwner& owner, const std::string& name,
+                         store::AttributeValue value);
 
   private:
     friend class Iteration;
@@ -346,6 +376,16 @@ class Writer {
     /// What all particles of a species have alike: a number, no data. @param name  as a record's.
     Status define_constant(Species species, const std::string& name, double value,
                            const RecordOptions& options = {});
+
+    /// The attribute has this value in all dumps from the next end() on, in place of a default or
+    /// of what was said before. It is committed with each dump. The same on all ranks (checked at
+    /// end(), whose error names attribute and rank). What openPMD asks of a record ("geometry",
+    /// "gridSpacing", ...) goes to the record, whichever component it is set on.
+    /// Errors: invalid_argument (a name that the library needs; a type or number of values that
+    /// openPMD does not allow for a name of its own; of the file after its first dump; too long),
+    /// naming attribute and object: nothing is changed.
+    Status set_attribute(const AttributeOwner& owner, const std::string& name,
+                         store::AttributeValue value);
 
     /// Iterations do not nest. An error (call out of order) is reported by its end().
     /// @param label  what kind of iteration this is ("regrid"), if there are several: what is

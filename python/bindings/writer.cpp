@@ -10,13 +10,13 @@
 #include "caesura/writer.hpp"
 
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "attributes.hpp"
 #include "bindings.hpp"
 #include "writer_report.hpp"
 
@@ -110,7 +110,9 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.analyses = take(from, "analyses", options.analyses);
     options.author = take(from, "author", options.author);
     options.software = take(from, "software", options.software);
-    options.root_attributes = take(from, "root_attributes", options.root_attributes);
+    if (from.contains("root_attributes"))
+        for (store::Attribute& one : to_attributes(nb::cast<nb::dict>(from["root_attributes"])))
+            options.root_attributes.insert_or_assign(std::move(one.name), std::move(one.value));
     if (from.contains("on_message"))
         options.on_message = to_callback(nb::object(from["on_message"]));
     return options;
@@ -194,12 +196,26 @@ FieldOptions to_field_options(const nb::dict& from) {
     options.grid_spacing = take(from, "grid_spacing", options.grid_spacing);
     options.grid_offset = take(from, "grid_offset", options.grid_offset);
     options.grid_unit_si = take(from, "grid_unit_si", options.grid_unit_si);
+    options.geometry = take(from, "geometry", options.geometry);
+    options.geometry_parameters = take(from, "geometry_parameters", options.geometry_parameters);
+    options.data_order = take(from, "data_order", options.data_order);
+    options.position = take(from, "position", options.position);
+    if (from.contains("time_offset")) options.time_offset = nb::cast<double>(from["time_offset"]);
+    if (from.contains("attributes"))
+        options.attributes = to_attributes(nb::cast<nb::dict>(from["attributes"]));
     if (from.contains("partial") && nb::cast<bool>(from["partial"]))
         options.coverage = Coverage::partial;
     if (from.contains("fill_value")) options.fill_value = to_fill_value(from["fill_value"]);
     if (from.contains("bound_map"))
         options.bound_map = to_bound_map(nb::cast<nb::dict>(from["bound_map"]));
     return options;
+}
+
+AttributeOwner to_owner(const std::pair<std::string, std::uint32_t>& of) {
+    if (of.first == "record") return AttributeOwner::record({of.second});
+    if (of.first == "field") return AttributeOwner::field({of.second});
+    if (of.first == "iteration") return AttributeOwner::iteration();
+    return of.first == "meshes" ? AttributeOwner::meshes() : AttributeOwner::file();
 }
 
 Status closed() { return {StatusCode::invalid_argument, "the writer is closed"}; }
@@ -254,6 +270,12 @@ struct PyDump {
                                              borrow ? Ownership::borrow : Ownership::copy);
         }
         raise_if_error(status);
+    }
+    void set_attribute(const std::pair<std::string, std::uint32_t>& of, const std::string& name,
+                       const std::string& type, nb::handle value) {
+        const Shared shared = handle.lock();
+        if (!shared) raise_if_error(closed());
+        raise_if_error(dump.set_attribute(to_owner(of), name, to_attribute_value(type, value)));
     }
 };
 
@@ -383,6 +405,10 @@ struct PyWriter {
                          const nb::dict& options) {
         raise_if_error(live().define_constant({species}, name, value, to_record_options(options)));
     }
+    void set_attribute(const std::pair<std::string, std::uint32_t>& of, const std::string& name,
+                       const std::string& type, nb::handle value) {
+        raise_if_error(live().set_attribute(to_owner(of), name, to_attribute_value(type, value)));
+    }
     PyIteration begin_iteration(std::uint64_t number, const std::string& label) {
         PyIteration iteration{shared, std::nullopt};
         iteration.iteration.emplace(live().begin_iteration(number, label));
@@ -430,7 +456,9 @@ void bind_writer(nb::module_& module) {
         .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),
              nb::arg("borrow"))
         .def("put_particles", &PyDump::put_particles, nb::arg("record"), nb::arg("array"),
-             nb::arg("borrow"));
+             nb::arg("borrow"))
+        .def("set_attribute", &PyDump::set_attribute, nb::arg("of"), nb::arg("name"),
+             nb::arg("type"), nb::arg("value"));
     nb::class_<PyIteration>(module, "Iteration")
         .def("busy", &PyIteration::busy, nb::arg("lane"))
         .def("compress_for", &PyIteration::compress_for, nb::arg("seconds"))
@@ -450,6 +478,8 @@ void bind_writer(nb::module_& module) {
              nb::arg("dtype"), nb::arg("bound"), nb::arg("options"))
         .def("define_constant", &PyWriter::define_constant, nb::arg("species"), nb::arg("name"),
              nb::arg("value"), nb::arg("options"))
+        .def("set_attribute", &PyWriter::set_attribute, nb::arg("of"), nb::arg("name"),
+             nb::arg("type"), nb::arg("value"))
         .def("begin_iteration", &PyWriter::begin_iteration, nb::arg("number"), nb::arg("label"))
         .def("committed", &PyWriter::committed)
         .def("released", &PyWriter::released, nb::arg("iteration"))

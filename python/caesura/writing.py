@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from caesura import _core, communicator, lambdas
+from caesura.attributes import attribute_value, owner_of
 from caesura.bound_maps import BoundMap
 from caesura.bounds import bound_of
 from caesura.particles import TYPES, Record, Species
@@ -144,6 +145,22 @@ class Dump:
         if borrow:
             self._writer._keep(self._number, values)
 
+    def set_attribute(
+        self,
+        name: str,
+        value: Any,
+        *,
+        group: str | None = None,
+        record: Field | None = None,
+        field: Field | None = None,
+    ) -> None:
+        """As Writer.set_attribute, in this dump alone, where it wins; by default of the iteration.
+
+        An error costs the dump.
+        """
+        of = owner_of(group, record, field, "iteration")
+        self._core.set_attribute(of, name, *attribute_value(name, value))
+
 
 class Iteration:
     """One time step; made by Writer.iteration() or Writer.begin_iteration()."""
@@ -220,7 +237,7 @@ class Writer:
         trace: str | os.PathLike[str] = "",
         author: str = "",
         software: str = "caesura",
-        root_attributes: dict[str, str] | None = None,
+        root_attributes: dict[str, Any] | None = None,
         on_message: Callable[[str], None] | None = None,
         **more: Any,
     ) -> None:
@@ -264,7 +281,7 @@ class Writer:
                 "trace": os.fspath(trace),
                 "author": author,
                 "software": software,
-                "root_attributes": dict(root_attributes or {}),
+                "root_attributes": _values(root_attributes or {}),
                 "on_message": on_message,
             },
         )
@@ -288,10 +305,12 @@ class Writer:
         """Define a global array; the same calls in the same order on all ranks.
 
         name: an openPMD mesh name; "velocity/x" is component x of the record "velocity". options:
-        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si; partial=True:
-        the boxes of a dump cover any part of the shape, and readers find fill_value (0) elsewhere,
-        as of a refined level. dtype: float32, float64, or integers of 8 to 64 bits, which are
-        stored without loss: they have no bound but lossless, and none need be said. bound_map: bounds of some values, in units of the field; the field's
+        unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si, geometry,
+        geometry_parameters, data_order, position, time_offset and attributes (a dictionary, as by
+        set_attribute); partial=True: the boxes of a dump cover any part of the shape, and readers
+        find fill_value (0) elsewhere, as of a refined level. dtype: float32, float64, or integers
+        of 8 to 64 bits, which are stored without loss: they have no bound but lossless, and none
+        need be said. bound_map: bounds of some values, in units of the field; the field's
         own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
         "zstd(level=9)" in place of codec and bound.
 
@@ -306,6 +325,8 @@ class Writer:
                 f"field '{name}': unknown option {sorted(unknown)[0]!r}; "
                 f"known are {', '.join(sorted(_FIELD_OPTIONS))}"
             )
+        if "attributes" in options:
+            options["attributes"] = _values(options["attributes"])
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
         if chain is not None:
             if codec is not None or own is not None:
@@ -344,6 +365,27 @@ class Writer:
         Raises ValueError (name; a dump has begun).
         """
         return Species(self._core, self._core.define_species(name), name, self._bound)
+
+    def set_attribute(
+        self,
+        name: str,
+        value: Any,
+        *,
+        group: str | None = None,
+        record: Field | None = None,
+        field: Field | None = None,
+    ) -> None:
+        """The attribute has this value in all dumps from the next end() on.
+
+        value: an integer, a float, a string, or a list of one of these. group: "file" (the default;
+        before its first dump), "iteration" or "meshes". record: the group of this component and its
+        siblings. field: the dataset; what openPMD asks of a record ("geometry") goes to the record.
+        The same on all ranks: end() raises the first difference.
+        Raises ValueError naming attribute and object (a name that the library needs, a value that
+        openPMD does not allow, too long).
+        """
+        of = owner_of(group, record, field, "file")
+        self._core.set_attribute(of, name, *attribute_value(name, value))
 
     def begin_iteration(self, number: int, label: str = "") -> Iteration:
         """Local. End it with Iteration.end(); `iteration()` does so by itself.
@@ -418,9 +460,19 @@ _FIELD_OPTIONS = {
     "grid_spacing",
     "grid_offset",
     "grid_unit_si",
+    "geometry",
+    "geometry_parameters",
+    "data_order",
+    "position",
+    "time_offset",
+    "attributes",
     "partial",
     "fill_value",
 }
+
+
+def _values(attributes: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    return {str(name): attribute_value(name, value) for name, value in attributes.items()}
 
 
 def host_array(array: Any) -> np.ndarray:

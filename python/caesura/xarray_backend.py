@@ -71,6 +71,8 @@ class _Axes:
         meaning: tuple[Any, ...] = (n,)
         if len(field.grid_spacing) == len(field.grid_offset) == field.ndim:
             position = np.atleast_1d(field.attrs.get("position", 0.0))
+            if field.attrs.get("dataOrder") == "F":
+                position = position[::-1]
             shift = float(position[axis]) if len(position) == field.ndim else 0.0
             step = field.grid_spacing[axis]
             meaning = (n, field.grid_offset[axis] + shift * step, step, field.grid_unit_si)

@@ -10,7 +10,8 @@
 
 struct caesura_writer {
     std::unique_ptr<caesura::Writer> writer;
-    std::vector<int> axes;  // by field
+    std::vector<int> axes;               // by field
+    std::vector<std::size_t> grid_axes;  // by field: how many entries its grid_offset has
     std::optional<caesura::Iteration> iteration;
     std::optional<caesura::Dump> dump;
     std::vector<caesura::Busy> busy[2];
@@ -127,22 +128,33 @@ caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
     return 0.0;
 }
 
-// @param axes  how many entries the caller's arrays have.
+// How many entries the caller's arrays have: the first of three axes counts modes.
+std::size_t n_grid_axes(std::string_view geometry, std::size_t axes) {
+    return geometry == "thetaMode" && axes == 3 ? 2 : axes;
+}
+
+// @param axes  of the field.
 caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_options* given,
                                                         caesura::DType dtype, std::size_t axes) {
     caesura_field_options all = CAESURA_FIELD_OPTIONS_DEFAULT;
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
-    for (std::size_t axis = 0; all.axis_labels && axis < axes; ++axis)
+    const std::size_t n = n_grid_axes(all.geometry ? all.geometry : "", axes);
+    for (std::size_t axis = 0; all.axis_labels && axis < n; ++axis)
         if (!all.axis_labels[axis])
             return invalid("axis_labels[" + std::to_string(axis) + "] is NULL");
     caesura::FieldOptions options;
     if (all.codec) options.codec.emplace().name = all.codec;
     options.unit_si = all.unit_si;
     std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
-    if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + axes);
-    if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + axes);
-    if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + axes);
+    if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + n);
+    if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + n);
+    if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + n);
     options.grid_unit_si = all.grid_unit_si;
+    if (all.geometry) options.geometry = all.geometry;
+    if (all.geometry_parameters) options.geometry_parameters = all.geometry_parameters;
+    if (all.data_order) options.data_order = all.data_order;
+    if (all.position) options.position.assign(all.position, all.position + n);
+    if (all.time_offset) options.time_offset = *all.time_offset;
     if (all.partial != 0 && all.partial != 1)
         return invalid("partial is " + std::to_string(all.partial) + "; use 0 or 1");
     if (all.partial == 1) options.coverage = caesura::Coverage::partial;
@@ -178,6 +190,38 @@ caesura::Result<caesura::ErrorBound> bound_of(const std::string& who, int dtype,
     if (!known(dtype)) return invalid(who + ": dtype " + std::to_string(dtype) + " is unknown");
     return caesura::ErrorBound{static_cast<caesura::ErrorBound::Kind>(kind),
                                kind == CAESURA_LOSSLESS ? 0.0 : bound};
+}
+
+template <class T>
+caesura::store::AttributeValue numbers(const void* values, std::size_t count) {
+    const auto* const first = static_cast<const T*>(values);
+    if (count == CAESURA_ONE) return *first;
+    return std::vector<T>(first, first + count);
+}
+
+caesura::Result<caesura::store::AttributeValue> attribute_value(int type, const void* values,
+                                                                std::size_t count) {
+    if (!values && count != 0) return invalid("values is NULL");
+    switch (type) {
+        case CAESURA_ATTRIBUTE_INT64:
+            return numbers<std::int64_t>(values, count);
+        case CAESURA_ATTRIBUTE_UINT64:
+            return numbers<std::uint64_t>(values, count);
+        case CAESURA_ATTRIBUTE_FLOAT64:
+            return numbers<double>(values, count);
+        case CAESURA_ATTRIBUTE_TEXT:
+            break;
+        default:
+            return invalid("type " + std::to_string(type) + " is unknown");
+    }
+    const auto* const texts = static_cast<const char* const*>(values);
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < (count == CAESURA_ONE ? 1 : count); ++i) {
+        if (!texts[i]) return invalid("values[" + std::to_string(i) + "] is NULL");
+        all.emplace_back(texts[i]);
+    }
+    if (count == CAESURA_ONE) return caesura::store::AttributeValue(all.front());
+    return caesura::store::AttributeValue(std::move(all));
 }
 
 }  // namespace
@@ -232,6 +276,7 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
                                                     *described);
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(rank);
+        writer->grid_axes.push_back(n_grid_axes(described->geometry, axes));
         *field = defined->index;
         return {};
     });
@@ -245,7 +290,7 @@ caesura_code caesura_reshape(caesura_writer* writer, uint32_t field, const uint6
             return invalid("field " + std::to_string(field) + " is not defined");
         const auto axes = static_cast<std::size_t>(writer->axes[field]);
         std::vector<double> offset;
-        if (grid_offset) offset.assign(grid_offset, grid_offset + axes);
+        if (grid_offset) offset.assign(grid_offset, grid_offset + writer->grid_axes[field]);
         return writer->writer->reshape({field}, caesura::Shape(std::span(shape, axes)), offset);
     });
 }
@@ -272,6 +317,7 @@ caesura_code caesura_define_record(caesura_writer* writer, uint32_t species, con
                                           *limit, record_options_of(options));
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(1);
+        writer->grid_axes.push_back(1);
         *record = defined->index;
         return {};
     });
@@ -282,6 +328,26 @@ caesura_code caesura_define_constant(caesura_writer* writer, uint32_t species, c
     return guarded([&]() -> Status {
         if (!writer || !name) return invalid("an argument is NULL");
         return writer->writer->define_constant({species}, name, value, record_options_of(options));
+    });
+}
+
+caesura_code caesura_set_attribute(caesura_writer* writer, int when, int owner, uint32_t field,
+                                   const char* name, int type, const void* values, size_t count) {
+    return guarded([&]() -> Status {
+        using caesura::AttributeOwner;
+        if (!writer || !name) return invalid("an argument is NULL");
+        const std::string who = "attribute '" + std::string(name) + "': ";
+        if (when != CAESURA_EVERY_DUMP && when != CAESURA_THIS_DUMP)
+            return invalid(who + "when is " + std::to_string(when) + "; use 0 or 1");
+        if (owner < CAESURA_OF_FILE || owner > CAESURA_OF_FIELD)
+            return invalid(who + "owner " + std::to_string(owner) + " is unknown");
+        auto value = attribute_value(type, values, count);
+        if (!value.ok()) return invalid(who + value.status().message());
+        if (when == CAESURA_THIS_DUMP && !writer->dump) return invalid(who + "outside a dump");
+        const AttributeOwner of{static_cast<AttributeOwner::Kind>(owner), {field}};
+        if (when == CAESURA_THIS_DUMP)
+            return writer->dump->set_attribute(of, name, std::move(*value));
+        return writer->writer->set_attribute(of, name, std::move(*value));
     });
 }
 

@@ -116,7 +116,8 @@ std::vector<double> as_numbers(const caesura::store::AttributeValue& value) {
             if constexpr (std::is_arithmetic_v<T>)
                 return {static_cast<double>(of)};
             else if constexpr (std::is_same_v<T, std::vector<double>> ||
-                               std::is_same_v<T, std::vector<std::uint64_t>>)
+                               std::is_same_v<T, std::vector<std::uint64_t>> ||
+                               std::is_same_v<T, std::vector<std::int64_t>>)
                 return std::vector<double>(of.begin(), of.end());
             else
                 return {};

@@ -35,7 +35,8 @@ std::vector<double> numbers_of(const Attribute* attribute) {
             if constexpr (std::is_arithmetic_v<T>)
                 return {static_cast<double>(value)};
             else if constexpr (std::is_same_v<T, std::vector<double>> ||
-                               std::is_same_v<T, std::vector<std::uint64_t>>)
+                               std::is_same_v<T, std::vector<std::uint64_t>> ||
+                               std::is_same_v<T, std::vector<std::int64_t>>)
                 return std::vector<double>(value.begin(), value.end());
             else
                 return {};
@@ -152,6 +153,11 @@ void add(Lists& lists, FieldInfo field, Way way) {
             field.axis_labels = *list;
         if (const auto* const one = std::get_if<std::string>(&labels->value))
             field.axis_labels = {*one};
+    }
+    if (text_of(find_attribute(field, "dataOrder"), "C") == "F") {  // the fastest axis first
+        std::reverse(field.grid_spacing.begin(), field.grid_spacing.end());
+        std::reverse(field.grid_offset.begin(), field.grid_offset.end());
+        std::reverse(field.axis_labels.begin(), field.axis_labels.end());
     }
     lists.out.fields.push_back(std::move(field));
     lists.out.ways.push_back(std::move(way));

@@ -400,6 +400,7 @@ TEST(Store, attributes_of_every_type_are_stored_and_kept) {
                          {"f", 0.25f},
                          {"ds", std::vector<double>{1, 2.5}},
                          {"us", std::vector<std::uint64_t>{}},
+                         {"is", std::vector<std::int64_t>{-1, 1}},
                          {"long", std::vector<double>(20000, 3.5)},  // larger than 64 KiB
                          {"ss", std::vector<std::string>{"x", "long name", ""}}}}};
     Committer committer(*shared);
@@ -414,6 +415,9 @@ TEST(Store, attributes_of_every_type_are_stored_and_kept) {
     std::int64_t i = 0;
     ASSERT_GE(H5Aread(attribute("/g", "i").get(), H5T_NATIVE_INT64, &i), 0);
     EXPECT_EQ(i, -5);
+    std::array<std::int64_t, 2> is{};
+    ASSERT_GE(H5Aread(attribute("/g", "is").get(), H5T_NATIVE_INT64, is.data()), 0);
+    EXPECT_EQ(is, (std::array<std::int64_t, 2>{-1, 1}));
     std::uint64_t u = 0;
     ASSERT_GE(H5Aread(attribute("/g", "u").get(), H5T_NATIVE_UINT64, &u), 0);
     EXPECT_EQ(u, std::uint64_t{1} << 63);

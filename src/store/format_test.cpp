@@ -200,6 +200,7 @@ TEST(Format, manifest_survives_a_round_trip) {
                          {"latin", std::string("\xe9\xff")},
                          {"ds", std::vector<double>{1e300, HUGE_VAL}},
                          {"us", std::vector<std::uint64_t>{1, 18446744073709551615u}},
+                         {"is", std::vector<std::int64_t>{-1, INT64_MAX}},
                          {"none", std::vector<double>{}},
                          {"ss", std::vector<std::string>{"", "\xc3\xa9", "\xff"}}}}};
     manifest.datasets = {{"/g/x",

@@ -29,13 +29,10 @@ std::optional<AttributeValue> integer_value(const Source& source) {
         if (source.scalar) return (*values)[0];
         return std::move(*values);
     }
-    const auto values = source.read<std::int64_t>(H5T_NATIVE_INT64);
+    auto values = source.read<std::int64_t>(H5T_NATIVE_INT64);
     if (!values) return std::nullopt;
     if (source.scalar) return (*values)[0];
-    // There is no list of signed integers; doubles hold those that occur as attributes.
-    if (std::all_of(values->begin(), values->end(), [](std::int64_t v) { return v >= 0; }))
-        return std::vector<std::uint64_t>(values->begin(), values->end());
-    return std::vector<double>(values->begin(), values->end());
+    return std::move(*values);
 }
 
 std::optional<AttributeValue> float_value(const Source& source) {

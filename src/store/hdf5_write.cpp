@@ -75,6 +75,9 @@ struct AttributeWriter {
     Status operator()(const std::vector<std::uint64_t>& v) const {
         return put(H5T_STD_U64LE, H5T_NATIVE_UINT64, v.data(), v.size());
     }
+    Status operator()(const std::vector<std::int64_t>& v) const {
+        return put(H5T_STD_I64LE, H5T_NATIVE_INT64, v.data(), v.size());
+    }
     Status operator()(const std::vector<std::string>& v) const {
         std::size_t longest = 1;
         bool ascii = true;

@@ -79,6 +79,7 @@ struct ToJson {
         return {{"float64s", from_list(v, from_double)}};
     }
     json operator()(const std::vector<std::uint64_t>& v) const { return {{"uint64s", v}}; }
+    json operator()(const std::vector<std::int64_t>& v) const { return {{"int64s", v}}; }
     json operator()(const std::vector<std::string>& v) const {
         return {{"strings", from_list(v, from_string)}};
     }
@@ -94,6 +95,7 @@ AttributeValue to_value(const json& j) {
     if (type == "float32") return static_cast<float>(to_double(v));
     if (type == "string") return to_text(v);
     if (type == "uint64s") return v.get<std::vector<std::uint64_t>>();
+    if (type == "int64s") return v.get<std::vector<std::int64_t>>();
     if (type == "float64s") {
         std::vector<double> out;
         for (const json& one : v) out.push_back(to_double(one));

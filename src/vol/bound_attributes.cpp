@@ -64,7 +64,9 @@ struct ToValues {
         const double value = static_cast<double>(number);
         return one(of_doubles({&value, 1}));
     }
-    Values operator()(const std::vector<std::uint64_t>& numbers) const {
+    template <class Number>
+    Values operator()(
+        const std::vector<Number>& numbers) const requires std::is_integral_v<Number> {
         return of_doubles(std::vector<double>(numbers.begin(), numbers.end()));
     }
     static Values one(Values values) {

@@ -39,8 +39,8 @@ Status ImageTree::open(BlockDataset& dataset) {
 }
 
 void ImageTree::describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
-                         const writer::DumpTime& time) const {
-    Tree::describe(manifest, fields, time);
+                         const writer::DumpMetadata& said) const {
+    Tree::describe(manifest, fields, said);
     for (const writer::DumpedField& dumped : fields) {
         const BlockDataset& dataset = *datasets_.at(dumped.field.name);
         store::PlacedIn place;

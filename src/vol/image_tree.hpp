@@ -36,7 +36,7 @@ class ImageTree final : public writer::Tree {
 
     /// With what `recover` needs to place the blocks: it may have to, once the file is closed.
     void describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
-                  const writer::DumpTime& time) const override;
+                  const writer::DumpMetadata& said) const override;
     bool records_on_all_ranks() const override { return true; }
     std::uint64_t end() const override { return image_.end(); }
     void regions_end(std::uint64_t end) override { image_.move_end(end); }

@@ -25,6 +25,7 @@ class Assembly {
     struct Parts {
         Session& session;
         Fields& fields;
+        const Metadata& metadata;
         Round& round;
         Tables& tables;
         Flights& flights;

@@ -21,6 +21,11 @@ bool any_boxes_changed(std::span<const Hello> all) {
     return std::any_of(all.begin(), all.end(), [](auto& h) { return h.boxes_changed != 0; });
 }
 
+bool differ_in_metadata(std::span<const Hello> all) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](auto& h) { return h.metadata != all.front().metadata; });
+}
+
 }  // namespace
 
 // The same answer on every rank: dumps begin in the same order everywhere, and what is committed
@@ -39,6 +44,7 @@ Hello Writer::Impl::hello(const Status& mine, bool fatal) {
     message.has_puts = dump && !dump->puts.empty();
     message.iteration = session.iteration;
     message.definitions = fields.hash();
+    if (dump) message.metadata = metadata.digest() + 3 * dump->metadata.digest();
     message.statement = ledger->statement(!executor->flush_running() && executor->error().ok());
     return message;
 }
@@ -98,8 +104,8 @@ void Writer::Impl::commit(bool trim) {
 }
 
 Status Writer::Impl::assemble(std::span<const Hello> all) {
-    writer::Assembly assembly({session, fields, round, tables, *flights, node, *ledger, *tree,
-                               *executor, background, [this] { return finish_dumps(); }},
+    writer::Assembly assembly({session, fields, metadata, round, tables, *flights, node, *ledger,
+                               *tree, *executor, background, [this] { return finish_dumps(); }},
                               *intake->dump());
     return assembly.run(any_boxes_changed(all));
 }
@@ -121,6 +127,10 @@ Status Writer::Impl::collective() {
     if (!all.ok()) return all.status();
     Status status = round.agree_on_errors(*all, mine);
     if (!round.failed().ok()) return round.failed();
+    if (status.ok() && differ_in_metadata(*all)) {
+        status = round.agree_on_metadata(writer::pack(metadata, intake->dump()->metadata));
+        if (round.comm_failed()) return status;
+    }
 
     flights->place_overflow();
     if (ledger->book().heard().durable_dumps > ledger->book().gathered())

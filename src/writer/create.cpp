@@ -74,7 +74,7 @@ Status check_options(const WriterOptions& options) {
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
-    return writer::check_root_attributes(options);
+    return writer::attributes_of(options).status();
 }
 
 std::uint64_t default_budget_bytes(int ranks_on_node) {
@@ -123,7 +123,11 @@ Status Writer::Impl::open_file() {
     if (!sent.ok()) return sent;
     if (session.rank != 0) take(store::SharedFile::open(files, session.path, common.run));
     if (Status all = round.agree(status); !all.ok()) return all;
-    own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank, options);
+    own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank);
+    const auto attributes = writer::attributes_of(options);
+    if (!attributes.ok()) return attributes.status();  // which check_options() has told all
+    for (const auto& [name, value] : *attributes)
+        metadata.set({AttributeOwner::Kind::file}, name, value);
     own.ledger = std::make_unique<ledger::Ledger>(
         ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable}, 0,
         store::first_region_address());

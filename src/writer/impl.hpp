@@ -42,6 +42,11 @@ struct Writer::Impl {
     Status load_calibration();
     void make_parts();
 
+    // ---- attributes (attributes.cpp)
+    /// @param here  of the open dump alone.
+    Status set_attribute(bool here, const AttributeOwner& owner, const std::string& name,
+                         store::AttributeValue value);
+
     // ---- iterations (writer.cpp)
     void begin_iteration(std::uint64_t number, std::string_view label);
     void next_round();
@@ -97,6 +102,7 @@ struct Writer::Impl {
     writer::Session session;  // used by all that follows
     writer::Round round{session};
     writer::Fields fields;
+    writer::Metadata metadata;  // said of all dumps from the next on
     writer::Tables tables{session, fields, round};
     writer::Node node{session};
     Own own;

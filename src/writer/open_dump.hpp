@@ -36,6 +36,7 @@ struct PutSums {
 /// The dump of the open iteration.
 struct OpenDump {
     DumpTime time;
+    Metadata metadata;  ///< said of this dump alone
     std::vector<Put> puts;
     std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory

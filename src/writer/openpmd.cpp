@@ -12,34 +12,43 @@ namespace caesura::writer {
 namespace {
 
 using store::Attribute;
+using store::AttributeValue;
 
-std::vector<std::string> axis_labels(const Shape& shape, const FieldOptions& options) {
-    if (!options.axis_labels.empty()) return options.axis_labels;
-    static const char* const names[] = {"w", "z", "y", "x"};
+// z y x, the slowest first; without modes, which have no label.
+std::vector<std::string> axis_labels(int axes, const AttributeMap& said) {
+    const auto is = [&](const char* name, const char* value) {
+        const auto found = said.find(name);
+        return found != said.end() && found->second == AttributeValue(std::string(value));
+    };
     std::vector<std::string> labels;
-    for (int axis = k_max_rank - shape.rank(); axis < k_max_rank; ++axis)
-        labels.emplace_back(names[axis]);
+    if (is("geometry", "thetaMode") && axes == 2) {
+        labels = {"r", "z"};
+    } else {
+        static const char* const names[] = {"w", "z", "y", "x"};
+        for (int axis = k_max_rank - axes; axis < k_max_rank; ++axis)
+            labels.emplace_back(names[axis]);
+    }
+    if (is("dataOrder", "F")) std::reverse(labels.begin(), labels.end());
     return labels;
 }
 
-std::vector<double> per_axis(const std::vector<double>& given, const Shape& shape, double value) {
-    return given.empty() ? std::vector<double>(static_cast<std::size_t>(shape.rank()), value)
-                         : given;
-}
-
 // What openPMD asks of a mesh record, scalar or vector.
-std::vector<Attribute> record_attributes(const Shape& shape, const FieldOptions& options) {
+Attributes record_defaults(int axes, const AttributeMap& said) {
+    const auto n = static_cast<std::size_t>(axes);
     return {
         {"geometry", std::string("cartesian")},
         {"dataOrder", std::string("C")},
-        {"axisLabels", axis_labels(shape, options)},
-        {"gridSpacing", per_axis(options.grid_spacing, shape, 1.0)},
-        {"gridGlobalOffset", per_axis(options.grid_offset, shape, 0.0)},
-        {"gridUnitSI", options.grid_unit_si},
-        {"unitDimension",
-         std::vector<double>(options.unit_dimension.begin(), options.unit_dimension.end())},
+        {"axisLabels", axis_labels(axes, said)},
+        {"gridSpacing", std::vector<double>(n, 1.0)},
+        {"gridGlobalOffset", std::vector<double>(n, 0.0)},
+        {"gridUnitSI", 1.0},
+        {"unitDimension", std::vector<double>(7, 0.0)},
         {"timeOffset", 0.0},
     };
+}
+
+void overlay(Attributes& attributes, const AttributeMap& said) {
+    for (const auto& [name, value] : said) set_attribute(attributes, name, value);
 }
 
 std::string now_text() {
@@ -53,32 +62,36 @@ std::string now_text() {
 
 }  // namespace
 
-std::vector<Attribute> root_attributes(const WriterOptions& options) {
-    std::vector<Attribute> attributes = {
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
+    using Kind = AttributeOwner::Kind;
+    const AttributeMap of_file = said.of({Kind::file});
+    manifest.root = {
         {"openPMD", std::string("1.1.0")},
         {"openPMDextension", std::uint64_t{0}},
         {"basePath", std::string("/data/%T/")},
         {"meshesPath", std::string("meshes/")},
         {"iterationEncoding", std::string("groupBased")},
         {"iterationFormat", std::string("/data/%T/")},
-        {"software", options.software},
-        {"softwareVersion", std::string("0.1.0")},
+        {"software", std::string("caesura")},
         {"date", now_text()},
     };
-    if (!options.author.empty()) attributes.push_back({"author", options.author});
-    for (const auto& [name, value] : options.root_attributes)
-        set_attribute(attributes, {name, value});
-    return attributes;
-}
-
-store::GroupSpec iteration_group(std::uint64_t iteration, const DumpTime& time) {
-    return {fmt::format("/data/{}", iteration),
-            {{"time", time.time}, {"dt", time.dt}, {"timeUnitSI", time.unit_si}}};
+    // Another software's version is not ours.
+    if (of_file.find("software") == of_file.end())
+        manifest.root.push_back({"softwareVersion", std::string("0.1.0")});
+    overlay(manifest.root, of_file);
+    const std::string iteration = fmt::format("/data/{}", manifest.iteration);
+    manifest.groups = {
+        {iteration,
+         {{"time", said.time.time}, {"dt", said.time.dt}, {"timeUnitSI", said.time.unit_si}}}};
+    overlay(manifest.groups.back().attributes, said.of({Kind::iteration}));
+    Attributes of_meshes;
+    overlay(of_meshes, said.of({Kind::meshes}));
+    if (!of_meshes.empty()) manifest.groups.push_back({iteration + "/meshes", of_meshes});
 }
 
 void add_field(store::DumpManifest& manifest, const std::string& name, DType dtype,
                const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
-               const FieldOptions& options, std::vector<Attribute> extra) {
+               const DumpMetadata& said, Attributes extra) {
     const std::string meshes = fmt::format("/data/{}/meshes", manifest.iteration);
     store::DatasetSpec dataset;
     dataset.path = meshes + "/" + name;
@@ -86,25 +99,26 @@ void add_field(store::DumpManifest& manifest, const std::string& name, DType dty
     dataset.shape = shape;
     dataset.chunk = chunk;
     dataset.pipeline.assign(pipeline.begin(), pipeline.end());
+    const AttributedObject record = record_of(name), own{AttributeOwner::Kind::field, name};
+    const AttributeMap of_record = said.of(record);
+    const int axes = grid_axes(shape.rank(), of_record);
     dataset.attributes = {
-        {"unitSI", options.unit_si},
-        {"position", std::vector<double>(static_cast<std::size_t>(shape.rank()), 0.0)},
+        {"unitSI", 1.0},
+        {"position", std::vector<double>(static_cast<std::size_t>(axes), 0.0)},
     };
-    std::vector<Attribute>* of_record = &dataset.attributes;
-    const auto record = record_attributes(shape, options);
-    const std::size_t slash = name.find('/');
-    if (slash == std::string::npos) {
-        dataset.attributes.insert(dataset.attributes.end(), record.begin(), record.end());
+    Attributes whole = record_defaults(axes, of_record);
+    if (record == own) {
+        dataset.attributes.insert(dataset.attributes.end(), whole.begin(), whole.end());
     } else {
-        const std::string path = meshes + "/" + name.substr(0, slash);
-        auto group = std::find_if(manifest.groups.begin(), manifest.groups.end(),
-                                  [&](const auto& g) { return g.path == path; });
-        if (group == manifest.groups.end()) group = manifest.groups.insert(group, {path, record});
-        of_record = &group->attributes;
+        const std::string path = meshes + "/" + record.name;
+        if (std::none_of(manifest.groups.begin(), manifest.groups.end(),
+                         [&](const auto& group) { return group.path == path; })) {
+            overlay(whole, of_record);
+            manifest.groups.push_back({path, std::move(whole)});
+        }
     }
     for (Attribute& attribute : extra) dataset.attributes.push_back(std::move(attribute));
-    for (const Attribute& attribute : options.attributes)
-        set_attribute(is_of_record(attribute.name) ? *of_record : dataset.attributes, attribute);
+    overlay(dataset.attributes, said.of(own));
     manifest.datasets.push_back(std::move(dataset));
 }
 
@@ -119,20 +133,6 @@ Status check_field_name(const std::string& name) {
                 fmt::format("field name '{}': use letters, digits, '_', '-', '.'; one '/' makes a "
                             "component of a vector record (\"velocity/x\")",
                             name)};
-    return {};
-}
-
-Status check_field_options(const std::string& name, const Shape& shape,
-                           const FieldOptions& options) {
-    const auto rank = static_cast<std::size_t>(shape.rank());
-    const auto wrong = [&](std::size_t n) { return n != 0 && n != rank; };
-    if (wrong(options.axis_labels.size()) || wrong(options.grid_spacing.size()) ||
-        wrong(options.grid_offset.size()))
-        return {StatusCode::invalid_argument,
-                fmt::format("field '{}' has {} axes, but axis_labels has {} entries, grid_spacing "
-                            "{} and grid_offset {}; give one per axis or none",
-                            name, rank, options.axis_labels.size(), options.grid_spacing.size(),
-                            options.grid_offset.size())};
     return {};
 }
 

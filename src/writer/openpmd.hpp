@@ -8,6 +8,7 @@
 
 #include "caesura/writer.hpp"
 #include "store/manifest.hpp"
+#include "writer/metadata.hpp"
 
 namespace caesura::writer {
 
@@ -18,13 +19,22 @@ struct DumpTime {
     double time = 0.0, dt = 1.0, unit_si = 1.0;
 };
 
-std::vector<store::Attribute> root_attributes(const WriterOptions& options);
-store::GroupSpec iteration_group(std::uint64_t iteration, const DumpTime& time);
+/// What is said of a dump: in all of them, and in this one, where it wins.
+struct DumpMetadata {
+    DumpTime time;
+    const Metadata& always = nothing_said();
+    const Metadata& here = nothing_said();
+    AttributeMap of(const AttributedObject& object) const { return holding(object, always, here); }
+};
+
+/// The root group's, and the groups that every dump has.
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said);
 
 /// Add the dataset of one field, and the record's group if it is a component.
+/// @param extra  of the dataset, the library's own.
 void add_field(store::DumpManifest& manifest, const std::string& name, DType dtype,
                const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
-               const FieldOptions& options, std::vector<store::Attribute> extra);
+               const DumpMetadata& said, std::vector<store::Attribute> extra);
 
 /// Of a file that has species: openPMD's validator wants the group in each iteration.
 void add_particles_group(store::DumpManifest& manifest);
@@ -38,8 +48,5 @@ void add_species(store::DumpManifest& manifest, const SpeciesState& species,
 
 /// Errors: invalid_argument when the name cannot be an openPMD record ("", "/x", "a/b/c", ...).
 Status check_field_name(const std::string& name);
-/// Errors: invalid_argument when a per-axis option has not one entry per axis.
-Status check_field_options(const std::string& name, const Shape& shape,
-                           const FieldOptions& options);
 
 }  // namespace caesura::writer

@@ -39,7 +39,7 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
                        : group_at(manifest, species_path + "/" + name.substr(0, slash)).attributes;
     if (&target == &attributes || target.empty())
         target.insert(target.end(), of_record.begin(), of_record.end());
-    for (const Attribute& attribute : options.attributes) set_attribute(attributes, attribute);
+    for (const Attribute& attribute : options.attributes) set_attribute(attributes, attribute.name, attribute.value);
     return attributes;
 }
 
@@ -110,7 +110,7 @@ void add_species(store::DumpManifest& manifest, const SpeciesState& species,
     const std::string path = particles_path(manifest) + "/" + species.name;
     const std::uint64_t count = records[0]->shape[0];
     for (const Attribute& attribute : species.options.attributes)
-        set_attribute(group_at(manifest, path).attributes, attribute);
+        set_attribute(group_at(manifest, path).attributes, attribute.name, attribute.value);
     for (const SpeciesState::Constant& constant : species.constants)
         add_constant(manifest, path, constant.name, constant.value, count, constant.options);
     if (has(species, records, "positionOffset")) return;

@@ -45,6 +45,16 @@ Status check_record_name(const writer::Fields& fields, Species species, const st
     return {};
 }
 
+/// As Writer::set_attribute has it.
+Status check(const std::string& name, std::vector<store::Attribute>& attributes) {
+    for (store::Attribute& attribute : attributes)
+        if (Status status = writer::check_attribute({AttributeOwner::Kind::field, name},
+                                                    attribute.name, attribute.value);
+            !status.ok())
+            return status;
+    return {};
+}
+
 /// Does it end with the same text for all ranks that gave the same?
 std::string describe(const RecordOptions& options) {
     std::string text = fmt::format("{}|{}|{}|{}", options.unit_si, options.time_offset,
@@ -66,10 +76,9 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
     const ledger::Book& book = impl_->ledger->book();
     if (impl_->intake->dump() || book.next_dump() != book.first_dump())
         return invalid(who, "a dump has begun; define species before the first");
-    FieldOptions attributes;
-    attributes.attributes = options.attributes;
-    if (Status status = writer::check_attributes(name, attributes); !status.ok()) return status;
-    all.push_back({name, options});
+    SpeciesOptions checked = options;
+    if (Status status = check(name, checked.attributes); !status.ok()) return status;
+    all.push_back({name, std::move(checked)});
     impl_->fields.note("species|" + name);
     return Species{static_cast<std::uint32_t>(all.size() - 1)};
 }
@@ -83,20 +92,16 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
     if (!is_known(dtype))
         return invalid(who, fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (Status status = validate(bound); !status.ok()) return status.with_context(who);
-    FieldOptions plain;
-    plain.codec = options.codec;
-    plain.unit_si = options.unit_si;
-    plain.unit_dimension = options.unit_dimension;
-    plain.attributes = options.attributes;
-    if (Status status = writer::check_attributes(full, plain); !status.ok()) return status;
+    RecordOptions checked = options;
+    if (Status status = check(full, checked.attributes); !status.ok()) return status;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     // Find a missing plugin now, not after the first dump was computed.
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, {8}, probe);
     if (!trial.ok()) return trial.status().with_context(who);
-    FieldState state(full, dtype, {0}, bound, codec, plain,
+    FieldState state(full, dtype, {0}, bound, codec, {},
                      impl_->session.experience->of_field("particles/" + full, codec, dtype, {}));
-    state.particles = FieldState::OfSpecies{species.index, options};
+    state.particles = FieldState::OfSpecies{species.index, std::move(checked)};
     return impl_->fields.add(
         std::move(state),
         fmt::format("record|{}|{}|{}|{}|{}|{}", full, to_string(dtype),
@@ -108,11 +113,10 @@ Status Writer::define_constant(Species species, const std::string& name, double 
     if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
         return status;
     SpeciesState& state = impl_->fields.species[species.index];
-    FieldOptions attributes;
-    attributes.attributes = options.attributes;
-    if (Status status = writer::check_attributes(state.name + "/" + name, attributes); !status.ok())
+    RecordOptions checked = options;
+    if (Status status = check(state.name + "/" + name, checked.attributes); !status.ok())
         return status;
-    state.constants.push_back({name, value, options});
+    state.constants.push_back({name, value, std::move(checked)});
     impl_->fields.note(
         fmt::format("constant|{}/{}|{}|{}", state.name, name, value, describe(options)));
     return {};

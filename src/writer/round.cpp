@@ -6,6 +6,7 @@
 
 #include "base/all_ranks.hpp"
 #include "base/wire.hpp"
+#include "writer/metadata.hpp"
 
 namespace caesura::writer {
 
@@ -33,6 +34,12 @@ Status Round::agree(const Status& mine) {
         return {code, session_.size > 1 ? fmt::format("rank {}: {}", r, message) : message};
     }
     return {};
+}
+
+Status Round::agree_on_metadata(std::span<const std::byte> mine) {
+    auto all = session_.comm->allgatherv(mine);
+    if (!all.ok()) return lost(all.status());
+    return first_difference(*all);
 }
 
 Status Round::agree_on_errors(std::span<const Hello> all, const Status& mine) {

@@ -18,6 +18,7 @@ struct Hello {
     std::uint32_t boxes_changed = 0;  ///< since the last dump
     std::uint64_t iteration = 0;
     std::uint64_t definitions = 0;  ///< hash of all define_field calls
+    std::uint64_t metadata = 0;     ///< of what the dump's attributes are said to be
     ledger::Statement statement;    ///< of the ledger
 };
 
@@ -30,6 +31,8 @@ class Round {
     /// Errors of any rank, and disagreement between ranks. Same result on all ranks. Collective
     /// where one has an error.
     Status agree_on_errors(std::span<const Hello> all, const Status& mine);
+    /// After Hellos that differ in it: the first difference, the same on all ranks. Collective.
+    Status agree_on_metadata(std::span<const std::byte> mine);
     /// The lowest rank's error, the same on all ranks; ok if there is none. Collective.
     Status agree(const Status& mine);
 

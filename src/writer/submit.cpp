@@ -48,7 +48,8 @@ void Assembly::describe() {
         described.push_back({parts_.fields[dumped.field], dumped.bound, dumped.codec->pipeline()});
     for (const FieldState& field : parts_.fields)
         if (field.is_put_empty()) described.push_back({field, lossless(), {}});
-    parts_.tree.describe(manifest_, described, parts_.fields.species, dump_.time);
+    parts_.tree.describe(manifest_, described, parts_.fields.species,
+                         {dump_.time, parts_.metadata, dump_.metadata});
     if (rank_ == 0) manifest_text_ = store::encode_manifest(manifest_);
 }
 

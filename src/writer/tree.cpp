@@ -72,7 +72,7 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
 }  // namespace
 
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                    std::span<const SpeciesState>, const DumpTime&) const {
+                    std::span<const SpeciesState>, const DumpMetadata&) const {
     manifest.tree = store::TreeOwner::application;  // which says all else
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
@@ -82,9 +82,8 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
 }
 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                           std::span<const SpeciesState> species, const DumpTime& time) const {
-    manifest.root = root_attributes(options_);
-    manifest.groups = {iteration_group(manifest.iteration, time)};
+                           std::span<const SpeciesState> species, const DumpMetadata& said) const {
+    add_groups(manifest, said);
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
@@ -103,7 +102,7 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
             continue;
         }
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
-                  dumped.pipeline, field.options, std::move(extra));
+                  dumped.pipeline, said, std::move(extra));
         if (!field.is_partial()) continue;
         const auto fill = field.fill();
         manifest.datasets.back().partial_chunks = field.layout->n_touched;
@@ -113,7 +112,7 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
     const bool any_mesh = std::any_of(fields.begin(), fields.end(), [](const DumpedField& dumped) {
         return !dumped.field.particles;
     });
-    if (!any_mesh)
+    if (!any_mesh && said.of({AttributeOwner::Kind::meshes}).empty())
         manifest.groups.push_back({fmt::format("/data/{}/meshes", manifest.iteration), {}});
     for (std::uint32_t number = 0; number < species.size(); ++number) {
         std::vector<const FieldState*> records;

@@ -22,7 +22,7 @@ class Tree : public ledger::Tree {
   public:
     /// The manifest of a dump; its numbers are set.
     virtual void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                          std::span<const SpeciesState> species, const DumpTime& time) const;
+                          std::span<const SpeciesState> species, const DumpMetadata& said) const;
     /// Is a dump one whole? Then a put that fails, or none at all, is an error of the dump. Else
     /// every put stands for itself.
     virtual bool dump_is_whole() const { return false; }
@@ -36,11 +36,10 @@ class Tree : public ledger::Tree {
 /// The tree of a file that nobody but the Writer makes.
 class OpenPmdTree final : public Tree {
   public:
-    /// @param file, options  outlive the tree.
-    OpenPmdTree(store::SharedFile& file, int rank, const WriterOptions& options)
-        : commits_(file, rank), options_(options) {}
+    /// @param file  outlives the tree.
+    OpenPmdTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                  std::span<const SpeciesState> species, const DumpTime& time) const override;
+                  std::span<const SpeciesState> species, const DumpMetadata& said) const override;
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }
@@ -53,7 +52,6 @@ class OpenPmdTree final : public Tree {
 
   private:
     ledger::CommitterTree commits_;
-    const WriterOptions& options_;
 };
 
 }  // namespace caesura::writer

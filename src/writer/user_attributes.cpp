@@ -3,68 +3,344 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+
+#include "base/invalid.hpp"
 
 namespace caesura::writer {
 namespace {
 
+using base::invalid;
 using store::Attribute;
+using store::AttributeValue;
+using Kind = AttributeOwner::Kind;
 
-constexpr std::string_view k_record_names[] = {"geometry",         "dataOrder",  "axisLabels",
-                                               "gridSpacing",      "gridUnitSI", "unitDimension",
-                                               "gridGlobalOffset", "timeOffset"};
+/// What openPMD wants of the values of a name.
+enum class Want : std::uint8_t { text, texts_per_axis, number, numbers_per_axis, powers };
+
+struct Known {
+    std::string_view name;
+    Want want;
+    bool of_record = false;  ///< else of a component, or of anything
+};
+
+constexpr Known k_known[] = {
+    {"geometry", Want::text, true},
+    {"geometryParameters", Want::text, true},
+    {"dataOrder", Want::text, true},
+    {"axisLabels", Want::texts_per_axis, true},
+    {"gridSpacing", Want::numbers_per_axis, true},
+    {"gridGlobalOffset", Want::numbers_per_axis, true},
+    {"gridUnitSI", Want::number, true},
+    {"unitDimension", Want::powers, true},
+    {"timeOffset", Want::number, true},
+    {"unitSI", Want::number},
+    {"position", Want::numbers_per_axis},
+    {"timeUnitSI", Want::number},
+    {"software", Want::text},
+    {"softwareVersion", Want::text},
+    {"softwareDependencies", Want::text},
+    {"machine", Want::text},
+    {"author", Want::text},
+    {"date", Want::text},
+    {"comment", Want::text},
+};
 // Readers find the data by these.
-constexpr std::string_view k_layout_names[] = {"openPMD",           "openPMDextension",
-                                               "basePath",          "meshesPath",
-                                               "iterationEncoding", "iterationFormat"};
+constexpr std::string_view k_layout_names[] = {
+    "openPMD",       "openPMDextension",  "basePath",       "meshesPath",
+    "particlesPath", "iterationEncoding", "iterationFormat"};
+
+const Known* known(std::string_view name) {
+    const auto* const found = std::find_if(std::begin(k_known), std::end(k_known),
+                                           [&](const Known& one) { return one.name == name; });
+    return found == std::end(k_known) ? nullptr : found;
+}
+
+std::string who(const AttributedObject& object, const std::string& name) {
+    return fmt::format("attribute '{}' of {}", name, to_string(object));
+}
+
+/// Names that nobody but the library may set there. @return why; empty: it may be set.
+std::string reserved(const AttributedObject& object, const std::string& name) {
+    if (name.starts_with("caesura_"))
+        return "names that begin with caesura_ are the library's; use another";
+    if (object.kind == Kind::file && std::find(std::begin(k_layout_names), std::end(k_layout_names),
+                                               name) != std::end(k_layout_names))
+        return "it says how the file is laid out and cannot be changed";
+    if (object.kind == Kind::iteration && (name == "time" || name == "dt"))
+        return "begin_dump() is given it";
+    if (object.kind == Kind::record && (name == "unitSI" || name == "position"))
+        return "it belongs to each component; set it on the fields";
+    if (object.kind == Kind::record && (name == "value" || name == "shape"))
+        return "it would make the record one constant; use another name";
+    return {};
+}
+
+/// Numbers as openPMD has them; nothing if they are none.
+std::optional<std::vector<double>> numbers_of(const AttributeValue& value) {
+    return std::visit(
+        [](const auto& of) -> std::optional<std::vector<double>> {
+            using T = std::decay_t<decltype(of)>;
+            if constexpr (std::is_arithmetic_v<T>)
+                return std::vector<double>{static_cast<double>(of)};
+            else if constexpr (std::is_same_v<T, std::string> ||
+                               std::is_same_v<T, std::vector<std::string>>)
+                return std::nullopt;
+            else
+                return std::vector<double>(of.begin(), of.end());
+        },
+        value);
+}
+
+bool is_list(const AttributeValue& value) {
+    return std::visit(
+        [](const auto& of) {
+            using T = std::decay_t<decltype(of)>;
+            return !std::is_arithmetic_v<T> && !std::is_same_v<T, std::string>;
+        },
+        value);
+}
+
+bool is_text(const AttributeValue& value) { return std::holds_alternative<std::string>(value); }
+
+/// Empty: it is what openPMD wants, now at the latest. Else what it wants.
+std::string_view make_fit(Want want, AttributeValue& value) {
+    auto numbers = numbers_of(value);
+    const bool list = is_list(value);
+    const bool finite = numbers && std::all_of(numbers->begin(), numbers->end(),
+                                               [](double v) { return std::isfinite(v); });
+    switch (want) {
+        case Want::text:
+            return is_text(value) ? "" : "a string";
+        case Want::texts_per_axis:
+            return std::holds_alternative<std::vector<std::string>>(value)
+                       ? ""
+                       : "a list of strings, one for each axis";
+        case Want::number:
+            if (!finite || list) return "one finite number";
+            // A float is openPMD's as it is.
+            if (!std::holds_alternative<float>(value)) value = (*numbers)[0];
+            return "";
+        case Want::powers:
+            if (!finite || !list || numbers->size() != 7)
+                return "7 powers (L, M, T, I, theta, N, J)";
+            break;
+        case Want::numbers_per_axis:
+            if (!finite || !list) return "a list of finite numbers, one for each axis";
+            break;
+    }
+    value = std::move(*numbers);
+    return "";
+}
+
+std::string check_words(const std::string& name, const AttributeValue& value) {
+    if (name == "geometry") {
+        const auto& text = std::get<std::string>(value);
+        for (const char* geometry : {"cartesian", "thetaMode", "cylindrical", "spherical", "other"})
+            if (text == geometry) return {};
+        if (text.starts_with("other:")) return {};
+        return "cartesian, thetaMode, cylindrical, spherical, other or other:<name>";
+    }
+    if (name == "dataOrder") {
+        const auto& text = std::get<std::string>(value);
+        return text == "C" || text == "F" ? "" : "C or F";
+    }
+    if (name == "position") {
+        const auto& in_cell = std::get<std::vector<double>>(value);
+        const bool inside = std::all_of(in_cell.begin(), in_cell.end(),
+                                        [](double p) { return p >= 0.0 && p < 1.0; });
+        return inside ? "" : "numbers from 0 to below 1";
+    }
+    return {};
+}
+
+/// Metadata of every dump: what is larger is data.
+constexpr std::size_t k_most_bytes = std::size_t{1} << 20;
+
+struct StoredBytes {
+    template <class T>
+    std::size_t operator()(const T& value) const {
+        if constexpr (std::is_arithmetic_v<T>)
+            return sizeof value;
+        else if constexpr (std::is_same_v<T, std::string>)
+            return value.size();
+        else
+            return value.size() * sizeof(typename T::value_type);
+    }
+    std::size_t operator()(const std::vector<std::string>& texts) const {
+        std::size_t longest = 1;
+        for (const std::string& text : texts) longest = std::max(longest, text.size());
+        return longest * texts.size();
+    }
+};
+
+bool has_nul(const AttributeValue& value) {
+    const auto in = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+    if (const auto* const text = std::get_if<std::string>(&value)) return in(*text);
+    const auto* const texts = std::get_if<std::vector<std::string>>(&value);
+    return texts && std::any_of(texts->begin(), texts->end(), in);
+}
+
+std::string text_in(const AttributeMap& attributes, const std::string& name,
+                    const std::string& otherwise) {
+    const auto found = attributes.find(name);
+    return found != attributes.end() && is_text(found->second)
+               ? std::get<std::string>(found->second)
+               : otherwise;
+}
+
+/// What options say, and that it is said once.
+class Collected {
+  public:
+    explicit Collected(AttributedObject object) : object_(std::move(object)) {}
+    void add(const std::string& name, AttributeValue value) {
+        const AttributedObject object =
+            object_.kind == Kind::file ? object_ : object_of(Kind::field, object_.name, name);
+        if (status.ok()) status = check_attribute(object, name, value);
+        for (const Attribute& other : attributes)
+            if (status.ok() && other.name == name) {
+                if (other.value == value) return;
+                status = invalid(fmt::format("{} is {} and {}; say it once", who(object, name),
+                                             text_of(other.value), text_of(value)));
+            }
+        attributes.push_back({name, std::move(value)});
+    }
+    Result<Attributes> result() && {
+        if (!status.ok()) return status;
+        return std::move(attributes);
+    }
+
+    Attributes attributes;
+    Status status;
+
+  private:
+    AttributedObject object_;
+};
 
 }  // namespace
 
-void set_attribute(std::vector<Attribute>& attributes, const Attribute& wanted) {
-    const auto known =
+void set_attribute(Attributes& attributes, const std::string& name, const AttributeValue& value) {
+    const auto there =
         std::find_if(attributes.begin(), attributes.end(),
-                     [&](const Attribute& attribute) { return attribute.name == wanted.name; });
-    if (known == attributes.end())
-        attributes.push_back(wanted);
+                     [&](const Attribute& attribute) { return attribute.name == name; });
+    if (there == attributes.end())
+        attributes.push_back({name, value});
     else
-        known->value = wanted.value;
+        there->value = value;
 }
 
-bool is_of_record(std::string_view attribute) {
-    return std::find(std::begin(k_record_names), std::end(k_record_names), attribute) !=
-           std::end(k_record_names);
+AttributedObject record_of(const std::string& field) {
+    const std::size_t slash = field.find('/');
+    if (slash == std::string::npos) return {Kind::field, field};
+    return {Kind::record, field.substr(0, slash)};
 }
 
-Status check_attributes(const std::string& field, const FieldOptions& options) {
-    for (const Attribute& attribute : options.attributes)
-        if (attribute.name.starts_with("caesura_"))
-            return {StatusCode::invalid_argument,
-                    fmt::format("field '{}': attribute '{}': names that begin with caesura_ are "
-                                "the library's; use another",
-                                field, attribute.name)};
+AttributedObject object_of(Kind kind, const std::string& field, std::string_view attribute) {
+    const Known* const openpmd = known(attribute);
+    if (kind == Kind::record) return record_of(field);
+    if (kind != Kind::field) return {kind};
+    return openpmd && openpmd->of_record ? record_of(field) : AttributedObject{kind, field};
+}
+
+Status check_attribute(const AttributedObject& object, const std::string& name,
+                       AttributeValue& value) {
+    constexpr std::size_t k_name_bytes = 255;
+    if (name.empty() || name.size() > k_name_bytes || name.find('\0') != std::string::npos)
+        return invalid(fmt::format("{}: a name has 1 to {} bytes, and no NUL",
+                                   who(object, name.substr(0, name.find('\0')).substr(0, 40)),
+                                   k_name_bytes));
+    if (const std::string why = reserved(object, name); !why.empty())
+        return invalid(fmt::format("{}: {}", who(object, name), why));
+    if (has_nul(value))
+        return invalid(
+            fmt::format("{}: a string with a NUL in it cannot be kept", who(object, name)));
+    const std::size_t bytes = std::visit(StoredBytes{}, value) + name.size();
+    if (bytes > k_most_bytes)
+        return invalid(
+            fmt::format("{}: it takes {} bytes with its name; an attribute has room for "
+                        "{}. Put it as a field",
+                        who(object, name), bytes, k_most_bytes));
+    const Known* const openpmd = known(name);
+    if (openpmd == nullptr) return {};
+    const AttributeValue given = value;
+    std::string wanted(make_fit(openpmd->want, value));
+    if (wanted.empty()) wanted = check_words(name, value);
+    if (wanted.empty()) return {};
+    return invalid(
+        fmt::format("{} is {}; openPMD wants {}", who(object, name), text_of(given), wanted));
+}
+
+int grid_axes(int rank, const AttributeMap& record) {
+    // The first axis counts modes.
+    return text_in(record, "geometry", "") == "thetaMode" && rank == 3 ? 2 : rank;
+}
+
+Status check_axes(const std::string& field, int rank, const AttributeMap& record,
+                  const AttributeMap& own) {
+    const auto axes = static_cast<std::size_t>(grid_axes(rank, record));
+    for (const auto* const attributes : {&record, &own})
+        for (const auto& [name, value] : *attributes) {
+            const Known* const openpmd = known(name);
+            if (!openpmd ||
+                (openpmd->want != Want::numbers_per_axis && openpmd->want != Want::texts_per_axis))
+                continue;
+            const auto* const texts = std::get_if<std::vector<std::string>>(&value);
+            const std::size_t n = texts ? texts->size() : numbers_of(value)->size();
+            if (n == axes) continue;
+            return invalid(
+                fmt::format("field '{}': attribute '{}' has {} entries; its grid has {} "
+                            "axes (geometry {}): give one per axis or none",
+                            field, name, n, axes, text_in(record, "geometry", "cartesian")));
+        }
     return {};
 }
 
-Status check_same_record(const std::string& field, const FieldOptions& options,
-                         const std::string& other_field, const FieldOptions& other) {
-    const std::string record = field.substr(0, field.find('/') + 1);
-    if (record.empty() || !other_field.starts_with(record)) return {};
-    for (const Attribute& mine : options.attributes)
-        for (const Attribute& theirs : other.attributes)
-            if (mine.name == theirs.name && is_of_record(mine.name) && mine.value != theirs.value)
-                return {StatusCode::invalid_argument,
-                        fmt::format("field '{}': attribute '{}' belongs to the record, and '{}' "
-                                    "has another value of it; give all components the same",
-                                    field, mine.name, other_field)};
-    return {};
+Result<Attributes> attributes_of(const std::string& field, const FieldOptions& options) {
+    Collected said({Kind::field, field});
+    if (!options.geometry.empty()) said.add("geometry", options.geometry);
+    if (!options.geometry_parameters.empty())
+        said.add("geometryParameters", options.geometry_parameters);
+    if (!options.data_order.empty()) said.add("dataOrder", options.data_order);
+    if (!options.axis_labels.empty()) said.add("axisLabels", options.axis_labels);
+    if (!options.grid_spacing.empty()) said.add("gridSpacing", options.grid_spacing);
+    if (!options.grid_offset.empty()) said.add("gridGlobalOffset", options.grid_offset);
+    if (options.grid_unit_si != 1.0) said.add("gridUnitSI", options.grid_unit_si);
+    const auto& powers = options.unit_dimension;
+    if (std::any_of(powers.begin(), powers.end(), [](double power) { return power != 0.0; }))
+        said.add("unitDimension", std::vector<double>(powers.begin(), powers.end()));
+    if (options.time_offset) said.add("timeOffset", *options.time_offset);
+    if (options.unit_si != 1.0) said.add("unitSI", options.unit_si);
+    if (!options.position.empty()) said.add("position", options.position);
+    for (const Attribute& attribute : options.attributes) said.add(attribute.name, attribute.value);
+    return std::move(said).result();
 }
 
-Status check_root_attributes(const WriterOptions& options) {
-    for (const std::string_view name : k_layout_names)
-        if (options.root_attributes.count(std::string(name)) > 0)
-            return {StatusCode::invalid_argument,
-                    fmt::format("root_attributes has '{}', which says how the file is laid out "
-                                "and cannot be changed",
-                                name)};
+Result<Attributes> attributes_of(const WriterOptions& options) {
+    Collected said({Kind::file, ""});
+    if (!options.author.empty()) said.add("author", options.author);
+    if (options.software != WriterOptions().software) said.add("software", options.software);
+    for (const auto& [name, value] : options.root_attributes) said.add(name, value);
+    return std::move(said).result();
+}
+
+Status define(Metadata& metadata, const std::string& field, int rank,
+              const Attributes& attributes) {
+    const AttributedObject record = record_of(field), own{Kind::field, field};
+    AttributeMap of_record = metadata.of(record), of_own = metadata.of(own);
+    for (const auto& [name, value] : attributes) {
+        const AttributedObject object = object_of(Kind::field, field, name);
+        AttributeMap& map = object == record ? of_record : of_own;
+        const auto before = map.find(name);
+        if (before != map.end() && before->second != value)
+            return invalid(
+                fmt::format("field '{}': {} is {} already, not {}; give all components "
+                            "the same",
+                            field, who(object, name), text_of(before->second), text_of(value)));
+        map.insert_or_assign(name, value);
+    }
+    if (Status fits = check_axes(field, rank, of_record, of_own); !fits.ok()) return fits;
+    for (const auto& [name, value] : attributes)
+        metadata.set(object_of(Kind::field, field, name), name, value);
     return {};
 }
 

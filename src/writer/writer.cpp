@@ -40,8 +40,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
             return invalid(fmt::format("shape {} is empty along axis {}", to_string(shape), axis));
     if (Status status = validate(bound); !status.ok())
         return status.with_context(fmt::format("field '{}'", name));
-    if (Status status = writer::check_field_options(name, shape, options); !status.ok())
-        return status;
+    const auto attributes = writer::attributes_of(name, options);
+    if (!attributes.ok()) return attributes.status();
     if (const auto fill = writer::fill_of(options.fill_value, dtype); !fill.ok())
         return invalid(fill.status().message());
     if (is_integer(dtype) && options.bound_map.rules() > 0)
@@ -53,11 +53,6 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     };
     if (std::any_of(impl_->fields.begin(), impl_->fields.end(), clashes))
         return invalid("is already defined (or is a record that has, or would have, components)");
-    if (Status status = writer::check_attributes(name, options); !status.ok()) return status;
-    for (const writer::FieldState& other : impl_->fields)
-        if (Status same = writer::check_same_record(name, options, other.name, other.options);
-            !same.ok())
-            return same;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     if (Status status = writer::check_bound_map(name, shape, bound, codec, options.bound_map);
         !status.ok())
@@ -66,6 +61,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
+    if (Status status = writer::define(impl_->metadata, name, shape.rank(), *attributes);
+        !status.ok())
+        return status;
 
     return impl_->fields.add(
         {name, dtype, shape, bound, codec, options,
@@ -95,16 +93,16 @@ Status Writer::reshape(Field field, const Shape& shape, const std::vector<double
     for (int axis = 0; axis < shape.rank(); ++axis)
         if (shape[axis] == 0)
             return invalid(fmt::format("to {}, empty along axis {}", to_string(shape), axis));
-    FieldOptions options = state.options;
-    if (!grid_offset.empty()) options.grid_offset = grid_offset;
-    if (Status status = writer::check_field_options(state.name, shape, options); !status.ok())
-        return status;
-    if (Status status =
-            writer::check_bound_map(state.name, shape, state.bound, state.codec, options.bound_map);
+    if (Status status = writer::check_bound_map(state.name, shape, state.bound, state.codec,
+                                                state.options.bound_map);
         !status.ok())
         return status;
+    if (!grid_offset.empty())
+        if (Status status = impl_->set_attribute(false, AttributeOwner::field(field),
+                                                 "gridGlobalOffset", grid_offset);
+            !status.ok())
+            return status;
     state.shape = shape;
-    state.options = std::move(options);
     impl_->fields.note(fmt::format("{}|{}", field.index, to_string(shape)));
     return {};
 }

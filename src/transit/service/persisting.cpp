@@ -115,8 +115,8 @@ Status Persisting::plan(const PersistObjects& order) {
     auto objects = host_.store.to_persist(host_.asker, order);
     if (!objects.ok()) return objects.status();
     objects_ = std::move(*objects);
-    manifest_.root = writer::root_attributes({});
-    manifest_.groups = {writer::iteration_group(0, {objects_.front().time, 1.0, 1.0})};
+    const writer::DumpMetadata said{{objects_.front().time, 1.0, 1.0}};
+    writer::add_groups(manifest_, said);
     for (const ObjectInfo& object : objects_) {
         if (Status status = writer::check_field_name(object.name); !status.ok()) return status;
         for (const store::DatasetSpec& other : manifest_.datasets)
@@ -135,7 +135,7 @@ Status Persisting::plan(const PersistObjects& order) {
                                                {"caesura_bound_kind", kind_name(object.bound.kind)},
                                                {"caesura_bound_requested", bound.value}});
         writer::add_field(manifest_, object.name, object.dtype, object.shape, recipes_.back().chunk,
-                          (*codec)->pipeline(), {}, std::move(*attributes));
+                          (*codec)->pipeline(), said, std::move(*attributes));
         codecs_.push_back(std::move(*codec));
         first_job_.push_back(n_jobs_);
         n_jobs_ += read::ChunkLayout::of(object.shape, recipes_.back().chunk).grid.count();

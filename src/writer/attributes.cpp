@@ -1,0 +1,94 @@
+// Attributes that are set between definitions and end(): checked at once, against what holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/invalid.hpp"
+#include "writer/impl.hpp"
+#include "writer/user_attributes.hpp"
+
+namespace caesura {
+
+using base::invalid;
+using writer::AttributedObject;
+using Kind = AttributeOwner::Kind;
+
+namespace {
+
+/// With one more attribute, would every field of the record have as many entries as axes?
+Status check_record(const writer::Fields& fields, const writer::DumpMetadata& said,
+                    const AttributedObject& object, const std::string& name,
+                    const store::AttributeValue& value) {
+    const auto with = [&](const AttributedObject& of) {
+        writer::AttributeMap holds = said.of(of);
+        if (of == object) holds.insert_or_assign(name, value);
+        return holds;
+    };
+    for (const writer::FieldState& field : fields) {
+        if (field.particles) continue;
+        const AttributedObject own{Kind::field, field.name}, record = writer::record_of(field.name);
+        if (object != own && object != record) continue;
+        if (Status fits =
+                writer::check_axes(field.name, field.shape.rank(), with(record), with(own));
+            !fits.ok())
+            return fits;
+    }
+    return {};
+}
+
+}  // namespace
+
+Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const std::string& name,
+                                   store::AttributeValue value) {
+    auto& dump = intake->dump();
+    const auto why = [&](std::string_view text) {
+        return invalid(fmt::format("set_attribute('{}') on rank {} {}", name, session.rank, text));
+    };
+    if (closed) return why("after close()");
+    if (here && !dump) return why("outside a dump");
+    std::string field;
+    if (owner.kind == Kind::record || owner.kind == Kind::field) {
+        if (owner.of.index >= fields.size())
+            return why(fmt::format("of a field handle {} that this writer has not defined",
+                                   owner.of.index));
+        if (fields[owner.of.index].particles)
+            return why("of a record of particles, whose attributes are given with define_record");
+        field = fields[owner.of.index].name;
+    }
+    const AttributedObject object = writer::object_of(owner.kind, field, name);
+    if (Status may = writer::check_attribute(object, name, value); !may.ok()) return may;
+    const ledger::Book& book = ledger->book();
+    if (object.kind == Kind::file && here)
+        return why("in one dump: the file has it for all; set it on the Writer");
+    if (object.kind == Kind::file && book.next_dump() > book.first_dump())
+        return why(
+            "after the file's first dump, with which its attributes are committed; set it "
+            "before, or on the iteration");
+    const writer::DumpMetadata said{{}, metadata, here ? dump->metadata : writer::nothing_said()};
+    if (Status fits = check_record(fields, said, object, name, value); !fits.ok()) return fits;
+    (here ? dump->metadata : metadata).set(object, name, std::move(value));
+    return {};
+}
+
+Status Writer::set_attribute(const AttributeOwner& owner, const std::string& name,
+                             store::AttributeValue value) try {
+    return impl_->set_attribute(false, owner, name, std::move(value));
+} catch (const std::bad_alloc&) {
+    return writer::out_of_memory();
+}
+
+Status Dump::set_attribute(const AttributeOwner& owner, const std::string& name,
+                           store::AttributeValue value) {
+    Writer::Impl& impl = *writer_->impl_;
+    Status status;
+    try {
+        status = impl.set_attribute(true, owner, name, std::move(value));
+    } catch (const std::bad_alloc&) {
+        status = writer::out_of_memory();
+    }
+    if (auto& dump = impl.intake->dump(); !status.ok() && dump && dump->error.ok())
+        dump->error = status;
+    return status;
+}
+
+}  // namespace caesura
