@@ -39,7 +39,8 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
                        : group_at(manifest, species_path + "/" + name.substr(0, slash)).attributes;
     if (&target == &attributes || target.empty())
         target.insert(target.end(), of_record.begin(), of_record.end());
-    for (const Attribute& attribute : options.attributes) set_attribute(attributes, attribute.name, attribute.value);
+    for (const Attribute& attribute : options.attributes)
+        set_attribute(attributes, attribute.name, attribute.value);
     return attributes;
 }
 
