@@ -43,8 +43,9 @@ struct Case {
     double bound = 0.0;     // absolute; 0: lossless
     Reserve reserve = Reserve::regions;
     std::uint64_t stripe_bytes = 0;
-    bool lopsided = false;  // the second rank has next to nothing to write and helps the first
-    bool partial = false;   // the first rows of all fields are in no box
+    bool lopsided = false;   // the second rank has next to nothing to write and helps the first
+    bool partial = false;    // the first rows of all fields are in no box
+    bool particles = false;  // a species beside the fields
 
     friend std::ostream& operator<<(std::ostream& out, const Case& it) {
         return out << "codec " << it.codec << ", " << to_string(it.reserve) << ", reserve factor "
@@ -64,6 +65,16 @@ std::vector<T> field(const Shape& shape, std::uint64_t dump, bool lopsided) {
     return values;
 }
 
+/// In one dump there are none.
+std::vector<double> particles(std::uint64_t dump, int rank) {
+    if (dump == 2) return {};
+    const std::uint64_t count = 3000 + 700 * dump + 400 * static_cast<std::uint64_t>(rank);
+    std::vector<double> values(count);
+    for (std::uint64_t i = 0; i < count; ++i)
+        values[i] = std::sin(0.01 * static_cast<double>(i + 1000 * dump)) + rank;
+    return values;
+}
+
 /// So many dumps were committed once so many operations had been done.
 struct Mark {
     std::size_t count = 0;
@@ -75,13 +86,14 @@ struct Recorded {
     testing::RankedRecording recording{2};
     std::vector<Mark> known;  // by Writer::committed(), read after each end() and close()
     std::uint64_t overflow_blocks = 0, given_blocks = 0;
-    bool lopsided = false, partial = false;
+    bool lopsided = false, partial = false, with_particles = false;
     std::vector<std::string> errors;
 
     Recorded(const std::string& path, const Case& what) {
         std::mutex mutex;
         lopsided = what.lopsided;
         partial = what.partial;
+        with_particles = what.particles;
         const std::string profile = path + ".json";
         if (lopsided) std::ofstream(profile) << testing::slow_profile(path, 1e6);
         base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
@@ -115,6 +127,14 @@ struct Recorded {
         auto velocity = (*writer)->define_field("velocity/x", float64, k_velocity_shape,
                                                 options.bound, of_field);
         if (!rho.ok() || !velocity.ok()) return rho.ok() ? velocity.status() : rho.status();
+        std::optional<Field> x;
+        if (with_particles) {
+            const auto species = (*writer)->define_species("dust");
+            if (!species.ok()) return species.status();
+            const auto made = (*writer)->define_record(*species, "x", float64, options.bound);
+            if (!made.ok()) return made.status();
+            x = *made;
+        }
         const auto note = [&] {
             const auto committed = (*writer)->committed();
             if (rank == 0)
@@ -127,6 +147,10 @@ struct Recorded {
             put(dump, *rho, k_rho_shape, field<float>(k_rho_shape, n, lopsided), rank);
             put(dump, *velocity, k_velocity_shape, field<double>(k_velocity_shape, n, lopsided),
                 rank);
+            if (x) {
+                const auto values = particles(n, rank);
+                (void)dump.put_particles(*x, values.size(), values.data());
+            }
             if (Status status = iteration.end(); !status.ok()) return status;
             note();
             // Go on until the dump before is committed, so that commits and regions of later dumps
@@ -245,7 +269,17 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
             wrong = testing::broken(velocity_[dump],
                                     testing::read_dataset(path_, meshes + "velocity/x").values,
                                     GetParam().bound);
+        if (wrong.empty() && GetParam().particles) wrong = difference_of_particles(dump);
         return wrong.empty() ? wrong : meshes + ": " + wrong;
+    }
+
+    std::string difference_of_particles(std::uint64_t dump) const {
+        auto all = particles(dump, 0);
+        const auto second = particles(dump, 1);
+        all.insert(all.end(), second.begin(), second.end());
+        const std::string path =
+            fmt::format("/data/{}/particles/dust/x", dump * k_iterations_a_dump);
+        return testing::broken(all, testing::read_dataset(path_, path).values, GetParam().bound);
     }
 
     /// Exactly the first `n` dumps?
@@ -402,20 +436,21 @@ TEST_P(WriterCrash, that_loses_unsynced_operations_loses_no_committed_dump) {
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, WriterCrash,
-    ::testing::Values(Case{"raw", "none", 1.0}, Case{"overflow", "none", 0.5},
-                      Case{"zstd", "zstd", 1.0},
-                      // Each dump but the first needs its table set.
-                      Case{"caesura", "caesura", 1.0, 0.2},
-                      Case{"caesura_overflow", "caesura", 0.5, 0.2},
-                      // Dumps in space that others, maybe lost, have kept.
-                      Case{"kept", "caesura", 4.0, 0.2, Reserve::regions, std::uint64_t{1} << 18},
-                      // Gaps between blocks, and places that stay empty.
-                      Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
-                      Case{"slots_overflow", "caesura", 0.7, 0.2, Reserve::slots},
-                      // One rank writes and syncs blocks of the other.
-                      Case{"helped", "caesura", 1.0, 0.2, Reserve::regions, 0, true},
-                      // Chunks that are not there, and one that is there in parts.
-                      Case{"partial", "caesura", 1.0, 0.2, Reserve::regions, 0, false, true}),
+    ::testing::Values(
+        Case{"raw", "none", 1.0}, Case{"overflow", "none", 0.5}, Case{"zstd", "zstd", 1.0},
+        // Each dump but the first needs its table set.
+        Case{"caesura", "caesura", 1.0, 0.2}, Case{"caesura_overflow", "caesura", 0.5, 0.2},
+        // Dumps in space that others, maybe lost, have kept.
+        Case{"kept", "caesura", 4.0, 0.2, Reserve::regions, std::uint64_t{1} << 18},
+        // Gaps between blocks, and places that stay empty.
+        Case{"slots", "caesura", 1.0, 0.2, Reserve::slots},
+        Case{"slots_overflow", "caesura", 0.7, 0.2, Reserve::slots},
+        // One rank writes and syncs blocks of the other.
+        Case{"helped", "caesura", 1.0, 0.2, Reserve::regions, 0, true},
+        // Chunks that are not there, and one that is there in parts.
+        Case{"partial", "caesura", 1.0, 0.2, Reserve::regions, 0, false, true},
+        // Others in each dump, and once none.
+        Case{"particles", "caesura", 1.0, 0.2, Reserve::regions, 0, false, false, true}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
