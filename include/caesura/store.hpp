@@ -17,7 +17,8 @@ namespace caesura::store {
 
 using AttributeValue =
     std::variant<std::int64_t, std::uint64_t, double, float, std::string, std::vector<double>,
-                 std::vector<std::uint64_t>, std::vector<std::string>, std::vector<std::int64_t>>;
+                 std::vector<std::uint64_t>, std::vector<std::string>, std::vector<std::int64_t>,
+                 std::uint32_t>;
 
 struct Attribute {
     std::string name;

@@ -58,6 +58,9 @@ struct AttributeWriter {
     Status operator()(std::uint64_t v) const {
         return put(H5T_STD_U64LE, H5T_NATIVE_UINT64, &v, std::nullopt);
     }
+    Status operator()(std::uint32_t v) const {
+        return put(H5T_STD_U32LE, H5T_NATIVE_UINT32, &v, std::nullopt);
+    }
     Status operator()(double v) const {
         return put(H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &v, std::nullopt);
     }

@@ -72,6 +72,7 @@ json from_list(const std::vector<T>& values, Convert convert) {
 struct ToJson {
     json operator()(std::int64_t v) const { return {{"int64", v}}; }
     json operator()(std::uint64_t v) const { return {{"uint64", v}}; }
+    json operator()(std::uint32_t v) const { return {{"uint32", v}}; }
     json operator()(double v) const { return {{"float64", from_double(v)}}; }
     json operator()(float v) const { return {{"float32", from_double(v)}}; }
     json operator()(const std::string& v) const { return {{"string", from_string(v)}}; }
@@ -91,6 +92,7 @@ AttributeValue to_value(const json& j) {
     const json& v = only.value();
     if (type == "int64") return v.get<std::int64_t>();
     if (type == "uint64") return v.get<std::uint64_t>();
+    if (type == "uint32") return v.get<std::uint32_t>();
     if (type == "float64") return to_double(v);
     if (type == "float32") return static_cast<float>(to_double(v));
     if (type == "string") return to_text(v);

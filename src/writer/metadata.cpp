@@ -15,6 +15,7 @@ using Kind = AttributeOwner::Kind;
 struct ToText {
     std::string operator()(std::int64_t v) const { return fmt::format("int64 {}", v); }
     std::string operator()(std::uint64_t v) const { return fmt::format("uint64 {}", v); }
+    std::string operator()(std::uint32_t v) const { return fmt::format("uint32 {}", v); }
     std::string operator()(double v) const { return fmt::format("float64 {}", v); }
     std::string operator()(float v) const { return fmt::format("float32 {}", v); }
     std::string operator()(const std::string& v) const { return fmt::format("'{}'", v); }

@@ -67,7 +67,7 @@ void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
     const AttributeMap of_file = said.of({Kind::file});
     manifest.root = {
         {"openPMD", std::string("1.1.0")},
-        {"openPMDextension", std::uint64_t{0}},
+        {"openPMDextension", std::uint32_t{0}},
         {"basePath", std::string("/data/%T/")},
         {"meshesPath", std::string("meshes/")},
         {"iterationEncoding", std::string("groupBased")},

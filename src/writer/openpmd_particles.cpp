@@ -29,7 +29,7 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
         {"unitDimension",
          std::vector<double>(options.unit_dimension.begin(), options.unit_dimension.end())},
         {"timeOffset", options.time_offset},
-        {"macroWeighted", std::uint64_t{options.macro_weighted ? 1u : 0u}},
+        {"macroWeighted", std::uint32_t{options.macro_weighted ? 1u : 0u}},
         {"weightingPower", options.weighting_power},
     };
     std::vector<Attribute> attributes = {{"unitSI", options.unit_si}};
