@@ -79,6 +79,7 @@ Particles make_particles(const InitialConditions& ic, const Background& backgrou
     const double growth = background.growth(ic.a), momentum = background.growth_momentum(ic.a);
 
     Particles particles;
+    particles.have_ids = ic.ids;
     particles.resize(static_cast<std::size_t>(lattice.planes()) * n * n);
     for (int axis = 0; axis < 3; ++axis) {
         fill_displacement_modes(ic, power, lattice, fft, axis);
@@ -103,6 +104,8 @@ Particles make_particles(const InitialConditions& ic, const Background& backgrou
             }
         }
     }
+    for (std::size_t i = 0; i < particles.ids.size(); ++i)
+        particles.ids[i] = static_cast<std::size_t>(lattice.lo()) * n * n + i;
     Migration migration(slab);
     migration.pack(particles);
     migration.exchange(particles);

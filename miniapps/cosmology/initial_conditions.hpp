@@ -18,6 +18,7 @@ struct InitialConditions {
     double box_mpc = 28.5;   ///< comoving
     double a = 1.0 / 160.0;  ///< scale factor of the start
     std::uint64_t seed = 1;
+    bool ids = false;  ///< number the particles
 };
 
 /// Two independent standard normal numbers of one mode. k may be of any sign; the mode of -k is

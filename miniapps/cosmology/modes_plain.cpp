@@ -14,4 +14,8 @@ std::unique_ptr<Output> make_output(const Options& options, const Slab& slab) {
                                 "; use compute, sync or filter, or the program cosmology");
 }
 
+Restored read_restart(const Options&, const Slab&) {
+    throw std::invalid_argument("this program is plain HDF5 and has no --restart");
+}
+
 }  // namespace cosmology

@@ -68,6 +68,10 @@ how to write
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
   --file-per-dump   modes sync and filter: NAME-STEP.h5 for each dump, not one NAME.h5
+  --write-particles the particles too, without loss (modes async and caesura): position,
+                    momentum, id and mass, as the next step begins with them
+  --restart FILE    go on after the last dump of such a file, with any number of ranks, whose
+                    options but --mode, --output and what comes of them were the same
   --codec NAME      caesura, sz3, zfp, zstd, none, ... (caesura; in mode filter sz3). Filters are
                     found through HDF5_PLUGIN_PATH.
   --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
@@ -165,6 +169,8 @@ const std::map<std::string, Setter>& setters() {
         {"--mode", [](auto& p, auto& o) { o.mode = p.text(); }},
         {"--output", [](auto& p, auto& o) { o.output = p.text(); }},
         {"--file-per-dump", [](auto&, auto& o) { o.file_per_dump = true; }},
+        {"--write-particles", [](auto&, auto& o) { o.write_particles = true; }},
+        {"--restart", [](auto& p, auto& o) { o.restart = p.text(); }},
         {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
         {"--bound-scale", [](auto& p, auto& o) { o.bound_scale = p.number(k_tiny, k_huge); }},
         {"--chunk", [](auto& p, auto& o) { o.chunk = p.template whole<int>(4, 1024); }},
@@ -246,6 +252,8 @@ Options parse_options(int argc, char** argv) {
         throw std::invalid_argument("--file-per-dump is for modes sync and filter");
     if (options.mode != "compute" && options.output.empty())
         throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
+    if (options.write_particles && options.mode != "async" && options.mode != "caesura")
+        throw std::invalid_argument("--write-particles is for modes async and caesura");
     return options;
 }
 

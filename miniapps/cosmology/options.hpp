@@ -22,7 +22,9 @@ struct Options {
     std::uint64_t seed = 1;
     std::string mode = "compute";
     std::string output;
-    bool file_per_dump = false;  ///< modes sync and filter
+    bool file_per_dump = false;    ///< modes sync and filter
+    bool write_particles = false;  ///< modes async and caesura
+    std::string restart;           ///< the file to go on from
     double device_s = 0.0;
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3

@@ -8,7 +8,7 @@ namespace {
 
 class NoOutput : public Output {
   public:
-    void dump(const Fields&, std::uint64_t, double) override {}
+    void dump(const Fields&, const Particles&, std::uint64_t, double) override {}
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "fields.hpp"
 #include "options.hpp"
+#include "particles.hpp"
 
 namespace cosmology {
 
@@ -38,7 +39,9 @@ class Output : public Marks {
     virtual void open() {}
     /// @param label  what kind of step it is, so that its like is expected next time.
     virtual void begin_iteration(std::uint64_t, std::string_view label) { (void)label; }
-    virtual void dump(const Fields&, std::uint64_t iteration, double time_s) = 0;
+    /// @param particles  as the next step begins with them; for outputs that write these too.
+    virtual void dump(const Fields&, const Particles& particles, std::uint64_t iteration,
+                      double time_s) = 0;
     virtual void end_iteration() {}
     virtual void close() {}
     /// The library's own account, summed or maximised over ranks; null if there is none.
@@ -58,5 +61,16 @@ std::unique_ptr<Output> make_caesura_output(const Options& options, const Slab& 
 /// By options.mode: all of them, or in a program that is linked without Caesura the others
 /// (modes.cpp, modes_plain.cpp). Modes that it has not are an error.
 std::unique_ptr<Output> make_output(const Options& options, const Slab& slab);
+
+/// What a run had after a step.
+struct Restored {
+    Particles particles;
+    int step = 0;
+};
+/// The last dump of options.restart, on this number of ranks. Collective. An error in a program
+/// that is linked without Caesura.
+Restored read_restart(const Options& options, const Slab& slab);
+/// What must be the same in a run that goes on, as one text.
+std::string run_text(const Options& options);
 
 }  // namespace cosmology

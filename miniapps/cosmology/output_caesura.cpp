@@ -6,20 +6,20 @@
 #include <mpi.h>
 
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "caesura/mpi.hpp"
 #include "caesura/wait.hpp"
 #include "caesura/writer.hpp"
 #include "output.hpp"
+#include "status.hpp"
 
 namespace cosmology {
 
 namespace {
 
-void expect(const caesura::Status& status, const std::string& doing) {
-    if (!status.ok()) throw std::runtime_error(doing + ": " + status.message());
-}
+constexpr double k_hubble_per_s = 3.2407792894443648e-18;  // 100 km/s/Mpc
 
 /// One counter of the report: how it adds up over the ranks.
 struct Counter {
@@ -87,11 +87,11 @@ class CaesuraOutput : public Output {
         writer_options.write_buffer_bytes = options_.write_buffer_bytes;
         if (writer_options.planning) {
             const auto algorithm = caesura::plan::algorithm_named(options_.algorithm);
-            expect(algorithm.status(), "--algorithm");
+            expect_ok(algorithm.status(), "--algorithm");
             writer_options.algorithm = *algorithm;
         }
         const auto reserve = caesura::reserve_named(options_.reserve);
-        expect(reserve.status(), "--reserve");
+        expect_ok(reserve.status(), "--reserve");
         writer_options.reserve = *reserve;
         writer_options.reserve_sigmas = options_.reserve_sigmas;
         writer_options.reserve_factor = options_.reserve_factor;
@@ -105,9 +105,10 @@ class CaesuraOutput : public Output {
         writer_options.durable = options_.durable;
         writer_options.trace_path = options_.trace;
         writer_options.software = "caesura-cosmology";
+        writer_options.root_attributes = {{"cosmology_run", run_text(options_)}};
         auto writer = caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
                                               std::move(writer_options));
-        expect(writer.status(), "create " + options_.output);
+        expect_ok(writer.status(), "create " + options_.output);
         writer_ = std::move(*writer);
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const auto infos = field_infos(options_.cosmology, options_.bound_scale);
@@ -122,9 +123,40 @@ class CaesuraOutput : public Output {
             const auto bound = writer_bound(infos[i].bound);
             auto defined =
                 writer_->define_field(infos[i].name, caesura::float32, {n, n, n}, bound, field);
-            expect(defined.status(), std::string("define ") + infos[i].name);
+            expect_ok(defined.status(), std::string("define ") + infos[i].name);
             fields_[i] = *defined;
         }
+        if (options_.write_particles) define_particles();
+    }
+
+    // Without loss, in the program's own units: a run can go on from them.
+    void define_particles() {
+        const auto species = writer_->define_species("dark_matter");
+        expect_ok(species.status(), "define dark_matter");
+        const double cell_m = options_.box_mpc / options_.grid * k_metres_per_mpc;
+        caesura::RecordOptions position, momentum;
+        position.unit_si = cell_m;  // comoving
+        position.unit_dimension[0] = 1.0;
+        momentum.unit_si = cell_m * options_.cosmology.h * k_hubble_per_s;  // of a unit mass
+        momentum.unit_dimension = {1.0, 0.0, -1.0};
+        const char* const axes[] = {"x", "y", "z"};
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            records_[axis] = record(*species, std::string("position/") + axes[axis], position);
+            records_[3 + axis] = record(*species, std::string("momentum/") + axes[axis], momentum);
+        }
+        auto id = writer_->define_record(*species, "id", caesura::uint64, caesura::lossless());
+        expect_ok(id.status(), "define id");
+        id_ = *id;
+        const double mass = std::pow(double(options_.grid) / options_.particles, 3);
+        expect_ok(writer_->define_constant(*species, "mass", mass),
+                  "define mass");  // of a mean cell
+    }
+    caesura::Field record(caesura::Species species, const std::string& name,
+                          const caesura::RecordOptions& options) {
+        auto made =
+            writer_->define_record(species, name, caesura::float32, caesura::lossless(), options);
+        expect_ok(made.status(), "define " + name);
+        return *made;
     }
 
     void begin_iteration(std::uint64_t number, std::string_view label) override {
@@ -144,22 +176,28 @@ class CaesuraOutput : public Output {
         if (options_.cooperative) iteration_->compress_for(seconds);
     }
 
-    void dump(const Fields& fields, std::uint64_t, double time_s) override {
+    void dump(const Fields& fields, const Particles& particles, std::uint64_t,
+              double time_s) override {
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const caesura::Box box{{static_cast<std::uint64_t>(slab_.lo()), 0, 0},
                                {static_cast<std::uint64_t>(slab_.planes()), n, n}};
         auto dump = iteration_->begin_dump(time_s);
         for (std::size_t i = 0; i < fields_.size(); ++i)
-            expect(dump.put(fields_[i], box, fields[static_cast<int>(i)].data()), "put");
+            expect_ok(dump.put(fields_[i], box, fields[static_cast<int>(i)].data()), "put");
+        if (!options_.write_particles) return;
+        const std::uint64_t count = particles.count();
+        for (std::size_t a = 0; a < particles.arrays.size(); ++a)
+            expect_ok(dump.put_particles(records_[a], count, particles.arrays[a].data()), "put");
+        expect_ok(dump.put_particles(id_, count, particles.ids.data()), "put");
     }
 
     void end_iteration() override {
         const caesura::Status status = iteration_->end();
         iteration_.reset();
-        expect(status, "end the iteration");
+        expect_ok(status, "end the iteration");
     }
 
-    void close() override { expect(writer_->close(), "close " + options_.output); }
+    void close() override { expect_ok(writer_->close(), "close " + options_.output); }
 
     nlohmann::json report() override {
         nlohmann::json all;
@@ -185,6 +223,8 @@ class CaesuraOutput : public Output {
     const bool asynchronous_only_;
     std::unique_ptr<caesura::Writer> writer_;
     std::array<caesura::Field, k_field_count> fields_{};
+    std::array<caesura::Field, Particles::k_arrays> records_{};
+    caesura::Field id_;
     std::optional<caesura::Iteration> iteration_;
     std::array<std::optional<caesura::Busy>, 2> busy_;
 };

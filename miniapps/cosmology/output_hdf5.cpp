@@ -94,7 +94,8 @@ class Hdf5Output : public Output {
         if (!options_.file_per_dump) create(options_.output);
     }
 
-    void dump(const Fields& fields, std::uint64_t iteration, double time_s) override {
+    void dump(const Fields& fields, const Particles&, std::uint64_t iteration,
+              double time_s) override {
         if (options_.file_per_dump) create(options_.file_of(iteration));
         write_iteration(fields, iteration, time_s);
         if (options_.file_per_dump) close_file();

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace cosmology {
@@ -31,6 +32,8 @@ class SlabExtent {
 struct Particles {
     static constexpr int k_arrays = 6;
     std::array<std::vector<float>, k_arrays> arrays;  ///< x y z px py pz
+    bool have_ids = false;                            ///< on all ranks or on none
+    std::vector<std::uint64_t> ids;  ///< place in the lattice that they started from
 
     std::size_t count() const { return arrays[0].size(); }
     float* x(int axis) { return arrays[static_cast<std::size_t>(axis)].data(); }
@@ -39,6 +42,7 @@ struct Particles {
     const float* p(int axis) const { return arrays[static_cast<std::size_t>(axis) + 3].data(); }
     void resize(std::size_t count) {
         for (auto& array : arrays) array.resize(count);
+        if (have_ids) ids.resize(count);
     }
 };
 

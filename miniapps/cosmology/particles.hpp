@@ -24,6 +24,7 @@ class Migration {
     const Slab slab_;
     std::vector<int> owner_of_plane_;
     std::vector<std::vector<float>> outgoing_;  ///< per rank: 6 floats a particle
+    std::vector<std::vector<std::uint64_t>> outgoing_ids_;
 };
 
 /// Sort by mesh row (x plane, y row): neighbours in space become neighbours in memory, so that
@@ -37,6 +38,7 @@ class RowSort {
     const Slab slab_;
     std::vector<std::uint32_t> target_, starts_;
     std::vector<float> scratch_;
+    std::vector<std::uint64_t> scratch_ids_;
 };
 
 }  // namespace cosmology

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -100,14 +101,7 @@ Json device_report(const Accelerator& accelerator, const StepClock& clock) {
 /// The steps, timed. What it measures is local until finish() adds the ranks up.
 class Run {
   public:
-    Run(const Options& options, MPI_Comm comm)
-        : options_(options),
-          simulation_(options, comm),
-          output_(make_output(options, simulation_.slab())),
-          clock_(*output_, options.device_s),
-          checks_(simulation_.background(), options.grid, options.particles,
-                  PowerSpectrum(options.cosmology).sigma(options.box_mpc / options.particles),
-                  comm) {}
+    Run(const Options& options, MPI_Comm comm) : Run(options, comm, restored(options, comm)) {}
 
     RunResult operator()() {
         const MPI_Comm comm = simulation_.slab().comm();
@@ -118,7 +112,7 @@ class Run {
         output_->open();
         open_s_ = StepClock::wall_s() - begin;
         open_close_cpu_s_ = StepClock::thread_cpu_s() - opening_cpu;
-        for (int step = 0; step < options_.steps; ++step) iterate(step);
+        for (int step = first_step_; step < options_.steps; ++step) iterate(step);
         const double closing = StepClock::wall_s(), closing_cpu = StepClock::thread_cpu_s();
         output_->close();
         close_s_ = StepClock::wall_s() - closing;
@@ -137,6 +131,26 @@ class Run {
     }
 
   private:
+    Run(const Options& options, MPI_Comm comm, std::optional<Restored> restored)
+        : options_(options),
+          first_step_(restored ? restored->step + 1 : 0),
+          simulation_(options, comm,
+                      restored ? std::optional(std::move(restored->particles)) : std::nullopt),
+          output_(make_output(options, simulation_.slab())),
+          clock_(*output_, options.device_s),
+          checks_(simulation_.background(), options.grid, options.particles,
+                  PowerSpectrum(options.cosmology).sigma(options.box_mpc / options.particles),
+                  comm) {}
+
+    static std::optional<Restored> restored(const Options& options, MPI_Comm comm) {
+        if (options.restart.empty()) return std::nullopt;
+        Restored read = read_restart(options, Slab(options.grid, comm));
+        if (read.step + 1 >= options.steps)
+            throw std::runtime_error("--restart " + options.restart + ": no step is left after " +
+                                     std::to_string(read.step));
+        return read;
+    }
+
     void iterate(int step) {
         const double begin = StepClock::wall_s(), uncharged = uncharged_s_;
         const double begin_cpu = StepClock::thread_cpu_s();
@@ -155,7 +169,9 @@ class Run {
         const double handing_over = StepClock::wall_s();
         const double handing_over_cpu = StepClock::thread_cpu_s();
         const double age_s = simulation_.background().age_s(simulation_.scale_factor(step));
-        if (dumps) output_->dump(simulation_.fields(), static_cast<std::uint64_t>(step), age_s);
+        if (dumps)
+            output_->dump(simulation_.fields(), simulation_.particles(),
+                          static_cast<std::uint64_t>(step), age_s);
         output_->end_iteration();
         calls_s_.push_back(stepping - begin + StepClock::wall_s() - handing_over);
         calls_cpu_s_.push_back(stepping_cpu - begin_cpu + StepClock::thread_cpu_s() -
@@ -193,7 +209,7 @@ class Run {
     int committed_dumps() const {
         const auto last = output_->committed();
         int dumps = 0;
-        for (int step = 0; last && step <= static_cast<int>(*last); ++step)
+        for (int step = first_step_; last && step <= static_cast<int>(*last); ++step)
             dumps += options_.hands_over(step) ? 1 : 0;
         return dumps;
     }
@@ -264,6 +280,7 @@ class Run {
     }
 
     const Options options_;
+    const int first_step_;
     Simulation simulation_;
     std::unique_ptr<Output> output_;
     StepClock clock_;

@@ -18,19 +18,20 @@ Particles start(const Options& options, const Background& background, const Slab
                                .particles = options.particles,
                                .box_mpc = options.box_mpc,
                                .a = 1.0 / (1.0 + options.z_init),
-                               .seed = options.seed};
+                               .seed = options.seed,
+                               .ids = options.write_particles};
     return make_particles(ic, background, PowerSpectrum(options.cosmology), slab);
 }
 
 }  // namespace
 
-Simulation::Simulation(const Options& options, MPI_Comm comm)
+Simulation::Simulation(const Options& options, MPI_Comm comm, std::optional<Particles> restored)
     : options_(options),
       slab_(options.grid, comm),
       background_(options.cosmology),
       accelerator_(options.device, comm),
       fft_(slab_),
-      particles_(start(options, background_, slab_)),
+      particles_(restored ? std::move(*restored) : start(options, background_, slab_)),
       migration_(slab_),
       sort_(slab_),
       fields_(slab_, options.box_mpc),

@@ -7,6 +7,8 @@
 // fields or not changes no particle.
 #pragma once
 
+#include <optional>
+
 #include "accelerator.hpp"
 #include "checks.hpp"
 #include "fields.hpp"
@@ -19,8 +21,8 @@ namespace cosmology {
 
 class Simulation {
   public:
-    /// Makes the initial conditions. Collective.
-    Simulation(const Options& options, MPI_Comm comm);
+    /// Makes the initial conditions, or goes on with what a run had after a step. Collective.
+    Simulation(const Options& options, MPI_Comm comm, std::optional<Particles> restored = {});
 
     /// Advance from step `step` to the next. Collective.
     /// @param with_fields  make fields() of this step's instant.
@@ -31,6 +33,8 @@ class Simulation {
 
     double scale_factor(int step) const;
     const Fields& fields() const { return fields_; }
+    /// As the next step begins with them.
+    const Particles& particles() const { return particles_; }
     const Slab& slab() const { return slab_; }
     const Accelerator& accelerator() const { return accelerator_; }
     const Background& background() const { return background_; }
