@@ -5,6 +5,7 @@
 #include <random>
 
 #include "transit/objects/fragile_device.hpp"
+#include "transit/objects/written_block.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -33,7 +34,7 @@ TEST(DeviceMemory, gives_back_what_was_written_and_refuses_what_has_no_room) {
             held.erase(held.begin() + static_cast<long>(at));
         }
         auto bytes = some_bytes(1 + random() % 3000, random);
-        auto block = memory->write(bytes);
+        auto block = written_block(*memory, bytes);
         const bool fits = used + bytes.size() <= 10'000;
         ASSERT_EQ(block.ok(), fits);
         if (!fits) {
@@ -60,8 +61,8 @@ TEST(DeviceMemory, is_lost_with_its_first_error) {
         const auto memory = fragile_memory(10'000, fragility);
         std::mt19937_64 random(8102);
         const auto bytes = some_bytes(1000, random);
-        auto block = memory->write(bytes).value();
-        const auto other = memory->write(bytes).value();
+        auto block = written_block(*memory, bytes).value();
+        const auto other = written_block(*memory, bytes).value();
         (changes ? fragility->changes : fragility->fails) = true;
         std::vector<std::byte> back(1000);
         const Status status = block->read(back);
@@ -72,7 +73,7 @@ TEST(DeviceMemory, is_lost_with_its_first_error) {
         (changes ? fragility->changes : fragility->fails) = false;
         const int before = fragility->transfers;
         EXPECT_FALSE(other->read(back).ok());
-        EXPECT_FALSE(memory->write(bytes).ok());
+        EXPECT_FALSE(written_block(*memory, bytes).ok());
         block.reset();
         EXPECT_EQ(fragility->transfers, before);  // nobody asks it again
     }
@@ -82,7 +83,7 @@ TEST(DeviceMemory, is_lost_when_nothing_can_be_written) {
     const auto fragility = std::make_shared<Fragility>();
     const auto memory = fragile_memory(10'000, fragility);
     fragility->fails = true;
-    EXPECT_EQ(memory->write(std::vector<std::byte>(10)).status().code(), StatusCode::io);
+    EXPECT_EQ(written_block(*memory, std::vector<std::byte>(10)).status().code(), StatusCode::io);
     EXPECT_TRUE(memory->is_lost());
 }
 
