@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <thread>
 
 #include "transit/objects/fragile_device.hpp"
 #include "transit/objects/written_block.hpp"
@@ -53,6 +54,50 @@ TEST(DeviceMemory, gives_back_what_was_written_and_refuses_what_has_no_room) {
     }
     EXPECT_GT(refused, 10);
     EXPECT_FALSE(memory->is_lost());  // to be full is no failure
+}
+
+TEST(DeviceMemory, gives_back_room_that_was_never_written) {
+    const auto fragility = std::make_shared<Fragility>();
+    const auto memory = fragile_memory(10'000, fragility);
+    auto claimed = memory->claim(9'999);
+    ASSERT_NE(claimed, nullptr);
+    EXPECT_FALSE(claimed->is_written());
+    EXPECT_EQ(memory->used_bytes(), 9'999u);
+    EXPECT_EQ(memory->claim(2), nullptr);
+    EXPECT_EQ(memory->claim(10'001), nullptr);
+    EXPECT_NE(memory->claim(1), nullptr);
+    claimed.reset();
+    EXPECT_EQ(memory->used_bytes(), 0u);
+    EXPECT_EQ(memory->claim(10'001), nullptr);
+    EXPECT_NE(memory->claim(10'000), nullptr);
+    EXPECT_EQ(fragility->transfers, 0);
+}
+
+TEST(DeviceMemory, holds_no_more_than_it_may_for_many_threads_at_once) {
+    const auto memory = fragile_memory(10'000);
+    std::vector<std::thread> threads;
+    std::atomic<int> written{0}, refused{0}, wrong{0};
+    for (unsigned thread = 0; thread < 4; ++thread)
+        threads.emplace_back([&, thread] {
+            std::mt19937_64 random(8103 + thread);
+            std::shared_ptr<const DeviceMemory::Block> before;  // stays for a while
+            for (int i = 0; i < 200; ++i) {
+                const auto bytes = some_bytes(1 + random() % 4000, random);
+                const auto block = written_block(*memory, bytes);
+                wrong += memory->used_bytes() > 10'000 ? 1 : 0;
+                ++(block.ok() ? written : refused);
+                if (!block.ok()) continue;
+                std::vector<std::byte> back(bytes.size());
+                wrong += (*block)->read(back).ok() && back == bytes ? 0 : 1;
+                before = random() % 2 == 0 ? *block : nullptr;
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(written, 100);
+    EXPECT_EQ(written + refused, 800);
+    EXPECT_EQ(memory->used_bytes(), 0u);
+    EXPECT_NE(memory->claim(10'000), nullptr);
 }
 
 TEST(DeviceMemory, is_lost_with_its_first_error) {
