@@ -219,9 +219,9 @@ void ObjectDesk::move_away(const std::shared_ptr<Putting>& put,
     const auto far = std::make_shared<Outcome>();
     send_errand(
         host_.errands, static_cast<double>(victim->values->bytes().size()) * k_range_s_per_byte,
-        [victim, far, &store = tools_.store]() -> Status {
-            auto made = store.far()->put(victim->object, victim->object_as_guest, victim->box,
-                                         victim->values->bytes());
+        [victim, far, there = tools_.store.far()]() -> Status {
+            auto made = there->put(victim->object, victim->object_as_guest, victim->box,
+                                   victim->values->bytes());
             if (!made.ok()) return made.status();
             *far = std::move(*made);
             return {};
