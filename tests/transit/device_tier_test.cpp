@@ -3,6 +3,7 @@
 
 #include "transit/object_hub.hpp"
 #include "transit/objects/fragile_device.hpp"
+#include "transit/objects/written_block.hpp"
 #include "transit/service/device_settings.hpp"
 
 namespace caesura::transit {
@@ -224,11 +225,11 @@ TEST(DeviceTierSettings, make_the_memory_that_they_name) {
     EXPECT_EQ((*memory)->most_bytes(), 1000u);
     const std::vector<std::byte> bytes(1000, std::byte{7});
     std::vector<std::byte> back(1000);
-    const auto block = (*memory)->write(bytes);
+    const auto block = written_block(**memory, bytes);
     ASSERT_TRUE(block.ok());
     ASSERT_TRUE((*block)->read(back).ok());
     EXPECT_EQ(back, bytes);
-    EXPECT_EQ((*memory)->write({bytes.data(), 1}).status().code(), StatusCode::no_space);
+    EXPECT_EQ(written_block(**memory, {bytes.data(), 1}).status().code(), StatusCode::no_space);
 }
 
 }  // namespace

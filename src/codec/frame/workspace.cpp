@@ -1,33 +1,37 @@
 #include "codec/frame/workspace.hpp"
 
 #include <algorithm>
-#include <mutex>
+#include <atomic>
 #include <thread>
 #include <utility>
 
 namespace caesura::codec {
 namespace {
 
-/// Workspaces that nobody uses at the moment.
+/// Workspaces that nobody uses at the moment. Without a lock: workers at idle priority take them,
+/// too (decision D22).
 class IdleWorkspaces {
   public:
-    IdleWorkspaces() { idle_.reserve(most_); }
     std::unique_ptr<Workspace> take() {
-        const std::lock_guard lock(mutex_);
-        if (idle_.empty()) return nullptr;
-        std::unique_ptr<Workspace> last = std::move(idle_.back());
-        idle_.pop_back();
-        return last;
+        for (std::atomic<Workspace*>& slot : idle_) {
+            if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+            if (Workspace* const taken = slot.exchange(nullptr, std::memory_order_acq_rel))
+                return std::unique_ptr<Workspace>(taken);
+        }
+        return nullptr;
     }
     void put(std::unique_ptr<Workspace> workspace) {
-        const std::lock_guard lock(mutex_);
-        if (idle_.size() < most_) idle_.push_back(std::move(workspace));
+        for (std::atomic<Workspace*>& slot : idle_) {
+            Workspace* none = nullptr;
+            if (!slot.compare_exchange_strong(none, workspace.get(), std::memory_order_acq_rel))
+                continue;
+            (void)workspace.release();
+            return;
+        }
     }
 
   private:
-    const std::size_t most_ = std::max(1U, std::thread::hardware_concurrency());
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Workspace>> idle_;
+    std::vector<std::atomic<Workspace*>> idle_{std::max(1U, std::thread::hardware_concurrency())};
 };
 
 /// Never destroyed: a process that ends with a file open compresses the file's last chunks in a

@@ -22,8 +22,9 @@ struct Workspace {
     Output part;  ///< of the slab being encoded
 };
 
-/// A workspace for as long as this lives: the one given back last, which is still in some cache,
-/// or a new one. Throws std::bad_alloc. As many are kept as there are cores.
+/// A workspace for as long as this lives: one that was given back, or a new one. A thread that
+/// works alone gets the same one each time, which is still in some cache. Any thread, without a
+/// lock. Throws std::bad_alloc. As many are kept as there are cores.
 class WorkspaceLease {
   public:
     WorkspaceLease();

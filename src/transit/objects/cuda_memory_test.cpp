@@ -6,7 +6,7 @@
 #include <random>
 
 #include "device/cuda/on_host/on_host.hpp"
-#include "transit/objects/device_memory.hpp"
+#include "transit/objects/written_block.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -44,7 +44,7 @@ TEST_F(CudaMemory, gives_back_what_was_written) {
     std::vector<Held> held;
     for (int i = 0; i < 60; ++i) {
         auto bytes = some_bytes();
-        auto block = memory->write(bytes);
+        auto block = written_block(*memory, bytes);
         if (!block.ok()) {
             ASSERT_EQ(block.status().code(), StatusCode::no_space);
             held.erase(held.begin(), held.begin() + static_cast<long>(1 + held.size() / 2));
@@ -60,24 +60,25 @@ TEST_F(CudaMemory, gives_back_what_was_written) {
     EXPECT_FALSE(memory->is_lost());
 }
 
-// Each call of CUDA fails once: then what was written is read as it was, or the device is lost.
+// Calls of CUDA fail, of the device's thread and of its link's: then what was written is read as it
+// was, or the device is lost.
 TEST_F(CudaMemory, is_lost_with_an_error_of_cuda_and_never_reads_wrong_bytes) {
     int lost = 0;
     for (std::uint64_t nth = 1; nth < 40; ++nth) {
         const auto memory = make();
         const auto bytes = some_bytes();
-        const auto kept = memory->write(bytes);
+        const auto kept = written_block(*memory, bytes);
         ASSERT_TRUE(kept.ok());
-        on_host::fail_call_of_this_thread(nth, cudaErrorECCUncorrectable);
+        on_host::fail_call(nth, cudaErrorECCUncorrectable);
         std::vector<std::byte> back(bytes.size());
-        const auto more = memory->write(some_bytes());
+        const auto more = written_block(*memory, some_bytes());
         const Status status = (*kept)->read(back);
         if (status.ok()) {
             EXPECT_EQ(back, bytes);
         }
         EXPECT_EQ(memory->is_lost(), !status.ok());
         lost += memory->is_lost() ? 1 : 0;
-        on_host::fail_call_of_this_thread(0, cudaSuccess);
+        on_host::fail_call(0, cudaSuccess);
     }
     EXPECT_GT(lost, 3);
 }

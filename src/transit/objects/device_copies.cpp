@@ -18,27 +18,29 @@ DeviceMemory* ObjectStore::device_for(std::uint64_t bytes) const {
     return best;
 }
 
-ObjectStore::DeviceBlock ObjectStore::copy_to_device(std::span<const std::byte> bytes) {
-    DeviceMemory* device = nullptr;
-    {
-        const std::lock_guard lock(mutex_);
-        device = device_for(bytes.size());
-        if (device == nullptr) return {};
-        // What is read just now keeps its room: so what has been given up is counted here.
-        std::uint64_t free_bytes = device->most_bytes() - device->used_bytes();
-        for (auto it = device_used_.begin();
-             it != device_used_.end() && free_bytes < bytes.size();) {
-            Region& region = objects_.at(it->first)->regions.at(it->second);
-            ++it;
-            if (&region.device->block()->memory() != device) continue;
-            free_bytes += region.device->block()->bytes();
-            leave_device(region);
-        }
+ObjectStore::DeviceRoom ObjectStore::room_on_device(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    DeviceMemory* const device = device_for(bytes);
+    if (device == nullptr) return nullptr;
+    // What is read just now keeps its room: so what has been given up is counted here.
+    std::uint64_t free_bytes = device->most_bytes() - device->used_bytes();
+    for (auto it = device_used_.begin(); it != device_used_.end() && free_bytes < bytes;) {
+        Region& region = objects_.at(it->first)->regions.at(it->second);
+        ++it;
+        if (&region.device->block()->memory() != device) continue;
+        free_bytes += region.device->block()->bytes();
+        leave_device(region);
     }
-    auto made = device->write(bytes);
-    return made.ok() ? std::move(*made) : nullptr;
+    return device->claim(bytes);
 }
 
+ObjectStore::DeviceRoom ObjectStore::free_room_on_device(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    DeviceMemory* const device = device_for(bytes);
+    return device != nullptr ? device->claim(bytes) : nullptr;
+}
+
+// @param copy  written.
 void ObjectStore::add_copy(Object& object, RegionId id, Region& region, DeviceBlock copy) {
     leave_device(region);  // one that is lost
     region.device = std::make_shared<const DeviceValues>(region.box, object.dtype, std::move(copy),

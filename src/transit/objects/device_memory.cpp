@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <new>
 
 #include "base/clock.hpp"
 #include "store/checksum.hpp"
@@ -37,79 +36,78 @@ class AsStated {
 
 }  // namespace
 
-bool DeviceMemory::is_lost() const {
-    const std::lock_guard lock(mutex_);
-    return lost_;
+// Where a block lies in the device. It releases itself there.
+class DeviceMemory::Stretch final : public DeviceCall {
+  public:
+    explicit Stretch(DeviceMemory& memory) : memory_(memory) {}
+    void make(device::Device& device) override {
+        const std::unique_ptr<Stretch> self(this);
+        if (memory_.is_lost()) return;
+        if (Status status = device.release(at); !status.ok()) (void)memory_.lose(status);
+    }
+    std::byte* at = nullptr;  ///< null: nothing was written
+
+  private:
+    DeviceMemory& memory_;
+};
+
+DeviceMemory::Block::Block(DeviceMemory& memory)
+    : memory_(memory), there_(std::make_unique<Stretch>(memory)) {}
+
+DeviceMemory::Block::~Block() { memory_.give_back(std::move(there_), bytes_); }
+
+bool DeviceMemory::Block::is_written() const { return there_->at != nullptr; }
+
+std::shared_ptr<DeviceMemory::Block> DeviceMemory::claim(std::uint64_t bytes) {
+    auto block = std::make_shared<Block>(*this);  // before: if it throws, nothing is claimed
+    std::uint64_t used = used_bytes_.load();
+    do {
+        if (is_lost() || bytes > options_.most_bytes - used) return nullptr;
+    } while (!used_bytes_.compare_exchange_weak(used, used + bytes));
+    block->bytes_ = bytes;
+    return block;
 }
 
-std::uint64_t DeviceMemory::used_bytes() const {
-    const std::lock_guard lock(mutex_);
-    return lost_ ? 0 : used_bytes_;
-}
-
-bool DeviceMemory::claim(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (lost_ || bytes > options_.most_bytes - used_bytes_) return false;
-    used_bytes_ += bytes;
-    return true;
-}
-
-void DeviceMemory::give_back(std::byte* at, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
+// First the device hears of it. So who finds the room free is behind it in the device's order.
+void DeviceMemory::give_back(std::unique_ptr<Stretch> there, std::uint64_t bytes) {
+    if (there->at != nullptr) thread_.give(*there.release());
     used_bytes_ -= bytes;
-    if (at != nullptr && !lost_) returned_.push_back(at);
 }
 
 Status DeviceMemory::lose(const Status& status) {
-    const std::lock_guard lock(mutex_);
-    lost_ = true;
+    is_lost_ = true;
     return status.with_context("memory of device " + options_.name);
 }
 
-Result<std::byte*> DeviceMemory::copy_there(std::span<const std::byte> bytes) try {
-    const std::lock_guard work(at_work_);
-    std::vector<std::byte*> returned;
-    {
-        const std::lock_guard lock(mutex_);
-        returned.swap(returned_);
-    }
-    for (std::byte* const memory : returned)
-        if (Status status = device_->release(memory); !status.ok()) return status;
-    const AsStated time(*device_, options_.waits_as_stated);
-    const auto memory = device_->allocate(bytes.size());
-    if (!memory.ok()) return memory.status();
-    auto there = device_->to_device(*memory, bytes);
-    Status status = there.ok() ? device_->wait(*there) : there.status();
-    if (!status.ok()) return status;
-    return *memory;
-} catch (const std::bad_alloc&) {  // an emulated one is memory of the host
-    return Status{StatusCode::no_space, "the service is out of memory"};
+// It is lost on its thread, so that no later call is made.
+Status DeviceMemory::use(const std::function<Status(device::Device&)>& work) {
+    return thread_.wait_for([&](device::Device& device) -> Status {
+        if (is_lost()) return {StatusCode::io, fmt::format("device {} has failed", options_.name)};
+        const AsStated time(device, options_.waits_as_stated);
+        Status status = work(device);
+        // Others may use its memory, too: that is no failure of the device.
+        return status.ok() || status.code() == StatusCode::no_space ? status : lose(status);
+    });
 }
 
-Result<std::shared_ptr<const DeviceMemory::Block>> DeviceMemory::write(
-    std::span<const std::byte> bytes) {
-    if (!claim(bytes.size()))
-        return Status{StatusCode::no_space, fmt::format("device {} has no room for {} bytes",
-                                                        options_.name, bytes.size())};
-    const auto memory = copy_there(bytes);
-    if (memory.ok())
-        return std::make_shared<const Block>(*this, *memory, bytes.size(), store::checksum(bytes));
-    give_back(nullptr, bytes.size());
-    // Others may use its memory, too: that is no failure of the device.
-    if (memory.status().code() == StatusCode::no_space) return memory.status();
-    return lose(memory.status());
-}
-
-Status DeviceMemory::copy_back(const std::byte* from, std::span<std::byte> to) {
-    const std::lock_guard work(at_work_);
-    const AsStated time(*device_, options_.waits_as_stated);
-    const auto back = device_->to_host(to, from);
-    return back.ok() ? device_->wait(*back) : back.status();
+Status DeviceMemory::write(Block& block, std::span<const std::byte> bytes) {
+    block.checksum_ = store::checksum(bytes);
+    return use([&](device::Device& device) -> Status {
+        const auto memory = device.allocate(bytes.size());
+        if (!memory.ok()) return memory.status();
+        const auto there = device.to_device(*memory, bytes);
+        Status status = there.ok() ? device.wait(*there) : there.status();
+        if (status.ok()) block.there_->at = *memory;
+        return status;
+    });
 }
 
 Status DeviceMemory::read(const Block& block, std::span<std::byte> to) {
-    if (is_lost()) return {StatusCode::io, fmt::format("device {} has failed", options_.name)};
-    if (Status status = copy_back(block.at_, to); !status.ok()) return lose(status);
+    Status status = use([&](device::Device& device) -> Status {
+        const auto back = device.to_host(to, block.there_->at);
+        return back.ok() ? device.wait(*back) : back.status();
+    });
+    if (!status.ok()) return status;
     if (store::checksum(to) == block.checksum_) return {};
     return lose({StatusCode::corrupt, "bytes have changed there"});
 }

@@ -5,18 +5,22 @@
 //  - A copy is what was written, or an error: its checksum is compared when it is read.
 //  - After the first error of the device nothing of it is used any more.
 //  - Nobody who gives a copy back waits for the device.
+//  - There is no lock: a worker at idle priority writes and reads blocks, and may be preempted
+//    anywhere (decision D22). The device is called on a thread of its own.
+//  - Blocks are claimed and destroyed on threads of normal priority.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
-#include "caesura/device.hpp"
+#include "transit/objects/device_thread.hpp"
 
 namespace caesura::transit {
 
 class DeviceMemory {
+    class Stretch;
+
   public:
     struct Options {
         std::string name;
@@ -25,52 +29,53 @@ class DeviceMemory {
         bool waits_as_stated = false;
     };
     DeviceMemory(Options options, std::unique_ptr<device::Device> device)
-        : options_(std::move(options)), device_(std::move(device)) {}
+        : options_(std::move(options)), thread_(std::move(device)) {}
 
-    /// Bytes that lie in it, until the last owner of this goes.
+    /// Room in it, and what was written there, until the last owner of this goes.
     class Block {
       public:
-        Block(DeviceMemory& memory, std::byte* at, std::uint64_t bytes, std::uint64_t checksum)
-            : memory_(memory), at_(at), bytes_(bytes), checksum_(checksum) {}
-        ~Block() { memory_.give_back(at_, bytes_); }
+        explicit Block(DeviceMemory& memory);
+        ~Block();
         Block(const Block&) = delete;
         Block& operator=(const Block&) = delete;
         std::uint64_t bytes() const { return bytes_; }
         const DeviceMemory& memory() const { return memory_; }
-        /// @param to  as many bytes. Any thread of normal priority, or a worker. Errors: io or
-        /// corrupt, naming the device; then the device is lost.
+        /// Once, on any thread, before anybody reads; waits for the copy.
+        /// @param bytes  as many as were claimed. Errors: no_space (the device has less room than
+        /// it may use; it is not lost), those of the device, which is lost then.
+        Status write(std::span<const std::byte> bytes) { return memory_.write(*this, bytes); }
+        /// Else it is nothing but room.
+        bool is_written() const;
+        /// @param to  as many bytes. Any thread; waits for the copy. Errors: io or corrupt, naming
+        /// the device; then the device is lost.
         Status read(std::span<std::byte> to) const { return memory_.read(*this, to); }
 
       private:
         friend class DeviceMemory;
         DeviceMemory& memory_;
-        std::byte* const at_;
-        const std::uint64_t bytes_, checksum_;
+        std::unique_ptr<Stretch> there_;
+        std::uint64_t bytes_ = 0, checksum_ = 0;
     };
-    /// Outlives its blocks. Waits for the copy. Errors: no_space (it is full), those of the device.
-    Result<std::shared_ptr<const Block>> write(std::span<const std::byte> bytes);
+    /// Outlives its blocks. Null: it has no room for so many bytes, or is lost.
+    std::shared_ptr<Block> claim(std::uint64_t bytes);
 
     const std::string& name() const { return options_.name; }
     std::uint64_t most_bytes() const { return options_.most_bytes; }
     /// 0 of a device that is lost.
-    std::uint64_t used_bytes() const;
-    bool is_lost() const;
+    std::uint64_t used_bytes() const { return is_lost() ? 0 : used_bytes_.load(); }
+    bool is_lost() const { return is_lost_.load(); }
 
   private:
+    Status write(Block& block, std::span<const std::byte> bytes);
     Status read(const Block& block, std::span<std::byte> to);
-    void give_back(std::byte* at, std::uint64_t bytes);
-    bool claim(std::uint64_t bytes);
-    Result<std::byte*> copy_there(std::span<const std::byte> bytes);
-    Status copy_back(const std::byte* from, std::span<std::byte> to);
+    void give_back(std::unique_ptr<Stretch> there, std::uint64_t bytes);
+    Status use(const std::function<Status(device::Device&)>& work);
     Status lose(const Status& status);
 
     const Options options_;
-    mutable std::mutex mutex_;  ///< of the numbers; nobody waits for the device under it
-    std::uint64_t used_bytes_ = 0;
-    std::vector<std::byte*> returned_;  ///< given back, to be released
-    bool lost_ = false;
-    std::mutex at_work_;  ///< one call of the device at a time
-    std::unique_ptr<device::Device> device_;
+    std::atomic<std::uint64_t> used_bytes_{0};  ///< of what is claimed
+    std::atomic<bool> is_lost_{false};
+    DeviceThread thread_;  ///< goes first
 };
 
 }  // namespace caesura::transit

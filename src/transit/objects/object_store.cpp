@@ -387,7 +387,7 @@ Status ObjectStore::sink(const Victim& victim, std::span<const std::byte> frame,
     region->sunk =
         std::make_shared<SunkValues>(victim.box, victim.dtype, std::move(*stretch), object.form);
     region->rounded |= victim.bound.kind != ErrorBound::Kind::lossless;
-    if (copy) add_copy(object, victim.region, *region, std::move(copy));
+    if (copy && copy->is_written()) add_copy(object, victim.region, *region, std::move(copy));
     leave_memory(object, *region);
     ++sunk_;
     return {};
@@ -415,7 +415,7 @@ void ObjectStore::bring_back(ObjectId id, RegionId number, base::Buffer values, 
     Region* const region = find_region(id, number);
     if (region == nullptr) return;
     Object& object = *objects_.at(id);
-    if (copy && region->lies_elsewhere() && !region->lies_on_device())
+    if (copy && copy->is_written() && region->lies_elsewhere() && !region->lies_on_device())
         add_copy(object, number, *region, std::move(copy));
     if (region->memory || memory_bytes_ + values.size() > limits_.memory_bytes) return;
     enter_memory(object, number, *region, std::move(values));
@@ -452,9 +452,10 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
         values += part->extent.count();
         // What a chain made stays in the sink: decoded values would be no region of it.
         const bool is_sunk = !region.memory && region.lies_elsewhere() && !object.form;
+        const bool is_whole = *part == region.box;
         const std::uint64_t bytes = region.bytes(object.dtype);
-        reading.parts.push_back({*part, number, std::move(lies), *part == region.box, is_sunk,
-                                 region.rounded, is_sunk && wants_copy(region, bytes)});
+        reading.parts.push_back({*part, number, std::move(lies), is_whole, is_sunk, region.rounded,
+                                 is_sunk && is_whole && wants_copy(region, bytes)});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
     if (missing > 0)

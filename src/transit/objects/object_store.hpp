@@ -10,6 +10,9 @@
 //  - A copy in a device's memory is one of what lies in the spool or a file. It goes when the
 //    device has no room for a later one, the least recently used first.
 //  - An id is never used again.
+//  - No worker at idle priority calls the store: it could be preempted under the store's lock, and
+//    the lanes would wait for it (decision D22). A lane asks for what a worker is to fill, such as
+//    room in a device, and gives the store what has come of it.
 #pragma once
 
 #include <list>
@@ -72,7 +75,7 @@ struct Reading {
         bool is_whole = false;    ///< the region has no more
         bool is_sunk = false;     ///< not in memory; it comes back when it is read
         bool is_rounded = false;  ///< a bound was spent on its values
-        /// It is read from a disk, memory has no room for it and a device has.
+        /// It is read whole from a disk, memory has no room for it and a device has.
         bool wants_copy = false;
     };
     std::vector<Part> parts;
@@ -93,6 +96,7 @@ struct DumpedDataset {
 /// Any thread of normal priority.
 class ObjectStore {
   public:
+    using DeviceRoom = std::shared_ptr<DeviceMemory::Block>;
     using DeviceBlock = std::shared_ptr<const DeviceMemory::Block>;
     /// @param spool    null: what has no room in memory is refused.
     /// @param far      null: there are no other services. Outlives the store.
@@ -138,16 +142,20 @@ class ObjectStore {
     /// spool or in a file too leaves at once.
     std::optional<Victim> next_victim();
     /// @param frame  its values, compressed; what a chain made of them as it is.
-    /// @param copy   of it, in a device; or null. Errors: those of the spool; then it stays.
+    /// @param copy   of it, in a device; null or not written: there is none. Errors: those of the
+    /// spool; then it stays.
     Status sink(const Victim& victim, std::span<const std::byte> frame, DeviceBlock copy = {});
     /// Its values are in another service now.
     void move_away(const Victim& victim, std::shared_ptr<const FarValues> far);
     void spare(const Victim& victim);
     /// A region that was read from the spool or its file, if there is room for it.
-    /// @param copy  of it, in a device; or null.
+    /// @param copy  of it, in a device; null or not written: there is none.
     void bring_back(ObjectId id, RegionId region, base::Buffer values, DeviceBlock copy = {});
-    /// On a worker: waits for the device. Null: none has room, or they have failed.
-    DeviceBlock copy_to_device(std::span<const std::byte> bytes);
+    /// For a copy that a worker writes; copies that were used longest ago make room. Null: no
+    /// device has so much, or they have failed.
+    DeviceRoom room_on_device(std::uint64_t bytes);
+    /// Likewise, and nothing makes room.
+    DeviceRoom free_room_on_device(std::uint64_t bytes);
     /// Of values and answers; it outlives all of them, wherever they still are.
     static base::BufferPool& pool();
     bool has_spool() const { return spool_ != nullptr; }

@@ -219,9 +219,9 @@ void ObjectDesk::move_away(const std::shared_ptr<Putting>& put,
     const auto far = std::make_shared<Outcome>();
     send_errand(
         host_.errands, static_cast<double>(victim->values->bytes().size()) * k_range_s_per_byte,
-        [victim, far, &store = tools_.store]() -> Status {
-            auto made = store.far()->put(victim->object, victim->object_as_guest, victim->box,
-                                         victim->values->bytes());
+        [victim, far, there = tools_.store.far()]() -> Status {
+            auto made = there->put(victim->object, victim->object_as_guest, victim->box,
+                                   victim->values->bytes());
             if (!made.ok()) return made.status();
             *far = std::move(*made);
             return {};
@@ -242,19 +242,21 @@ void ObjectDesk::sink(const std::shared_ptr<Putting>& put,
                       const std::shared_ptr<const ObjectStore::Victim>& victim) {
     struct Made {
         std::vector<std::byte> frame;
-        ObjectStore::DeviceBlock copy;
+        ObjectStore::DeviceRoom copy;
     };
     const auto made = std::make_shared<Made>();
+    made->copy = tools_.store.room_on_device(victim->values->bytes().size());
     send_errand(
         host_.errands, static_cast<double>(victim->values->bytes().size()) * k_compress_s_per_byte,
-        [victim, made, &store = tools_.store]() -> Status {
+        [victim, made]() -> Status {
             if (!victim->values->is_chained()) {
                 auto frame = compress(victim->values->bytes(), victim->dtype, victim->box.extent,
                                       victim->bound);
                 if (!frame.ok()) return frame.status();
                 made->frame = std::move(*frame);
             }
-            made->copy = store.copy_to_device(victim->values->bytes());
+            // What comes of it the store sees: without a copy it lies in the sink alone.
+            if (made->copy) (void)made->copy->write(victim->values->bytes());
             return {};
         },
         [this, put, victim, made](const Status& status) {
@@ -299,16 +301,22 @@ void ObjectDesk::take(const GetRegion& message) {
         struct Decoded {
             RegionId region = 0;
             base::Buffer values;
-            ObjectStore::DeviceBlock copy;
+            ObjectStore::DeviceRoom copy;
         };
         std::vector<Decoded> decoded;
+        std::vector<ObjectStore::DeviceRoom> rooms;  ///< of the parts, in turn; null: none
     };
     const auto got = std::make_shared<Got>();
-    const auto bring_all = [what, got, bytes, &store = tools_.store]() -> Status {
+    for (const Reading::Part& part : what->parts)
+        got->rooms.push_back(part.wants_copy ? tools_.store.free_room_on_device(
+                                                   part.box.extent.count() * size_of(what->dtype))
+                                             : nullptr);
+    const auto bring_all = [what, got, bytes]() -> Status {
         auto buffer = ObjectStore::pool().take(bytes);
         if (!buffer.ok()) return buffer.status();
         const std::size_t value_bytes = size_of(what->dtype);
-        for (const Reading::Part& part : what->parts) {
+        for (std::size_t i = 0; i < what->parts.size(); ++i) {
+            const Reading::Part& part = what->parts[i];
             if (!part.is_sunk || !part.is_whole) {
                 Status status = part.values->read(part.box, what->box, buffer->data());
                 if (!status.ok()) return status;
@@ -318,9 +326,8 @@ void ObjectDesk::take(const GetRegion& message) {
             const auto values = bring(*what, part, decoded);
             if (!values.ok()) return values.status();
             copy_box(part.box, part.box, values->data(), what->box, buffer->data(), value_bytes);
-            ObjectStore::DeviceBlock copy;
-            if (part.wants_copy) copy = store.copy_to_device(*values);
-            got->decoded.push_back({part.region, std::move(decoded), std::move(copy)});
+            if (got->rooms[i]) (void)got->rooms[i]->write(*values);
+            got->decoded.push_back({part.region, std::move(decoded), std::move(got->rooms[i])});
         }
         got->values = std::move(*buffer);
         return {};

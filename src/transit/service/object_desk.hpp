@@ -1,7 +1,8 @@
 // A session's objects: what its client puts, gets, finds and has analysed.
 //
 // Invariants:
-//  - All of it runs on the session's lane, but for what errands do on workers.
+//  - All of it runs on the session's lane, but for what errands do on workers. They call nothing of
+//    the store: a worker at idle priority must not hold its lock.
 //  - A client has at most k_requests_limit requests under way, and puts and gets of at most his
 //    credits each: what he asks for takes no more memory than that.
 //  - Every request is answered once; credit for a put comes back when there is room for the next.
