@@ -108,6 +108,17 @@ def test_partial_fields_have_fill_values_beyond_what_a_double_holds(tmp_path):
         assert np.array_equal(stored[...], expected)
 
 
+def test_verification_wants_no_block_that_no_box_touched(tmp_path):
+    path = tmp_path / "run.h5"
+    with caesura.Writer(path) as writer:
+        for dtype in ("float32", "uint64"):
+            field = writer.define_field(dtype, dtype, (512, 512, 64), partial=True)
+            with writer.iteration(dtype == "uint64") as iteration:
+                iteration.begin_dump(time=0).put(field, np.ones((8, 8, 8), dtype))
+    verification = verify(path)
+    assert verification.findings == [] and verification.blocks == 2
+
+
 def test_what_cannot_be_names_field_and_type(tmp_path):
     with caesura.Writer(tmp_path / "run.h5", absolute=1e-3) as writer:
         with pytest.raises(ValueError, match="field 'id': an error bound for int64"):
