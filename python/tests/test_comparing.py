@@ -95,15 +95,21 @@ def reference_file(tmp_path):
         file["/data/2/meshes/rho"] = np.arange(24, dtype=np.float32).reshape(4, 6)
         file["/data/10/meshes/rho"] = np.ones((4, 6), np.float32)
         file["/data/10/meshes/velocity/x"] = np.ones((4, 6), np.float32)
-        file["/grid"] = np.arange(3)  # not a field
+        file["/data/2/meshes/id"] = np.arange(3)
+        file["/complex"] = np.ones(3, complex)  # not a field
     return path
 
 
 def test_datasets_come_in_order_of_iteration(reference_file):
     with h5py.File(reference_file) as file:
         names = [name for name, _ in datasets(file)]
-    assert names == ["/data/2/meshes/rho", "/data/10/meshes/rho", "/data/10/meshes/velocity/x"]
-    assert mesh_of(names[2]) == (10, "velocity/x")
+    assert names == [
+        "/data/2/meshes/id",
+        "/data/2/meshes/rho",
+        "/data/10/meshes/rho",
+        "/data/10/meshes/velocity/x",
+    ]
+    assert mesh_of(names[3]) == (10, "velocity/x")
 
 
 def test_reference_of_another_shape_or_name_is_refused(reference_file):

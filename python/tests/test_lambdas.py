@@ -228,12 +228,20 @@ def test_chains_come_back(dtype, tmp_path):
             assert off.max() <= 0.01
 
 
+def test_integers_are_analysed_as_float64():
+    array = np.random.default_rng(3).integers(-500, 2**40, (6, 50), np.int64)
+    for call in ("stats", "histogram(bins=8)", "quantiles(size=262144)", "clusters(above=1000)"):
+        assert lambdas.run(call, array) == lambdas.run(call, array.astype(np.float64)), call
+
+
 def test_mistakes_are_named():
     array = np.zeros((4, 4), np.float32)
     with pytest.raises(ValueError, match="no function 'median'; there is: min, max"):
         lambdas.run("median", array)
     with pytest.raises(ValueError, match="use one of float32, float64"):
-        lambdas.run("stats", np.zeros(3, int))
+        lambdas.run("stats", np.zeros(3, bool))
+    with pytest.raises(ValueError, match="values of int16; float32 and float64 are possible"):
+        lambdas.apply("zstd", np.zeros(3, np.int16))
     with pytest.raises(ValueError, match="no key"):
         lambdas.apply("aead", array)
     from caesura import CorruptError

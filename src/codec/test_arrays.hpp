@@ -17,11 +17,6 @@
 
 namespace caesura::codec {
 
-template <class T>
-constexpr DType dtype_of() {
-    return sizeof(T) == 4 ? DType::float32 : DType::float64;
-}
-
 /// A few waves and a little noise, of magnitude 1.
 template <class T>
 std::vector<T> smooth_array(const Shape& shape, unsigned seed) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/invalid.hpp"
+#include "lambda/as_doubles.hpp"
 #include "lambda/builtin.hpp"
 #include "lambda/guarded.hpp"
 
@@ -49,14 +50,16 @@ class CheckedRegions : public RegionIterator {
     explicit CheckedRegions(RegionIterator& from) : from_(from) {}
     Result<std::optional<RegionView>> next() override {
         auto region = from_.next();
-        if (region.ok() && *region)
-            if (Status status = validate(**region); !status.ok()) return status;
-        return region;
+        if (!region.ok() || !*region) return region;
+        auto checked = doubles_.of(**region);
+        if (!checked.ok()) return checked.status();
+        return std::optional(*checked);
     }
     Status rewind() override { return from_.rewind(); }
 
   private:
     RegionIterator& from_;
+    AsDoubles doubles_;
 };
 
 // A function without mergeable states: it takes one region, or fetches all by itself.
@@ -106,11 +109,16 @@ Status AnalysisState::check_object(DType dtype, const Shape& shape) const {
 }
 
 Status AnalysisState::add(const RegionView& region) {
-    if (Status status = validate(region); !status.ok()) return status.with_context(call_);
-    if (Status status = check_object(region.dtype, region.shape); !status.ok()) return status;
-    dtype_ = region.dtype;
-    shape_ = region.shape;
-    return guarded(call_, [&] { return analysis_->add(region); });
+    return guarded(call_, [&]() -> Status {
+        AsDoubles doubles;
+        const auto checked = doubles.of(region);
+        if (!checked.ok()) return checked.status().with_context(call_);
+        if (Status status = check_object(checked->dtype, checked->shape); !status.ok())
+            return status;
+        dtype_ = checked->dtype;
+        shape_ = checked->shape;
+        return analysis_->add(*checked);
+    });
 }
 
 Status AnalysisState::add_reduced(const RegionView& place, const Reduced& reduced) {

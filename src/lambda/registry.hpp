@@ -31,6 +31,7 @@ class AnalysisState {
   public:
     AnalysisState(std::string call, std::unique_ptr<Analysis> analysis)
         : call_(std::move(call)), analysis_(std::move(analysis)) {}
+    /// A region of integers counts as one of float64 with the same values.
     /// Errors: those of validate() and Analysis::add(); invalid_argument (type or shape of another
     /// object than before). After an error the state is of no further use.
     Status add(const RegionView& region);

@@ -259,7 +259,7 @@ TEST(ReadInfo, says_fill_values_byte_order_contiguous_datasets_and_what_else_the
         };
         (void)make("chunked", H5T_IEEE_F64BE, chunked.get());
         (void)make("empty", H5T_IEEE_F32LE, H5P_DEFAULT);
-        (void)make("integers", H5T_STD_I32LE, chunked.get());
+        (void)make("bits", H5T_STD_B32LE, H5P_DEFAULT);
         const auto flat = make("flat", H5T_IEEE_F32LE, H5P_DEFAULT);
         ASSERT_GE(
             H5Dwrite(flat.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
@@ -267,7 +267,7 @@ TEST(ReadInfo, says_fill_values_byte_order_contiguous_datasets_and_what_else_the
     }
     const auto info = read_info(path.str());
     ASSERT_TRUE(info.ok()) << info.status().message();
-    EXPECT_EQ(info->others, std::vector<std::string>{"/integers"});
+    EXPECT_EQ(info->others, std::vector<std::string>{"/bits"});
     ASSERT_EQ(info->datasets.size(), 1u);
     const DatasetInfo& chunks = info->datasets[0];
     EXPECT_TRUE(chunks.big_endian && chunks.chunks.empty());

@@ -113,7 +113,7 @@ TEST(Bundle, refuses_arrays_that_do_not_make_the_values) {
     EXPECT_EQ(compress_bundle(raw, DType::float32, nine).status().code(),
               StatusCode::invalid_argument);
     const std::vector<BundlePart> ten = {{{10}}};
-    EXPECT_EQ(compress_bundle(raw, DType::int32, ten).status().code(),
+    EXPECT_EQ(compress_bundle(raw, static_cast<DType>(11), ten).status().code(),
               StatusCode::invalid_argument);
     const std::vector<BundlePart> bad = {{{10}, absolute(-1.0)}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, bad).status().code(),
@@ -359,6 +359,37 @@ void gives_back_boxes_and_the_fill_value_between(T fill) {
             ASSERT_EQ(std::memcmp(&back[i], &values[i], sizeof(T)), 0) << "value " << i;
         else
             ASSERT_LE(std::fabs(back[i] - values[i]), allowed[i]) << "value " << i;
+    }
+}
+
+template <class T>
+void gives_back_integers(bool interleaved) {
+    std::vector<BundlePart> parts(3, {{40, 30}, lossless(), 0, false, interleaved});
+    parts[1].as_it_is = true;
+    std::vector<T> values(3 * 40 * 30);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 7 == 0 ? std::numeric_limits<T>::max() : static_cast<T>(i);
+    const auto raw = std::as_bytes(std::span(values));
+    const auto bundle = compress_bundle(raw, dtype_of<T>(), parts);
+    ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+    const auto info = read_bundle_info(*bundle);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_EQ(info->dtype, dtype_of<T>());
+    EXPECT_EQ(info->parts[1].info.dtype, dtype_of<T>());
+    std::vector<T> back(values.size(), T{7});
+    ASSERT_TRUE(decompress_bundle(*bundle, std::as_writable_bytes(std::span(back))).ok());
+    EXPECT_EQ(back, values);
+    parts[2].bound = absolute(0.5);
+    EXPECT_EQ(compress_bundle(raw, dtype_of<T>(), parts).status().code(),
+              StatusCode::invalid_argument);
+}
+
+TEST(Bundle, gives_back_integers_of_every_width) {
+    for (const bool interleaved : {false, true}) {
+        gives_back_integers<std::int8_t>(interleaved);
+        gives_back_integers<std::uint16_t>(interleaved);
+        gives_back_integers<std::int32_t>(interleaved);
+        gives_back_integers<std::uint64_t>(interleaved);
     }
 }
 

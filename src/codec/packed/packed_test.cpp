@@ -12,8 +12,6 @@
 namespace caesura::codec::packed {
 namespace {
 
-using codec::dtype_of;
-
 constexpr unsigned k_seed = 77;
 
 std::vector<std::byte> packed(std::span<const std::byte> raw, DType dtype,

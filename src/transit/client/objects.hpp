@@ -109,8 +109,7 @@ class Objects {
     /// there), no_space; a key that is needed.
     template <class T>
     Ticket put(ObjectNumber object, const Box& box, const T* values) {
-        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
-        return put_bytes(object, box, values, std::is_same_v<T, float> ? float32 : float64);
+        return put_bytes(object, box, values, dtype_of<T>());
     }
     Ticket put_bytes(ObjectNumber object, const Box& box, const void* values, DType dtype);
     /// @param values  as many as the box has, of the object's type.
@@ -119,8 +118,7 @@ class Objects {
     /// have changed, likewise).
     template <class T>
     Ticket get(ObjectNumber object, const Box& box, T* values) {
-        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
-        return get_bytes(object, box, values, std::is_same_v<T, float> ? float32 : float64);
+        return get_bytes(object, box, values, dtype_of<T>());
     }
     Ticket get_bytes(ObjectNumber object, const Box& box, void* values, DType dtype);
     /// Of what was put. Errors: invalid_argument (no such object, or a dump's).
