@@ -288,9 +288,9 @@ class Writer:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si, geometry,
         geometry_parameters, data_order, position, time_offset and attributes (a dictionary, as by
         set_attribute); partial=True: the boxes of a dump cover any part of the shape, and readers
-        find fill_value (0) elsewhere, as of a refined level. bound_map: bounds of some values, in units of the field; the field's
-        own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
-        "zstd(level=9)" in place of codec and bound.
+        find fill_value (0) elsewhere, as of a refined level. bound_map: bounds of some values, in
+        units of the field; the field's own is that of all others. chain:
+        "caesura(bound=1e-3, mode=fast)" or "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """

@@ -1,4 +1,4 @@
-"""Run under mpirun by test_metadata.py: all ranks set the same, but for one attribute of one dump."""
+"""Run under mpirun by test_metadata.py: all ranks set the same, but for one attribute once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that a user sets, as h5py reads them: of every type, on every object, on 1 and 4 ranks."""
+"""Attributes of every type on every object, set by 1 and 4 ranks, as h5py reads them."""
 
 from __future__ import annotations
 

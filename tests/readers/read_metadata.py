@@ -2,8 +2,8 @@
 
     OUR_PLUGIN=DIRECTORY read_metadata.py FILE
 
-FILE lies alone in its directory, with the fields "rho", "modes" (of geometry thetaMode) and "v/x" in
-iteration 3. Runs in an environment without Caesura.
+FILE lies alone in its directory, with the fields "rho", "modes" (of geometry thetaMode) and "v/x"
+in iteration 3. Runs in an environment without Caesura.
 """
 
 from __future__ import annotations
