@@ -278,6 +278,25 @@ TEST_F(WriterMetadata, set_at_the_wrong_time_or_of_nothing_is_an_error_and_chang
     EXPECT_EQ(at(written, "/data/1/meshes/rho", "position"), AttributeValue(Doubles{0, 0}));
 }
 
+TEST_F(WriterMetadata, of_all_dumps_has_to_fit_what_is_said_of_the_open_one) {
+    on_ranks(1, [&](Writer& writer, int) {
+        const auto modes = writer.define_field("modes", float32, {3, 4, 5});
+        ASSERT_TRUE(modes.ok());
+        const auto of = AttributeOwner::field(*modes);
+        const std::vector<float> values(60, 1.0f);
+        auto iteration = writer.begin_iteration(0);
+        auto dump = iteration.begin_dump(0.0);
+        EXPECT_TRUE(dump.set_attribute(of, "gridSpacing", Doubles{1, 2, 3}).ok());
+        EXPECT_EQ(writer.set_attribute(of, "geometry", std::string("thetaMode")).message(),
+                  "field 'modes': attribute 'gridSpacing' has 3 entries; its grid has 2 axes "
+                  "(geometry thetaMode): give one per axis or none");
+        EXPECT_TRUE(dump.put(*modes, {{0, 0, 0}, {3, 4, 5}}, values.data()).ok());
+        EXPECT_TRUE(iteration.end().ok());
+        EXPECT_TRUE(writer.set_attribute(of, "geometry", std::string("thetaMode")).ok());
+    });
+    EXPECT_EQ(at(info(), "/data/0/meshes/modes", "gridSpacing"), AttributeValue(Doubles{1, 2, 3}));
+}
+
 TEST_F(WriterMetadata, of_what_a_dump_does_not_have_is_an_error_of_the_dump) {
     on_ranks(1, [&](Writer& writer, int) {
         const auto rho = writer.define_field("rho", float32, {k_rows, 4});

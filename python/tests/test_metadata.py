@@ -109,6 +109,24 @@ def test_settings_of_openpmd_take_the_place_of_defaults(tmp_path):
     assert list(field.grid_offset) == [2, 1]
 
 
+def test_xarray_has_coordinates_in_the_order_of_the_shape(tmp_path):
+    xr = pytest.importorskip("xarray")
+    from caesura.xarray_backend import CaesuraBackend
+
+    path = write(
+        tmp_path / "run.h5",
+        data_order="F",
+        axis_labels=["r", "z"],
+        grid_spacing=[0.5, 0.25],
+        grid_offset=[1, 2],
+        position=[0.5, 0],
+    )
+    with xr.open_dataset(path, engine=CaesuraBackend, iteration=0) as data:
+        assert data["rho"].dims == ("z", "r")
+        assert list(data["r"].values) == [1.25, 1.75, 2.25, 2.75]
+        assert list(data["z"].values[:2]) == [2, 2.25]
+
+
 def test_default_labels_follow_the_geometry_and_the_order(tmp_path):
     path = tmp_path / "run.h5"
     with caesura.Writer(path) as writer:
