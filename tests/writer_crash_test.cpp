@@ -144,6 +144,10 @@ struct Recorded {
         for (std::uint64_t n = 0; n < k_dumps; ++n) {
             auto iteration = (*writer)->begin_iteration(n * k_iterations_a_dump);
             auto dump = iteration.begin_dump(0.1 * static_cast<double>(n));
+            for (const AttributeOwner& owner :
+                 {AttributeOwner::iteration(), AttributeOwner::meshes(),
+                  AttributeOwner::record(*velocity), AttributeOwner::field(*rho)})
+                (void)dump.set_attribute(owner, "number", static_cast<std::int64_t>(n));
             put(dump, *rho, k_rho_shape, field<float>(k_rho_shape, n, lopsided), rank);
             put(dump, *velocity, k_velocity_shape, field<double>(k_velocity_shape, n, lopsided),
                 rank);
@@ -282,6 +286,26 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
         return testing::broken(all, testing::read_dataset(path_, path).values, GetParam().bound);
     }
 
+    /// Has each of these iterations what was said of it alone?
+    void check_attributes(const std::vector<std::int64_t>& iterations) const {
+        const auto info = store::read_info(path_);
+        ASSERT_TRUE(info.ok()) << info.status().message();
+        std::map<std::string, int> found;  // by iteration
+        const auto look = [&](const std::string& path, const std::vector<store::Attribute>& all) {
+            for (const store::Attribute& one : all)
+                if (one.name == "number")
+                    ++found[fmt::format("{} {}", path.substr(0, path.find('/', 6)),
+                                        std::get<std::int64_t>(one.value))];
+        };
+        for (const store::GroupInfo& group : info->groups) look(group.path, group.attributes);
+        for (const store::DatasetInfo& dataset : info->datasets)
+            look(dataset.spec.path, dataset.spec.attributes);
+        std::map<std::string, int> wanted;
+        for (const std::int64_t n : iterations)
+            wanted[fmt::format("/data/{} {}", n, n / std::int64_t{k_iterations_a_dump})] = 4;
+        ASSERT_EQ(found, wanted);
+    }
+
     /// Exactly the first `n` dumps?
     std::vector<std::int64_t> first(std::uint64_t n) const {
         std::vector<std::int64_t> numbers;
@@ -316,6 +340,7 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
         ASSERT_GE(there.size(), committed);
         ASSERT_EQ(there, first(there.size()));
         ASSERT_EQ(difference(there.size() - 1), "");
+        check_attributes(there);
     }
 
     void check_recovery(std::uint64_t committed) {
@@ -338,6 +363,7 @@ class WriterCrash : public ::testing::TestWithParam<Case> {
             for (const std::int64_t iteration : expected)
                 ASSERT_EQ(difference(static_cast<std::uint64_t>(iteration) / k_iterations_a_dump),
                           "");
+            ASSERT_NO_FATAL_FAILURE(check_attributes(expected));
             expected.resize(committed);
             ASSERT_EQ(expected, first(committed)) << "what was committed stays";
         }

@@ -278,6 +278,58 @@ TEST_F(WriterMetadata, set_at_the_wrong_time_or_of_nothing_is_an_error_and_chang
     EXPECT_EQ(at(written, "/data/1/meshes/rho", "position"), AttributeValue(Doubles{0, 0}));
 }
 
+TEST_F(WriterMetadata, of_all_dumps_has_to_fit_what_is_said_of_the_open_one) {
+    on_ranks(1, [&](Writer& writer, int) {
+        const auto modes = writer.define_field("modes", float32, {3, 4, 5});
+        ASSERT_TRUE(modes.ok());
+        const auto of = AttributeOwner::field(*modes);
+        const std::vector<float> values(60, 1.0f);
+        auto iteration = writer.begin_iteration(0);
+        auto dump = iteration.begin_dump(0.0);
+        EXPECT_TRUE(dump.set_attribute(of, "gridSpacing", Doubles{1, 2, 3}).ok());
+        EXPECT_EQ(writer.set_attribute(of, "geometry", std::string("thetaMode")).message(),
+                  "field 'modes': attribute 'gridSpacing' has 3 entries; its grid has 2 axes "
+                  "(geometry thetaMode): give one per axis or none");
+        EXPECT_TRUE(dump.put(*modes, {{0, 0, 0}, {3, 4, 5}}, values.data()).ok());
+        EXPECT_TRUE(iteration.end().ok());
+        EXPECT_TRUE(writer.set_attribute(of, "geometry", std::string("thetaMode")).ok());
+    });
+    EXPECT_EQ(at(info(), "/data/0/meshes/modes", "gridSpacing"), AttributeValue(Doubles{1, 2, 3}));
+}
+
+TEST_F(WriterMetadata, of_what_a_dump_does_not_have_is_an_error_of_the_dump) {
+    on_ranks(1, [&](Writer& writer, int) {
+        const auto rho = writer.define_field("rho", float32, {k_rows, 4});
+        const auto x = writer.define_field("v/x", float32, {k_rows, 4});
+        const auto y = writer.define_field("v/y", float32, {k_rows, 4});
+        ASSERT_TRUE(rho.ok() && x.ok() && y.ok());
+        const auto end_of = [&](std::uint64_t n, const AttributeOwner& owner) {
+            auto iteration = writer.begin_iteration(n);
+            auto dump = iteration.begin_dump(0.0);
+            EXPECT_TRUE(dump.set_attribute(owner, "a", 1.0).ok());
+            EXPECT_TRUE(put(dump, *x, 0, 1).ok());
+            return iteration.end().message();
+        };
+        EXPECT_EQ(end_of(0, AttributeOwner::field(*rho)),
+                  "attribute 'a' of field 'rho' is set in a dump into which nothing of it was put");
+        EXPECT_EQ(end_of(1, AttributeOwner::field(*y)),
+                  "attribute 'a' of field 'v/y' is set in a dump into which nothing of it was put");
+        EXPECT_EQ(end_of(2, AttributeOwner::record(*y)), "") << "its record is there";
+    });
+    EXPECT_EQ(info().datasets.size(), 1u);
+}
+
+TEST_F(WriterMetadata, of_a_file_without_a_dump_is_said_to_be_missing) {
+    std::vector<std::string> said;
+    WriterOptions options;
+    options.on_message = [&](std::string_view text) { said.emplace_back(text); };
+    options.root_attributes = {{"run", std::string("x17")}};
+    on_ranks(
+        1, [](Writer&, int) {}, options);
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_EQ(said[0], path_ + " has no dump, and so none of the attributes that were set");
+}
+
 TEST_F(WriterMetadata, of_a_reshaped_field_is_the_new_offset) {
     on_ranks(1, [&](Writer& writer, int) {
         FieldOptions options;

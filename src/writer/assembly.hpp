@@ -92,6 +92,7 @@ class Assembly {
     Status add_background(std::uint32_t field, const OwnedChunk& chunk, run::Job& job);
     // ---- to the lanes (submit.cpp, balance.cpp)
     Status make_task();
+    Status check_metadata() const;
     void describe();
     void predict_jobs();
     void plan_jobs();

@@ -64,8 +64,13 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
         return why(
             "after the file's first dump, with which its attributes are committed; set it "
             "before, or on the iteration");
-    const writer::DumpMetadata said{{}, metadata, here ? dump->metadata : writer::nothing_said()};
-    if (Status fits = check_record(fields, said, object, name, value); !fits.ok()) return fits;
+    // In the open dump it has to fit what is said there; else also in all that follow.
+    const writer::Metadata& of_dump = dump ? dump->metadata : writer::nothing_said();
+    for (const auto* const with : {&of_dump, &writer::nothing_said()}) {
+        if (here && with != &of_dump) break;
+        const writer::DumpMetadata said{{}, metadata, *with};
+        if (Status fits = check_record(fields, said, object, name, value); !fits.ok()) return fits;
+    }
     (here ? dump->metadata : metadata).set(object, name, std::move(value));
     return {};
 }

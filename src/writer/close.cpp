@@ -144,6 +144,12 @@ Status Writer::Impl::close() {
         finish_traces();
         return round.failed();
     });
+    const ledger::Book& book = ledger->book();
+    if (round.failed().ok() && book.committed() == book.first_dump() && !metadata.all().empty())
+        if_memory_allows([&] {
+            session.say(fmt::format("{} has no dump, and so none of the attributes that were set",
+                                    session.path));
+        });
     own.file.reset();  // and its lock: recover and stock writers may have the file now
     return round.failed();
 }

@@ -8,6 +8,7 @@
 #include "store/manifest.hpp"
 #include "store/region_writer.hpp"
 #include "writer/assembly.hpp"
+#include "writer/user_attributes.hpp"
 
 namespace caesura::writer {
 run::WriteCost cost_of(const predict::WriteModel& model) {
@@ -303,8 +304,28 @@ void Assembly::submit(const ledger::Extent& fresh) {
     parts_.flights.submit(std::move(flight), std::move(task_), std::move(order));
 }
 
+// What is said of a field in this dump would be lost if the dump did not have it.
+Status Assembly::check_metadata() const {
+    for (const auto& [object, attributes] : dump_.metadata.all()) {
+        using Kind = AttributeOwner::Kind;
+        if (attributes.empty() || (object.kind != Kind::field && object.kind != Kind::record))
+            continue;
+        const bool there = std::any_of(dumped_.begin(), dumped_.end(), [&](auto& dumped) {
+            const std::string& name = parts_.fields[dumped.field].name;
+            return object == AttributedObject{Kind::field, name} || object == record_of(name);
+        });
+        if (!there)
+            return {StatusCode::invalid_argument,
+                    fmt::format("attribute '{}' of {} is set in a dump into which nothing of it "
+                                "was put",
+                                attributes.begin()->first, to_string(object))};
+    }
+    return {};
+}
+
 // What this rank does by itself.
 Status Assembly::make_task() try {
+    if (Status known = check_metadata(); !known.ok()) return known;
     if (Status made = make_jobs(); !made.ok()) return made;
     predict_jobs();
     if (parts_.ledger.builds() || parts_.session.elsewhere()) describe();
