@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include <array>
 #include <fstream>
 #include <thread>
 
@@ -455,6 +456,59 @@ TEST_F(ReaderTest, ranks_read_boxes_of_their_own_together_and_each_chunk_once) {
                                 });
                 }
             });
+}
+
+/// Notes the most bytes that its rank has sent at once.
+class CountingCommunicator final : public Communicator {
+  public:
+    CountingCommunicator(std::unique_ptr<Communicator> inner, std::uint64_t& most_bytes)
+        : inner_(std::move(inner)), most_bytes_(most_bytes) {}
+    int rank() const override { return inner_->rank(); }
+    int size() const override { return inner_->size(); }
+    Status barrier() override { return inner_->barrier(); }
+    Status broadcast(std::span<std::byte> data, int root) override {
+        return inner_->broadcast(data, root);
+    }
+    Status allgather(std::span<const std::byte> send, std::span<std::byte> receive) override {
+        return inner_->allgather(send, receive);
+    }
+    Result<std::vector<Bytes>> allgatherv(std::span<const std::byte> send) override {
+        return inner_->allgatherv(send);
+    }
+    Result<std::vector<Bytes>> gatherv(std::span<const std::byte> send, int root) override {
+        return inner_->gatherv(send, root);
+    }
+    Result<std::vector<Bytes>> alltoallv(std::span<const Bytes> send) override {
+        std::uint64_t bytes = 0;
+        for (const Bytes& one : send) bytes += one.size();
+        most_bytes_ = std::max(most_bytes_, bytes);
+        return inner_->alltoallv(send);
+    }
+    Result<std::unique_ptr<Communicator>> node_local() override { return inner_->node_local(); }
+
+  private:
+    const std::unique_ptr<Communicator> inner_;
+    std::uint64_t& most_bytes_;
+};
+
+TEST_F(ReaderTest, what_a_rank_sends_in_one_round_is_bounded_however_many_want_the_same) {
+    ASSERT_NO_FATAL_FAILURE(write(1));
+    const Bytes whole = stock_bytes(path_, open()->fields()[1]);
+    constexpr std::uint64_t k_round_bytes = 2'500'000;  // two parts of a chunk, or three
+    std::array<std::uint64_t, 5> most_bytes{};
+    base::run_ranks(5, [&](std::unique_ptr<Communicator> comm) {
+        std::uint64_t& most = most_bytes[static_cast<std::size_t>(comm->rank())];
+        auto reader =
+            *Reader::open(path_, std::make_unique<CountingCommunicator>(std::move(comm), most),
+                          {.threads = 1, .verify = true, .round_bytes = k_round_bytes});
+        ASSERT_LT(reader->fields()[1].chunk.count() * 4, k_round_bytes / 2);
+        Bytes values(whole.size());
+        ASSERT_TRUE(reader->read_all(1, whole_box(k_shape), values).ok());
+        EXPECT_EQ(values, whole);
+    });
+    const std::uint64_t most = *std::max_element(most_bytes.begin(), most_bytes.end());
+    EXPECT_LE(most, k_round_bytes + 64) << "and what says that all is well";
+    EXPECT_GT(most, k_round_bytes / 4) << "they do send each other something";
 }
 
 // Goal: beside a Writer, ranks may open the file at different states: all list what all see. Here

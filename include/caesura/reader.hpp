@@ -41,7 +41,7 @@ namespace caesura {
 struct ReaderOptions {
     int threads = 0;     ///< that decode side by side, the caller's included; 0: one for each core
     bool verify = true;  ///< compare checksums; without, damage may crash a plugin (SZ3, ZFP)
-    /// What a rank decodes for others in one round of read_all(), at least one chunk.
+    /// What a rank sends to others in one round of read_all(); the smallest of all ranks' counts.
     std::uint64_t round_bytes = std::uint64_t{64} << 20;
 };
 
@@ -144,11 +144,15 @@ class __attribute__((visibility("default"))) Reader {
 
     /// The same on all ranks at once, each with a field and box of its own (which may be empty):
     /// each chunk is read and decoded by one rank, one that wants it unless it has much to do, and
-    /// the parts go to whom they concern. What is read through HDF5 each rank reads by itself.
+    /// the parts go to whom they concern. Ranks that together want more of one chunk than
+    /// ReaderOptions::round_bytes are served by several. What is read through HDF5 each rank reads
+    /// by itself.
     /// Collective. Of a Reader without a Communicator: read().
     ///
-    /// Memory besides: on each rank the parts that it sends and receives in one round, of at most
-    /// ReaderOptions::round_bytes of decoded chunks a rank.
+    /// Memory besides that of read(): what a rank sends in one round, at most
+    /// ReaderOptions::round_bytes or the part of one chunk for one rank; what it receives in one
+    /// round, at most that from each other rank and never more than the box; and a list of the
+    /// chunks that ranks touch.
     /// Errors: those of read() of any rank, on all ranks, naming the rank; io (the communicator).
     /// Of several ranks' errors that of the lowest.
     Status read_all(std::size_t field, const Box& box, std::span<std::byte> values,

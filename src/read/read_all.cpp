@@ -1,5 +1,5 @@
 // Collective reading: each chunk is read and decoded by one rank, and its parts go to whom they
-// concern.
+// concern; by several ranks, each for some, if so many want it that its parts fill a round.
 //
 // Invariants:
 //  - Every rank draws up the same list of chunks, owners and rounds from what all ranks want, so no
@@ -30,10 +30,12 @@ struct Wish {
     Box box;
 };
 
+/// A chunk that one rank decodes, for itself and others.
 struct Job {
     std::size_t field = 0;
     std::uint64_t chunk = 0;
-    std::vector<int> wanted_by;  ///< ascending
+    std::vector<int> wanted_by = {};  ///< ascending
+    std::uint64_t part_bytes = 0;     ///< of all of them
     int owner = 0;
     std::uint64_t round = 0;
 };
@@ -140,14 +142,26 @@ class Together {
         for (int rank = 0; rank < comm_.size(); ++rank) {
             const Wish& wish = wishes_[static_cast<std::size_t>(rank)];
             if (!wish.any) continue;
-            const read::TouchedChunks chunks(layout({.field = wish.field, .wanted_by = {}}),
-                                             wish.box);
+            const read::TouchedChunks chunks(layout({.field = wish.field}), wish.box);
             for (std::uint64_t i = 0; i < chunks.count(); ++i)
                 wanted[{wish.field, chunks[i]}].push_back(rank);
         }
-        for (auto& [key, ranks] : wanted)
-            jobs_.push_back(
-                {.field = key.first, .chunk = key.second, .wanted_by = std::move(ranks)});
+        for (const auto& [key, ranks] : wanted) add_jobs(key.first, key.second, ranks);
+    }
+
+    /// As many as keep the parts of each within a round.
+    void add_jobs(std::size_t field, std::uint64_t chunk, const std::vector<int>& ranks) {
+        Job job{.field = field, .chunk = chunk};
+        for (const int rank : ranks) {
+            const std::uint64_t bytes = part_bytes(job, rank);
+            if (job.part_bytes > 0 && job.part_bytes + bytes > impl_.options.round_bytes) {
+                jobs_.push_back(std::move(job));
+                job = {.field = field, .chunk = chunk};
+            }
+            job.wanted_by.push_back(rank);
+            job.part_bytes += bytes;
+        }
+        jobs_.push_back(std::move(job));
     }
 
     void choose_rounds() {
@@ -156,12 +170,11 @@ class Together {
         for (Job& job : jobs_) {
             if (is_alone(job)) continue;
             const auto owner = static_cast<std::size_t>(job.owner);
-            const std::uint64_t of_job = layout(job).chunk.count() * value_bytes(job);
-            if (bytes[owner] > 0 && bytes[owner] + of_job > impl_.options.round_bytes) {
+            if (bytes[owner] > 0 && bytes[owner] + job.part_bytes > impl_.options.round_bytes) {
                 bytes[owner] = 0;
                 ++round[owner];
             }
-            bytes[owner] += of_job;
+            bytes[owner] += job.part_bytes;
             job.round = round[owner];
             rounds_ = std::max(rounds_, job.round + 1);
         }
