@@ -12,14 +12,12 @@ namespace {
 
 constexpr unsigned k_features_seed = 20221117;
 
-template <class T>
-constexpr DType dtype_of = sizeof(T) == 4 ? float32 : float64;
 
 Box whole(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
 
 template <class T>
 Features sample(const std::vector<T>& field, const Shape& shape, const ErrorBound& bound) {
-    return sample_block(reinterpret_cast<const std::byte*>(field.data()), dtype_of<T>, whole(shape),
+    return sample_block(reinterpret_cast<const std::byte*>(field.data()), dtype_of<T>(), whole(shape),
                         whole(shape), bound);
 }
 
