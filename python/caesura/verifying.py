@@ -152,8 +152,9 @@ def _verify_dataset(
 
 
 def _may_lack_blocks(dataset: h5py.Dataset) -> bool:
-    """A Writer's field that boxes cover in parts, or integers of an application's own: HDF5 fills in
-    what was never written. The Writer says of all other fields that there is nothing to fill."""
+    """A Writer's field that boxes cover in parts, or integers of an application's own: HDF5 fills
+    in what was never written. The Writer says of all other fields that there is nothing to fill.
+    """
     fills = dataset.id.get_create_plist().get_fill_time() != h5py.h5d.FILL_TIME_NEVER
     return fills and ("caesura_codec" in dataset.attrs or dataset.dtype.kind in "iu")
 

@@ -271,9 +271,9 @@ class Writer:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si; partial=True:
         the boxes of a dump cover any part of the shape, and readers find fill_value (0) elsewhere,
         as of a refined level. dtype: float32, float64, or integers of 8 to 64 bits, which are
-        stored without loss: they have no bound but lossless, and none need be said. bound_map: bounds of some values, in units of the field; the field's
-        own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
-        "zstd(level=9)" in place of codec and bound.
+        stored without loss: they have no bound but lossless, and none need be said. bound_map:
+        bounds of some values, in units of the field; the field's own is that of all others. chain:
+        "caesura(bound=1e-3, mode=fast)" or "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
