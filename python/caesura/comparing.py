@@ -203,9 +203,8 @@ def compare_block(
     if not result.first_violation and (broken.any() or special.any()):
         index = np.unravel_index(int(np.argmax(broken | special)), original.shape)
         position = [int(at) + part.start for at, part in zip(index, where, strict=True)]
-        result.first_violation = (
-            f"{position}: {_text(original[index])} became {_text(stored[index])}"
-        )
+        before, after = _text(original[index]), _text(stored[index])
+        result.first_violation = f"{position}: {before} became {after}"
 
 
 def _text(value: np.generic) -> str:

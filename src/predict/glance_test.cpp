@@ -17,8 +17,8 @@ constexpr unsigned k_glance_seed = 20261122;
 template <class T>
 std::optional<double> glance(const std::vector<T>& values, const Box& array, const Box& part,
                              const ErrorBound& bound) {
-    return predict::glance(reinterpret_cast<const std::byte*>(values.data()), dtype_of<T>(), array,
-                           part, bound);
+    return predict::glance(reinterpret_cast<const std::byte*>(values.data()),
+                           caesura::dtype_of<T>(), array, part, bound);
 }
 
 template <class T>

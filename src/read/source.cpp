@@ -30,7 +30,7 @@ Result<std::vector<std::byte>> read_front(base::File& file) {
 /// The file's list. A Writer may commit meanwhile: where the front has changed, what was read may
 /// be of two states, and is read again. The second time the journal is there, or the commit done.
 Result<store::FileInfo> list(base::File& file, const std::string& path) {
-    constexpr int k_attempts = 4;  // of which each saw a commit, and they are far apart
+    constexpr int k_attempts = 16;  // each saw a commit; a slow reader may meet several in a row
     auto before = read_front(file);
     for (int attempt = 1;; ++attempt) {
         if (!before.ok()) return before.status();
