@@ -18,42 +18,52 @@ using Kind = AttributeOwner::Kind;
 /// What openPMD wants of the values of a name.
 enum class Want : std::uint8_t { text, texts_per_axis, number, numbers_per_axis, powers };
 
+/// Where a name is openPMD's.
+enum class Where : std::uint8_t { record, component, iteration, file, anywhere };
+
 struct Known {
     std::string_view name;
     Want want;
-    bool of_record = false;  ///< else of a component, or of anything
+    Where where;
 };
 
 constexpr Known k_known[] = {
-    {"geometry", Want::text, true},
-    {"geometryParameters", Want::text, true},
-    {"dataOrder", Want::text, true},
-    {"axisLabels", Want::texts_per_axis, true},
-    {"gridSpacing", Want::numbers_per_axis, true},
-    {"gridGlobalOffset", Want::numbers_per_axis, true},
-    {"gridUnitSI", Want::number, true},
-    {"unitDimension", Want::powers, true},
-    {"timeOffset", Want::number, true},
-    {"unitSI", Want::number},
-    {"position", Want::numbers_per_axis},
-    {"timeUnitSI", Want::number},
-    {"software", Want::text},
-    {"softwareVersion", Want::text},
-    {"softwareDependencies", Want::text},
-    {"machine", Want::text},
-    {"author", Want::text},
-    {"date", Want::text},
-    {"comment", Want::text},
+    {"geometry", Want::text, Where::record},
+    {"geometryParameters", Want::text, Where::record},
+    {"dataOrder", Want::text, Where::record},
+    {"axisLabels", Want::texts_per_axis, Where::record},
+    {"gridSpacing", Want::numbers_per_axis, Where::record},
+    {"gridGlobalOffset", Want::numbers_per_axis, Where::record},
+    {"gridUnitSI", Want::number, Where::record},
+    {"unitDimension", Want::powers, Where::record},
+    {"timeOffset", Want::number, Where::record},
+    {"unitSI", Want::number, Where::component},
+    {"position", Want::numbers_per_axis, Where::component},
+    {"timeUnitSI", Want::number, Where::iteration},
+    {"software", Want::text, Where::file},
+    {"softwareVersion", Want::text, Where::file},
+    {"softwareDependencies", Want::text, Where::file},
+    {"machine", Want::text, Where::file},
+    {"author", Want::text, Where::file},
+    {"date", Want::text, Where::file},
+    {"comment", Want::text, Where::anywhere},
 };
 // Readers find the data by these.
 constexpr std::string_view k_layout_names[] = {
     "openPMD",       "openPMDextension",  "basePath",       "meshesPath",
     "particlesPath", "iterationEncoding", "iterationFormat"};
 
-const Known* known(std::string_view name) {
+/// Null: the name is the user's there.
+const Known* known(std::string_view name, Kind kind) {
     const auto* const found = std::find_if(std::begin(k_known), std::end(k_known),
                                            [&](const Known& one) { return one.name == name; });
-    return found == std::end(k_known) ? nullptr : found;
+    if (found == std::end(k_known)) return nullptr;
+    const bool of_field = kind == Kind::record || kind == Kind::field;
+    const bool is_there =
+        found->where == Where::anywhere || (found->where == Where::file && kind == Kind::file) ||
+        (found->where == Where::iteration && kind == Kind::iteration) ||
+        ((found->where == Where::record || found->where == Where::component) && of_field);
+    return is_there ? found : nullptr;
 }
 
 std::string who(const AttributedObject& object, const std::string& name) {
@@ -236,10 +246,11 @@ AttributedObject record_of(const std::string& field) {
 }
 
 AttributedObject object_of(Kind kind, const std::string& field, std::string_view attribute) {
-    const Known* const openpmd = known(attribute);
     if (kind == Kind::record) return record_of(field);
     if (kind != Kind::field) return {kind};
-    return openpmd && openpmd->of_record ? record_of(field) : AttributedObject{kind, field};
+    const Known* const openpmd = known(attribute, kind);
+    return openpmd && openpmd->where == Where::record ? record_of(field)
+                                                      : AttributedObject{kind, field};
 }
 
 Status check_attribute(const AttributedObject& object, const std::string& name,
@@ -260,7 +271,7 @@ Status check_attribute(const AttributedObject& object, const std::string& name,
             fmt::format("{}: it takes {} bytes with its name; an attribute has room for "
                         "{}. Put it as a field",
                         who(object, name), bytes, k_most_bytes));
-    const Known* const openpmd = known(name);
+    const Known* const openpmd = known(name, object.kind);
     if (openpmd == nullptr) return {};
     const AttributeValue given = value;
     std::string wanted(make_fit(openpmd->want, value));
@@ -280,7 +291,7 @@ Status check_axes(const std::string& field, int rank, const AttributeMap& record
     const auto axes = static_cast<std::size_t>(grid_axes(rank, record));
     for (const auto* const attributes : {&record, &own})
         for (const auto& [name, value] : *attributes) {
-            const Known* const openpmd = known(name);
+            const Known* const openpmd = known(name, Kind::field);
             if (!openpmd ||
                 (openpmd->want != Want::numbers_per_axis && openpmd->want != Want::texts_per_axis))
                 continue;

@@ -98,6 +98,19 @@ TEST(UserAttributes, that_openpmd_knows_have_its_types) {
               "numbers, one for each axis");
 }
 
+TEST(UserAttributes, that_openpmd_knows_elsewhere_are_the_users) {
+    EXPECT_EQ(taken(k_file, "position", std::string("north")),
+              AttributeValue(std::string("north")));
+    EXPECT_EQ(taken(k_iteration, "geometry", std::int64_t{1}), AttributeValue(std::int64_t{1}));
+    EXPECT_EQ(taken(k_scalar, "machine", 1.0), AttributeValue(1.0));
+    EXPECT_EQ(refusal(k_iteration, "comment", 1.0),
+              "attribute 'comment' of the iteration is float64 1; openPMD wants a string");
+    EXPECT_EQ(refusal(k_iteration, "timeUnitSI", std::string("s")),
+              "attribute 'timeUnitSI' of the iteration is 's'; openPMD wants one finite number");
+    EXPECT_EQ(refusal(k_file, "machine", 1.0),
+              "attribute 'machine' of the file is float64 1; openPMD wants a string");
+}
+
 TEST(UserAttributes, that_no_file_could_keep_are_refused) {
     EXPECT_EQ(refusal(k_scalar, "", 1.0),
               "attribute '' of field 'rho': a name has 1 to 255 bytes, and no NUL");
