@@ -26,6 +26,9 @@ FailingAllocation::FailingAllocation(long n) { allocations_left = n; }
 FailingAllocation::~FailingAllocation() { allocations_left = -1; }
 bool FailingAllocation::has_failed() const { return allocations_left < 0; }
 
+UnfailingAllocation::UnfailingAllocation() : left_(allocations_left) { allocations_left = -1; }
+UnfailingAllocation::~UnfailingAllocation() { allocations_left = left_; }
+
 }  // namespace caesura::testing
 
 void* operator new(std::size_t bytes) { return take(bytes, 1); }

@@ -20,4 +20,16 @@ class FailingAllocation {
     bool has_failed() const;
 };
 
+/// While it lives, all of its thread's allocations succeed, and none counts.
+class UnfailingAllocation {
+  public:
+    UnfailingAllocation();
+    ~UnfailingAllocation();
+    UnfailingAllocation(const UnfailingAllocation&) = delete;
+    UnfailingAllocation& operator=(const UnfailingAllocation&) = delete;
+
+  private:
+    const long left_;
+};
+
 }  // namespace caesura::testing

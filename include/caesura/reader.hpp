@@ -104,7 +104,8 @@ class __attribute__((visibility("default"))) Reader {
     static Result<std::unique_ptr<Reader>> open(const std::string& path,
                                                 const ReaderOptions& options = {});
     /// Collective: each rank opens the file; what is listed is what all ranks see. Errors: those of
-    /// above on all ranks, naming the rank; io (the communicator).
+    /// above on all ranks, naming the rank; io (the communicator). In all collective calls no_space
+    /// is an error of all ranks too, but where the communicator itself finds no memory.
     static Result<std::unique_ptr<Reader>> open(const std::string& path,
                                                 std::unique_ptr<Communicator> communicator,
                                                 const ReaderOptions& options = {});
@@ -134,8 +135,8 @@ class __attribute__((visibility("default"))) Reader {
     /// @param values        the caller's memory. Dense, C order: exactly the bytes of the box.
     /// @param stride_bytes  from one value to the next along each axis, in any order; then the
     /// first
-    ///                      value goes to the begin of `values`, and the others lie inside of it.
-    ///                      What lies between is left alone.
+    ///                      value goes to the begin of `values`, the others lie inside of it, and
+    ///                      what lies between is left alone.
     /// Errors: invalid_argument (field, box, size, strides that overlap), corrupt (dataset, chunk,
     /// what is wrong), unsupported (a filter that is not there, and which), no_space (memory), io.
     /// Of several errors that of the lowest chunk. After an error `values` holds nothing of use.
@@ -143,18 +144,15 @@ class __attribute__((visibility("default"))) Reader {
                 const std::optional<Shape>& stride_bytes = {}) const;
 
     /// The same on all ranks at once, each with a field and box of its own (which may be empty):
-    /// each chunk is read and decoded by one rank, one that wants it unless it has much to do, and
-    /// the parts go to whom they concern. Ranks that together want more of one chunk than
-    /// ReaderOptions::round_bytes are served by several. What is read through HDF5 each rank reads
-    /// by itself.
+    /// each chunk is decoded by one rank, one that wants it unless it has much to do, or by several
+    /// where ranks want more of it than ReaderOptions::round_bytes; the parts go to whom they
+    /// concern. What is read through HDF5 each rank reads by itself.
     /// Collective. Of a Reader without a Communicator: read().
     ///
-    /// Memory besides that of read(): what a rank sends in one round, at most
-    /// ReaderOptions::round_bytes or the part of one chunk for one rank; what it receives in one
-    /// round, at most that from each other rank and never more than the box; and a list of the
-    /// chunks that ranks touch.
-    /// Errors: those of read() of any rank, on all ranks, naming the rank; io (the communicator).
-    /// Of several ranks' errors that of the lowest.
+    /// Memory besides that of read(): what a rank sends in a round, at most
+    /// ReaderOptions::round_bytes or one part of a chunk; what it receives, at most that from each
+    /// rank and never more than the box; a list of the chunks.
+    /// Errors: those of read() of any rank, on all, naming the lowest that has one; io.
     Status read_all(std::size_t field, const Box& box, std::span<std::byte> values,
                     const std::optional<Shape>& stride_bytes = {});
 

@@ -194,7 +194,7 @@ void add_datasets(Lists& lists) {
         field.pipeline = other.pipeline;
         field.stored_bytes = other.stored_bytes;
         field.attributes = other.attributes;
-        add(lists, std::move(field), {.kind = Way::Kind::hdf5});
+        add(lists, std::move(field), {.kind = Way::Kind::hdf5, .value = {}});
     }
 }
 
@@ -214,7 +214,7 @@ void add_constant(Lists& lists, const store::GroupInfo& group) {
     field.chunk = field.shape;
     field.codec = "constant";
     field.attributes = group.attributes;
-    Way way{.kind = Way::Kind::constant};
+    Way way{.kind = Way::Kind::constant, .value = {}};
     const bool known = std::visit(
         [&](const auto& number) {
             using T = std::decay_t<decltype(number)>;

@@ -5,7 +5,8 @@
 //  - Every rank draws up the same list of chunks, owners and rounds from what all ranks want, so no
 //    message says what it holds.
 //  - A chunk that its owner alone wants is decoded to where it belongs, outside of the rounds.
-//  - An error of one rank is in its messages of the next round, so that all ranks stop after it.
+//  - Before a round all ranks agree that each is ready for it, and has memory for what it will send
+//    and receive: an error of one rank stops all, and nobody waits for a rank that has given up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <map>
 #include <new>
 
-#include "base/wire.hpp"
 #include "read/chunk_layout.hpp"
 #include "read/reader_impl.hpp"
 #include "read/strided.hpp"
@@ -23,9 +23,10 @@ namespace {
 
 using Bytes = Communicator::Bytes;
 
-/// What a rank wants that is read by chunks.
+/// What a rank wants.
 struct Wish {
-    bool any = false;
+    bool any = false;  ///< that is read by chunks
+    bool by_chunks = false;
     std::size_t field = 0;
     Box box;
 };
@@ -39,27 +40,6 @@ struct Job {
     int owner = 0;
     std::uint64_t round = 0;
 };
-
-Result<std::vector<Wish>> exchange(Communicator& comm, const Wish& mine) {
-    base::Packer packer;
-    packer.put(mine.any);
-    packer.put(static_cast<std::uint64_t>(mine.field));
-    packer.put(mine.box.offset);
-    packer.put(mine.box.extent);
-    const auto all = comm.allgatherv(packer.bytes());
-    if (!all.ok()) return all.status();
-    std::vector<Wish> wishes;
-    for (const Bytes& theirs : *all) {
-        base::Unpacker unpacker(theirs);
-        Wish wish;
-        wish.any = unpacker.get<bool>();
-        wish.field = static_cast<std::size_t>(unpacker.get<std::uint64_t>());
-        wish.box.offset = unpacker.get<Shape>();
-        wish.box.extent = unpacker.get<Shape>();
-        wishes.push_back(wish);
-    }
-    return wishes;
-}
 
 /// The least loaded of those that want it, unless it has its share of all chunks already; then of
 /// all ranks.
@@ -87,38 +67,34 @@ class Together {
           wishes_(std::move(wishes)),
           mine_(wishes_[static_cast<std::size_t>(comm.rank())]),
           target_(target),
-          values_(values) {
-        list_jobs();
-        choose_owners(jobs_, comm.size());
-        choose_rounds();
-    }
+          values_(values) {}
 
-    /// Chunks that this rank alone wants.
-    Status read_own() const {
-        std::vector<std::uint64_t> chunks;
-        for (const Job& job : jobs_)
-            if (job.owner == comm_.rank() && is_alone(job)) chunks.push_back(job.chunk);
-        if (chunks.empty()) return {};
-        return impl_.read(mine_.field, mine_.box, target_, values_, &chunks);
+    /// Everything before the first round. Not collective, though all ranks do the same.
+    Status prepare() {
+        return within_memory(impl_.path, "no memory to read together", [&]() -> Status {
+            list_jobs();
+            choose_owners(jobs_, comm_.size());
+            choose_rounds();
+            at_.resize(static_cast<std::size_t>(comm_.size()));
+            return mine_.by_chunks ? read_own()
+                                   : impl_.read(mine_.field, mine_.box, target_, values_, nullptr);
+        });
     }
 
     /// @param status  of what this rank has done so far. Collective.
     Status go_round(Status status) {
         for (std::uint64_t round = 0; round < rounds_; ++round) {
             std::vector<Bytes> send;
-            if (status.ok()) status = decode(round, send);
-            if (!status.ok()) send = all_the_same(status);
-            auto received = comm_.alltoallv(send);
+            if (status.ok()) status = ready(round, send);
+            if (Status s = agree_on(comm_, status); !s.ok()) return s;
+            const auto received = comm_.alltoallv(send);
             if (!received.ok()) return received.status();
-            if (Status s = error_in(*received); !s.ok()) return s;
             place(round, *received);
         }
         return {};
     }
 
   private:
-    static constexpr std::size_t k_head_bytes = sizeof(StatusCode);
-
     bool is_alone(const Job& job) const {
         return job.wanted_by.size() == 1 && job.wanted_by[0] == job.owner;
     }
@@ -135,6 +111,15 @@ class Together {
     }
     std::size_t part_bytes(const Job& job, int rank) const {
         return part_of(job, rank).extent.count() * value_bytes(job);
+    }
+
+    /// Chunks that this rank alone wants.
+    Status read_own() const {
+        std::vector<std::uint64_t> chunks;
+        for (const Job& job : jobs_)
+            if (job.owner == comm_.rank() && is_alone(job)) chunks.push_back(job.chunk);
+        if (chunks.empty()) return {};
+        return impl_.read(mine_.field, mine_.box, target_, values_, &chunks);
     }
 
     void list_jobs() {
@@ -184,9 +169,32 @@ class Together {
         return job.owner == owner && job.round == round && !is_alone(job);
     }
 
+    bool comes_here(const Job& job, std::uint64_t round) const {
+        const int me = comm_.rank();
+        return job.owner != me && job.round == round && !is_alone(job) &&
+               std::find(job.wanted_by.begin(), job.wanted_by.end(), me) != job.wanted_by.end();
+    }
+
+    /// What a round sends, and that there is memory for what it brings: the communicator takes as
+    /// much in a moment.
+    Status ready(std::uint64_t round, std::vector<Bytes>& send) {
+        return within_memory(
+            impl_.path, "no memory for a round of reading together", [&]() -> Status {
+                if (Status s = decode(round, send); !s.ok()) return s;
+                std::vector<Bytes> room(send.size());
+                std::fill(at_.begin(), at_.end(), 0);
+                for (const Job& job : jobs_)
+                    if (comes_here(job, round))
+                        at_[static_cast<std::size_t>(job.owner)] += part_bytes(job, comm_.rank());
+                for (std::size_t rank = 0; rank < room.size(); ++rank)
+                    room[rank].reserve(at_[rank]);
+                return {};
+            });
+    }
+
     /// Decodes what this rank has in this round: parts for itself go to their places, those for
     /// others to messages.
-    Status decode(std::uint64_t round, std::vector<Bytes>& send) const try {
+    Status decode(std::uint64_t round, std::vector<Bytes>& send) const {
         const int me = comm_.rank();
         struct Part {
             int rank;
@@ -195,8 +203,7 @@ class Together {
         std::vector<const Job*> jobs;
         std::vector<read::Source::ChunkOf> chunks;
         std::vector<std::vector<Part>> parts;
-        std::vector<std::size_t> message_bytes(static_cast<std::size_t>(comm_.size()),
-                                               k_head_bytes);
+        std::vector<std::size_t> message_bytes(static_cast<std::size_t>(comm_.size()), 0);
         for (const Job& job : jobs_) {
             if (!is_in(job, round, me)) continue;
             jobs.push_back(&job);
@@ -208,7 +215,7 @@ class Together {
                 if (rank != me) end += part_bytes(job, rank);
             }
         }
-        for (const std::size_t bytes : message_bytes) send.emplace_back(bytes);  // head: ok
+        for (const std::size_t bytes : message_bytes) send.emplace_back(bytes);
         return impl_.state.source->each_chunk(
             chunks, impl_.read_options(),
             [&](std::size_t i, const Box& box, const std::byte* values) {
@@ -222,39 +229,17 @@ class Together {
                                  send[static_cast<std::size_t>(part.rank)].data() + part.at, bytes);
                 }
             });
-    } catch (const std::bad_alloc&) {
-        return {StatusCode::no_space, impl_.path + ": no memory to decode for other ranks"};
     }
 
-    std::vector<Bytes> all_the_same(const Status& status) const {
-        base::Packer packer;
-        packer.put(status.code());
-        packer.put(status.message());
-        return std::vector<Bytes>(static_cast<std::size_t>(comm_.size()), packer.bytes());
-    }
-
-    Status error_in(const std::vector<Bytes>& received) const {
-        for (std::size_t rank = 0; rank < received.size(); ++rank) {
-            base::Unpacker unpacker(received[rank]);
-            const auto code = unpacker.get<StatusCode>();
-            if (code != StatusCode::ok)
-                return {code, fmt::format("rank {}: {}", rank, unpacker.get_string())};
-        }
-        return {};
-    }
-
-    void place(std::uint64_t round, const std::vector<Bytes>& received) const {
-        const int me = comm_.rank();
-        std::vector<std::size_t> at(received.size(), k_head_bytes);
+    void place(std::uint64_t round, const std::vector<Bytes>& received) {
+        std::fill(at_.begin(), at_.end(), 0);
         for (const Job& job : jobs_) {
+            if (!comes_here(job, round)) continue;
             const auto owner = static_cast<std::size_t>(job.owner);
-            const bool wanted =
-                std::find(job.wanted_by.begin(), job.wanted_by.end(), me) != job.wanted_by.end();
-            if (!wanted || job.owner == me || !is_in(job, round, job.owner)) continue;
-            const Box part = part_of(job, me);
-            read::copy_strided(part, part, received[owner].data() + at[owner], mine_.box, target_,
+            const Box part = part_of(job, comm_.rank());
+            read::copy_strided(part, part, received[owner].data() + at_[owner], mine_.box, target_,
                                value_bytes(job));
-            at[owner] += part.extent.count() * value_bytes(job);
+            at_[owner] += part.extent.count() * value_bytes(job);
         }
     }
 
@@ -264,7 +249,8 @@ class Together {
     const Wish mine_;
     const read::StridedArray target_;
     std::span<std::byte> values_;
-    std::vector<Job> jobs_;  // by field and chunk
+    std::vector<Job> jobs_;        // by field and chunk
+    std::vector<std::size_t> at_;  // in the message from each rank
     std::uint64_t rounds_ = 1;
 };
 
@@ -274,15 +260,25 @@ Status Reader::read_all(std::size_t field, const Box& box, std::span<std::byte> 
                         const std::optional<Shape>& stride_bytes) try {
     if (impl_->comm == nullptr) return read(field, box, values, stride_bytes);
     Communicator& comm = *impl_->comm;
-    const auto strides = impl_->check(field, box, values.size(), stride_bytes);
-    if (Status s = agree_on(comm, strides.status()); !s.ok()) return s;
-    const read::StridedArray target{values.data(), *strides};
-    const bool by_chunks = impl_->state.listing.ways[field].kind == read::Way::Kind::chunks;
-    const auto wishes = exchange(comm, {by_chunks && box.extent.count() > 0, field, box});
-    if (!wishes.ok()) return wishes.status();
-    Together together(*impl_, comm, *wishes, target, values);
-    return together.go_round(by_chunks ? together.read_own()
-                                       : impl_->read(field, box, target, values, nullptr));
+    read::StridedArray target;
+    Wish mine;
+    std::vector<Wish> wishes;
+    const Status usable = within_memory(impl_->path, "no memory to read together", [&]() -> Status {
+        const auto strides = impl_->check(field, box, values.size(), stride_bytes);
+        if (!strides.ok()) return strides.status();
+        target = {values.data(), *strides};
+        const bool by_chunks = impl_->state.listing.ways[field].kind == read::Way::Kind::chunks;
+        mine = {by_chunks && box.extent.count() > 0, by_chunks, field, box};
+        wishes.resize(static_cast<std::size_t>(comm.size()));
+        return {};
+    });
+    if (Status s = agree_on(comm, usable); !s.ok()) return s;
+    if (Status s = comm.allgather(std::as_bytes(std::span(&mine, 1)),
+                                  std::as_writable_bytes(std::span(wishes)));
+        !s.ok())
+        return s;
+    Together together(*impl_, comm, std::move(wishes), target, values);
+    return together.go_round(together.prepare());
 } catch (const std::bad_alloc&) {
     return {StatusCode::no_space, impl_->path + ": no memory to read together"};
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <new>
 #include <set>
 
@@ -12,6 +14,7 @@
 #include "read/chunk_layout.hpp"
 #include "read/reader_impl.hpp"
 #include "read/strided.hpp"
+#include "store/checksum.hpp"
 #include "store/hdf5_values.hpp"
 
 namespace caesura {
@@ -34,65 +37,122 @@ Status check_options(const ReaderOptions& options) {
     return {};
 }
 
-/// A field and what it is: a dataset that grows is another one afterwards.
+/// Is it what it was? A dataset that grows is another one afterwards.
+bool is_same(const FieldInfo& a, const FieldInfo& b) {
+    return a.path == b.path && a.shape == b.shape && a.chunk == b.chunk &&
+           a.raw_bytes == b.raw_bytes;
+}
+
 std::string seen_as(const FieldInfo& field) {
     return fmt::format("{} {} {} {}", field.path, to_string(field.shape), to_string(field.chunk),
                        field.raw_bytes);
 }
 
-std::vector<std::string> seen_in(const read::Listing& listing) {
-    std::vector<std::string> seen;
-    for (const FieldInfo& field : listing.fields) seen.push_back(seen_as(field));
-    return seen;
+std::vector<std::byte> seen_in(const read::Listing& listing) {
+    base::Packer packer;
+    for (const FieldInfo& field : listing.fields) packer.put(seen_as(field));
+    return packer.bytes();
 }
 
-std::vector<std::byte> packed(const std::vector<std::string>& texts) {
-    base::Packer packer;
-    for (const std::string& text : texts) packer.put(text);
-    return packer.bytes();
+/// What a rank says of itself when it opens a file.
+struct Opened {
+    std::uint64_t list_bytes = 0, list_checksum = 0;  ///< of seen_in()
+    std::uint64_t round_bytes = 0;
+
+    bool lists_as(const Opened& other) const {
+        return list_bytes == other.list_bytes && list_checksum == other.list_checksum;
+    }
+};
+
+/// Fields that not all ranks see are left out. Collective.
+Status keep_common(Communicator& comm, const std::string& path, const std::vector<Opened>& all,
+                   std::vector<std::byte>& mine, read::Listing& listing) {
+    if (std::all_of(all.begin(), all.end(), [&](auto& one) { return one.lists_as(all[0]); }))
+        return {};
+    const Opened& here = all[static_cast<std::size_t>(comm.rank())];
+    Status status;
+    for (auto root = all.begin(); root != all.end(); ++root) {
+        const auto is_alike = [&](const Opened& one) { return one.lists_as(*root); };
+        if (std::any_of(all.begin(), root, is_alike)) continue;  // that list has gone round
+        const bool is_mine = root->lists_as(here);
+        std::vector<std::byte> theirs;
+        const auto within = [&](auto call) {
+            return within_memory(path, "no memory to compare what ranks list", call);
+        };
+        if (status.ok() && !is_mine)
+            status = within([&]() -> Status { return theirs.resize(root->list_bytes), Status(); });
+        if (Status s = agree_on(comm, status); !s.ok()) return s;
+        std::vector<std::byte>& list = is_mine ? mine : theirs;
+        if (Status s = comm.broadcast(list, static_cast<int>(root - all.begin())); !s.ok())
+            return s;
+        if (is_mine) continue;
+        status = within([&]() -> Status {
+            std::set<std::string> seen;
+            for (base::Unpacker unpacker(theirs); unpacker.more();)
+                seen.insert(unpacker.get_string());
+            listing.filter([&](const FieldInfo& one) { return seen.contains(seen_as(one)); });
+            return {};
+        });
+    }
+    return agree_on(comm, status);
+}
+
+/// The same on all ranks: what is listed, and the bytes of a round. Collective.
+/// @param status  of this rank's opening.
+Status agree(Communicator& comm, const std::string& path, Status status, read::Listing& listing,
+             std::uint64_t& round_bytes) {
+    std::vector<std::byte> list;
+    std::vector<Opened> all;
+    if (status.ok())
+        status = within_memory(path, "no memory to list it", [&]() -> Status {
+            list = seen_in(listing);
+            all.resize(static_cast<std::size_t>(comm.size()));
+            return {};
+        });
+    if (Status s = agree_on(comm, status); !s.ok()) return s;
+    const Opened mine{list.size(), store::checksum(list), round_bytes};
+    if (Status s = comm.allgather(std::as_bytes(std::span(&mine, 1)),
+                                  std::as_writable_bytes(std::span(all)));
+        !s.ok())
+        return s;
+    for (const Opened& theirs : all) round_bytes = std::min(round_bytes, theirs.round_bytes);
+    return keep_common(comm, path, all, list, listing);
 }
 
 }  // namespace
 
 Status agree_on(Communicator& comm, const Status& mine) {
-    base::Packer packer;
-    packer.put(mine.code());
-    packer.put(mine.message());
-    const auto all = comm.allgatherv(packer.bytes());
-    if (!all.ok()) return all.status();
-    for (std::size_t rank = 0; rank < all->size(); ++rank) {
-        base::Unpacker unpacker((*all)[rank]);
-        const auto code = unpacker.get<StatusCode>();
-        const std::string message = unpacker.get_string();
-        if (code != StatusCode::ok) return {code, fmt::format("rank {}: {}", rank, message)};
-    }
-    return {};
+    std::vector<StatusCode> codes(static_cast<std::size_t>(comm.size()));
+    const StatusCode code = mine.code();
+    if (Status s = comm.allgather(std::as_bytes(std::span(&code, 1)),
+                                  std::as_writable_bytes(std::span(codes)));
+        !s.ok())
+        return s;
+    const auto first = std::find_if(codes.begin(), codes.end(),
+                                    [](StatusCode one) { return one != StatusCode::ok; });
+    if (first == codes.end()) return {};
+    const int rank = static_cast<int>(first - codes.begin());
+    // A rank that has run out of memory has none for a message of any length.
+    std::array<char, 4096> text;
+    std::uint64_t length = std::min(mine.message().size(), text.size());
+    if (rank == comm.rank()) std::memcpy(text.data(), mine.message().data(), length);
+    if (Status s = comm.broadcast(std::as_writable_bytes(std::span(&length, 1)), rank); !s.ok())
+        return s;
+    length = std::min<std::uint64_t>(length, text.size());
+    const auto said = std::span(text).first(length);
+    if (Status s = comm.broadcast(std::as_writable_bytes(said), rank); !s.ok()) return s;
+    return {*first, fmt::format("rank {}: {}", rank, std::string_view(said.data(), said.size()))};
 }
 
-Result<Reader::Impl::State> Reader::Impl::open_state() const try {
-    State opened;
-    const std::lock_guard lock(store::hdf5_readers());
-    auto source = read::Source::open(path);
-    if (!source.ok()) return source.status();
-    opened.source = std::move(*source);
-    opened.listing = read::list_fields(*opened.source);
-    return opened;
-} catch (const std::bad_alloc&) {
-    return Status(StatusCode::no_space, path + ": no memory to list it");
-}
-
-Status Reader::Impl::agree(Result<State>& opened) {
-    if (Status s = agree_on(*comm, opened.ok() ? Status() : opened.status()); !s.ok()) return s;
-    const auto mine = packed(seen_in(opened->listing));
-    const auto all = comm->allgatherv(mine);
-    if (!all.ok()) return all.status();
-    for (const auto& theirs : *all) {
-        if (theirs == mine) continue;
-        std::set<std::string> seen;
-        for (base::Unpacker unpacker(theirs); unpacker.more();) seen.insert(unpacker.get_string());
-        opened->listing.filter([&](const FieldInfo& one) { return seen.contains(seen_as(one)); });
-    }
-    return {};
+Status Reader::Impl::open_state(State& opened) const {
+    return within_memory(path, "no memory to list it", [&]() -> Status {
+        const std::lock_guard lock(store::hdf5_readers());
+        auto source = read::Source::open(path);
+        if (!source.ok()) return source.status();
+        opened.source = std::move(*source);
+        opened.listing = read::list_fields(*opened.source);
+        return {};
+    });
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -104,9 +164,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path,
     auto impl = std::make_unique<Impl>();
     impl->path = path;
     impl->options = options;
-    auto opened = impl->open_state();
-    if (!opened.ok()) return opened.status();
-    impl->state = std::move(*opened);
+    if (Status s = impl->open_state(impl->state); !s.ok()) return s;
     return std::unique_ptr<Reader>(new Reader(std::move(impl)));
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, path + ": no memory to open it");
@@ -116,34 +174,39 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path,
                                              std::unique_ptr<Communicator> communicator,
                                              const ReaderOptions& options) try {
     if (communicator == nullptr) return invalid("Reader::open: the communicator is null");
-    auto impl = std::make_unique<Impl>();
-    impl->path = path;
-    impl->options = options;
-    impl->comm = std::move(communicator);
-    Status usable = check_options(options);
-    auto opened = usable.ok() ? impl->open_state() : Result<Impl::State>(usable);
-    if (Status s = impl->agree(opened); !s.ok()) return s;
-    // The rounds of read_all() are the same everywhere.
-    base::Packer packer;
-    packer.put(options.round_bytes);
-    const auto all = impl->comm->allgatherv(packer.bytes());
-    if (!all.ok()) return all.status();
-    for (const auto& theirs : *all)
-        impl->options.round_bytes =
-            std::min(impl->options.round_bytes, base::Unpacker(theirs).get<std::uint64_t>());
-    impl->state = std::move(*opened);
-    return std::unique_ptr<Reader>(new Reader(std::move(impl)));
+    std::unique_ptr<Reader> reader;
+    Impl::State opened;
+    std::uint64_t round_bytes = options.round_bytes;
+    Status status = within_memory(path, "no memory to open it", [&]() -> Status {
+        if (Status s = check_options(options); !s.ok()) return s;
+        auto impl = std::make_unique<Impl>();
+        impl->path = path;
+        impl->options = options;
+        reader.reset(new Reader(std::move(impl)));
+        return reader->impl_->open_state(opened);
+    });
+    if (Status s = agree(*communicator, path, std::move(status), opened.listing, round_bytes);
+        !s.ok())
+        return s;
+    reader->impl_->options.round_bytes = round_bytes;
+    reader->impl_->state = std::move(opened);
+    reader->impl_->comm = std::move(communicator);
+    return reader;
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, path + ": no memory to open it");
 }
 
 Result<bool> Reader::refresh() try {
-    auto opened = impl_->open_state();
+    Impl::State opened;
+    Status status = impl_->open_state(opened);
     if (impl_->comm != nullptr)
-        if (Status s = impl_->agree(opened); !s.ok()) return s;
-    if (!opened.ok()) return opened.status();
-    const bool changed = seen_in(opened->listing) != seen_in(impl_->state.listing);
-    impl_->state = std::move(*opened);
+        status = agree(*impl_->comm, impl_->path, std::move(status), opened.listing,
+                       impl_->options.round_bytes);
+    if (!status.ok()) return status;
+    const auto& before = impl_->state.listing.fields;
+    const auto& now = opened.listing.fields;
+    const bool changed = !std::equal(before.begin(), before.end(), now.begin(), now.end(), is_same);
+    impl_->state = std::move(opened);
     return changed;
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, impl_->path + ": no memory to list it again");

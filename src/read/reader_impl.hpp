@@ -1,6 +1,8 @@
 // What a Reader holds: one state of its file, and for collective calls the other ranks.
 #pragma once
 
+#include <new>
+
 #include "read/listing.hpp"
 
 namespace caesura {
@@ -16,9 +18,7 @@ struct Reader::Impl {
     std::unique_ptr<Communicator> comm;  // null: not collective
     State state;
 
-    Result<State> open_state() const;
-    /// The same on all ranks: fields that not all ranks see are left out. Collective.
-    Status agree(Result<State>& opened);
+    Status open_state(State& opened) const;
 
     read::ReadOptions read_options() const {
         return {.threads = options.threads, .verify = options.verify, .member = {}};
@@ -31,8 +31,23 @@ struct Reader::Impl {
                 std::span<std::byte> values, const std::vector<std::uint64_t>* only) const;
 };
 
+/// What call() returns; no_space where it ran out of memory. Throws nothing, so that a rank comes
+/// to the collective call in which the others wait.
+template <class Call>
+Status within_memory(const std::string& path, const char* message, Call call) {
+    try {
+        return call();
+    } catch (const std::bad_alloc&) {
+    }
+    try {
+        return {StatusCode::no_space, path + ": " + message};
+    } catch (const std::bad_alloc&) {
+        return {StatusCode::no_space, {}};
+    }
+}
+
 /// Everybody's status: ok, or the error of the lowest rank that has one, with its number, on all.
-/// Collective.
+/// Collective. Takes no memory but four bytes for each rank before all have met.
 Status agree_on(Communicator& comm, const Status& mine);
 
 }  // namespace caesura

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <new>
 
 namespace caesura::store {
 namespace {
@@ -107,14 +108,23 @@ std::optional<AttributeValue> value_of(hid_t attribute) {
     }
 }
 
+struct Found {
+    std::vector<Attribute> attributes;
+    bool no_memory = false;
+};
+
 extern "C" herr_t caesura_read_attribute(hid_t object, const char* name, const H5A_info_t*,
                                          void* data) {
+    auto& found = *static_cast<Found*>(data);
     try {
         const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
         if (!attribute.ok()) return -1;
         if (auto value = value_of(attribute.get()))
-            static_cast<std::vector<Attribute>*>(data)->push_back({name, std::move(*value)});
+            found.attributes.push_back({name, std::move(*value)});
         return 0;
+    } catch (const std::bad_alloc&) {
+        found.no_memory = true;
+        return -1;
     } catch (const std::exception&) {
         return -1;
     }
@@ -123,10 +133,12 @@ extern "C" herr_t caesura_read_attribute(hid_t object, const char* name, const H
 }  // namespace
 
 Result<std::vector<Attribute>> read_attributes(hid_t object) {
-    std::vector<Attribute> out;
-    if (H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, caesura_read_attribute, &out) < 0)
-        return hdf5_error(StatusCode::corrupt, "reading attributes");
-    return out;
+    Found found;
+    const herr_t done =
+        H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, caesura_read_attribute, &found);
+    if (found.no_memory) return Status(StatusCode::no_space, "no memory to read attributes");
+    if (done < 0) return hdf5_error(StatusCode::corrupt, "reading attributes");
+    return std::move(found.attributes);
 }
 
 }  // namespace caesura::store

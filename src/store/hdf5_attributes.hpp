@@ -7,7 +7,7 @@
 namespace caesura::store {
 
 /// All attributes of an object, by name. Those of types that AttributeValue cannot hold (compound,
-/// references, ...) are left out. Errors: corrupt.
+/// references, ...) are left out. Errors: corrupt, no_space.
 Result<std::vector<Attribute>> read_attributes(hid_t object);
 
 }  // namespace caesura::store

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <set>
 
 #include "store/compound_type.hpp"
@@ -109,10 +110,12 @@ class Walk {
         auto address = object_address(id);
         if (!address.ok()) return address.status();
         if (!visited_.insert(*address).second) return {};  // hard links may form a cycle
-        std::vector<std::string> names;
-        if (iterate_links(id, note_name, &names) < 0)
-            return hdf5_error(StatusCode::corrupt, fmt::format("group {}", path));
-        for (const std::string& name : names) {
+        Names names;
+        const herr_t listed = iterate_links(id, note_name, &names);
+        if (names.no_memory)
+            return {StatusCode::no_space, fmt::format("group {}: no memory to list it", path)};
+        if (listed < 0) return hdf5_error(StatusCode::corrupt, fmt::format("group {}", path));
+        for (const std::string& name : names.all) {
             const Handle object(H5Oopen(id, name.c_str(), H5P_DEFAULT), H5Oclose);
             if (!object.ok())
                 return hdf5_error(StatusCode::corrupt, fmt::format("object {}{}", path, name));
@@ -126,12 +129,17 @@ class Walk {
     }
 
   private:
+    struct Names {
+        std::vector<std::string> all;
+        bool no_memory = false;
+    };
     static herr_t note_name(hid_t, const char* name, const LinkInfo* info, void* data) {
+        auto& names = *static_cast<Names*>(data);
         try {
-            if (info->type == H5L_TYPE_HARD)
-                static_cast<std::vector<std::string>*>(data)->emplace_back(name);
+            if (info->type == H5L_TYPE_HARD) names.all.emplace_back(name);
             return 0;
-        } catch (const std::exception&) {
+        } catch (const std::bad_alloc&) {
+            names.no_memory = true;
             return -1;
         }
     }
