@@ -270,66 +270,6 @@ TEST_F(ForeignReader, any_type_and_filter_of_hdf5_is_read_as_stock_hdf5_reads_it
     }
 }
 
-/// An attribute of doubles.
-void set_doubles(hid_t object, const char* name, const std::vector<double>& values) {
-    const hsize_t n = values.size();
-    const Handle space(n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, nullptr), H5Sclose);
-    const Handle attribute(
-        H5Acreate2(object, name, H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-        H5Aclose);
-    H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, values.data());
-}
-
-TEST_F(ForeignReader, particles_and_constant_components_of_openpmd_are_fields) {
-    std::mt19937 random(3);
-    {
-        const Handle file(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
-                          H5Fclose);
-        const Handle with_parents(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
-        H5Pset_create_intermediate_group(with_parents.get(), 1);
-        for (const char* name : {"position", "mass", "momentum/z"}) {
-            const Handle group(
-                H5Gcreate2(file.get(), fmt::format("/data/40/particles/e/{}", name).c_str(),
-                           with_parents.get(), H5P_DEFAULT, H5P_DEFAULT),
-                H5Gclose);
-            ASSERT_TRUE(group.ok());
-            if (std::string(name) == "position") {
-                set_doubles(group.get(), "timeOffset", {0.25});
-                continue;
-            }
-            set_doubles(group.get(), "value", {1.5});
-            const hsize_t one = 1;
-            const std::uint64_t count = 20;
-            const Handle space(H5Screate_simple(1, &one, nullptr), H5Sclose);
-            const Handle shape(H5Acreate2(group.get(), "shape", H5T_NATIVE_UINT64, space.get(),
-                                          H5P_DEFAULT, H5P_DEFAULT),
-                               H5Aclose);
-            H5Awrite(shape.get(), H5T_NATIVE_UINT64, &count);
-        }
-        const Handle dump(H5Gopen2(file.get(), "/data/40", H5P_DEFAULT), H5Gclose);
-        set_doubles(dump.get(), "time", {2.5});
-        ASSERT_NO_FATAL_FAILURE(make(file.get(), "/data/40/particles/e/position/x", H5T_IEEE_F64LE,
-                                     {20}, nullptr, random));
-        ASSERT_NO_FATAL_FAILURE(make(
-            file.get(), "/data/40/particles/e/id", H5T_STD_U64LE, {20}, [](hid_t) {}, random));
-    }
-    const auto reader = open();
-    ASSERT_EQ(reader->dumps().size(), 1u);
-    EXPECT_EQ(reader->dumps()[0].time, 2.5);
-    std::vector<std::string> names;
-    for (const FieldInfo& field : reader->fields()) {
-        EXPECT_EQ(field.kind, FieldInfo::Kind::particles);
-        names.push_back(field.name);
-    }
-    EXPECT_EQ(names, (std::vector<std::string>{"e/id", "e/mass", "e/momentum/z", "e/position/x"}));
-    const FieldInfo& x = reader->fields()[3];
-    ASSERT_NE(find_attribute(x, "timeOffset"), nullptr) << "of its record";
-    std::vector<double> mass(5, 0.0);
-    ASSERT_TRUE(reader->read(1, {{15}, {5}}, std::as_writable_bytes(std::span(mass))).ok());
-    EXPECT_EQ(mass, std::vector<double>(5, 1.5));
-    EXPECT_EQ(reader->fields()[1].codec, "constant");
-}
-
 // ------------------------------------------------------------------------------ errors
 
 TEST_F(ReaderTest, a_wrong_call_names_the_dataset_and_the_numbers) {

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "base/invalid.hpp"
 #include "hdf5/filter/filter.hpp"
+#include "store/dump_path.hpp"
 
 namespace caesura::read {
 namespace {
@@ -55,26 +55,13 @@ std::string text_of(const Attribute* attribute, const std::string& otherwise) {
 
 /// Where openPMD has things in this file.
 struct Layout {
-    std::string before = "/data/", after = "/";  ///< of the iteration's number
-    std::string meshes = "meshes/", particles = "particles/";
+    const store::DumpPath dumps;
+    const std::string meshes, particles;
 
-    explicit Layout(const Attributes& root) {
-        const std::string base = text_of(find_in(root, "basePath"), "/data/%T/");
-        if (const auto at = base.find("%T"); at != std::string::npos) {
-            before = base.substr(0, at);
-            after = base.substr(at + 2);
-        }
-        meshes = text_of(find_in(root, "meshesPath"), meshes);
-        particles = text_of(find_in(root, "particlesPath"), particles);
-    }
-    /// Bytes of the group of a path's dump, with the slash; 0: it lies in none.
-    std::size_t dump_bytes(const std::string& path) const {
-        if (!path.starts_with(before)) return 0;
-        std::size_t at = before.size();
-        while (at < path.size() && std::isdigit(static_cast<unsigned char>(path[at]))) ++at;
-        const bool fits = at > before.size() && path.compare(at, after.size(), after) == 0;
-        return fits ? at + after.size() : 0;
-    }
+    explicit Layout(const Attributes& root)
+        : dumps(root),
+          meshes(text_of(find_in(root, "meshesPath"), "meshes/")),
+          particles(text_of(find_in(root, "particlesPath"), "particles/")) {}
 };
 
 struct Lists {
@@ -86,9 +73,9 @@ struct Lists {
 
 void name_field(const Layout& layout, FieldInfo& field) {
     field.name = field.path.substr(field.path.find_first_not_of('/'));
-    const std::size_t dump = layout.dump_bytes(field.path);
-    if (dump == 0) return;
-    const std::string below = field.path.substr(dump);
+    const auto dump = layout.dumps.of(field.path);
+    if (!dump) return;
+    const std::string below = field.path.substr(dump->bytes);
     for (const auto& [folder, kind] : {std::pair(layout.meshes, FieldInfo::Kind::mesh),
                                        std::pair(layout.particles, FieldInfo::Kind::particles)}) {
         if (folder.empty() || !below.starts_with(folder)) continue;
@@ -205,9 +192,9 @@ void add_constant(Lists& lists, const store::GroupInfo& group) {
     if (value == nullptr || extents.empty() || extents.size() > k_max_rank) return;
     FieldInfo field;
     field.path = group.path;
-    const std::size_t dump = lists.layout.dump_bytes(group.path);
-    if (dump == 0) return;
-    field.iteration = std::strtoull(group.path.c_str() + lists.layout.before.size(), nullptr, 10);
+    const auto dump = lists.layout.dumps.of(group.path);
+    if (!dump) return;
+    field.iteration = dump->iteration;
     field.shape = Shape::filled(static_cast<int>(extents.size()), 0);
     for (int axis = 0; axis < field.shape.rank(); ++axis)
         field.shape[axis] = static_cast<std::uint64_t>(extents[static_cast<std::size_t>(axis)]);
@@ -260,9 +247,9 @@ void put_in_order(Lists& lists) {
             out.dumps.push_back({.iteration = field.iteration, .attributes = {}, .fields = {}});
         }
         // The first field that lies in the dump's group: others may be of iteration 0, too.
-        const std::size_t bytes = lists.layout.dump_bytes(field.path);
-        if (bytes > 0 && out.dumps.back().attributes.empty()) {
-            const auto group = lists.groups.find(field.path.substr(0, bytes - 1));
+        const auto dump = lists.layout.dumps.of(field.path);
+        if (dump && out.dumps.back().attributes.empty()) {
+            const auto group = lists.groups.find(field.path.substr(0, dump->bytes - 1));
             if (group != lists.groups.end()) out.dumps.back().attributes = *group->second;
         }
         out.dumps.back().fields.push_back(i);

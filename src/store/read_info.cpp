@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <exception>
 #include <unordered_map>
 
 #include "store/checksum.hpp"
+#include "store/dump_path.hpp"
 #include "store/hdf5_read.hpp"
 #include "store/manifest.hpp"
 #include "store/own_front.hpp"
@@ -59,21 +59,16 @@ Result<OwnRecords> read_own(PlacingState& state, const std::string& path) {
     return own;
 }
 
-/// The number after "/data/", as openPMD has it; 0 if there is none.
-std::uint64_t iteration_in_path(const std::string& path) {
-    constexpr std::string_view k_base = "/data/";
-    std::uint64_t iteration = 0;
-    if (path.starts_with(k_base))
-        std::from_chars(path.data() + k_base.size(), path.data() + path.size(), iteration);
-    return iteration;
-}
-
-std::uint64_t iteration_of(const std::string& path, const OwnRecords& own) {
+/// As its dump's manifest says, else as openPMD has it in the path; 0 if there is none.
+std::uint64_t iteration_of(const std::string& path, const OwnRecords& own, const DumpPath& dumps) {
     const auto found = own.iteration_of.find(path);
-    return found != own.iteration_of.end() ? found->second : iteration_in_path(path);
+    if (found != own.iteration_of.end()) return found->second;
+    const auto dump = dumps.of(path);
+    return dump ? dump->iteration : 0;
 }
 
-DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecords& own) {
+DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecords& own,
+                     const DumpPath& dumps) {
     DatasetInfo info;
     info.spec = std::move(found.spec);
     info.members = std::move(found.members);
@@ -82,7 +77,7 @@ DatasetInfo describe(FoundDataset&& found, std::uint32_t number, const OwnRecord
     info.raw_bytes = info.spec.shape.count() * size_of(info.spec.dtype) *
                      std::max<std::size_t>(1, info.members.size());
     info.chunks = std::move(found.chunks);
-    info.iteration = iteration_of(info.spec.path, own);
+    info.iteration = iteration_of(info.spec.path, own, dumps);
     for (ChunkRecord& chunk : info.chunks) {
         info.stored_bytes += chunk.bytes;
         chunk.dataset = number;
@@ -143,14 +138,16 @@ Result<FileInfo> read_info(base::File& file, const std::string& path) try {
     info.others = std::move(content->others);
     info.groups = std::move(content->groups);
     info.other_datasets = std::move(content->other_datasets);
+    const DumpPath dumps(info.root);
     for (OtherDataset& other : info.other_datasets)
-        other.iteration = iteration_of(other.path, *own);
+        other.iteration = iteration_of(other.path, *own, dumps);
     std::uint32_t number = 0, number_contiguous = 0;
     for (FoundDataset& dataset : content->datasets) {
         if (dataset.contiguous)
-            info.contiguous.push_back(describe(std::move(dataset), number_contiguous++, *own));
+            info.contiguous.push_back(
+                describe(std::move(dataset), number_contiguous++, *own, dumps));
         else
-            info.datasets.push_back(describe(std::move(dataset), number++, *own));
+            info.datasets.push_back(describe(std::move(dataset), number++, *own, dumps));
     }
     for (auto* const list : {&info.datasets, &info.contiguous})
         std::sort(list->begin(), list->end(), [](const DatasetInfo& a, const DatasetInfo& b) {
