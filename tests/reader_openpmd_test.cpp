@@ -96,6 +96,27 @@ TEST_F(OpenPmdReader, particles_and_constant_components_are_fields) {
     EXPECT_EQ(reader->fields()[1].codec, "constant");
 }
 
+TEST_F(OpenPmdReader, a_constant_component_may_have_more_values_than_a_double_counts) {
+    constexpr std::uint64_t k_large = (std::uint64_t{1} << 53) + 1;
+    {
+        const Handle file = create();
+        ASSERT_NO_FATAL_FAILURE(make_constant(file.get(), "/data/0/meshes/line", {k_large}));
+        ASSERT_NO_FATAL_FAILURE(make_constant(file.get(), "/data/0/meshes/plane", {2, k_large}));
+        const Handle group = make_group(file.get(), "/data/0/meshes/negative");
+        set(group.get(), "value", H5T_NATIVE_DOUBLE, std::vector<double>{1.5});
+        set(group.get(), "shape", H5T_NATIVE_INT64, std::vector<std::int64_t>{4, -1});
+    }
+    const auto reader = open();
+    ASSERT_EQ(reader->fields().size(), 2u) << "a negative extent is none";
+    EXPECT_EQ(reader->fields()[0].shape, (Shape{k_large}));
+    EXPECT_EQ(reader->fields()[1].shape, (Shape{2, k_large}));
+    double last = 0.0;
+    const Status read =
+        reader->read(1, {{1, k_large - 1}, {1, 1}}, std::as_writable_bytes(std::span(&last, 1)));
+    EXPECT_TRUE(read.ok()) << read.message();
+    EXPECT_EQ(last, 1.5);
+}
+
 TEST_F(OpenPmdReader, dumps_lie_where_the_base_path_says) {
     {
         const Handle file = create();

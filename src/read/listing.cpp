@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/invalid.hpp"
 #include "hdf5/filter/filter.hpp"
@@ -37,6 +38,25 @@ std::vector<double> numbers_of(const Attribute* attribute) {
             else if constexpr (std::is_same_v<T, std::vector<double>> ||
                                std::is_same_v<T, std::vector<std::uint64_t>>)
                 return std::vector<double>(value.begin(), value.end());
+            else
+                return {};
+        },
+        attribute->value);
+}
+
+/// Extents in an attribute; none if it has others. Integers stay integers: a double above 2^53 is
+/// not every number.
+std::vector<std::uint64_t> extents_of(const Attribute* attribute) {
+    if (attribute == nullptr) return {};
+    return std::visit(
+        [](const auto& value) -> std::vector<std::uint64_t> {
+            using T = std::decay_t<decltype(value)>;
+            if constexpr (std::is_same_v<T, std::vector<std::uint64_t>>)
+                return value;
+            else if constexpr (std::is_integral_v<T>)
+                return std::in_range<std::uint64_t>(value)
+                           ? std::vector<std::uint64_t>{static_cast<std::uint64_t>(value)}
+                           : std::vector<std::uint64_t>{};
             else
                 return {};
         },
@@ -188,16 +208,14 @@ void add_datasets(Lists& lists) {
 /// openPMD's component whose values are all the same: a group that says which, and how many.
 void add_constant(Lists& lists, const store::GroupInfo& group) {
     const Attribute* const value = find_in(group.attributes, "value");
-    const auto extents = numbers_of(find_in(group.attributes, "shape"));
+    const auto extents = extents_of(find_in(group.attributes, "shape"));
     if (value == nullptr || extents.empty() || extents.size() > k_max_rank) return;
     FieldInfo field;
     field.path = group.path;
     const auto dump = lists.layout.dumps.of(group.path);
     if (!dump) return;
     field.iteration = dump->iteration;
-    field.shape = Shape::filled(static_cast<int>(extents.size()), 0);
-    for (int axis = 0; axis < field.shape.rank(); ++axis)
-        field.shape[axis] = static_cast<std::uint64_t>(extents[static_cast<std::size_t>(axis)]);
+    field.shape = Shape(extents);
     field.chunk = field.shape;
     field.codec = "constant";
     field.attributes = group.attributes;
