@@ -70,6 +70,23 @@ TEST_F(ListedFiles, are_forgotten_when_there_are_too_many_regions_and_listed_aga
     EXPECT_EQ(off_by(*objects, list(*objects, file(0)), object, whole(object.shape)), 0.0);
 }
 
+TEST_F(ListedFiles, are_forgotten_in_the_order_in_which_they_were_last_used) {
+    options_.service.objects.filed_regions = 10;
+    const auto objects = connect();
+    const auto object = write(*objects, 11);
+    const auto first = take(objects->find({.container = file(0)})).objects.at(0);
+    const int fit = static_cast<int>(10 / first.regions_known);
+    ASSERT_GE(fit, 2);
+    std::vector<ObjectNumber> ids{first.id};
+    for (int i = 1; i < fit; ++i) ids.push_back(list(*objects, file(i)));
+    EXPECT_EQ(off_by(*objects, ids[0], object, whole(object.shape)), 0.0);
+    (void)list(*objects, file(fit));
+    EXPECT_EQ(off_by(*objects, ids[0], object, whole(object.shape)), 0.0) << "read last";
+    std::vector<float> got(object.values.size());
+    EXPECT_EQ(objects->get(ids[1], whole(object.shape), got.data()).wait().code(),
+              StatusCode::invalid_argument);
+}
+
 // A file that was closed, and is another one when it is opened again.
 TEST_F(ListedFiles, say_that_they_have_changed) {
     options_.service.objects.open_files = 1;

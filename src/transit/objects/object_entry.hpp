@@ -76,7 +76,7 @@ struct ObjectStore::Object {
     std::map<std::string, Found> found;  ///< by call, until all values have been seen
     bool is_unseen = false;  ///< blocks came twice, or were not analysed: no state says all
     // filed
-    std::uint64_t used = 0;  ///< when, by the store's count
+    std::list<ObjectId>::iterator used{};  ///< in filed_used_
     /// Of its file.
     std::string source_key() const { return owner + '\0' + container; }
 

@@ -147,14 +147,12 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
             object->time = notes.time.value_or(object->time);
             object->tags = notes.tags;
             object->results = notes.results;
-            const std::size_t regions = object->regions.size();
             const auto added = add(std::move(object));
             if (!added.ok()) return added.status();
             there = *added;
-            filed_regions_ += regions;
         }
         there->files = asker.files;
-        there->used = ++uses_;
+        filed_used_.splice(filed_used_.end(), filed_used_, there->used);
         sources_.add(there->source_key(), source);
     }
     limit_filed(path);
@@ -178,14 +176,10 @@ bool ObjectStore::is_same(const Object& object, const store::DatasetInfo& datase
 
 // Files other than this one make room for it.
 void ObjectStore::limit_filed(const std::string& path) {
-    while (filed_regions_ > limits_.filed_regions) {
-        const Object* oldest = nullptr;
-        for (const auto& [id, object] : objects_)
-            if (object->origin == Origin::filed && object->container != path &&
-                (oldest == nullptr || object->used < oldest->used))
-                oldest = object.get();
-        if (oldest == nullptr) return;
-        drop(oldest->id);
+    for (auto next = filed_used_.begin();
+         next != filed_used_.end() && filed_regions_ > limits_.filed_regions;) {
+        const ObjectId id = *next++;
+        if (objects_.at(id)->container != path) drop(id);
     }
 }
 

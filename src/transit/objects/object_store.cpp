@@ -123,6 +123,10 @@ Status ObjectStore::make_room() {
 Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
     if (Status status = make_room(); !status.ok()) return status;
     object->id = next_id_++;
+    if (object->origin == Origin::filed) {
+        object->used = filed_used_.insert(filed_used_.end(), object->id);
+        filed_regions_ += object->regions.size();
+    }
     Object* const added = object.get();
     by_name_[object->key()] = object->id;
     objects_[object->id] = std::move(object);
@@ -135,7 +139,10 @@ void ObjectStore::drop(ObjectId id) {
         if (region.memory) leave_memory(*found->second, region);
         leave_device(region);
     }
-    if (found->second->origin == Origin::filed) filed_regions_ -= found->second->regions.size();
+    if (found->second->origin == Origin::filed) {
+        filed_regions_ -= found->second->regions.size();
+        filed_used_.erase(found->second->used);
+    }
     const auto named = by_name_.find(found->second->key());
     if (named != by_name_.end() && named->second == id) by_name_.erase(named);
     objects_.erase(found);
@@ -483,7 +490,7 @@ Result<Reading> ObjectStore::read(const Asker& asker, ObjectId id, const std::op
         lock.unlock();
         return read_dumped(asker, id, std::move(reading));
     }
-    object->used = ++uses_;
+    filed_used_.splice(filed_used_.end(), filed_used_, object->used);
     lock.unlock();
     return read_filed(id, std::move(reading));
 }

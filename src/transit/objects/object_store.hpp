@@ -252,7 +252,7 @@ class ObjectStore {
     ObjectId next_id_ = 1;
     OpenSources sources_;  ///< of filed objects
     std::size_t filed_regions_ = 0;
-    std::uint64_t uses_ = 0;  ///< of filed objects
+    std::list<ObjectId> filed_used_;  ///< filed objects, the least recently used first
     std::uint64_t memory_bytes_ = 0;
     /// Regions in memory, the least recently used first.
     std::list<std::pair<ObjectId, RegionId>> used_;
