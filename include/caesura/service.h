@@ -163,7 +163,9 @@ typedef struct caesura_query {
     double first_time, last_time;
     int has_values; /* 1: with a region that may have a value in [lowest, highest] */
     double lowest, highest;
-    int regions; /* 1: list them; with has_values those alone that may have one */
+    /* 1: list them; with has_values those alone that may have one. None of an object of which more
+     * are found than an answer holds, some 300,000. */
+    int regions;
 } caesura_query;
 #define CAESURA_QUERY_DEFAULT \
     { sizeof(caesura_query), NULL, NULL, NULL, 0, 0, 0.0, 0.0, 0, 0.0, 0.0, 0 }

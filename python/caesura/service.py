@@ -182,7 +182,8 @@ class Objects:
         regions: bool = False,
     ) -> Found:
         """Objects by what is said of them; name with * and ?. values: with a region that may have
-        such a value. regions: list them."""
+        such a value. regions: list them; none of an object of which more are found than an answer
+        holds (some 300,000)."""
         listed, kept, skipped = self._core.find(
             container, name, list((tags or {}).items()), times, values, regions
         )

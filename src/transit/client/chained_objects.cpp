@@ -33,6 +33,10 @@ Result<ObjectInfo> Objects::ask_about(ObjectNumber object, bool regions) {
     if (!reply->found->status.ok()) return reply->found->status;
     if (reply->found->objects.empty() || reply->found->objects.front().id != object) return none;
     ObjectInfo info = std::move(reply->found->objects.front());
+    if (regions && info.regions.empty() && info.regions_known > 0)
+        return Status{StatusCode::no_space,
+                      fmt::format("object {}: its {} regions do not fit in an answer", info.name,
+                                  info.regions_known)};
     if (Status status = chains_.learn(info); !status.ok()) return status;
     return info;
 }

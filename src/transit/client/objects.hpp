@@ -130,7 +130,8 @@ class Objects {
         std::string container = {}, name = {};  ///< name with * and ?; empty: any
         std::vector<Tag> tags = {};
         std::optional<Range> times = {}, values = {};
-        bool regions = false;  ///< list them
+        /// List them; none of an object of which more are found than an answer holds.
+        bool regions = false;
     };
     struct Found {
         std::vector<ObjectInfo> objects;

@@ -1,5 +1,4 @@
 // What a query finds.
-#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -24,11 +23,12 @@ std::size_t bytes_of(const ObjectInfo& info) {
     return bytes;
 }
 
-Status too_large(const ObjectInfo& info, std::size_t most_bytes) {
-    return {StatusCode::no_space,
-            fmt::format("object {}: {} regions are found, and an answer of {} bytes holds at most "
-                        "{}; ask for a narrower range of values, or without regions",
-                        info.name, info.regions.size(), most_bytes, most_bytes / k_region_bytes)};
+/// Without its regions if an answer cannot hold them, and with the latest results that it can. The
+/// listing goes on, and who misses them asks for this object by itself.
+void cut(ObjectInfo& info, std::size_t most_bytes) {
+    if (bytes_of(info) > most_bytes) info.regions.clear();
+    while (bytes_of(info) > most_bytes && !info.results.empty())
+        info.results.erase(info.results.begin());
 }
 
 }  // namespace
@@ -107,14 +107,11 @@ FoundObjects ObjectStore::find(const Asker& asker, const FindObjects& query) {
         FoundObjects of_it;
         const bool is_selected = select(object, query, info, of_it);
         if (is_selected) {
+            cut(info, limits_.answer_bytes);
             const std::size_t more_bytes = bytes_of(info);
             if (!found.objects.empty() &&
                 (found.objects.size() >= query.most || bytes + more_bytes > limits_.answer_bytes)) {
                 found.more = true;  // the next answer begins with it
-                return found;
-            }
-            if (more_bytes > limits_.answer_bytes) {
-                found.status = too_large(info, limits_.answer_bytes);
                 return found;
             }
             bytes += more_bytes;
