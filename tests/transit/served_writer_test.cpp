@@ -322,6 +322,38 @@ TEST_F(ServedWriter, goes_back_to_a_service_that_was_started_again) {
     }
 }
 
+// Goal: a service that was started again and does not take a file costs that file alone: it is
+// written here, nobody counts the service as lost, and it has the next file.
+TEST_F(ServedWriter, writes_a_file_by_itself_that_a_service_refuses_and_keeps_the_service) {
+    ServedRun options;
+    options.ranks = 1;
+    options.on_loss = transit::OnLoss::write_here;
+    options.hub.service.recover = false;
+    options.dumps = 6;
+    options.commit_before = 5;
+    std::atomic<bool> is_refused{false};
+    const std::string elsewhere = place_ + "/elsewhere";
+    std::filesystem::create_directories(elsewhere);
+    options.hub.permit = [&](transit::ClientId, transit::Permit& permit) {
+        if (is_refused) permit.files = transit::RootedFiles::make({elsewhere}).value();
+    };
+    options.before_dump = [&](transit::Loopback& hub, unsigned n) {
+        hub.wait_for_port();
+        if (n == 1) hub.kill_service();
+        if (n != 2) return;
+        is_refused = true;
+        hub.restart_service();
+        let_time_pass();
+    };
+    const Told told = run(options);
+    ASSERT_EQ(told.errors, std::vector<std::string>{});
+    EXPECT_EQ(told.committed, 5u);
+    EXPECT_EQ(told.lost_services, 1u) << "when it was killed";
+    EXPECT_EQ(told.regained_services, 1u);
+    EXPECT_EQ(times(told.said, "the service is gone"), 1u);
+    expect_dumps(6, 1);
+}
+
 // Goal: whichever message it dies after, and whoever of the ranks has seen that, a service that is
 // started again before each dump costs no value.
 TEST_F(ServedWriter, loses_nothing_wherever_a_service_dies_that_is_started_again) {

@@ -40,8 +40,8 @@ RemoteSink::~RemoteSink() {
 
 Status RemoteSink::begin() {
     const auto file = dynamic_cast<RemoteFile&>(order_.file.file()).number_at(kept_);
-    if (!file.ok()) {  // the client that made the file was another one: as if there were no service
-        if (client_.writes_here()) client_.give_up(file.status());
+    if (!file.ok()) {  // the client that made the file was another one; this one may not have it
+        if (client_.writes_here() && !client_.is_lost()) write_here();
         return file.status();
     }
     BeginDump message;
@@ -66,6 +66,12 @@ Status RemoteSink::begin() {
     begun_ = true;
     if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
     return describe_dump();
+}
+
+// Nothing of the dump has been told to the service, so its places are this process's.
+void RemoteSink::write_here() {
+    order_.spill.reset();  // end_spill() may have been called
+    here_ = std::make_unique<writer::RegionSink>(std::move(order_));
 }
 
 // A service without room for more objects writes the dump all the same.
@@ -108,6 +114,7 @@ void RemoteSink::overflow_all(std::span<Job* const> jobs) {
 }
 
 Status RemoteSink::write(std::span<Job* const> jobs) {
+    if (here_) return here_->write(jobs);
     if (gives_back()) return overflow_all(jobs), Status{};
     Status status = begun_ ? Status{} : begin();
     for (Job* const job : jobs) {
@@ -115,8 +122,9 @@ Status RemoteSink::write(std::span<Job* const> jobs) {
         status = job->elsewhere.load(std::memory_order_relaxed) ? give(*job) : give_stored(*job);
     }
     if (status.ok() && n_given_ == task_.n_jobs) ask_to_finish();
+    if (here_) return {};  // the lane takes them back
     if (status.ok() || !client_.is_lost()) return status;
-    return client_.writes_here() ? Status{} : status;  // the lane takes them back
+    return client_.writes_here() ? Status{} : status;  // likewise
 }
 
 // The values of a block: where they lie in shared memory, or beside the message.
@@ -223,6 +231,7 @@ Status RemoteSink::give_stored(Job& job) {
 }
 
 Status RemoteSink::finish() {
+    if (here_) return here_->finish();
     if (gives_back()) {  // what the service has written of it is nobody's
         for (std::size_t i = 0; i < task_.n_jobs; ++i)
             if (task_.jobs[i].elsewhere.load(std::memory_order_relaxed) &&
@@ -233,7 +242,7 @@ Status RemoteSink::finish() {
         return {};
     }
     if (!begun_) {  // no blocks: a manifest, or nothing
-        if (Status status = begin(); !status.ok()) return status;
+        if (Status status = begin(); !status.ok()) return here_ ? here_->finish() : status;
         ask_to_finish();
     }
     std::unique_lock lock(mutex_);
@@ -260,6 +269,10 @@ std::vector<writer::Finding> RemoteSink::findings() const {
 }
 
 bool RemoteSink::gives_back() const {
+    if (here_)
+        return std::any_of(task_.jobs.get(), task_.jobs.get() + task_.n_jobs, [](const Job& job) {
+            return job.elsewhere.load(std::memory_order_relaxed);
+        });
     if (!client_.is_lost() || !client_.writes_here()) return false;
     const std::lock_guard lock(mutex_);
     return !finished_.has_value();

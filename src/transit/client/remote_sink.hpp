@@ -23,17 +23,22 @@ class RemoteSink final : public writer::DumpSink {
 
     Status write(std::span<run::Job* const> jobs) override;
     /// Blocks of the service are no other rank's to write.
-    Result<std::optional<run::Placement>> place(const run::Job&, std::span<std::byte>,
-                                                std::span<std::byte>) override {
+    Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
+                                                std::span<std::byte> back) override {
+        if (here_) return here_->place(job, front, back);
         return Status(StatusCode::unsupported, "the service writes its blocks itself");
     }
     Status finish() override;
-    bool is_whole() const override { return finished_ && finished_->is_whole; }
+    bool is_whole() const override {
+        return here_ ? here_->is_whole() : finished_ && finished_->is_whole;
+    }
     bool gives_back() const override;
     void end_spill() override;
-    const std::vector<store::ChunkRecord>& records() const override { return records_; }
-    std::vector<ledger::Extent> tails() const override { return tails_; }
-    std::uint64_t used_end() const override { return used_end_; }
+    const std::vector<store::ChunkRecord>& records() const override {
+        return here_ ? here_->records() : records_;
+    }
+    std::vector<ledger::Extent> tails() const override { return here_ ? here_->tails() : tails_; }
+    std::uint64_t used_end() const override { return here_ ? here_->used_end() : used_end_; }
     std::vector<writer::Finding> findings() const override;
 
     // ---- the channel's thread
@@ -46,6 +51,7 @@ class RemoteSink final : public writer::DumpSink {
 
   private:
     Status begin();
+    void write_here();
     Status describe_dump();
     void ask_to_finish();
     Status give(run::Job& job);
@@ -66,6 +72,9 @@ class RemoteSink final : public writer::DumpSink {
     const writer::Lanes lanes_;
     const std::uint64_t number_;  ///< of the dump, between client and service
     bool begun_ = false;
+    /// The service does not take the dump's file: its blocks are compressed and written here, and
+    /// the service stays for other files. From then on its jobs and places are this sink's.
+    std::unique_ptr<writer::RegionSink> here_;
     std::uint32_t n_given_ = 0;
 
     mutable std::mutex mutex_;
