@@ -1,8 +1,8 @@
 #include "vol/found_quantities.hpp"
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "vol/bound_map_text.hpp"
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
 
@@ -23,31 +23,6 @@ std::optional<ErrorBound> bound_of(const std::string& kind, double value) {
     for (const ErrorBound& bound :
          {lossless(), absolute(value), relative(value), pointwise_relative(value), psnr(value)})
         if (kind_name(bound) == kind && validate(bound).ok()) return bound;
-    return std::nullopt;
-}
-
-/// The map in an attribute of a dataset, and the bound elsewhere.
-std::optional<std::pair<BoundMap, double>> map_in(const std::string& text) try {
-    const auto json = nlohmann::json::parse(text);
-    const auto shape = [](const nlohmann::json& list) {
-        return Shape(list.get<std::vector<std::uint64_t>>());
-    };
-    const auto limit = [](const nlohmann::json& number, double infinity) {
-        return number.is_null() ? infinity : number.get<double>();
-    };
-    constexpr double k_infinity = std::numeric_limits<double>::infinity();
-    BoundMap map;
-    for (const auto& rule : json.at("boxes"))
-        map.boxes.push_back(
-            {{shape(rule.at("offset")), shape(rule.at("extent"))}, rule.at("bound").get<double>()});
-    for (const auto& rule : json.at("values"))
-        map.values.push_back({limit(rule.at("lowest"), -k_infinity),
-                              limit(rule.at("highest"), k_infinity),
-                              rule.at("bound").get<double>()});
-    for (const auto& rule : json.at("steep"))
-        map.steep.push_back({rule.at("change").get<double>(), rule.at("bound").get<double>()});
-    return std::pair(std::move(map), json.at("elsewhere").get<double>());
-} catch (const nlohmann::json::exception&) {
     return std::nullopt;
 }
 
@@ -100,7 +75,7 @@ std::optional<SaidBounds> said_bounds(const NativeObject& dataset) {
     }
     said.loosest = std::move(*loosest);
     if (const auto text = attribute("caesura_bound_map").text(); text && names->size() == 1)
-        if (auto map = map_in(*text)) {
+        if (auto map = bound_map_in(*text)) {
             said.bound_map = std::move(map->first);
             said.loosest = {map->second};
         }

@@ -39,8 +39,9 @@ Status ImageTree::open(BlockDataset& dataset) {
 }
 
 void ImageTree::describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
+                         std::span<const writer::SpeciesState> species,
                          const writer::DumpMetadata& said) const {
-    Tree::describe(manifest, fields, said);
+    Tree::describe(manifest, fields, species, said);
     for (const writer::DumpedField& dumped : fields) {
         const BlockDataset& dataset = *datasets_.at(dumped.field.name);
         store::PlacedIn place;

@@ -36,6 +36,7 @@ class ImageTree final : public writer::Tree {
 
     /// With what `recover` needs to place the blocks: it may have to, once the file is closed.
     void describe(store::DumpManifest& manifest, std::span<const writer::DumpedField> fields,
+                  std::span<const writer::SpeciesState> species,
                   const writer::DumpMetadata& said) const override;
     bool records_on_all_ranks() const override { return true; }
     std::uint64_t end() const override { return image_.end(); }

@@ -33,11 +33,20 @@ struct Session {
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
-    /// Says once that the service has gone, and once that it is there again.
+    /// Says once that the service has gone, once that it is there again, and once that it does not
+    /// take this file.
     void notice_service() {
         const Transport* const transport = experience->transport.get();
         if (transport == nullptr) return;
         count_losses(totals);
+        if (!said_refusal) {
+            const Status refusal = transport->refusal(path);
+            said_refusal = !refusal.ok();
+            if (said_refusal)
+                say("this process compresses and writes by itself a file that the service does not "
+                    "take: " +
+                    refusal.message());
+        }
         if (totals.regained_services > said_regained) {
             said_regained = said_lost = totals.regained_services;
             say("the service is there again: it compresses and writes from now on");
@@ -79,6 +88,7 @@ struct Session {
     WriterReport totals;
     std::uint64_t returns_before = 0;  ///< of the service: those are no concern of this Writer's
     std::uint64_t said_lost = 0, said_regained = 0;
+    bool said_refusal = false;
     bool is_last_dump = false;  ///< of a file that is closed before its commit
     /// Of that dump's spill regions; the same on all ranks.
     std::uint64_t spill_begin = 0, spill_end = 0;

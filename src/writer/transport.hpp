@@ -55,6 +55,11 @@ class Transport {
     virtual bool is_lost() const = 0;
     /// Why, for people, and what becomes of the work; ok while it is there.
     virtual Status loss() const = 0;
+    /// Why the service does not take the file of this path, which is written here; ok: it does.
+    virtual Status refusal(const std::string& path) const {
+        (void)path;
+        return {};
+    }
     /// Before a dump is assembled (0 s), or a file is made: where the service is gone and it is
     /// time to, looks whether it is there again. Waits no longer than that.
     virtual void mend(double at_most_s) { (void)at_most_s; }

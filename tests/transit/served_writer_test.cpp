@@ -351,6 +351,7 @@ TEST_F(ServedWriter, writes_a_file_by_itself_that_a_service_refuses_and_keeps_th
     EXPECT_EQ(told.lost_services, 1u) << "when it was killed";
     EXPECT_EQ(told.regained_services, 1u);
     EXPECT_EQ(times(told.said, "the service is gone"), 1u);
+    EXPECT_EQ(times(told.said, "the service does not take: " + path_), 1u);
     expect_dumps(6, 1);
 }
 

@@ -236,6 +236,18 @@ Status Client::loss() const {
     return why_lost_;
 }
 
+void Client::note_refusal(const std::string& path, const Status& why) {
+    const std::lock_guard lock(mutex_);
+    refusals_[path] = why;
+}
+
+Status Client::refusal(const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    if (refusals_.empty()) return {};
+    const auto found = refusals_.find(absolute(path));
+    return found == refusals_.end() ? Status{} : found->second;
+}
+
 Status Client::cause() const {
     const std::lock_guard lock(mutex_);
     return cause_;

@@ -78,7 +78,12 @@ class Client final : public writer::Transport,
                          std::uint64_t values) const override;
     bool is_lost() const override { return lost_.load(std::memory_order_acquire); }
 
+    Status refusal(const std::string& path) const override;
+
     // ---- for RemoteFiles and RemoteSink
+    /// The service does not take this file, which was another client's. @param path  as it knows
+    /// it.
+    void note_refusal(const std::string& path, const Status& why);
     /// An answer, and what came beside it.
     struct Reply {
         Answer answer;
@@ -163,6 +168,7 @@ class Client final : public writer::Transport,
     std::map<std::uint64_t, Later> later_;  ///< by request
     std::uint64_t credits_bytes_ = 0, most_credits_bytes_ = 0;
     Status why_lost_, cause_;
+    std::map<std::string, Status> refusals_;  ///< by the file's path
     double over_s_ = 0.0;  ///< by the clock: from then on the service does nothing
     std::mutex sinks_mutex_;
     std::map<std::uint64_t, RemoteSink*> sinks_;  ///< by the dump's number between us two

@@ -9,14 +9,13 @@ namespace {
 /// Of one file, for a service on another node.
 constexpr std::uint64_t k_most_unsynced_bytes = std::uint64_t{64} << 20;
 
-// The service has another working directory.
+}  // namespace
+
 std::string absolute(const std::string& path) {
     std::error_code error;
     const std::filesystem::path whole = std::filesystem::absolute(path, error);
     return error ? path : whole.lexically_normal().string();
 }
-
-}  // namespace
 
 Result<std::unique_ptr<base::File>> RemoteFiles::open(const std::string& path, Mode mode) {
     const std::uint64_t request = client_.next_number();

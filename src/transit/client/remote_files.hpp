@@ -27,6 +27,9 @@ class RemoteFiles final : public base::FileSystem {
     Client& client_;
 };
 
+/// What the service calls a file: it has another working directory.
+std::string absolute(const std::string& path);
+
 class RemoteFile final : public base::File {
   public:
     /// @param here  of a client that is lost: the file is this process's from the beginning.
@@ -41,6 +44,7 @@ class RemoteFile final : public base::File {
     ~RemoteFile() override;
 
     std::uint32_t number() const { return number_; }
+    const std::string& path() const { return path_; }  ///< absolute
     /// The client that it was opened by.
     Client& client() const { return client_; }
     /// What it is called between us and the service of this client, which is its own or a later

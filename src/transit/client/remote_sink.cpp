@@ -39,9 +39,13 @@ RemoteSink::~RemoteSink() {
 // ------------------------------------------------------------------------------ the write lane
 
 Status RemoteSink::begin() {
-    const auto file = dynamic_cast<RemoteFile&>(order_.file.file()).number_at(kept_);
+    auto& remote = dynamic_cast<RemoteFile&>(order_.file.file());
+    const auto file = remote.number_at(kept_);
     if (!file.ok()) {  // the client that made the file was another one; this one may not have it
-        if (client_.writes_here() && !client_.is_lost()) write_here();
+        if (client_.writes_here() && !client_.is_lost()) {
+            client_.note_refusal(remote.path(), file.status());
+            write_here();
+        }
         return file.status();
     }
     BeginDump message;

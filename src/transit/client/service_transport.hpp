@@ -50,6 +50,7 @@ class ServiceTransport final : public writer::Transport {
     }
     bool is_lost() const override { return now_->is_lost(); }
     Status loss() const override { return now_->loss(); }
+    Status refusal(const std::string& path) const override { return now_->refusal(path); }
     void mend(double at_most_s) override;
     std::uint64_t returns() const override { return returns_; }
 

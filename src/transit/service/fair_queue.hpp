@@ -6,6 +6,8 @@
 //  - Of clients that always have something waiting none gets less than its share by more than the
 //    cost of one item of each other client. A client that comes anew is not ahead for the time in
 //    which it wanted nothing.
+//  - What leaves because a client claims that it is due is at most that client's share, by weight
+//    among those that have something waiting, of the time, and what it has saved of that.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +25,8 @@ namespace caesura::transit {
 struct Due {
     static constexpr double k_never_s = std::numeric_limits<double>::infinity();
     double begin_s = k_never_s;  ///< at the latest; not before that of its client's item before it
-    /// All work of its client that is due by then, what waits of it, is to be over.
+    /// All work of its client that is due by then, what waits of it, is to be over. The client's
+    /// claim: it counts within the client's share.
     double done_s = k_never_s;
 };
 
@@ -34,6 +37,7 @@ class FairQueue {
     /// @param weight  > 0.  @param cost  >= 0, in any unit, the same for all.
     void push(std::uint64_t client, double weight, double cost, Item item, Due due = {}) {
         Line& line = lines_[client];
+        line.weight = weight;
         const double begin = std::max(now_, line.end);
         line.end = begin + cost / weight;
         line.waiting.push_back({begin, cost, due, std::move(item)});
@@ -52,16 +56,18 @@ class FairQueue {
         now_ = best->second.waiting.front().begin;
         return take(best->second, 0);
     }
-    /// An item that must leave now. @param lead  seconds for each unit of cost that its client has
-    /// waiting. @param next_s  set to when there may be one, if there is none.
+    /// An item that must leave now; costs are seconds. @param lead  seconds for each unit of cost
+    /// that its client has waiting. @param next_s  set to when there may be one, if there is none.
     std::optional<Item> pop_due(double now_s, double lead, double& next_s) {
         auto best = lines_.end();
         next_s = Due::k_never_s;
+        earn(now_s);
         for (auto it = lines_.begin(); it != lines_.end(); ++it) {
             const Line& line = it->second;
             if (line.waiting.empty()) continue;
-            const double leave_s =
-                std::min(line.waiting.front().due.begin_s, *line.done_s.begin() - lead * line.cost);
+            const double claim_s = *line.done_s.begin() - lead * line.cost;
+            const double leave_s = std::min(line.waiting.front().due.begin_s,
+                                            std::max(claim_s, line.may_claim_s(now_s)));
             if (leave_s > now_s)
                 next_s = std::min(next_s, leave_s);
             else if (best == lines_.end() ||
@@ -69,8 +75,21 @@ class FairQueue {
                 best = it;
         }
         if (best == lines_.end()) return std::nullopt;
-        now_ = std::max(now_, best->second.waiting.front().begin);
+        const Entry& first = best->second.waiting.front();
+        now_ = std::max(now_, first.begin);
+        if (first.due.begin_s > now_s) best->second.claimed += first.cost;
         return take(best->second, 0);
+    }
+    /// May an item that has left before go ahead of others because its client claims so? Then the
+    /// claim is counted. @param next_s  set to when it may, if not.
+    bool claim(std::uint64_t client, double cost, double now_s, double& next_s) {
+        earn(now_s);
+        const auto found = lines_.find(client);
+        if (found == lines_.end()) return true;  // it is gone, and so is what it wants
+        next_s = found->second.may_claim_s(now_s);
+        if (next_s > now_s) return false;
+        found->second.claimed += cost;
+        return true;
     }
     /// The newest item that is accepted, which then has never been here: of each client from its
     /// last one on, `looks` in all. nullopt: none.
@@ -111,7 +130,22 @@ class FairQueue {
         std::deque<Entry> waiting;
         double cost = 0.0;               ///< of all that wait
         std::multiset<double> done_s{};  ///< of all that wait
+        double weight = 1.0;
+        double share = 1.0;    ///< of the time, as things are
+        double claimed = 0.0;  ///< more than its share; negative: it has saved
+        double may_claim_s(double now_s) const { return now_s + std::max(0.0, claimed) / share; }
     };
+    /// Each client's share of the time that has passed.
+    void earn(double now_s) {
+        const double passed_s = std::max(0.0, now_s - std::exchange(earned_s_, now_s));
+        double weights = 0.0;
+        for (const auto& [client, line] : lines_)
+            if (!line.waiting.empty()) weights += line.weight;
+        for (auto& [client, line] : lines_) {
+            line.share = line.weight / (weights + (line.waiting.empty() ? line.weight : 0.0));
+            line.claimed = std::max(line.claimed - passed_s * line.share, -k_most_saved);
+        }
+    }
     static Item take(Line& line, std::size_t i) {
         Entry entry = std::move(line.waiting[i]);
         line.waiting.erase(line.waiting.begin() + static_cast<std::ptrdiff_t>(i));
@@ -119,7 +153,9 @@ class FairQueue {
         line.cost = line.waiting.empty() ? 0.0 : line.cost - entry.cost;
         return std::move(entry.item);
     }
+    static constexpr double k_most_saved = 10.0;  ///< seconds of work
     std::map<std::uint64_t, Line> lines_;
+    double earned_s_ = std::numeric_limits<double>::infinity();  ///< when shares were last counted
     double now_ = 0.0;  ///< virtual: the begin of the item that left last
 };
 

@@ -59,6 +59,7 @@ TEST(FairQueue, lets_work_leave_early_enough_for_all_that_its_client_has_waiting
     for (int i = 0; i < 3; ++i) queue.push(1, 1.0, 2.0, i, {.done_s = 20.0});
     queue.push(2, 1.0, 2.0, 100);
     double next_s = 0.0;
+    EXPECT_FALSE(queue.pop_due(0.0, 1.5, next_s));
     EXPECT_FALSE(queue.pop_due(10.9, 1.5, next_s));
     EXPECT_DOUBLE_EQ(next_s, 20.0 - 1.5 * 6.0);
     EXPECT_EQ(queue.pop_due(11.0, 1.5, next_s), 0);
@@ -77,6 +78,7 @@ TEST(FairQueue, of_clients_that_are_late_takes_the_one_whose_turn_is_next) {
     double next_s = 0.0;
     for (int i = 0; i < 10; ++i) queue.push(1, 1.0, 1.0, i, {.done_s = 0.0});
     for (int i = 0; i < 10; ++i) queue.push(2, 1.0, 1.0, 100 + i, {.begin_s = 50.0});
+    EXPECT_FALSE(queue.pop_due(-50.0, 1.0, next_s));  // since then both have saved
     for (int i = 0; i < 6; ++i) EXPECT_EQ(queue.pop_due(49.0, 1.0, next_s), i);
     EXPECT_EQ(queue.pop(), 100);  // the workers go on by turns
     for (int i = 1; i < 6; ++i) EXPECT_EQ(queue.pop_due(50.0, 1.0, next_s), 100 + i);
@@ -84,6 +86,45 @@ TEST(FairQueue, of_clients_that_are_late_takes_the_one_whose_turn_is_next) {
     const int eighth = queue.pop_due(50.0, 1.0, next_s).value();
     EXPECT_EQ(std::min(seventh, eighth), 6);
     EXPECT_EQ(std::max(seventh, eighth), 106);
+}
+
+// Goal: a client that claims that everything is due at once gets ahead by no more than its share of
+// the time, by weight; what it has saved before is bounded, too.
+TEST(FairQueue, bounds_what_a_client_claims_to_be_due_by_its_share) {
+    for (const double weight : {1.0, 3.0}) {
+        FairQueue<int> queue;
+        double next_s = 0.0;
+        for (int i = 0; i < 10000; ++i) queue.push(1, weight, 0.1, 1, {.done_s = 0.0});
+        for (int i = 0; i < 10000; ++i) queue.push(2, 1.0, 0.1, 2);
+        const auto taken_from = [&](double begin_s, double end_s) {
+            int taken = 0;
+            for (double now_s = begin_s; now_s < end_s; now_s += 0.01)
+                while (const auto item = queue.pop_due(now_s, 1.5, next_s)) {
+                    EXPECT_EQ(*item, 1);
+                    ++taken;
+                }
+            return taken;
+        };
+        const double share = weight / (weight + 1.0);
+        EXPECT_NEAR(0.1 * taken_from(0.0, 40.0), 40.0 * share, 0.2);
+        EXPECT_NEAR(0.1 * taken_from(1000.0, 1040.0), 10.0 + 40.0 * share, 0.2) << "it had saved";
+    }
+}
+
+// Goal: nobody is kept from what is due when nobody else wants anything.
+TEST(FairQueue, gives_a_client_that_is_alone_all_the_time) {
+    FairQueue<int> queue;
+    double next_s = 0.0;
+    for (int i = 0; i < 3; ++i) queue.push(1, 1.0, 2.0, i, {.done_s = 0.0});
+    EXPECT_EQ(queue.pop_due(100.0, 1.5, next_s), 0);
+    EXPECT_FALSE(queue.pop_due(101.0, 1.5, next_s));
+    EXPECT_DOUBLE_EQ(next_s, 102.0);
+    EXPECT_EQ(queue.pop_due(102.0, 1.5, next_s), 1);
+    EXPECT_FALSE(queue.claim(1, 1.0, 103.0, next_s)) << "what lies ready for a worker counts, too";
+    EXPECT_DOUBLE_EQ(next_s, 104.0);
+    EXPECT_TRUE(queue.claim(1, 1.0, 104.0, next_s));
+    EXPECT_FALSE(queue.pop_due(104.5, 1.5, next_s));
+    EXPECT_EQ(queue.pop_due(105.0, 1.5, next_s), 2);
 }
 
 // Goal: what a client that is gone has left comes back, once.

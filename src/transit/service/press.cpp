@@ -40,8 +40,8 @@ void Press::give(std::uint64_t client, double weight, double cost, Work& work, d
         if (!stopping_.load(std::memory_order_acquire)) {
             waiting_.fetch_add(1, std::memory_order_relaxed);
             const Due due{base::Clock::steady().now_s() + options_.most_wait_s, done_s};
-            const double leave_s = std::min(due.begin_s, done_s - k_lead * cost);
-            queue_.push(client, weight, cost, {&work, leave_s}, due);
+            queue_.push(client, weight, cost,
+                        {&work, client, cost, due.begin_s, done_s - k_lead * cost}, due);
             event_.raise();
             return;
         }
@@ -104,11 +104,20 @@ bool Press::fill_slots() {
         if (worker->slot.load(std::memory_order_acquire) != nullptr) continue;
         const auto item = queue_.pop();
         if (!item) return true;
-        worker->leave_s = item->leave_s;
+        worker->ready = *item;
         worker->slot.store(item->work, std::memory_order_release);
         worker->event.raise();
     }
     return false;
+}
+
+// When what lies ready for a worker is no longer waited for. By a claim that is now: then it
+// counts.
+double Press::leave_s(const Waiting& ready, double now_s) {
+    double leave_s = std::min(ready.begin_s, ready.claim_s);
+    if (ready.begin_s <= now_s || leave_s > now_s) return leave_s;
+    if (queue_.claim(ready.client, ready.cost, now_s, leave_s)) return now_s;
+    return std::min(ready.begin_s, leave_s);
 }
 
 // What has waited too long or is due: of a worker that has not begun it, else of the queue.
@@ -118,7 +127,7 @@ Work* Press::take_due(double& wait_s) {
     const double now_s = base::Clock::steady().now_s();
     for (const auto& worker : workers_) {
         if (worker->slot.load(std::memory_order_acquire) == nullptr) continue;
-        const double left_s = worker->leave_s - now_s;
+        const double left_s = leave_s(worker->ready, now_s) - now_s;
         if (left_s > 0.0)
             wait_s = std::min(wait_s, left_s);
         else if (Work* const work = worker->slot.exchange(nullptr, std::memory_order_acq_rel))

@@ -9,7 +9,7 @@
 //  - Work that nobody has begun can be taken back, and is then not known here any more.
 //  - Cores that applications keep busy leave workers at idle priority next to nothing. So a block
 //    that none of them has begun for most_wait_s, or that is due (its dump's max_delay), the
-//    dispatcher compresses itself.
+//    dispatcher compresses itself; what a client claims to be due within its share alone.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,8 @@ class Press {
     void stop();
     /// Any thread of normal priority. `work` lives until one of its calls is over.
     /// @param cost  seconds that it is expected to take. @param done_s  of the steady clock: by
-    /// then what waits of the client should be over; workers at idle priority alone need to know.
+    /// then what waits of the client should be over, as it claims; workers at idle priority alone
+    /// need to know.
     void give(std::uint64_t client, double weight, double cost, Work& work,
               double done_s = Due::k_never_s);
     /// Give up what waits of a client. Any thread of normal priority; returns at once.
@@ -69,21 +70,24 @@ class Press {
     std::size_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
   private:
+    struct Waiting {
+        Work* work = nullptr;
+        std::uint64_t client = 0;
+        double cost = 0.0;
+        double begin_s = Due::k_never_s;  ///< at the latest
+        double claim_s = Due::k_never_s;  ///< as its client claims, if nothing else waited of it
+    };
     struct Worker {
         base::Event event;
         std::atomic<Work*> slot{nullptr};  ///< the next one
-        double leave_s =
-            Due::k_never_s;  ///< of it: then it is no longer waited for; the dispatcher's
+        Waiting ready{};                   ///< of it: until when it is waited for; the dispatcher's
         std::thread thread;
-    };
-    struct Waiting {
-        Work* work;
-        double leave_s;  ///< if nothing else waited of its client
     };
     void dispatch();
     bool fill_slots();
     double ask_for_more();
     Work* take_due(double& wait_s);
+    double leave_s(const Waiting& ready, double now_s);
     void work(Worker& worker);
 
     Options options_;
