@@ -308,6 +308,17 @@ TEST_F(WriterParticles, cannot_be_defined_wrongly) {
     ASSERT_TRUE(record("position/x").ok());
     refused(record("position"), "record 'e/position': is already defined (or has");
     refused(record("position/x"), "record 'e/position/x': is already defined (or has");
+    ASSERT_TRUE(writer->define_field("e", float32, {4}, lossless()).ok());  // in another group
+    RecordOptions late;
+    late.time_offset = 0.5;
+    refused(writer->define_record(species, "position/y", float32, lossless(), late),
+            "record 'e/position/y': unit_dimension, time_offset, macro_weighted and "
+            "weighting_power are the record's; give all components the same");
+    RecordOptions twice;
+    twice.attributes = {{"shape", 1.0}};
+    refused(writer->define_record(species, "m", float32, lossless(), twice),
+            "attribute 'shape' of record 'e/m': it follows from the options of the record");
+    EXPECT_EQ(writer->reshape({0}, {5}).code(), StatusCode::invalid_argument);
     refused(record("particlePatches/offset"), "the name is openPMD's for patches");
     refused(record("m", absolute(std::nan(""))), "record 'e/m'");
     refused(writer->define_record({7}, "m", float32, lossless()),
@@ -315,6 +326,13 @@ TEST_F(WriterParticles, cannot_be_defined_wrongly) {
     EXPECT_EQ(writer->define_constant(species, "position", 0.0).message(),
               "record 'e/position': is already defined (or has, or would have, components)");
     const float one = 1.0F;
+    {
+        auto iteration = writer->begin_iteration(7);
+        auto dump = iteration.begin_dump(0.0);
+        const Status status = dump.put_particles({0}, std::uint64_t{1} << 62, &one);
+        EXPECT_NE(status.message().find("a rank can have"), std::string::npos) << status.message();
+        EXPECT_FALSE(iteration.end().ok());
+    }
     auto iteration = writer->begin_iteration(0);
     auto dump = iteration.begin_dump(0.0);
     EXPECT_TRUE(dump.put_particles({0}, 1, &one).ok());

@@ -159,7 +159,8 @@ typedef struct caesura_field_options {
      * no double has. Copied. */
     const void* fill;
     /* openPMD's. The arrays above and position have as many entries as the grid has axes: one less
-     * than the field with geometry "thetaMode" and three axes, of which the first counts modes. */
+     * than the field with geometry "thetaMode" and three axes, of which the first counts modes.
+     * The geometry that counts is the one that this call says. */
     const char* geometry;            /* NULL: "cartesian" */
     const char* geometry_parameters; /* NULL: none; or "m=2;imag=+" */
     const char*

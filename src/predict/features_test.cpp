@@ -12,13 +12,12 @@ namespace {
 
 constexpr unsigned k_features_seed = 20221117;
 
-
 Box whole(const Shape& shape) { return {Shape::filled(shape.rank(), 0), shape}; }
 
 template <class T>
 Features sample(const std::vector<T>& field, const Shape& shape, const ErrorBound& bound) {
-    return sample_block(reinterpret_cast<const std::byte*>(field.data()), dtype_of<T>(), whole(shape),
-                        whole(shape), bound);
+    return sample_block(reinterpret_cast<const std::byte*>(field.data()), dtype_of<T>(),
+                        whole(shape), whole(shape), bound);
 }
 
 // The exact size: every value's Lorenzo residual, a real Huffman tree, no sampling. Values on the

@@ -191,6 +191,11 @@ Status Intake::put_particles(Field record, std::uint64_t count, const void* data
         return refuse({StatusCode::invalid_argument,
                        fmt::format("field '{}' on rank {} is no record of particles: use put",
                                    fields_[record.index].name, session_.rank)});
+    constexpr std::uint64_t k_most = std::uint64_t{1} << 45;  // no sum over ranks overflows
+    if (count > k_most)
+        return refuse({StatusCode::invalid_argument,
+                       fmt::format("put_particles() on rank {}: {} particles; a rank can have {}",
+                                   session_.rank, count, k_most)});
     return take({record, {{0}, {count}}, data, dtype, own});
 }
 

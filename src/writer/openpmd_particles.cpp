@@ -45,14 +45,22 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
 }
 
 void add_constant(store::DumpManifest& manifest, const std::string& species_path,
-                  const std::string& name, double value, std::uint64_t count,
+                  const std::string& name, store::AttributeValue value, std::uint64_t count,
                   const RecordOptions& options, std::vector<Attribute> extra = {}) {
     store::GroupSpec group{species_path + "/" + name,
                            describe_component(manifest, species_path, name, options)};
-    group.attributes.push_back({"value", value});
+    group.attributes.push_back({"value", std::move(value)});
     group.attributes.push_back({"shape", std::vector<std::uint64_t>{count}});
     for (Attribute& attribute : extra) group.attributes.push_back(std::move(attribute));
     manifest.groups.push_back(std::move(group));
+}
+
+/// Of the type that is nearest to the record's: a reader of all dumps may ask for one.
+store::AttributeValue zero_of(DType dtype) {
+    if (dtype == float32) return 0.0F;
+    if (!is_integer(dtype)) return 0.0;
+    if (dtype >= uint8) return std::uint64_t{0};
+    return std::int64_t{0};
 }
 
 /// The components of the record "position", whether they are put or constant.
@@ -94,7 +102,8 @@ void add_record(store::DumpManifest& manifest, const SpeciesState& species,
     const std::string name = record.name.substr(species.name.size() + 1);
     const RecordOptions& options = record.particles->options;
     if (record.shape[0] == 0)
-        return add_constant(manifest, species_path, name, 0.0, 0, options, std::move(extra));
+        return add_constant(manifest, species_path, name, zero_of(record.dtype), 0, options,
+                            std::move(extra));
     store::DatasetSpec dataset;
     dataset.path = species_path + "/" + name;
     dataset.dtype = record.dtype;

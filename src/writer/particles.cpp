@@ -47,20 +47,64 @@ Status check_record_name(const writer::Fields& fields, Species species, const st
 
 /// As Writer::set_attribute has it.
 Status check(const std::string& name, std::vector<store::Attribute>& attributes) {
-    for (store::Attribute& attribute : attributes)
+    constexpr std::string_view k_ours[] = {"value",         "shape",      "unitSI",
+                                           "unitDimension", "timeOffset", "macroWeighted",
+                                           "weightingPower"};
+    for (store::Attribute& attribute : attributes) {
+        if (std::find(std::begin(k_ours), std::end(k_ours), attribute.name) != std::end(k_ours))
+            return invalid(fmt::format("attribute '{}' of record '{}'", attribute.name, name),
+                           "it follows from the options of the record");
         if (Status status = writer::check_attribute({AttributeOwner::Kind::field, name},
                                                     attribute.name, attribute.value);
             !status.ok())
             return status;
+    }
     return {};
 }
 
-/// Does it end with the same text for all ranks that gave the same?
+/// What all components of a record say alike.
+Status check_same_record(const writer::Fields& fields, Species species, const std::string& name,
+                         const RecordOptions& options) {
+    const SpeciesState& state = fields.species[species.index];
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos) return {};
+    const std::string record = name.substr(0, slash + 1);
+    const auto differs = [&](const RecordOptions& other) {
+        return options.unit_dimension != other.unit_dimension ||
+               options.time_offset != other.time_offset ||
+               options.macro_weighted != other.macro_weighted ||
+               options.weighting_power != other.weighting_power;
+    };
+    const bool of_record = std::any_of(fields.begin(), fields.end(), [&](const FieldState& other) {
+        return other.particles && other.particles->species == species.index &&
+               other.name.starts_with(state.name + "/" + record) &&
+               differs(other.particles->options);
+    });
+    const bool of_constant = std::any_of(
+        state.constants.begin(), state.constants.end(), [&](const SpeciesState::Constant& other) {
+            return other.name.starts_with(record) && differs(other.options);
+        });
+    if (!of_record && !of_constant) return {};
+    return invalid(fmt::format("record '{}/{}'", state.name, name),
+                   "unit_dimension, time_offset, macro_weighted and weighting_power are the "
+                   "record's; give all components the same");
+}
+
+/// For what must be the same on all ranks.
+std::string describe(const std::vector<store::Attribute>& attributes) {
+    writer::Metadata said;
+    for (const store::Attribute& attribute : attributes)
+        said.set({AttributeOwner::Kind::field, {}}, attribute.name, attribute.value);
+    return fmt::format("|{}", said.digest());
+}
+
 std::string describe(const RecordOptions& options) {
     std::string text = fmt::format("{}|{}|{}|{}", options.unit_si, options.time_offset,
                                    options.macro_weighted, options.weighting_power);
     for (const double power : options.unit_dimension) text += fmt::format("|{}", power);
-    return text;
+    if (options.codec)
+        for (const unsigned value : options.codec->cd_values) text += fmt::format("|{}", value);
+    return text + describe(options.attributes);
 }
 
 }  // namespace
@@ -79,13 +123,15 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
     SpeciesOptions checked = options;
     if (Status status = check(name, checked.attributes); !status.ok()) return status;
     all.push_back({name, std::move(checked)});
-    impl_->fields.note("species|" + name);
+    impl_->fields.note("species|" + name + describe(options.attributes));
     return Species{static_cast<std::uint32_t>(all.size() - 1)};
 }
 
 Result<Field> Writer::define_record(Species species, const std::string& name, DType dtype,
                                     const ErrorBound& bound, const RecordOptions& options) {
     if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
+        return status;
+    if (Status status = check_same_record(impl_->fields, species, name, options); !status.ok())
         return status;
     const std::string full = impl_->fields.species[species.index].name + "/" + name;
     const std::string who = fmt::format("record '{}'", full);
@@ -111,6 +157,8 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
 Status Writer::define_constant(Species species, const std::string& name, double value,
                                const RecordOptions& options) {
     if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
+        return status;
+    if (Status status = check_same_record(impl_->fields, species, name, options); !status.ok())
         return status;
     SpeciesState& state = impl_->fields.species[species.index];
     RecordOptions checked = options;

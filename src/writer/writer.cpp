@@ -48,6 +48,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return invalid(
             fmt::format("a bound map for {}; integers are stored without loss", to_string(dtype)));
     const auto clashes = [&](const writer::FieldState& other) {
+        if (other.particles) return false;  // in another group
         return other.name == name || other.name.starts_with(name + "/") ||
                name.starts_with(other.name + "/");
     };
@@ -85,6 +86,7 @@ Status Writer::reshape(Field field, const Shape& shape, const std::vector<double
                       fmt::format("field '{}' on rank {}: reshape() {}", state.name,
                                   impl_->session.rank, what)};
     };
+    if (state.particles) return invalid("of a record of particles, whose length each dump says");
     if (const auto& dump = impl_->intake->dump(); dump && !dump->puts_of(field.index).empty())
         return invalid("after a put of it into the open dump; reshape before the first");
     if (shape.rank() != state.shape.rank())
