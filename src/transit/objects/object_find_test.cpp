@@ -41,13 +41,22 @@ FindObjects all_regions() {
     return query;
 }
 
-TEST(FindObjects, answers_in_pages_that_fit) {
-    StoreLimits limits;
-    limits.answer_bytes = 20'000;
-    ObjectStore store(limits, nullptr);
-    Asker asker;
-    asker.owner = "alice";
-    for (int i = 0; i < 30; ++i) put_object(store, asker, "o" + std::to_string(i), k_regions);
+/// A store whose answers are short, with the objects that a test puts.
+class FindObjectsTest : public ::testing::Test {
+  protected:
+    ObjectId put(const std::string& name, std::uint64_t regions) {
+        return put_object(store, asker, name, regions);
+    }
+    void put_thirty() {
+        for (int i = 0; i < 30; ++i) put("o" + std::to_string(i), k_regions);
+    }
+    const StoreLimits limits{.answer_bytes = 20'000};
+    ObjectStore store{limits, nullptr};
+    const Asker asker{0, "alice", {}, nullptr};
+};
+
+TEST_F(FindObjectsTest, answers_in_pages_that_fit) {
+    put_thirty();
     FindObjects query = all_regions();
     std::set<std::string> names;
     int pages = 0;
@@ -67,13 +76,8 @@ TEST(FindObjects, answers_in_pages_that_fit) {
     EXPECT_GT(pages, 5);
 }
 
-TEST(FindObjects, counts_every_region_in_one_page) {
-    StoreLimits limits;
-    limits.answer_bytes = 20'000;
-    ObjectStore store(limits, nullptr);
-    Asker asker;
-    asker.owner = "alice";
-    for (int i = 0; i < 30; ++i) put_object(store, asker, "o" + std::to_string(i), k_regions);
+TEST_F(FindObjectsTest, counts_every_region_in_one_page) {
+    put_thirty();
     FindObjects query = all_regions();
     query.values = Range{10.0, 29.0};
     std::uint64_t kept = 0, skipped = 0;
@@ -88,15 +92,10 @@ TEST(FindObjects, counts_every_region_in_one_page) {
     EXPECT_EQ(skipped, 30 * 20u);
 }
 
-TEST(FindObjects, lists_an_object_of_too_many_regions_without_them_and_goes_on) {
-    StoreLimits limits;
-    limits.answer_bytes = 20'000;
-    ObjectStore store(limits, nullptr);
-    Asker asker;
-    asker.owner = "alice";
-    put_object(store, asker, "small", k_regions);
-    const ObjectId large = put_object(store, asker, "large", 1000);
-    put_object(store, asker, "last", k_regions);
+TEST_F(FindObjectsTest, lists_an_object_of_too_many_regions_without_them_and_goes_on) {
+    put("small", k_regions);
+    const ObjectId large = put("large", 1000);
+    put("last", k_regions);
     FindObjects query = all_regions();
     const FoundObjects found = store.find(asker, query);
     ASSERT_TRUE(found.status.ok()) << found.status.message();
@@ -111,16 +110,11 @@ TEST(FindObjects, lists_an_object_of_too_many_regions_without_them_and_goes_on) 
     EXPECT_EQ(store.find(asker, query).objects.at(0).regions.size(), 20u) << "a narrower range";
 }
 
-TEST(FindObjects, lists_the_latest_results_that_an_answer_holds) {
-    StoreLimits limits;
-    limits.answer_bytes = 20'000;
-    ObjectStore store(limits, nullptr);
-    Asker asker;
-    asker.owner = "alice";
-    const ObjectId id = put_object(store, asker, "one", 1);
+TEST_F(FindObjectsTest, lists_the_latest_results_that_an_answer_holds) {
+    const ObjectId id = put("one", 1);
     for (const char* call : {"first", "second", "third"})
         store.keep_results(id, call, std::vector<std::byte>(8000));
-    put_object(store, asker, "last", 1);
+    put("last", 1);
     const FoundObjects found = store.find(asker, all_regions());
     ASSERT_TRUE(found.status.ok());
     ASSERT_FALSE(found.objects.empty());
