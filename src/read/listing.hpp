@@ -18,8 +18,8 @@ struct Way {
         constant,  ///< one value
     };
     Kind kind = Kind::chunks;
-    std::size_t dataset = 0;       ///< chunks: of the Source
-    std::vector<std::byte> value;  ///< constant
+    std::size_t dataset = 0;            ///< chunks: of the Source
+    std::vector<std::byte> value = {};  ///< constant
 };
 
 struct Listing {

@@ -81,7 +81,9 @@ TEST_P(Churn, leaves_nothing_behind) {
     EXPECT_EQ(open_descriptors(), descriptors);
     EXPECT_EQ(entries(directory_), files);
     // 0.5 KiB a connection would be 5 MiB of 10000.
-    if (k_counts_memory) EXPECT_LT(after - before, 2048 + static_cast<long>(n) / 4);
+    if (k_counts_memory) {
+        EXPECT_LT(after - before, 2048 + static_cast<long>(n) / 4);
+    }
 }
 
 TEST_P(Churn, of_killed_peers_leaves_nothing_behind) {
@@ -112,7 +114,9 @@ TEST_P(Churn, of_killed_peers_leaves_nothing_behind) {
     std::printf("%d kills: %ld KiB before, %ld KiB after\n", n, before, after);
     EXPECT_EQ(open_descriptors(), descriptors);
     EXPECT_LE(segments(), shared + 2);  // other programs of this user may run
-    if (k_counts_memory) EXPECT_LT(after - before, 8192 + n * 16l);
+    if (k_counts_memory) {
+        EXPECT_LT(after - before, 8192 + n * 16l);
+    }
 }
 
 }  // namespace
