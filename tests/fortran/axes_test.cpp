@@ -2,8 +2,11 @@
 // the fastest, is the file's last; labels and spacings follow it.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,16 +22,15 @@ void check_file(const std::string& program, const std::string& name, std::uint64
     ASSERT_EQ(std::system((program + " " + path).c_str()), 0);
     auto reader = caesura::Reader::open(path);
     ASSERT_TRUE(reader.ok()) << reader.status().message();
-    const caesura::FieldInfo* cube = nullptr;
-    for (const auto& field : (*reader)->fields())
-        if (field.name == "cube" && field.iteration == 2) cube = &field;
-    ASSERT_NE(cube, nullptr);
-    EXPECT_EQ(cube->shape, caesura::Shape({4, 5, 6 * ranks}));
-    EXPECT_EQ(cube->grid_spacing, (std::vector<double>{0.125, 0.25, 0.5}));
+    const auto found = (*reader)->find("cube", 2);
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    const caesura::FieldInfo& cube = (*reader)->fields()[*found];
+    EXPECT_EQ(cube.shape, caesura::Shape({4, 5, 6 * ranks}));
+    EXPECT_EQ(cube.grid_spacing, (std::vector<double>{0.125, 0.25, 0.5}));
     std::vector<double> values(4 * 5 * 6 * ranks);
-    const caesura::Box all{caesura::Shape({0, 0, 0}), cube->shape};
+    const caesura::Box all{caesura::Shape({0, 0, 0}), cube.shape};
     const auto status =
-        (*reader)->read(*cube, all, std::as_writable_bytes(std::span<double>(values)));
+        (*reader)->read(*found, all, std::as_writable_bytes(std::span<double>(values)));
     ASSERT_TRUE(status.ok()) << status.message();
     std::size_t at = 0;
     for (int z = 1; z <= 4; ++z)
