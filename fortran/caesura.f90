@@ -10,7 +10,7 @@ module caesura
     caesura_lane_write, caesura_create, caesura_define_field, caesura_define_species, &
     caesura_define_record, caesura_define_constant, caesura_set_attribute, &
     caesura_begin_iteration, caesura_busy_begin, caesura_busy_end, caesura_begin_dump, &
-    caesura_end_iteration, caesura_get_report, close_writer
+    caesura_end_iteration, caesura_compress_for, caesura_finish_by, caesura_get_report, close_writer
   use caesura_reading, only: caesura_open, caesura_list_dumps, caesura_get_shape, close_reader
   use caesura_arrays_float32
   use caesura_arrays_float64

@@ -134,6 +134,20 @@ module caesura_calls
       type(c_ptr), value :: writer
     end function
 
+    integer(c_int) function c_compress_for(writer, seconds, spent_s) &
+        bind(C, name="caesura_compress_for")
+      import
+      type(c_ptr), value :: writer
+      real(c_double), value :: seconds
+      real(c_double), intent(inout) :: spent_s
+    end function
+
+    integer(c_int) function c_finish_by(writer, seconds) bind(C, name="caesura_finish_by")
+      import
+      type(c_ptr), value :: writer
+      real(c_double), value :: seconds
+    end function
+
     integer(c_int) function c_get_report(writer, report) &
         bind(C, name="caesura_fortran_get_report")
       import

@@ -1,6 +1,5 @@
 /* A writer over the ranks of a Fortran communicator. MPI's handle is an integer there. */
 #include "caesura/mpi.h"
-
 #include "glue.h"
 
 int caesura_fortran_create_mpi(const char* path, int comm, const caesura_fortran_options* given,

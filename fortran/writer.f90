@@ -316,6 +316,25 @@ contains
     if (is_open(writer, code)) call note(writer, c_end_iteration(writer%pointer), code)
   end subroutine
 
+  subroutine caesura_compress_for(writer, seconds, spent_s, code)
+    type(caesura_writer), intent(inout) :: writer
+    real(real64), intent(in) :: seconds
+    real(real64), intent(out), optional :: spent_s
+    integer, intent(out), optional :: code
+    real(c_double) :: spent
+    spent = 0
+    if (is_open(writer, code)) &
+      call note(writer, c_compress_for(writer%pointer, seconds, spent), code)
+    if (present(spent_s)) spent_s = spent
+  end subroutine
+
+  subroutine caesura_finish_by(writer, seconds, code)
+    type(caesura_writer), intent(inout) :: writer
+    real(real64), intent(in) :: seconds
+    integer, intent(out), optional :: code
+    if (is_open(writer, code)) call note(writer, c_finish_by(writer%pointer, seconds), code)
+  end subroutine
+
   subroutine caesura_get_report(writer, report, code)
     type(caesura_writer), intent(inout) :: writer
     type(caesura_report), intent(out) :: report
