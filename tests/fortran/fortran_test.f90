@@ -86,6 +86,7 @@ contains
       call caesura_begin_iteration(writer, n)
       call caesura_busy_begin(writer, caesura_lane_write)
       call caesura_busy_end(writer, caesura_lane_write)
+      call caesura_compress_for(writer, 0.01_real64)
       call caesura_begin_dump(writer, 0.5_real64 * n, 0.5_real64)
       ! every second value: an array that is not contiguous
       twice = -1
@@ -100,7 +101,6 @@ contains
       call caesura_put_particles(writer, x, real(ids, real64))
       call caesura_put_particles(writer, id, ids)
       call caesura_end_iteration(writer)
-      call caesura_compress_for(writer, 0.01_real64)
     end do
     call caesura_finish_by(writer, 10.0_real64)
     call caesura_get_report(writer, report)
