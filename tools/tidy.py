@@ -31,7 +31,7 @@ LAB = {"base", "codec", "plan", "predict", "device", "checkpoint"}
 # What is built on the insides of rooms with them: these may include their headers. An application,
 # such as those of miniapps/, has include/caesura alone.
 INSIDERS = ("bench/", "programs/", "python/bindings/", "tests/")
-OUTSIDE = ("python", "miniapps", "bench", "programs", "tests", "tools")
+OUTSIDE = ("fortran", "python", "miniapps", "bench", "programs", "tests", "tools")
 # Whose Python may import caesura_lab.
 LAB_USERS = ("lab/", "bench/", "tests/")
 
