@@ -86,7 +86,9 @@ TEST(Blast, conserves_mass_and_energy_while_nested_levels_follow_the_front) {
             std::set<Cell> sizes;
             for (const Box& box : boxes[l])
                 sizes.insert({box.extent(0), box.extent(1), box.extent(2)});
-            if (step > 0) EXPECT_GE(sizes.size(), 2u) << "step " << step << " level " << l;
+            if (step > 0) {
+                EXPECT_GE(sizes.size(), 2u) << "step " << step << " level " << l;
+            }
         }
     std::filesystem::remove(file_name("none"));
 }
