@@ -11,7 +11,7 @@ The rules are those of caesura/particles.hpp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,23 @@ TYPES = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 )  # fmt: skip
 _OPTIONS = {"unit_si", "unit_dimension", "time_offset", "macro_weighted", "weighting_power"}
+
+
+def storable(who: str, dtype: Any) -> np.dtype:
+    """The type of a field or record. Raises ValueError: it cannot be stored."""
+    kind = np.dtype(dtype)
+    if not kind.isnative or kind.name not in TYPES:
+        raise ValueError(f"{who} is {kind}; what can be stored is {', '.join(TYPES)}")
+    return kind
+
+
+def check_options(who: str, options: dict[str, Any], known: Collection[str]) -> None:
+    """Raises ValueError: an option that there is not."""
+    unknown = set(options) - set(known)
+    if unknown:
+        raise ValueError(
+            f"{who}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(sorted(known))}"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,12 +81,9 @@ class Species:
 
         Raises ValueError (name, type or bound), RuntimeError (plugin missing).
         """
-        kind = np.dtype(dtype)
-        if not kind.isnative or kind.name not in TYPES:
-            raise ValueError(
-                f"record '{self.name}/{name}' is {kind}; what can be stored is {', '.join(TYPES)}"
-            )
-        self._check(name, options)
+        who = f"record '{self.name}/{name}'"
+        kind = storable(who, dtype)
+        check_options(who, options, _OPTIONS)
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
@@ -82,13 +96,5 @@ class Species:
 
         options: those of define_record. Raises ValueError (name).
         """
-        self._check(name, options)
+        check_options(f"record '{self.name}/{name}'", options, _OPTIONS)
         self._core.define_constant(self._index, name, float(value), options)
-
-    def _check(self, name: str, options: dict[str, Any]) -> None:
-        unknown = set(options) - _OPTIONS
-        if unknown:
-            raise ValueError(
-                f"record '{self.name}/{name}': unknown option {sorted(unknown)[0]!r}; "
-                f"known are {', '.join(sorted(_OPTIONS))}"
-            )

@@ -29,7 +29,7 @@ from caesura import _core, communicator, lambdas
 from caesura.attributes import attribute_value, owner_of
 from caesura.bound_maps import BoundMap
 from caesura.bounds import bound_of
-from caesura.particles import TYPES, Record, Species
+from caesura.particles import Record, Species, check_options, storable
 
 _LANES = {"compress": 0, "write": 1}
 
@@ -112,13 +112,7 @@ class Dump:
 
         Raises ValueError naming field, rank and value.
         """
-        values = host_array(array)
-        if values.dtype != field.dtype:
-            raise ValueError(
-                f"field '{field.name}' is {field.dtype}, the array {values.dtype}; "
-                f"convert it with array.astype(numpy.{field.dtype})"
-            )
-        values = np.ascontiguousarray(values)
+        values = dense_values(f"field '{field.name}'", field.dtype, array)
         begin = [0] * values.ndim if offset is None else [int(at) for at in offset]
         if any(at < 0 for at in begin):
             raise ValueError(f"field '{field.name}': offset {tuple(begin)} is below zero")
@@ -134,13 +128,7 @@ class Dump:
 
         Raises ValueError naming record, rank and value.
         """
-        values = host_array(array)
-        if values.dtype != record.dtype:
-            raise ValueError(
-                f"record '{record.name}' is {record.dtype}, the array {values.dtype}; "
-                f"convert it with array.astype(numpy.{record.dtype})"
-            )
-        values = np.ascontiguousarray(values)
+        values = dense_values(f"record '{record.name}'", record.dtype, array)
         self._core.put_particles(record.index, values, borrow)
         if borrow:
             self._writer._keep(self._number, values)
@@ -316,15 +304,8 @@ class Writer:
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
         """
-        kind = np.dtype(dtype)
-        if not kind.isnative or kind.name not in TYPES:
-            raise ValueError(f"field '{name}' is {kind}; what can be stored is {', '.join(TYPES)}")
-        unknown = set(options) - _FIELD_OPTIONS
-        if unknown:
-            raise ValueError(
-                f"field '{name}': unknown option {sorted(unknown)[0]!r}; "
-                f"known are {', '.join(sorted(_FIELD_OPTIONS))}"
-            )
+        kind = storable(f"field '{name}'", dtype)
+        check_options(f"field '{name}'", options, _FIELD_OPTIONS)
         if "attributes" in options:
             options["attributes"] = _values(options["attributes"])
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
@@ -473,6 +454,17 @@ _FIELD_OPTIONS = {
 
 def _values(attributes: dict[str, Any]) -> dict[str, tuple[str, Any]]:
     return {str(name): attribute_value(name, value) for name, value in attributes.items()}
+
+
+def dense_values(who: str, dtype: np.dtype, array: Any) -> np.ndarray:
+    """The array as it is handed over. Raises ValueError: it has another type."""
+    values = host_array(array)
+    if values.dtype != dtype:
+        raise ValueError(
+            f"{who} is {dtype}, the array {values.dtype}; "
+            f"convert it with array.astype(numpy.{dtype})"
+        )
+    return np.ascontiguousarray(values)
 
 
 def host_array(array: Any) -> np.ndarray:
