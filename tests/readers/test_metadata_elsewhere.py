@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import caesura
 import numpy as np
 import pytest
+from elsewhere import NONE, READERS_PYTHON, run_elsewhere
 
-ROOT = Path(__file__).resolve().parents[2]
-READERS_PYTHON = Path(
-    os.environ.get("CAESURA_READERS_PYTHON", ROOT / ".venv-readers" / "bin" / "python")
-)
 SCRIPT = Path(__file__).with_name("read_metadata.py")
 
-pytestmark = pytest.mark.skipif(
-    not READERS_PYTHON.exists(), reason=f"no environment of foreign readers at {READERS_PYTHON}"
-)
+pytestmark = pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE)
 
 
 @pytest.fixture(scope="module")
@@ -60,25 +53,8 @@ def seen(tmp_path_factory):
             dump.set_attribute("stage", 7)
             for field in (rho, modes, x):
                 dump.put(field, np.full(field.shape, 2.5, field.dtype))
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("PYTHONPATH", "CAESURA_PLUGIN_PATH")
-    }
-    environment |= {
-        "OUR_PLUGIN": caesura.plugin_path(),
-        "HDF5_PLUGIN_PATH": caesura.plugin_path(),
-    }
-    answer = subprocess.run(
-        [str(READERS_PYTHON), str(SCRIPT), str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=120,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    return json.loads(answer.stdout.splitlines()[-1])
+    printed = run_elsewhere(SCRIPT, path, plugins=caesura.plugin_path())
+    return json.loads(printed.splitlines()[-1])
 
 
 def test_openpmd_api_sees_what_was_set(seen):

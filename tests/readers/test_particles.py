@@ -1,27 +1,23 @@
 """Particles beside fields: valid openPMD, and openPMD-api and openPMD-viewer get every value.
 
-Caesura writes here; reading happens where it is not installed (test_readers.py).
+Caesura writes here; reading happens where it is not installed (elsewhere.py).
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import caesura
 import numpy as np
 import pytest
-from test_readers import READERS_PYTHON
+from elsewhere import NONE, READERS_PYTHON, run_elsewhere
 
 SCRIPT = Path(__file__).with_name("read_particles_with_others.py")
 COUNTS = {0: 5000, 10: 0, 25: 70_001}
 BOUNDS = {"position/x": 1e-4, "position/y": 1e-4, "position/z": 1e-4, "weighting": 0.0, "id": 0.0}
 TYPES = {"weighting": np.float32, "id": np.uint64}
 
-pytestmark = pytest.mark.skipif(
-    not READERS_PYTHON.exists(), reason=f"no environment of foreign readers at {READERS_PYTHON}"
-)
+pytestmark = pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE)
 
 
 def write(path: Path) -> dict[str, np.ndarray]:
@@ -63,15 +59,5 @@ def test_other_readers_get_every_particle_and_the_validator_finds_no_error(tmp_p
     expected = write(path)
     truth = tmp_path / "expected.npz"
     np.savez(truth, **expected, **{f"bound/{name}": bound for name, bound in BOUNDS.items()})
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    environment["HDF5_PLUGIN_PATH"] = caesura.plugin_path()
-    answer = subprocess.run(
-        [str(READERS_PYTHON), str(SCRIPT), str(path), str(truth)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=300,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "by_api" in answer.stdout and "by_viewer" in answer.stdout
+    printed = run_elsewhere(SCRIPT, path, truth, plugins=caesura.plugin_path())
+    assert "by_api" in printed and "by_viewer" in printed

@@ -9,24 +9,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import caesura
 import numpy as np
 import pytest
+from elsewhere import NONE, READERS_PYTHON, run_elsewhere
 
-ROOT = Path(__file__).resolve().parents[2]
-READERS_PYTHON = Path(
-    os.environ.get("CAESURA_READERS_PYTHON", ROOT / ".venv-readers" / "bin" / "python")
-)
 SCRIPT = Path(__file__).with_name("read_with_others.py")
 SHAPE = (150, 100, 90)  # chunks do not divide it: the edges are ragged
 ITERATIONS = (0, 10, 25)
 
-pytestmark = pytest.mark.skipif(
-    not READERS_PYTHON.exists(), reason=f"no environment of foreign readers at {READERS_PYTHON}"
-)
+pytestmark = pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE)
 
 
 def values_of(field: str, iteration: int, dtype: type) -> np.ndarray:
@@ -86,32 +80,14 @@ def read_with(reader: str, path: Path, truth: Path, isolated: bool) -> dict[str,
 
     What it always gets to know is the directory of our plugin, as docs/how/filter.md says.
     """
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("PYTHONPATH", "HDF5_PLUGIN_PATH", "CAESURA_PLUGIN_PATH")
-    }
+    plugins = None
     if not isolated:
-        asked = subprocess.run(
-            [str(READERS_PYTHON), "-c", "import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
+        asked = run_elsewhere(
+            "-c", "import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)", plugins=None
         )
-        paths = [asked.stdout.strip(), caesura.plugin_path()]
-        environment["HDF5_PLUGIN_PATH"] = os.pathsep.join(paths)
-    environment["OUR_PLUGIN"] = caesura.plugin_path()
-    answer = subprocess.run(
-        [str(READERS_PYTHON), str(SCRIPT), reader, str(path), str(truth)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=300,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    return json.loads(answer.stdout.splitlines()[-1])
+        plugins = os.pathsep.join([asked.strip(), caesura.plugin_path()])
+    answer = run_elsewhere(SCRIPT, reader, path, truth, plugins=plugins)
+    return json.loads(answer.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
