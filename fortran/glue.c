@@ -86,24 +86,24 @@ static void copy_report(const caesura_writer_report* from, caesura_fortran_repor
     to->max_error_over_bound = from->max_error_over_bound;
 }
 
-int caesura_fortran_get_report(caesura_writer* writer, caesura_fortran_report* report) {
+/* What `call` says, and its report. */
+static int reported(caesura_code (*call)(caesura_writer*, caesura_writer_report*),
+                    caesura_writer* writer, caesura_fortran_report* report) {
     caesura_writer_report all;
     int code;
     memset(&all, 0, sizeof all);
     all.struct_bytes = sizeof all;
-    code = caesura_writer_get_report(writer, &all);
+    code = call(writer, &all);
     copy_report(&all, report);
     return code;
 }
 
+int caesura_fortran_get_report(caesura_writer* writer, caesura_fortran_report* report) {
+    return reported(caesura_writer_get_report, writer, report);
+}
+
 int caesura_fortran_close(caesura_writer* writer, caesura_fortran_report* report) {
-    caesura_writer_report all;
-    int code;
-    memset(&all, 0, sizeof all);
-    all.struct_bytes = sizeof all;
-    code = caesura_writer_close_and_report(writer, &all);
-    copy_report(&all, report);
-    return code;
+    return reported(caesura_writer_close_and_report, writer, report);
 }
 
 int caesura_fortran_open(const char* path, caesura_reader** reader) {
