@@ -270,7 +270,6 @@ TEST(CField, rules_of_bounds_reach_the_file) {
                      R"("steep": [{"change": 3, "bound": 0}]})");
 }
 
-// The other ranks are on their way into the close, so it is one whatever the report is.
 TEST(CParticles, reach_the_file) {
     const File file("caesura_c_particles_");
     std::uint32_t ions = 0, x = 0, weighting = 0;
@@ -326,6 +325,7 @@ TEST(CParticles, reach_the_file) {
               Value(std::vector<std::uint64_t>{1000}));
 }
 
+// The other ranks are on their way into the close, so it is one whatever the report is.
 TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
     const File file("caesura_c_no_report_");
     const std::uint64_t shape = 100, offset = 0;

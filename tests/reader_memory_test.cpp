@@ -1,5 +1,5 @@
 // Memory runs out at any allocation of one rank of a Reader: all ranks say so, none waits for ever,
-// and the next call works. What the communicator takes is its own.
+// and the next call works. The memory of the communicator itself is not counted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
