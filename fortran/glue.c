@@ -10,6 +10,7 @@ int caesura_fortran_create(const char* path, const caesura_communicator* communi
     options.trace_path = given->trace_path;
     options.calibration_path = given->calibration_path;
     options.transport = given->transport;
+    options.layout = given->layout;
     options.memory_bytes = (uint64_t)given->memory_bytes;
     options.chunk_bytes = (uint64_t)given->chunk_bytes;
     options.stripe_bytes = (uint64_t)given->stripe_bytes;

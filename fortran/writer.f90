@@ -7,7 +7,7 @@ module caesura_writing
 
   ! The members are those of WriterOptions in caesura/writer.hpp; what is not set is its default.
   type :: caesura_options
-    character(:), allocatable :: codec, trace_path, calibration_path, transport
+    character(:), allocatable :: codec, trace_path, calibration_path, transport, layout
     integer(int64) :: memory_bytes = 0, chunk_bytes = 0, stripe_bytes = 0, write_buffer_bytes = 0
     real(real64) :: max_delay_s = 0
     integer :: compress_threads = 0
@@ -26,7 +26,7 @@ module caesura_writing
 
   ! Copies that C's struct points into, for as long as a call.
   type :: c_copies
-    character(:), allocatable :: codec, trace_path, calibration_path, transport
+    character(:), allocatable :: codec, trace_path, calibration_path, transport, layout
   end type
 
 contains
@@ -55,6 +55,7 @@ contains
     c%trace_path = held(given%trace_path, copies%trace_path)
     c%calibration_path = held(given%calibration_path, copies%calibration_path)
     c%transport = held(given%transport, copies%transport)
+    c%layout = held(given%layout, copies%layout)
     c%memory_bytes = given%memory_bytes
     c%chunk_bytes = given%chunk_bytes
     c%stripe_bytes = given%stripe_bytes

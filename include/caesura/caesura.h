@@ -120,11 +120,12 @@ typedef struct caesura_options {
     void (*on_message)(void* context, const char* message);
     void* message_context; /* what on_message is given */
     const char* transport; /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */
+    const char* layout;    /* NULL: openPMD's; or as "/step_%06T/{field}", see WriterOptions */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL                                          \
+            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL                                    \
     }
 
 /* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */

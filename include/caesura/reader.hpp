@@ -64,7 +64,7 @@ struct FieldInfo {
     enum class Kind : std::uint8_t {
         mesh,
         particles,
-        other,  ///< not where openPMD has meshes and particles
+        other,  ///< not where openPMD, or the file's own layout, has meshes and particles
     };
     Kind kind = Kind::other;
     std::string name;  ///< see above; the same in all dumps
@@ -97,7 +97,7 @@ const store::Attribute* find_attribute(const FieldInfo& field, std::string_view 
 struct DumpInfo {
     std::uint64_t iteration = 0;
     double time = 0.0, dt = 0.0, time_unit_si = 1.0;
-    std::vector<store::Attribute> attributes;  ///< of the iteration's group
+    std::vector<store::Attribute> attributes;  ///< of its group; without one, its times
     std::vector<std::size_t> fields;           ///< their numbers
 };
 

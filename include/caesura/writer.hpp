@@ -105,7 +105,12 @@ struct WriterOptions {
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
     std::string calibration_path = {};
     std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
-    std::string author = {};      ///< openPMD root attribute, optional
+    /// Where things lie in the file. Empty: as openPMD has it. Else an absolute path with `{field}`
+    /// and `%T`, the iteration's number (`%06T`: with zeros, 6 digits), each once, as
+    /// "/step_%06T/{field}": plain groups and datasets, and no attributes of openPMD but those that
+    /// are set. `{field}` of a record of particles is "<species>/<record>". The same on all ranks.
+    std::string layout = {};
+    std::string author = {};  ///< openPMD root attribute, optional
     std::string software = "caesura";
     /// Of the root group; see Writer::set_attribute.
     std::map<std::string, store::AttributeValue> root_attributes = {};

@@ -106,6 +106,7 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.max_delay_s = take(from, "max_delay", options.max_delay_s);
     options.calibration_path = take(from, "calibration", options.calibration_path);
     options.trace_path = take(from, "trace", options.trace_path);
+    options.layout = take(from, "layout", options.layout);
     options.transport = take(from, "transport", options.transport);
     options.analyses = take(from, "analyses", options.analyses);
     options.author = take(from, "author", options.author);

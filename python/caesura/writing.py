@@ -77,6 +77,7 @@ _MORE = {
     "max_delay": float,
     "transport": str,
     "analyses": list,
+    "layout": str,
 }
 
 
@@ -239,8 +240,9 @@ class Writer:
         check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "analyses" (calls, which it runs on the values as they pass), "reserve", "idle_priority",
-        ... The rest is in caesura/writer.hpp.
+        "analyses" (calls, which it runs on the values as they pass), "layout"
+        ("/step_%06T/{field}": at these paths, not openPMD's), ... The rest is in
+        caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()

@@ -78,11 +78,18 @@ std::string text_of(const Attribute* attribute, const std::string& otherwise) {
 struct Layout {
     const store::DumpPath dumps;
     const std::string meshes, particles;
+    std::vector<std::string> species = {};  ///< of a layout other than openPMD's
 
     explicit Layout(const Attributes& root)
         : dumps(root),
           meshes(text_of(find_in(root, "meshesPath"), "meshes/")),
-          particles(text_of(find_in(root, "particlesPath"), "particles/")) {}
+          particles(text_of(find_in(root, "particlesPath"), "particles/")) {
+        const Attribute* const names = find_in(root, store::DumpPath::k_species);
+        if (names == nullptr) return;
+        if (const auto* const list = std::get_if<std::vector<std::string>>(&names->value))
+            species = *list;
+        if (const auto* const one = std::get_if<std::string>(&names->value)) species = {*one};
+    }
 };
 
 struct Lists {
@@ -96,6 +103,14 @@ void name_field(const Layout& layout, FieldInfo& field) {
     field.name = field.path.substr(field.path.find_first_not_of('/'));
     const auto dump = layout.dumps.of(field.path);
     if (!dump) return;
+    if (!dump->field.empty()) {
+        field.name = dump->field;
+        const std::string first = field.name.substr(0, field.name.find('/'));
+        const bool is_species =
+            std::find(layout.species.begin(), layout.species.end(), first) != layout.species.end();
+        field.kind = is_species ? FieldInfo::Kind::particles : FieldInfo::Kind::mesh;
+        return;
+    }
     const std::string below = field.path.substr(dump->bytes);
     for (const auto& [folder, kind] : {std::pair(layout.meshes, FieldInfo::Kind::mesh),
                                        std::pair(layout.particles, FieldInfo::Kind::particles)}) {
@@ -278,7 +293,12 @@ void put_in_order(Lists& lists) {
         }
         // The first field that lies in the dump's group: others may be of iteration 0, too.
         const auto dump = lists.layout.dumps.of(field.path);
-        if (dump && out.dumps.back().attributes.empty()) {
+        if (dump && dump->bytes == 0) {  // each field has its time with it
+            out.dumps.back().attributes.clear();
+            for (const char* const name : {"time", "dt", "timeUnitSI"})
+                if (const Attribute* const one = find_in(field.attributes, name))
+                    out.dumps.back().attributes.push_back(*one);
+        } else if (dump && out.dumps.back().attributes.empty()) {
             const auto group = lists.groups.find(field.path.substr(0, dump->bytes - 1));
             if (group != lists.groups.end()) out.dumps.back().attributes = *group->second;
         }

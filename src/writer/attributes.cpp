@@ -46,6 +46,7 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
     };
     if (closed) return why("after close()");
     if (here && !dump) return why("outside a dump");
+    if (const std::string lack = tree->cannot_have(owner.kind); !lack.empty()) return why(lack);
     std::string field;
     if (owner.kind == Kind::record || owner.kind == Kind::field) {
         if (owner.of.index >= fields.size())

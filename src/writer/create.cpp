@@ -5,10 +5,12 @@
 #include <bit>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 
 #include "base/file.hpp"
 #include "store/region_writer.hpp"
 #include "writer/impl.hpp"
+#include "writer/plain_tree.hpp"
 #include "writer/user_attributes.hpp"
 
 namespace caesura {
@@ -74,6 +76,9 @@ Status check_options(const WriterOptions& options) {
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
+    if (!options.layout.empty())
+        if (auto layout = store::PathTemplate::parse(options.layout); !layout.ok())
+            return layout.status();
     return writer::attributes_of(options).status();
 }
 
@@ -117,13 +122,23 @@ Status Writer::Impl::open_file() {
     struct Common {
         store::RunId run;
         std::uint64_t stripe_bytes;
+        std::uint64_t layout;
     };
-    Common common{run, std::max(options.stripe_bytes, store::k_region_alignment)};
+    const std::uint64_t layout = std::hash<std::string>{}(options.layout);
+    Common common{run, std::max(options.stripe_bytes, store::k_region_alignment), layout};
     const Status sent = session.comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0);
     if (!sent.ok()) return sent;
     if (session.rank != 0) take(store::SharedFile::open(files, session.path, common.run));
+    if (status.ok() && layout != common.layout)
+        status = {StatusCode::invalid_argument,
+                  fmt::format("rank {} has layout '{}', rank 0 another one; give all the same",
+                              session.rank, options.layout)};
     if (Status all = round.agree(status); !all.ok()) return all;
-    own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank);
+    if (options.layout.empty())
+        own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank);
+    else
+        own.tree = std::make_unique<writer::PlainTree>(*own.file, session.rank,
+                                                       *store::PathTemplate::parse(options.layout));
     const auto attributes = writer::attributes_of(options);
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [name, value] : *attributes)

@@ -29,17 +29,22 @@ class Tree : public ledger::Tree {
     /// Are iterations those of other files too? Then another one's hand-over may begin them, and
     /// one is always open.
     virtual bool shares_iterations() const { return true; }
+    /// Has it nothing to which such an attribute could go? Then why, as the end of a sentence.
+    virtual std::string cannot_have(AttributeOwner::Kind kind) const {
+        (void)kind;
+        return {};
+    }
+    /// Do fields and species lie in one group, so that they may not have one name?
+    virtual bool has_one_space_of_names() const { return false; }
     /// Is what was learned from its blocks, and the memory they took, for files to come?
     virtual bool serves_next_file() const { return true; }
 };
 
 /// The tree of a file that nobody but the Writer makes.
-class OpenPmdTree final : public Tree {
+class OwnTree : public Tree {
   public:
     /// @param file  outlives the tree.
-    OpenPmdTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
-    void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                  std::span<const SpeciesState> species, const DumpMetadata& said) const override;
+    OwnTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }
@@ -53,5 +58,18 @@ class OpenPmdTree final : public Tree {
   private:
     ledger::CommitterTree commits_;
 };
+
+/// One that follows openPMD.
+class OpenPmdTree final : public OwnTree {
+  public:
+    using OwnTree::OwnTree;
+    void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                  std::span<const SpeciesState> species, const DumpMetadata& said) const override;
+};
+
+/// What every dataset of ours is told of itself: codec and bound.
+std::vector<store::Attribute> told_of(const DumpedField& dumped);
+/// How much of a field is in the dump, and what the rest reads as.
+void say_coverage(store::DatasetSpec& dataset, const FieldState& field);
 
 }  // namespace caesura::writer

@@ -54,6 +54,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     };
     if (std::any_of(impl_->fields.begin(), impl_->fields.end(), clashes))
         return invalid("is already defined (or is a record that has, or would have, components)");
+    if (impl_->tree->has_one_space_of_names() && impl_->fields.has_species(name))
+        return invalid("is the name of a species, and they lie in one group in this layout");
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     if (Status status = writer::check_bound_map(name, shape, bound, codec, options.bound_map);
         !status.ok())
