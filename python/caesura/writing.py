@@ -241,8 +241,7 @@ class Writer:
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
         "analyses" (calls, which it runs on the values as they pass), "layout"
-        ("/step_%06T/{field}": at these paths, not openPMD's), ... The rest is in
-        caesura/writer.hpp.
+        ("/step_%06T/{field}": paths of one's own), ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
