@@ -64,8 +64,10 @@ typedef enum caesura_dtype {
 } caesura_dtype;
 typedef enum caesura_bound_kind {
     CAESURA_LOSSLESS = 0,
-    CAESURA_ABSOLUTE = 1, /* value: in units of the field */
-    CAESURA_RELATIVE = 2  /* value: share of the field's range in this dump */
+    CAESURA_ABSOLUTE = 1,           /* value: in units of the field */
+    CAESURA_RELATIVE = 2,           /* value: share of the field's range in this dump */
+    CAESURA_POINTWISE_RELATIVE = 3, /* value: share of each value's magnitude */
+    CAESURA_PSNR = 4                /* value: decibels */
 } caesura_bound_kind;
 typedef enum caesura_lane { CAESURA_LANE_COMPRESS = 0, CAESURA_LANE_WRITE = 1 } caesura_lane;
 
@@ -118,14 +120,20 @@ typedef struct caesura_options {
     /* Everything the library has to say to a person; called inside calls of this header, on their
      * thread. The message is valid until it returns. NULL: quiet. */
     void (*on_message)(void* context, const char* message);
-    void* message_context; /* what on_message is given */
-    const char* transport; /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */
-    const char* layout;    /* NULL: openPMD's; or as "/step_%06T/{field}", see WriterOptions */
+    void* message_context;     /* what on_message is given */
+    const char* transport;     /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */
+    const char* layout;        /* NULL: openPMD's; or as "/step_%06T/{field}", see WriterOptions */
+    const unsigned* cd_values; /* of `codec`, as H5Pset_filter takes them; see CodecSpec */
+    size_t cd_value_count;     /* 0: derived from the bound */
+    /* Of every dump in transit, as WriterOptions::analyses; needs `transport`. Copied. */
+    const char* const* analyses; /* NULL: none */
+    size_t analysis_count;
+    int verify; /* -1: where the codec needs it; 1: lossy blocks are decoded and checked; 0: not */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL                                    \
+            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, -1              \
     }
 
 /* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */
@@ -168,11 +176,13 @@ typedef struct caesura_field_options {
         data_order; /* NULL: "C", the slowest axis first in these arrays; "F": the fastest */
     const double* position;    /* NULL: 0 each; of a value in its cell, from 0 to below 1 */
     const double* time_offset; /* NULL: 0; of the values from the dump's time */
+    const unsigned* cd_values; /* of `codec`, as H5Pset_filter takes them; see CodecSpec */
+    size_t cd_value_count;     /* 0: derived from the bound */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL                                 \
+            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                        \
     }
 
 /* What a reader is told of a record of particles, and its codec; see RecordOptions in

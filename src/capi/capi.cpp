@@ -34,6 +34,17 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
     caesura::WriterOptions options;
     if (all.codec) options.codec.name = all.codec;
+    if (!all.cd_values && all.cd_value_count > 0) refused = invalid("cd_values is NULL");
+    if (all.cd_values)
+        options.codec.cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
+    if (!all.analyses && all.analysis_count > 0) refused = invalid("analyses is NULL");
+    for (std::size_t i = 0; all.analyses && i < all.analysis_count; ++i) {
+        if (all.analyses[i])
+            options.analyses.emplace_back(all.analyses[i]);
+        else
+            refused = invalid("analyses[" + std::to_string(i) + "] is NULL");
+    }
+    if (all.verify >= 0) options.codec.verify = all.verify != 0;
     options.memory_bytes = all.memory_bytes;
     if (all.chunk_bytes) options.chunk_bytes = all.chunk_bytes;
     options.planning = all.planning != 0;
@@ -145,6 +156,11 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
             return invalid("axis_labels[" + std::to_string(axis) + "] is NULL");
     caesura::FieldOptions options;
     if (all.codec) options.codec.emplace().name = all.codec;
+    if (all.cd_value_count > 0) {
+        if (!all.cd_values || !all.codec)
+            return invalid("cd_values belong to a codec; cd_values or codec is NULL");
+        options.codec->cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
+    }
     options.unit_si = all.unit_si;
     std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
     if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + n);
@@ -186,7 +202,7 @@ caesura::RecordOptions record_options_of(const caesura_record_options* given) {
 // What define calls of fields and records are told alike.
 caesura::Result<caesura::ErrorBound> bound_of(const std::string& who, int dtype, int kind,
                                               double bound) {
-    if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
+    if (kind < CAESURA_LOSSLESS || kind > CAESURA_PSNR)
         return invalid(who + ": bound kind " + std::to_string(kind) + " is unknown");
     if (!known(dtype)) return invalid(who + ": dtype " + std::to_string(dtype) + " is unknown");
     return caesura::ErrorBound{static_cast<caesura::ErrorBound::Kind>(kind),

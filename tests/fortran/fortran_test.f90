@@ -210,6 +210,18 @@ contains
       absolute=1.0_real64, relative=1.0_real64, code=code)
     call check(code == caesura_invalid_argument, 'a field has two bounds')
     call check(index(another%message, 'not defined') > 0, 'the first error is not kept')
+    call caesura_define_field(another, 'both', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, psnr=60.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a field has two bounds of the other kinds')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=2.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a bound of twice each value is taken')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, code=code)
+    call check(code == caesura_ok, 'a bound relative to each value is not taken')
+    call caesura_define_field(another, 'noise', caesura_float64, [4], field, psnr=60.0_real64, &
+      code=code)
+    call check(code == caesura_ok, 'a bound of noise is not taken')
     call caesura_close(another)
   end subroutine
 end program
