@@ -91,7 +91,7 @@ def test_particles_and_parts_follow_the_layout(tmp_path, layout):
         electrons.define_constant("mass", 3.5)
         for step, count in ((1, 0), (2, 40)):
             with writer.iteration(step) as iteration:
-                dump = iteration.begin_dump()
+                dump = iteration.begin_dump(float(step))
                 dump.put(level, np.ones((8, 4)), offset=(8, 16))
                 dump.put_particles(x, np.linspace(0, 1, count))
                 dump.put_particles(number, np.arange(count, dtype=np.uint64))
