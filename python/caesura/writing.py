@@ -227,6 +227,7 @@ class Writer:
         software: str = "caesura",
         root_attributes: dict[str, Any] | None = None,
         on_message: Callable[[str], None] | None = None,
+        _open: dict[str, int | None] | None = None,
         **more: Any,
     ) -> None:
         """Collective. Creates (truncates) `path`.
@@ -271,8 +272,31 @@ class Writer:
                 "software": software,
                 "root_attributes": _values(root_attributes or {}),
                 "on_message": on_message,
+                **(_open or {}),
             },
         )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        comm: Any = None,
+        *,
+        after: int | None = None,
+        **options: Any,
+    ) -> Writer:
+        """Collective. Goes on with a file that a Writer made, also on another number of ranks.
+
+        A file whose run was killed is recovered first. after: the iteration of the last dump that
+        is kept; what was dumped after it is dropped. None: after the last committed dump.
+        `committed()` then says after which iteration it goes on. Fields and species are defined as
+        for a new file, alike or not. options: those of Writer.
+
+        Raises OSError (no such file, no permission, another process has it open), ValueError (an
+        iteration that is not there; an option), CorruptError (not of Caesura, or damaged),
+        RuntimeError (an application's file, checkpoints, transport).
+        """
+        return cls(path, comm, _open={"open": None if after is None else int(after)}, **options)
 
     def define_field(
         self,

@@ -1,5 +1,6 @@
 #include "store/dump_path.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace caesura::store {
@@ -14,6 +15,10 @@ DumpPath::DumpPath(const std::vector<Attribute>& root) {
         after_ = base->substr(at + 2);
         if (!after_.ends_with('/')) after_ += '/';
     }
+}
+
+std::string DumpPath::parent() const {
+    return before_.substr(0, std::max<std::size_t>(before_.rfind('/'), 1));
 }
 
 std::optional<DumpPath::Dump> DumpPath::of(const std::string& path) const {

@@ -14,6 +14,8 @@ class DumpPath {
         std::uint64_t iteration = 0;
         std::size_t bytes = 0;  ///< of its group's path, with the slash behind it
     };
+    /// Of the group that has all dumps, "/data" or "/": no slash behind it but the root's own.
+    std::string parent() const;
     /// None: the path lies in no dump.
     std::optional<Dump> of(const std::string& path) const;
 

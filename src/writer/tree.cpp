@@ -84,6 +84,9 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                            std::span<const SpeciesState> species, const DumpMetadata& said) const {
     add_groups(manifest, said);
+    if (has_dumps_)
+        for (const auto& [name, value] : said.of({AttributeOwner::Kind::file}))
+            manifest.root_set.push_back({name, value});
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;

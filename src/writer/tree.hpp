@@ -36,8 +36,10 @@ class Tree : public ledger::Tree {
 /// The tree of a file that nobody but the Writer makes.
 class OpenPmdTree final : public Tree {
   public:
-    /// @param file  outlives the tree.
-    OpenPmdTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
+    /// @param file  outlives the tree. @param has_dumps  of a run before: what is said of the file
+    /// takes the place of what that one has said.
+    OpenPmdTree(store::SharedFile& file, int rank, bool has_dumps)
+        : commits_(file, rank), has_dumps_(has_dumps) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
     bool dump_is_whole() const override { return true; }
@@ -52,6 +54,7 @@ class OpenPmdTree final : public Tree {
 
   private:
     ledger::CommitterTree commits_;
+    bool has_dumps_;
 };
 
 }  // namespace caesura::writer
