@@ -50,9 +50,8 @@ what to compute
               half  the fields are made all the same, but only the dumps 1, 2, 4, 7, 8, 11, ... (of
                     0, 1, 2, ...) go there: steps with and without output take turns in one run
               other-half  the dumps 0, 3, 5, 6, 9, 10, ...
-  --box MPC         comoving side (28.5)
+  --box MPC         comoving side (28.5)             --seed S      another universe (1)
   --z-init Z        redshift of the start (159)      --z-final Z   of the last step (2)
-  --seed S          another universe (1); the same for any number of ranks
   --device-s T      seconds a step that kernels would take on an accelerator (0): after computing
                     a kernel the host idles for its share. This is an emulation; 0 turns it off.
   --device auto     deposit, kick and drift on a GPU if every rank has one, else as emulated

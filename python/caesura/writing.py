@@ -81,11 +81,12 @@ _MORE = {
 
 
 def _more_options(more: dict[str, Any]) -> dict[str, Any]:
-    """What is not given keeps the default of WriterOptions."""
+    """What is not given keeps the default of WriterOptions. "_open" is Writer.open's own."""
+    opening = more.pop("_open", {})
     for name in more:
         if name not in _MORE:
             raise TypeError(f"Writer has no option {name!r}; beside the named ones: {list(_MORE)}")
-    return {name: _MORE[name](value) for name, value in more.items() if value is not None}
+    return opening | {name: _MORE[name](value) for name, value in more.items() if value is not None}
 
 
 class Dump:
@@ -227,7 +228,6 @@ class Writer:
         software: str = "caesura",
         root_attributes: dict[str, Any] | None = None,
         on_message: Callable[[str], None] | None = None,
-        _open: dict[str, int | None] | None = None,
         **more: Any,
     ) -> None:
         """Collective. Creates (truncates) `path`.
@@ -272,7 +272,6 @@ class Writer:
                 "software": software,
                 "root_attributes": _values(root_attributes or {}),
                 "on_message": on_message,
-                **(_open or {}),
             },
         )
 
