@@ -77,8 +77,8 @@ Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
     known.file_end = taken->file_end;
     known.kept = taken->kept;
     for (const store::DatasetSpec& dataset : taken->last)
-        if (const auto tables = tables_in(dataset.pipeline)) {
-            const auto bytes = tables->bytes();
+        if (const auto set = tables_in(dataset.pipeline)) {
+            const auto bytes = set->bytes();
             known.tables.push_back({field_name(taken->last_path, dataset.path),
                                     codec_of(dataset),
                                     dataset.dtype,
