@@ -35,6 +35,17 @@ module caesura_calls
       type(c_ptr), intent(out) :: writer
     end function
 
+    integer(c_int) function c_append(path, communicator, options, after, writer, last) &
+        bind(C, name="caesura_fortran_append")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: communicator
+      type(c_options), intent(in) :: options
+      integer(c_int64_t), value :: after
+      type(c_ptr), intent(out) :: writer
+      integer(c_int64_t), intent(out) :: last
+    end function
+
     integer(c_int) function c_define(writer, name, dtype, rank, shape, kind, bound, options, &
         field) bind(C, name="caesura_fortran_define")
       import

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
-                           const caesura_fortran_options* given, caesura_writer** writer) {
+static caesura_options options_of(const caesura_fortran_options* given) {
     caesura_options options = CAESURA_OPTIONS_DEFAULT;
     options.codec = given->codec;
     options.trace_path = given->trace_path;
@@ -22,7 +21,28 @@ int caesura_fortran_create(const char* path, const caesura_communicator* communi
     options.idle_priority = given->idle_priority;
     options.cooperative = given->cooperative;
     options.balance_writes = given->balance_writes;
+    return options;
+}
+
+int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, caesura_writer** writer) {
+    const caesura_options options = options_of(given);
     return caesura_writer_create(path, communicator, &options, writer);
+}
+
+int caesura_fortran_append(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, int64_t after,
+                           caesura_writer** writer, int64_t* last) {
+    const caesura_options options = options_of(given);
+    caesura_open_options where = CAESURA_OPEN_OPTIONS_DEFAULT;
+    uint64_t iteration = 0;
+    caesura_code code;
+    where.has_after = after >= 0;
+    where.after = (uint64_t)after;
+    code = caesura_writer_open(path, communicator, &options, &where, writer);
+    *last = -1;
+    if (code == CAESURA_OK && caesura_committed(*writer, &iteration)) *last = (int64_t)iteration;
+    return code;
 }
 
 int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, int rank,

@@ -30,6 +30,12 @@ typedef struct caesura_fortran_report {
     double put_s, end_s, close_s, put_wait_s, compress_s, write_s, max_error_over_bound;
 } caesura_fortran_report;
 
+/* after < 0: not given. *last: the iteration after which it goes on, -1: the file has no dump. */
+int caesura_fortran_append(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, int64_t after,
+                           caesura_writer** writer, int64_t* last);
+int caesura_fortran_append_mpi(const char* path, int comm, const caesura_fortran_options* given,
+                               int64_t after, caesura_writer** writer, int64_t* last);
 int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
                            const caesura_fortran_options* given, caesura_writer** writer);
 /* comm: MPI's integer handle, MPI_Fint. -1: MPI refused to duplicate it. */

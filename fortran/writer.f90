@@ -45,6 +45,41 @@ contains
       writer%pointer), code)
   end subroutine
 
+  ! Goes on with a file that is there. last: the iteration after which it does, -1 where it has none.
+  subroutine caesura_append(writer, path, after, last, options, code)
+    type(caesura_writer), intent(inout) :: writer
+    character(*), intent(in) :: path
+    integer, intent(in), optional :: after
+    integer, intent(out), optional :: last
+    type(caesura_options), intent(in), optional :: options
+    integer, intent(out), optional :: code
+    type(c_copies), target :: copies
+    integer(c_int64_t) :: found
+    if (present(last)) last = -1
+    if (.not. may_append(writer, after, code)) return
+    call note(writer, c_append(c_text(path), c_null_ptr, options_in_c(copies, options), &
+      kept_last(after), writer%pointer, found), code)
+    if (present(last)) last = int(found)
+  end subroutine
+
+  logical function may_append(writer, after, code)
+    type(caesura_writer), intent(inout) :: writer
+    integer, intent(in), optional :: after
+    integer, intent(out), optional :: code
+    may_append = .not. c_associated(writer%pointer)
+    if (.not. may_append) call refuse(writer, 'the writer is open already', code)
+    if (.not. may_append .or. .not. present(after)) return
+    may_append = after >= 0
+    if (.not. may_append) call refuse(writer, 'after is below 0; it is an iteration', code)
+  end function
+
+  ! As C's face has it: below 0 nothing is said.
+  integer(c_int64_t) function kept_last(after)
+    integer, intent(in), optional :: after
+    kept_last = -1
+    if (present(after)) kept_last = int(after, c_int64_t)
+  end function
+
   function options_in_c(copies, options) result(c)
     type(c_copies), intent(inout), target :: copies
     type(caesura_options), intent(in), optional :: options

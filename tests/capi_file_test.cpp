@@ -472,4 +472,50 @@ TEST(CFile, paths_are_those_of_the_layout) {
     std::filesystem::remove(path);
 }
 
+TEST(COpen, goes_on_with_a_file_and_drops_what_lies_behind) {
+    const File file("caesura_c_open_");
+    const std::uint64_t shape[] = {64}, offset[] = {0};
+    const std::vector<double> values(64, 2.5);
+    const auto write = [&](caesura_writer* writer, std::vector<std::uint64_t> iterations) {
+        std::uint32_t field = 0;
+        ASSERT_EQ(caesura_define_field(writer, "rho", CAESURA_FLOAT64, 1, shape, CAESURA_LOSSLESS,
+                                       0.0, &field),
+                  CAESURA_OK);
+        for (const std::uint64_t n : iterations) {
+            ASSERT_EQ(caesura_begin_iteration(writer, n), CAESURA_OK);
+            ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+            ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT64, 0),
+                      CAESURA_OK);
+            ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+        }
+        ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    };
+    write(file.writer, {0, 1, 2});
+    caesura_writer* writer = nullptr;
+    caesura_open_options where = CAESURA_OPEN_OPTIONS_DEFAULT;
+    where.has_after = 1;
+    where.after = 9;
+    EXPECT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, &where, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("iteration 9 is not there"), std::string::npos) << last_error();
+    EXPECT_EQ(writer, nullptr);
+    where.after = 1;
+    ASSERT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, &where, &writer), CAESURA_OK)
+        << last_error();
+    std::uint64_t last = 0;
+    EXPECT_EQ(caesura_committed(writer, &last), 1);
+    EXPECT_EQ(last, 1u);
+    write(writer, {7});
+    ASSERT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, nullptr, &writer),
+              CAESURA_OK);
+    EXPECT_EQ(caesura_committed(writer, &last), 1);
+    EXPECT_EQ(last, 7u);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK);
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok());
+    std::vector<std::uint64_t> iterations;
+    for (const auto& dataset : info->datasets) iterations.push_back(dataset.iteration);
+    EXPECT_EQ(iterations, (std::vector<std::uint64_t>{0, 1, 7}));
+}
+
 }  // namespace

@@ -11,6 +11,10 @@ SIGKILL to the launcher and every rank at once, and then looks at the file:
      every value; dumps are the first ones, without a hole;
   3. after a second recover: not a byte has changed.
 
+With --append the killed run is gone on with instead, on other numbers of ranks: by two more runs
+that are killed, and by one that closes; each may first drop dumps behind a random one. Then the
+file has lost nothing but what was dropped, and is exact.
+
 Run it by `tools/dev.py crash --runs N`, which sets CAESURA_BUILD, PYTHONPATH and HDF5_PLUGIN_PATH.
 Exit status: 0 if every run passed, else 1. A failed run's file stays in <out>/crash/.
 
@@ -117,6 +121,8 @@ class Outcome:
     dropped: int = 0
     journal_torn: bool = False
     beyond_report: int = 0  # dumps found that the writer had not yet reported
+    gone_on: int = 0  # later runs that opened the file
+    let_go: int = 0  # dumps that these have dropped
     seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
 
@@ -131,18 +137,22 @@ class Run:
         self.path = place / "run.h5"
         self.log = place / "committed.txt"
         self.outcome = Outcome(plan)
+        self.due_before: set[int] = set()  # of runs before the one that is looked at
+        self.is_first = True  # run of the file
 
     def fault(self, text: str) -> None:
         self.outcome.faults.append(text)
 
     # ---- dying
 
-    def write_and_kill(self) -> None:
+    def write_and_kill(self, go_on: str = "") -> None:
         plan = self.plan
         program = [str(self.options.writer), "--file", str(self.path), "--log", str(self.log)]
         for name in ("codec", "seed", "dumps", "rows", "chunk_kib", "every", "pause_us"):
             program += ["--" + name.replace("_", "-"), str(getattr(plan, name))]
         program += ["--reserve-factor", str(plan.reserve_factor)]
+        if go_on:
+            program += ["--go-on", go_on]
         env = dict(os.environ)
         env.setdefault("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
         # What a killed launcher leaves behind goes away with the run's directory.
@@ -156,6 +166,56 @@ class Run:
         command = [self.options.mpirun, "-n", str(self.options.ranks), *program]
         run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
 
+    def go_on(self) -> None:
+        """Three more runs on the same file, on other ranks; the last one closes it."""
+        draw = random.Random(f"append {self.plan.seed}")
+        self.is_first = False
+        for number in range(3):
+            due = self.due_of_all()
+            after = draw.choice([None, *sorted(due)]) if due else None
+            self.plan.phase = "end" if number == 2 else draw.choice(["start", "between", "between"])
+            self.plan.commits = draw.randint(1, 4)
+            self.plan.delay_share = draw.random()
+            self.plan.dumps = draw.randint(1, 4) if number == 2 else 1000
+            self.log = self.place / f"committed-{number}.txt"
+            self.options.ranks = draw.randint(1, 3)
+            self.write_and_kill("last" if after is None else str(after))
+            if self.outcome.faults:
+                return
+            lines = self.reported()
+            if after is not None:
+                # It may have died before it dropped anything: what is above may be there or not.
+                self.due_before = {n for n in due if n <= after}
+            if "created" in lines:
+                self.outcome.gone_on += 1
+                self.outcome.let_go += len(due - self.due_before)
+            self.due_before |= set(range(0, self.last_committed() + 1, self.plan.every))
+        self.outcome.closed = "closed" in self.reported()
+        self.check_gone_on()
+
+    def last_committed(self) -> int:
+        numbers = [int(line.split()[1]) for line in self.reported() if line.startswith("committed")]
+        return numbers[-1] if numbers else -1
+
+    def due_of_all(self) -> set[int]:
+        """Iterations that must be there, whatever came after them."""
+        return self.due_before | set(range(0, self.last_committed() + 1, self.plan.every))
+
+    def check_gone_on(self) -> None:
+        dry = self.recover(dry_run=True)
+        if dry is None:
+            return
+        if not dry["was_clean"]:
+            self.fault(f"a file that was closed is not clean: {dry}")
+        self.outcome.dumps = dry["committed_dumps"]
+        present = set(range(0, self.outcome.dumps * self.plan.every, self.plan.every))
+        if not self.due_before <= present:
+            self.fault(f"lost: {sorted(self.due_before - present)}")
+        try:
+            self.outcome.faults += [f"at the end: {f}" for f in self.compare(present, exactly=True)]
+        except (OSError, KeyError, RuntimeError) as error:
+            self.fault(f"at the end: stock h5py: {error}")
+
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die (or has ended by itself, which closing ones may)."""
         plan = self.plan
@@ -165,13 +225,17 @@ class Run:
             lines = self.reported()
             starts += [time.monotonic()] * (len(lines) - len(starts))
             # Early kills fall into Writer::create, or between it and the first commit.
-            if plan.phase == "start" and ("created" in lines or self.half_made()):
+            begun = "created" in lines or "opening" in lines
+            if plan.phase == "start" and (begun or (self.is_first and self.half_made())):
                 break
             if plan.phase == "between" and len(lines) > plan.commits:
                 break
             if plan.phase == "closing" and "closing" in lines:
                 break
-            if process.poll() is not None:
+            ended = process.poll() is not None
+            if ended and plan.phase == "end" and "closed" in self.reported():
+                return
+            if ended:
                 output = (self.place / "output.txt").read_text(errors="replace")
                 self.fault(f"the writer ended by itself ({process.returncode}): {output[-500:]}")
                 return
@@ -181,7 +245,7 @@ class Run:
             time.sleep(0.0005)
         # The last interval between reports is the yardstick: it spans one dump's whole life.
         interval_s = starts[-1] - starts[-2] if len(starts) > 1 else 0.05
-        longest_s = {"start": 0.03, "between": min(1.5 * interval_s, 0.5), "closing": 0.03}
+        longest_s = {"start": 0.06, "between": min(1.5 * interval_s, 0.5), "closing": 0.03}
         time.sleep(plan.delay_share * longest_s[plan.phase])
 
     def half_made(self) -> bool:
@@ -380,9 +444,11 @@ def bury_orphans() -> None:
 def run_once(options: argparse.Namespace, seed: int) -> Outcome:
     begin_s = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="caesura-crash-", dir=options.directory))
-    run = Run(options, Plan.draw(seed), place)
+    run = Run(argparse.Namespace(**vars(options)), Plan.draw(seed), place)
     run.write_and_kill()
-    if not run.outcome.faults:
+    if not run.outcome.faults and options.append and run.path.exists() and run.reported():
+        run.go_on()
+    elif not run.outcome.faults:
         run.examine()
     run.outcome.seconds = time.monotonic() - begin_s
     if run.outcome.faults:
@@ -434,6 +500,8 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "dumps finished by recover": sum(o.finished for o in outcomes),
         "dumps dropped by recover": sum(o.dropped for o in outcomes),
         "dumps verified": sum(o.dumps for o in outcomes),
+        "runs that went on with the file": sum(o.gone_on for o in outcomes),
+        "dumps that these dropped": sum(o.let_go for o in outcomes),
         "seconds a run": round(sum(o.seconds for o in outcomes) / max(1, len(outcomes)), 2),
         "passed": sum(not o.faults for o in outcomes),
         "failed": sum(bool(o.faults) for o in outcomes),
@@ -447,6 +515,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--runs", type=int, default=20)
     top.add_argument("--seed", type=int, help="of the first run; run i has seed + i")
     top.add_argument("--ranks", type=int, default=2)
+    top.add_argument("--append", action="store_true", help="later runs go on with the file")
     top.add_argument("--json", action="store_true", help="print everything as JSON instead")
     top.add_argument("--writer", type=Path, default=build / "tests" / "crash_writer")
     top.add_argument("--mpirun", default="mpirun")

@@ -297,6 +297,24 @@ CAESURA_API caesura_code caesura_writer_create(const char* path,
                                                const caesura_communicator* communicator,
                                                const caesura_options* options,
                                                caesura_writer** writer);
+
+/* Where caesura_writer_open goes on in a file. */
+typedef struct caesura_open_options {
+    size_t struct_bytes; /* sizeof(caesura_open_options): lets the struct grow */
+    int has_after;       /* 0: after the last committed dump, and `after` means nothing */
+    uint64_t after;      /* iteration of the last dump that is kept; later ones are dropped */
+} caesura_open_options;
+#define CAESURA_OPEN_OPTIONS_DEFAULT \
+    { sizeof(caesura_open_options), 0, 0 }
+
+/* Collective. Goes on with a file that caesura_writer_create made, also on another number of ranks
+ * or after its run was killed; see Writer::open in caesura/writer.hpp. caesura_committed says after
+ * which iteration. where NULL: defaults. The rest as caesura_writer_create. */
+CAESURA_API caesura_code caesura_writer_open(const char* path,
+                                             const caesura_communicator* communicator,
+                                             const caesura_options* options,
+                                             const caesura_open_options* where,
+                                             caesura_writer** writer);
 /* rank: number of axes, 1 to 4; shape[rank]. bound is ignored for CAESURA_LOSSLESS. */
 CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype,
                                               int rank, const uint64_t* shape, int kind,

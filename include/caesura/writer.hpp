@@ -3,12 +3,12 @@
 // intro      A Writer belongs to a group of ranks (a Communicator). Fields are defined once; each
 //            iteration may dump some of them. Data of iteration n are compressed and written
 //            while iteration n+1 computes.
-// simple     create, define_field, begin_iteration, begin_dump, put, end, close.
+// simple     create (or open), define_field, begin_iteration, begin_dump, put, end, close.
 // advanced   busy marks (obstacles), borrowing, codecs per field, memory budget, trace.
 //
 // | call                     | collective | communicates | may wait                          |
 // |--------------------------|------------|--------------|-----------------------------------|
-// | Writer::create           | yes        | yes          | for the other ranks               |
+// | Writer::create, open     | yes        | yes          | for the other ranks               |
 // | define_field, reshape    | yes        | no           | no                                |
 // | define_species, _record, | yes        | no           | no                                |
 // |   _constant              |            |              |                                   |
@@ -190,15 +190,22 @@ enum class Ownership : std::uint8_t {
     borrow  ///< data stay valid and unchanged until Writer::released(iteration) or close()
 };
 
-/// Counters of one rank since create(); all in bytes, seconds or counts.
+/// Where Writer::open goes on in a file.
+struct OpenOptions {
+    /// The iteration of the last dump that is kept: what was dumped after it is dropped, all of it
+    /// or, if the run dies meanwhile, nothing. Unset: after the last committed dump.
+    std::optional<std::uint64_t> after = {};
+};
+
+/// Counters of one rank since create() or open(); all in bytes, seconds or counts.
 struct WriterReport {
     std::uint64_t raw_bytes = 0, stored_bytes = 0;
     /// Over all regions, what was kept and used again once; on rank 0 also what stripes skip.
     std::uint64_t reserved_bytes = 0;
     std::uint64_t spare_bytes = 0;  ///< of these: in the file, unused, and kept for later dumps
     std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
-    /// In an application's own file (the VOL connector), on rank 0: of blocks that a later dump has
-    /// written again. They stay in the file, unused.
+    /// On rank 0: of blocks of an application's own file (the VOL connector) that a later dump has
+    /// written again, and of dumps that open() has dropped. They stay in the file, unused.
     std::uint64_t superseded_bytes = 0;
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
@@ -344,6 +351,20 @@ class Writer {
     static Result<std::unique_ptr<Writer>> create(const std::string& path,
                                                   std::unique_ptr<Communicator> communicator,
                                                   WriterOptions options = {});
+    /// Collective. Goes on with a file that create() made, also on another number of ranks, and
+    /// also after its run was killed: it is recovered first. committed() then says after which
+    /// iteration it goes on. Fields and species are defined as after create(), alike or not: each
+    /// dump has types, shapes and codecs of its own. What is said of the whole file (author,
+    /// software, root_attributes, set_attribute) takes the place of what the file says, with the
+    /// first dump; the rest of it stays. Messages say what was recovered and what was dropped
+    /// (docs/reference/restart.md). Errors: io (no such file, no permission, another process has it
+    /// open), corrupt (not of Caesura, or damaged), unsupported (a tree that an application makes,
+    /// under the connector; a file of checkpoints; WriterOptions::transport), invalid_argument (an
+    /// iteration that is not there; options), no_space, on all ranks: nothing is dropped then.
+    static Result<std::unique_ptr<Writer>> open(const std::string& path,
+                                                std::unique_ptr<Communicator> communicator,
+                                                WriterOptions options = {},
+                                                const OpenOptions& where = {});
     ~Writer();
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -399,7 +420,8 @@ class Writer {
     Iteration begin_iteration(std::uint64_t number, std::string_view label = {});
 
     /// Iteration number of the last dump known to be committed (in the HDF5 tree and, if durable,
-    /// on disk), nullopt before the first. Agreed at end() and close(): same on all ranks.
+    /// on disk), nullopt before the first. Agreed at end() and close(): same on all ranks. After
+    /// open() the last one that was kept.
     std::optional<std::uint64_t> committed() const;
     /// May data borrowed for this iteration be changed?
     bool released(std::uint64_t iteration) const;

@@ -25,6 +25,7 @@ struct Options {
     bool file_per_dump = false;    ///< modes sync and filter
     bool write_particles = false;  ///< modes async and caesura
     std::string restart;           ///< the file to go on from
+    std::string append;            ///< the same, and the output; once parsed all three are one
     double device_s = 0.0;
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3

@@ -106,9 +106,12 @@ class CaesuraOutput : public Output {
         writer_options.trace_path = options_.trace;
         writer_options.software = "caesura-cosmology";
         writer_options.root_attributes = {{"cosmology_run", run_text(options_)}};
-        auto writer = caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
-                                              std::move(writer_options));
-        expect_ok(writer.status(), "create " + options_.output);
+        const bool appends = !options_.append.empty();
+        auto writer = appends ? caesura::Writer::open(options_.output, caesura::mpi(slab_.comm()),
+                                                      std::move(writer_options))
+                              : caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
+                                                        std::move(writer_options));
+        expect_ok(writer.status(), (appends ? "open " : "create ") + options_.output);
         writer_ = std::move(*writer);
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const auto infos = field_infos(options_.cosmology, options_.bound_scale);

@@ -353,10 +353,14 @@ struct PyWriter {
         auto communicator = make_communicator(std::move(comm));
         Status refused;
         WriterOptions plain = to_options(options, refused);
+        std::optional<OpenOptions> where;  // unset: a new file
+        if (options.contains("open"))
+            where = OpenOptions{nb::cast<std::optional<std::uint64_t>>(options["open"])};
         Result<std::unique_ptr<Writer>> result = Status();
         {
             nb::gil_scoped_release release;
-            result = Writer::create(path, std::move(communicator), std::move(plain));
+            result = where ? Writer::open(path, std::move(communicator), std::move(plain), *where)
+                           : Writer::create(path, std::move(communicator), std::move(plain));
         }
         raise_if_error(refused);
         shared->writer = value_or_raise(std::move(result));

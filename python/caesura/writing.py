@@ -82,11 +82,12 @@ _MORE = {
 
 
 def _more_options(more: dict[str, Any]) -> dict[str, Any]:
-    """What is not given keeps the default of WriterOptions."""
+    """What is not given keeps the default of WriterOptions. "_open" is Writer.open's own."""
+    opening = more.pop("_open", {})
     for name in more:
         if name not in _MORE:
             raise TypeError(f"Writer has no option {name!r}; beside the named ones: {list(_MORE)}")
-    return {name: _MORE[name](value) for name, value in more.items() if value is not None}
+    return opening | {name: _MORE[name](value) for name, value in more.items() if value is not None}
 
 
 class Dump:
@@ -274,6 +275,28 @@ class Writer:
                 "on_message": on_message,
             },
         )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        comm: Any = None,
+        *,
+        after: int | None = None,
+        **options: Any,
+    ) -> Writer:
+        """Collective. Goes on with a file that a Writer made, also on another number of ranks.
+
+        A file whose run was killed is recovered first. after: the iteration of the last dump that
+        is kept; what was dumped after it is dropped. None: after the last committed dump.
+        `committed()` then says after which iteration it goes on. Fields and species are defined as
+        for a new file, alike or not. options: those of Writer.
+
+        Raises OSError (no such file, no permission, another process has it open), ValueError (an
+        iteration that is not there; an option), CorruptError (not of Caesura, or damaged),
+        RuntimeError (an application's file, checkpoints, transport).
+        """
+        return cls(path, comm, _open={"open": None if after is None else int(after)}, **options)
 
     def define_field(
         self,

@@ -241,31 +241,50 @@ caesura::Result<caesura::store::AttributeValue> attribute_value(int type, const 
     return caesura::store::AttributeValue(std::move(all));
 }
 
+// @param where  null: a new file.
+Status make_writer(const char* path, const caesura_communicator* communicator,
+                   const caesura_options* options, const caesura_open_options* where,
+                   caesura_writer** writer) {
+    if (!writer) return invalid("writer is NULL");
+    *writer = nullptr;
+    if (!path) return invalid("path is NULL");
+    std::unique_ptr<caesura::Communicator> comm;
+    if (communicator) {
+        auto made = caesura::capi::make_c_communicator(*communicator);
+        if (!made.ok()) return made.status();
+        comm = std::move(*made);
+    }
+    Status refused;
+    auto writer_options = options_of(options, refused);
+    caesura::OpenOptions open_options;
+    if (where && where->has_after) open_options.after = where->after;
+    auto made = where ? caesura::Writer::open(path, std::move(comm), std::move(writer_options),
+                                              open_options)
+                      : caesura::Writer::create(path, std::move(comm), std::move(writer_options));
+    if (!refused.ok()) return refused;
+    if (!made.ok()) return made.status();
+    auto handle = std::make_unique<caesura_writer>();
+    handle->writer = std::move(*made);
+    *writer = handle.release();
+    return {};
+}
+
 }  // namespace
 
 extern "C" {
 
 caesura_code caesura_writer_create(const char* path, const caesura_communicator* communicator,
                                    const caesura_options* options, caesura_writer** writer) {
-    return guarded([&]() -> Status {
-        if (!writer) return invalid("writer is NULL");
-        *writer = nullptr;
-        if (!path) return invalid("path is NULL");
-        std::unique_ptr<caesura::Communicator> comm;
-        if (communicator) {
-            auto made = caesura::capi::make_c_communicator(*communicator);
-            if (!made.ok()) return made.status();
-            comm = std::move(*made);
-        }
-        Status refused;
-        auto writer_options = options_of(options, refused);
-        auto created = caesura::Writer::create(path, std::move(comm), std::move(writer_options));
-        if (!refused.ok()) return refused;
-        if (!created.ok()) return created.status();
-        auto handle = std::make_unique<caesura_writer>();
-        handle->writer = std::move(*created);
-        *writer = handle.release();
-        return {};
+    return guarded([&] { return make_writer(path, communicator, options, nullptr, writer); });
+}
+
+caesura_code caesura_writer_open(const char* path, const caesura_communicator* communicator,
+                                 const caesura_options* options, const caesura_open_options* where,
+                                 caesura_writer** writer) {
+    return guarded([&] {
+        caesura_open_options all = CAESURA_OPEN_OPTIONS_DEFAULT;
+        if (where) std::memcpy(&all, where, std::min(sizeof all, where->struct_bytes));
+        return make_writer(path, communicator, options, &all, writer);
     });
 }
 

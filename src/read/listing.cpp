@@ -78,18 +78,11 @@ std::string text_of(const Attribute* attribute, const std::string& otherwise) {
 struct Layout {
     const store::DumpPath dumps;
     const std::string meshes, particles;
-    std::vector<std::string> species = {};  ///< of a layout other than openPMD's
 
     explicit Layout(const Attributes& root)
         : dumps(root),
           meshes(text_of(find_in(root, "meshesPath"), "meshes/")),
-          particles(text_of(find_in(root, "particlesPath"), "particles/")) {
-        const Attribute* const names = find_in(root, store::DumpPath::k_species);
-        if (names == nullptr) return;
-        if (const auto* const list = std::get_if<std::vector<std::string>>(&names->value))
-            species = *list;
-        if (const auto* const one = std::get_if<std::string>(&names->value)) species = {*one};
-    }
+          particles(text_of(find_in(root, "particlesPath"), "particles/")) {}
 };
 
 struct Lists {
@@ -105,10 +98,9 @@ void name_field(const Layout& layout, FieldInfo& field) {
     if (!dump) return;
     if (!dump->field.empty()) {
         field.name = dump->field;
-        const std::string first = field.name.substr(0, field.name.find('/'));
-        const bool is_species =
-            std::find(layout.species.begin(), layout.species.end(), first) != layout.species.end();
-        field.kind = is_species ? FieldInfo::Kind::particles : FieldInfo::Kind::mesh;
+        field.kind = find_in(field.attributes, store::DumpPath::k_species) == nullptr
+                         ? FieldInfo::Kind::mesh
+                         : FieldInfo::Kind::particles;
         return;
     }
     const std::string below = field.path.substr(dump->bytes);

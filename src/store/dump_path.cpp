@@ -1,5 +1,6 @@
 #include "store/dump_path.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace caesura::store {
@@ -18,6 +19,21 @@ DumpPath::DumpPath(const std::vector<Attribute>& root) {
         after_ = base->substr(at + 2);
         if (!after_.ends_with('/')) after_ += '/';
     }
+}
+
+bool DumpPath::has_groups() const { return !layout_ || !layout_->dump_group(0).empty(); }
+
+std::string DumpPath::layout() const { return layout_ ? layout_->text() : std::string(); }
+
+std::optional<std::uint64_t> DumpPath::of_group(const std::string& group) const {
+    if (layout_) return layout_->iteration_of(group);
+    const auto dump = of(group + "/");
+    return dump ? std::optional(dump->iteration) : std::nullopt;
+}
+
+std::string DumpPath::parent() const {
+    if (layout_) return layout_->parent();
+    return before_.substr(0, std::max<std::size_t>(before_.rfind('/'), 1));
 }
 
 std::optional<DumpPath::Dump> DumpPath::of(const std::string& path) const {

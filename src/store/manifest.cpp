@@ -218,6 +218,7 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
     out.dump = j.at("dump").get<std::uint64_t>();
     out.iteration = j.at("iteration").get<std::uint64_t>();
     out.root = to_attributes(j.at("root"));
+    if (const auto set = j.find("root_set"); set != j.end()) out.root_set = to_attributes(*set);
     for (const json& group : j.at("groups"))
         out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
     for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
@@ -239,6 +240,7 @@ std::string encode_manifest(const DumpManifest& manifest) {
     json out = {{"version", k_format_version},     {"dump", manifest.dump},
                 {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},
                 {"groups", std::move(groups)},     {"datasets", std::move(datasets)}};
+    if (!manifest.root_set.empty()) out["root_set"] = from_attributes(manifest.root_set);
     if (manifest.tree == TreeOwner::application) {
         out["version"] = k_application_version;
         out["tree"] = "application";

@@ -118,6 +118,20 @@ std::string PathTemplate::dump_group(std::uint64_t iteration) const {
     return before_ + number(iteration) + between_.substr(0, end);
 }
 
+std::optional<std::uint64_t> PathTemplate::iteration_of(std::string_view group) const {
+    const std::size_t end = between_.find('/');
+    if (!number_first_ || end == std::string::npos) return std::nullopt;
+    const std::string_view behind = std::string_view(between_).substr(0, end);
+    if (group.size() < before_.size() + behind.size() || !group.starts_with(before_) ||
+        !group.ends_with(behind))
+        return std::nullopt;
+    return number_in(group.substr(before_.size(), group.size() - before_.size() - behind.size()));
+}
+
+std::string PathTemplate::parent() const {
+    return before_.substr(0, std::max<std::size_t>(before_.rfind('/'), 1));
+}
+
 std::optional<PathTemplate::Match> PathTemplate::match(std::string_view path) const {
     if (path.size() < before_.size() + between_.size() + after_.size() ||
         !path.starts_with(before_) || !path.ends_with(after_))

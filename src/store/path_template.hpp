@@ -24,6 +24,11 @@ class PathTemplate {
     /// The group that a dump has for itself: the one whose name has the number. Empty: it has none.
     std::string dump_group(std::uint64_t iteration) const;
 
+    /// Of such a group: the iteration. Nothing: it is none.
+    std::optional<std::uint64_t> iteration_of(std::string_view group) const;
+    /// The group in which all dumps have theirs, "/" or "/run"; of use where they have one.
+    std::string parent() const;
+
     struct Match {
         std::uint64_t iteration = 0;
         std::string field;

@@ -147,8 +147,8 @@ Status Writer::Impl::close() {
     const ledger::Book& book = ledger->book();
     if (round.failed().ok() && book.committed() == book.first_dump() && !metadata.all().empty())
         if_memory_allows([&] {
-            session.say(fmt::format("{} has no dump, and so none of the attributes that were set",
-                                    session.path));
+            session.say(fmt::format("{} has no {}dump, and so none of the attributes that were set",
+                                    session.path, known.kept.empty() ? "" : "new "));
         });
     own.file.reset();  // and its lock: recover and stock writers may have the file now
     return round.failed();

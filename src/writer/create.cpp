@@ -117,7 +117,9 @@ Status Writer::Impl::open_file() {
         else
             status = opened.status();
     };
-    if (session.rank == 0) take(store::SharedFile::create(files, session.path, run));
+    if (session.rank == 0)
+        take(opening ? take_up(files) : store::SharedFile::create(files, session.path, run));
+    if (own.file) run = own.file->run();
     if (Status all = round.agree(status); !all.ok()) return all;
     struct Common {
         store::RunId run;
@@ -134,22 +136,30 @@ Status Writer::Impl::open_file() {
                   fmt::format("rank {} has layout '{}', rank 0 another one; give all the same",
                               session.rank, options.layout)};
     if (Status all = round.agree(status); !all.ok()) return all;
-    if (options.layout.empty())
-        own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank);
-    else
-        own.tree = std::make_unique<writer::PlainTree>(*own.file, session.rank,
-                                                       *store::PathTemplate::parse(options.layout));
+    if (opening)
+        if (Status told = tell_known(); !told.ok()) return told;
+    make_tree();
     const auto attributes = writer::attributes_of(options);
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [name, value] : *attributes)
         metadata.set({AttributeOwner::Kind::file}, name, value);
     own.ledger = std::make_unique<ledger::Ledger>(
-        ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable}, 0,
-        store::first_region_address());
+        ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable},
+        known.next_dump, std::max(known.file_end, store::first_region_address()));
     own.ledger->book().set_stripe(common.stripe_bytes);
-    tree = own.tree.get();
     ledger = own.ledger.get();
     return {};
+}
+
+void Writer::Impl::make_tree() {
+    const bool has_dumps = !known.kept.empty();
+    const std::string& text = opening ? known.layout : session.options.layout;
+    if (text.empty())
+        own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank, has_dumps);
+    else  // which check_options() has parsed, or the file's own Writer
+        own.tree = std::make_unique<writer::PlainTree>(*own.file, session.rank, has_dumps,
+                                                       *store::PathTemplate::parse(text));
+    tree = own.tree.get();
 }
 
 // Every rank by itself; whether it worked is agreed on by the caller.
@@ -183,9 +193,19 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     return std::unique_ptr<Writer>(new Writer(std::move(*impl)));
 }
 
+Result<std::unique_ptr<Writer>> Writer::open(const std::string& path,
+                                             std::unique_ptr<Communicator> communicator,
+                                             WriterOptions options, const OpenOptions& where) {
+    auto impl =
+        Impl::make(path, std::move(communicator), std::move(options), nullptr, nullptr, where);
+    if (!impl.ok()) return impl.status();
+    return std::unique_ptr<Writer>(new Writer(std::move(*impl)));
+}
+
 Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     const std::string& path, std::shared_ptr<Communicator> communicator, WriterOptions options,
-    std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target) {
+    std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target,
+    std::optional<OpenOptions> opening) {
     if (!communicator) communicator = Communicator::self();
     const run::Unobserved ours;
     auto node = communicator->node_local();
@@ -196,12 +216,15 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     auto impl = std::make_unique<Impl>(path, std::move(communicator), std::move(options),
                                        budget_bytes, std::move(experience));
     writer::Session& session = impl->session;
+    impl->opening = opening;
     Status mine = check_options(session.options);
+    if (mine.ok() && opening) mine = impl->check_opening();
     if (mine.ok()) mine = impl->connect();
     if (Status status = impl->round.agree(mine); !status.ok()) return status;
     if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
         return status;
     if (Status status = impl->load_calibration(); !status.ok()) return status;
+    impl->learn_known();
     impl->node.read_binding(node.ok() ? node->get() : nullptr);
     if (session.experience->transport) {
         // The service writes, and knows what waits there.
@@ -233,6 +256,7 @@ void Writer::Impl::make_parts() {
     lanes.trace = session.traces();
     executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
     flights = std::make_unique<writer::Flights>(session, fields, tables, *ledger, *executor);
+    flights->begin_after(known.kept);
     intake = std::make_unique<writer::Intake>(session, fields, *tree, round, *flights, *executor);
 }
 

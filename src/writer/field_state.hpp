@@ -26,7 +26,8 @@ struct FieldState {
           options(std::move(field_options)),
           sizes(models.sizes),
           times(models.times),
-          newest_tables(models.tables) {}
+          newest_tables(models.tables),
+          tables(models.tables) {}
 
     std::string name;
     DType dtype = float32;

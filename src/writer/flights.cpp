@@ -190,6 +190,11 @@ bool Flights::has_dumped(std::uint64_t iteration) const {
                        [&](const auto& entry) { return entry.second == iteration; });
 }
 
+void Flights::begin_after(const std::vector<std::uint64_t>& iterations) {
+    before_.insert(iterations.begin(), iterations.end());
+    if (!iterations.empty()) last_before_ = iterations.back();
+}
+
 // --------------------------------------------------------------------------------- what is learned
 
 // What the dump was planned to be beside what it was. Its plan is the first that was made with the

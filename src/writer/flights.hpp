@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <unordered_set>
 
 #include "base/wire.hpp"
 #include "ledger/ledger.hpp"
@@ -77,6 +78,11 @@ class Flights {
     /// The application's number of a dump of this Writer.
     std::optional<std::uint64_t> iteration_of(std::uint64_t dump) const;
     bool has_dumped(std::uint64_t iteration) const;
+    /// The file has dumps of these iterations, in this order, from before this Writer.
+    void begin_after(const std::vector<std::uint64_t>& iterations);
+    bool was_there(std::uint64_t iteration) const { return before_.contains(iteration); }
+    /// The last of them.
+    std::optional<std::uint64_t> last_before() const { return last_before_; }
     Outcomes& outcomes() { return outcomes_; }
 
   private:
@@ -99,7 +105,9 @@ class Flights {
         std::uint64_t put_bytes = 0;
     };
     std::deque<HandedOver> uncommitted_;
-    std::map<std::uint64_t, std::uint64_t> iterations_;              ///< by dump
+    std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump
+    std::unordered_set<std::uint64_t> before_;
+    std::optional<std::uint64_t> last_before_;
     using Findings = std::map<std::uint64_t, std::vector<Finding>>;  ///< by dump
     Findings findings_, findings_of_all_;
     Outcomes outcomes_;

@@ -30,17 +30,41 @@ struct Writer::Impl {
     ~Impl();
 
     // ---- set-up (create.cpp, calibration.cpp)
-    /// Collective. @param target  null: a file of the Writer's own, made here.
+    /// Collective. @param target  null: a file of the Writer's own.
+    /// @param opening  goes on with one that is there; unset: makes one.
     static Result<std::unique_ptr<Impl>> make(const std::string& path,
                                               std::shared_ptr<Communicator> communicator,
                                               WriterOptions options,
                                               std::shared_ptr<writer::Experience> experience,
-                                              const writer::TargetFile* target);
+                                              const writer::TargetFile* target,
+                                              std::optional<OpenOptions> opening = {});
     Status connect();
     Status open_file();
+    void make_tree();
     Status take_file(const writer::TargetFile& target);
     Status load_calibration();
     void make_parts();
+
+    // ---- a file that was there (go_on.cpp)
+    /// What all ranks know of it.
+    struct Known {
+        std::uint64_t next_dump = 0, file_end = 0;
+        std::vector<std::uint64_t> kept;  ///< iterations, in the order of their dumps
+        std::string layout;               ///< WriterOptions::layout from now on
+        struct Tables {
+            std::string name, codec;  ///< as Experience::of_field() has them
+            DType dtype = float32;
+            std::vector<std::byte> set;
+        };
+        std::vector<Tables> tables;  ///< of the last dump's fields
+    };
+    Status check_opening() const;
+    /// Rank 0. Errors: those of Writer::open.
+    Result<store::SharedFile> take_up(base::FileSystem& files);
+    /// Collective: what rank 0 knows becomes everybody's.
+    Status tell_known();
+    /// Predictions and tables begin where the file ends.
+    void learn_known();
 
     // ---- attributes (attributes.cpp)
     /// @param here  of the open dump alone.
@@ -105,6 +129,8 @@ struct Writer::Impl {
     writer::Metadata metadata;  // said of all dumps from the next on
     writer::Tables tables{session, fields, round};
     writer::Node node{session};
+    std::optional<OpenOptions> opening;  // of a file of the Writer's own: it was there
+    Known known;                         // and what of it
     Own own;
     writer::Tree* tree = nullptr;  // what dumps become part of
     ledger::Ledger* ledger = nullptr;

@@ -46,6 +46,11 @@ void Intake::begin_dump(const DumpTime& time) try {
     if (misuse_.ok() && flights_.has_dumped(iteration))
         misuse_ = {StatusCode::invalid_argument,
                    fmt::format("iteration {} has been dumped before", iteration)};
+    if (misuse_.ok() && flights_.was_there(iteration))
+        misuse_ = {StatusCode::invalid_argument,
+                   fmt::format("iteration {} is in {} already, from before this run opened it; go "
+                               "on behind the last one, or drop it by OpenOptions::after",
+                               iteration, session_.path)};
     expect_no_snapshots();
     dump_->time = time;
 } catch (const std::bad_alloc&) {

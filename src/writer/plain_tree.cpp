@@ -48,21 +48,13 @@ Attributes time_of(const DumpTime& time) {
     return {{"time", time.time}, {"dt", time.dt}, {"timeUnitSI", time.unit_si}};
 }
 
-void add_root(store::DumpManifest& manifest, const store::PathTemplate& layout,
-              std::span<const SpeciesState> species, const DumpMetadata& said) {
-    manifest.root = made_by(said);
-    manifest.root.push_back({store::DumpPath::k_layout, layout.text()});
-    if (species.empty()) return;
-    std::vector<std::string> names;
-    for (const SpeciesState& one : species) names.push_back(one.name);
-    manifest.root.push_back({store::DumpPath::k_species, std::move(names)});
-}
-
 }  // namespace
 
 void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                          std::span<const SpeciesState> species, const DumpMetadata& said) const {
-    add_root(manifest, layout_, species, said);
+    manifest.root = made_by(said);
+    manifest.root.push_back({store::DumpPath::k_layout, layout_.text()});
+    if (has_dumps_) say_root_again(manifest, said);
     const std::uint64_t n = manifest.iteration;
     Attributes of_dump = time_of(said.time);
     for (const auto& [name, value] : said.of({Kind::iteration}))
@@ -74,6 +66,9 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
         Attributes attributes = of_dump;
+        if (field.particles)
+            attributes.push_back(
+                {store::DumpPath::k_species, species[field.particles->species].name});
         const Attributes own = field.particles ? attributes_of_record(field.particles->options)
                                                : said_of(field.name, said);
         for (const Attribute& one : own) set_attribute(attributes, one.name, one.value);
@@ -103,10 +98,12 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
         const SpeciesState& one = species[i];
         if (!one.options.attributes.empty())
             manifest.groups.push_back({layout_.path(n, one.name), one.options.attributes});
-        for (const SpeciesState::Constant& constant : one.constants)
+        for (const SpeciesState::Constant& constant : one.constants) {
+            Attributes attributes = attributes_of_record(constant.options);
+            attributes.push_back({store::DumpPath::k_species, one.name});
             manifest.groups.push_back(as_group(layout_.path(n, one.name + "/" + constant.name),
-                                               attributes_of_record(constant.options),
-                                               constant.value, counts[i]));
+                                               std::move(attributes), constant.value, counts[i]));
+        }
     }
 }
 

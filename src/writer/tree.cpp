@@ -102,9 +102,15 @@ std::vector<store::Attribute> told_of(const DumpedField& dumped) {
     return told;
 }
 
+void say_root_again(store::DumpManifest& manifest, const DumpMetadata& said) {
+    for (const auto& [name, value] : said.of({AttributeOwner::Kind::file}))
+        manifest.root_set.push_back({name, value});
+}
+
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                            std::span<const SpeciesState> species, const DumpMetadata& said) const {
     add_groups(manifest, said);
+    if (has_dumps_) say_root_again(manifest, said);
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;

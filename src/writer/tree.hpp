@@ -43,8 +43,10 @@ class Tree : public ledger::Tree {
 /// The tree of a file that nobody but the Writer makes.
 class OwnTree : public Tree {
   public:
-    /// @param file  outlives the tree.
-    OwnTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
+    /// @param file  outlives the tree. @param has_dumps  of a run before: what is said of the file
+    /// takes the place of what that one has said.
+    OwnTree(store::SharedFile& file, int rank, bool has_dumps)
+        : has_dumps_(has_dumps), commits_(file, rank) {}
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }
@@ -54,6 +56,9 @@ class OwnTree : public Tree {
     Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override {
         return commits_.build(dumps, file_end, trim);
     }
+
+  protected:
+    bool has_dumps_;
 
   private:
     ledger::CommitterTree commits_;
@@ -69,6 +74,8 @@ class OpenPmdTree final : public OwnTree {
 
 /// What every dataset of ours is told of itself: codec and bound.
 std::vector<store::Attribute> told_of(const DumpedField& dumped);
+/// In a file that had dumps before: what is said of it takes the place of what it has.
+void say_root_again(store::DumpManifest& manifest, const DumpMetadata& said);
 /// How much of a field is in the dump, and what the rest reads as.
 void say_coverage(store::DatasetSpec& dataset, const FieldState& field);
 

@@ -118,7 +118,7 @@ Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) 
 
 std::optional<std::uint64_t> Writer::committed() const {
     const ledger::Book& book = impl_->ledger->book();
-    if (book.committed() == book.first_dump()) return std::nullopt;
+    if (book.committed() == book.first_dump()) return impl_->flights->last_before();
     return impl_->flights->iteration_of(book.committed() - 1);
 }
 

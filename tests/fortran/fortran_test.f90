@@ -2,7 +2,7 @@
 ! axes_test.cpp looks at where the axes are. Arguments: the file; with "mpi" the ranks share it.
 program fortran_test
   use caesura
-  use test_communicator, only: start, create_shared, finish
+  use test_communicator, only: start, create_shared, append_shared, finish
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   implicit none
   character(512) :: path
@@ -22,6 +22,7 @@ program fortran_test
     call check(.not. is_there('no such directory'), 'a file is opened that is not there')
     call refuse_what_is_not_open()
   end if
+  call append_to_file()
   call finish(failures)
   if (failures > 0) error stop 1
 
@@ -112,6 +113,36 @@ contains
     call check(report%lost_dumps == 0, 'dumps were lost')
     call check(writer%code == caesura_ok, 'the writer failed')
     if (writer%code /= caesura_ok) call check(.false., writer%message)
+  end subroutine
+
+  ! One dump goes, one comes.
+  subroutine append_to_file()
+    type(caesura_writer) :: another, refused
+    type(caesura_field) :: line
+    integer(int64), allocatable :: iterations(:)
+    integer :: last, i, code
+    if (rank == 0) then
+      call caesura_append(refused, trim(path), after=-1, last=last, code=code)
+      call check(code == caesura_invalid_argument .and. last == -1, 'a run goes on after -1')
+      call caesura_append(refused, trim(path) // '.nowhere', last=last, code=code)
+      call check(code == caesura_io, 'a run goes on with a file that is not there')
+    end if
+    call append_shared(another, path, 1, last)
+    call check(last == 1, 'the run goes on after another iteration')
+    call caesura_define_field(another, 'line', caesura_int16, [7 * ranks], line)
+    call caesura_begin_iteration(another, 5)
+    call caesura_begin_dump(another, 2.5_real64, 0.5_real64)
+    call caesura_put(another, line, int([(7 * rank + i, i=0, 6)], int16), offset=[7 * rank])
+    call caesura_end_iteration(another)
+    call caesura_close(another)
+    call check(another%code == caesura_ok, 'the run that goes on failed')
+    if (another%code /= caesura_ok) call check(.false., another%message)
+    if (rank /= 0) return
+    call caesura_open(reader, path)
+    call caesura_list_dumps(reader, iterations)
+    call check(size(iterations) == 3, 'the longer file has other dumps')
+    if (size(iterations) == 3) call check(all(iterations == [0, 1, 5]), 'other dumps are kept')
+    call caesura_close(reader)
   end subroutine
 
   subroutine read_file()
