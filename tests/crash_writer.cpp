@@ -32,6 +32,7 @@ struct Options {
     std::uint64_t every = 1;        // iterations from dump to dump
     std::uint64_t pause_us = 0;     // between iterations
     double reserve_factor = 1.0;
+    std::uint64_t dumps_per_file = 1;  // of a path with %T
 };
 
 struct FieldSpec {
@@ -83,6 +84,7 @@ void run(const Options& options, int rank, int size, int log) {
     writing.codec.name = options.codec;
     writing.chunk_bytes = options.chunk_kib << 10;
     writing.reserve_factor = options.reserve_factor;
+    writing.dumps_per_file = options.dumps_per_file;
     writing.memory_bytes = 64u << 20;  // what a fast producer may have in flight
     writing.durable = true;
     auto writer = Writer::create(options.path, mpi(MPI_COMM_WORLD), writing);
@@ -155,6 +157,8 @@ bool parse(int argc, char** argv, Options& options) {
             known = number(options.pause_us);
         else if (name == "--reserve-factor")
             known = number(options.reserve_factor);
+        else if (name == "--dumps-per-file")
+            known = number(options.dumps_per_file);
         else
             known = false;
         if (!known) return false;
@@ -172,7 +176,7 @@ int main(int argc, char** argv) {
         give_up(
             "usage: crash_writer --file FILE --log FILE [--codec none|zstd|caesura] [--seed N] "
             "[--dumps N] [--rows N] [--chunk-kib N] [--every N] [--pause-us N] "
-            "[--reserve-factor X]");
+            "[--reserve-factor X] [--dumps-per-file N]");
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

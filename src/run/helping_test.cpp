@@ -138,13 +138,20 @@ struct Node {
     std::shared_ptr<base::SharedMemory> memory;
 };
 
+/// Not to be closed by whom it is given to.
+std::shared_ptr<base::File> lent(base::File& file) {
+    return {std::shared_ptr<base::File>(), &file};
+}
+
 /// One rank: its file, its share, its lanes.
 class Rank {
   public:
     Rank(Node& node, int rank, double timeout_s = 30.0, bool durable = false)
         : file(node.disk),
-          share(std::move(
-              *NodeShare::make(node.memory, file, settings(node, rank, timeout_s, durable)))) {}
+          share(
+              std::move(*NodeShare::make(node.memory, settings(node, rank, timeout_s, durable)))) {
+        share->add_file(0, lent(file));
+    }
     ~Rank() { stop(); }
 
     /// @param busy  the application writes, until free().

@@ -62,7 +62,8 @@ std::string now_text() {
 
 }  // namespace
 
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format) {
     using Kind = AttributeOwner::Kind;
     const AttributeMap of_file = said.of({Kind::file});
     manifest.root = {
@@ -70,8 +71,8 @@ void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
         {"openPMDextension", std::uint32_t{0}},
         {"basePath", std::string("/data/%T/")},
         {"meshesPath", std::string("meshes/")},
-        {"iterationEncoding", std::string("groupBased")},
-        {"iterationFormat", std::string("/data/%T/")},
+        {"iterationEncoding", std::string(file_format.empty() ? "groupBased" : "fileBased")},
+        {"iterationFormat", file_format.empty() ? std::string("/data/%T/") : file_format},
         {"software", std::string("caesura")},
         {"date", now_text()},
     };

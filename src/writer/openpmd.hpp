@@ -28,7 +28,9 @@ struct DumpMetadata {
 };
 
 /// The root group's, and the groups that every dump has.
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said);
+/// @param file_format  of a file for each dump: its iterationFormat; else empty.
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format = {});
 
 /// Add the dataset of one field, and the record's group if it is a component.
 /// @param extra  of the dataset, the library's own.

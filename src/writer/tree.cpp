@@ -83,7 +83,7 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                            std::span<const SpeciesState> species, const DumpMetadata& said) const {
-    add_groups(manifest, said);
+    add_groups(manifest, said, file_format_);
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;

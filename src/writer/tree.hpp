@@ -37,7 +37,9 @@ class Tree : public ledger::Tree {
 class OpenPmdTree final : public Tree {
   public:
     /// @param file  outlives the tree.
-    OpenPmdTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
+    /// @param file_format  of a file for each dump: openPMD's iterationFormat; else empty.
+    OpenPmdTree(store::SharedFile& file, int rank, std::string file_format = {})
+        : commits_(file, rank), file_format_(std::move(file_format)) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
     bool dump_is_whole() const override { return true; }
@@ -52,6 +54,7 @@ class OpenPmdTree final : public Tree {
 
   private:
     ledger::CommitterTree commits_;
+    std::string file_format_;
 };
 
 }  // namespace caesura::writer
