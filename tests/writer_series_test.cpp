@@ -365,7 +365,8 @@ TEST_F(WriterSeries, gives_memory_back_as_files_complete) {
         ASSERT_TRUE(iteration.end().ok());
     }
     ASSERT_TRUE((*writer)->close().ok());
-    EXPECT_LE((*writer)->report().peak_memory_bytes, 3 * one);
+    // Snapshots within the budget, and compressed blocks on their way to the disk.
+    EXPECT_LE((*writer)->report().peak_memory_bytes, 4 * one);
     EXPECT_EQ((*writer)->report().over_budget_bytes, 0u);
 }
 
@@ -384,19 +385,27 @@ TEST_F(WriterSeries, finishes_by_a_time_what_all_files_wait_for) {
     ASSERT_TRUE((*writer)->close().ok());
 }
 
-// Blocks of one rank are written by the other, each into its own file.
+constexpr double k_slow_bytes_per_s = 2e7;
+const Shape k_part{16, 16, 64};  // of one of two ranks, in each of four fields
+
+/// A rank has noise to write, the other next to nothing.
+std::vector<float> lopsided(std::uint64_t iteration, int field) {
+    const Shape whole{2 * k_part[0], k_part[1], k_part[2]};
+    const auto seed = static_cast<unsigned>(10 * iteration) + static_cast<unsigned>(field);
+    auto all = testing::make_field<float>(whole, k_series_seed + seed, 2);
+    std::fill(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end(), 4.25F);
+    return all;
+}
+
+// Blocks of one rank are written by the other, each into its own file. Who is quicker is open: on a
+// busy machine it takes some dumps until it is the helper.
 TEST_F(WriterSeries, lets_ranks_of_a_node_write_for_each_other) {
-    constexpr double k_bytes_per_s = 2e7;
     const std::string profile = (place_ / "profile.json").string();
-    std::ofstream(profile) << testing::slow_profile(profile, k_bytes_per_s);
+    std::ofstream(profile) << testing::slow_profile(profile, k_slow_bytes_per_s);
     testing::WatchedFileSystem disk;
-    disk.bytes_per_s = k_bytes_per_s;
-    const Shape shape{32, 64, 64};
-    const auto values = [&](std::uint64_t n) {
-        auto all = testing::make_field<float>(shape, k_series_seed + static_cast<unsigned>(n), 2);
-        std::fill(all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end(), 4.25F);
-        return all;
-    };
+    disk.bytes_per_s = k_slow_bytes_per_s;
+    constexpr std::uint64_t k_dumps = 12;
+    const Shape whole{2 * k_part[0], k_part[1], k_part[2]};
     std::mutex mutex;
     std::vector<std::string> errors;
     std::uint64_t helped = 0;
@@ -408,14 +417,18 @@ TEST_F(WriterSeries, lets_ranks_of_a_node_write_for_each_other) {
         all.calibration_path = profile;
         all.durable = true;
         auto writer = Writer::create(pattern(), std::move(comm), all);
-        auto rho = (*writer)->define_field("rho", float32, shape);
+        std::vector<Field> fields;
+        for (int f = 0; f < 4; ++f)
+            fields.push_back(*(*writer)->define_field(fmt::format("f{}", f), float32, whole));
         Status status;
-        const Box half{{16 * static_cast<std::uint64_t>(rank), 0, 0}, {16, 64, 64}};
-        for (std::uint64_t n = 0; n < 5 && status.ok(); ++n) {
+        const Box half{{k_part[0] * static_cast<std::uint64_t>(rank), 0, 0}, k_part};
+        for (std::uint64_t n = 0; n < k_dumps && status.ok(); ++n) {
             auto iteration = (*writer)->begin_iteration(n);
             auto dump = iteration.begin_dump(0.0);
-            status = dump.put(*rho, half, testing::take(values(n), shape, half).data());
-            if (status.ok()) status = iteration.end();
+            for (int f = 0; f < 4; ++f)
+                (void)dump.put(fields[static_cast<std::size_t>(f)], half,
+                               testing::take(lopsided(n, f), whole, half).data());
+            status = iteration.end();
         }
         if (status.ok()) status = (*writer)->close();
         const std::lock_guard lock(mutex);
@@ -425,13 +438,16 @@ TEST_F(WriterSeries, lets_ranks_of_a_node_write_for_each_other) {
     ASSERT_TRUE(errors.empty()) << errors[0];
     EXPECT_GT(helped, 0u);
     EXPECT_EQ(disk.open_files(), 0u);
-    EXPECT_GE(disk.directory_syncs.load(), 5) << "a name that is not on the disk is no file";
-    for (std::uint64_t n = 0; n < 5; ++n)
-        EXPECT_EQ(
-            testing::broken(
-                values(n),
-                testing::read_dataset(file(n), fmt::format("/data/{}/meshes/rho", n)).values, 0.0),
-            "");
+    EXPECT_GE(disk.directory_syncs.load(), static_cast<int>(k_dumps))
+        << "a name that is not on the disk is no file";
+    for (std::uint64_t n = 0; n < k_dumps; ++n)
+        for (int f = 0; f < 4; ++f)
+            EXPECT_EQ(
+                testing::broken(
+                    lopsided(n, f),
+                    testing::read_dataset(file(n), fmt::format("/data/{}/meshes/f{}", n, f)).values,
+                    0.0),
+                "");
 }
 
 // ------------------------------------------------------------------------------------------ errors
@@ -505,9 +521,9 @@ TEST_F(WriterSeries, loses_one_dump_where_its_file_cannot_be_made) {
 TEST_F(WriterSeries, names_the_file_whose_disk_is_full_and_keeps_those_before) {
     for (const int ranks : {1, 2}) {
         testing::WatchedFileSystem disk;
-        std::atomic<bool> full{false};
+        std::atomic<int> writes{0};  // the first is the file's header
         disk.before_write = [&](const std::string& path) {
-            if (!full || path != file(2)) return Status{};
+            if (path != file(2) || writes++ == 0) return Status{};
             return Status{StatusCode::no_space, path + ": No space left on device"};
         };
         std::mutex mutex;
@@ -522,13 +538,11 @@ TEST_F(WriterSeries, names_the_file_whose_disk_is_full_and_keeps_those_before) {
             for (std::uint64_t n = 0; n < 6; ++n) {
                 auto iteration = (*writer)->begin_iteration(n);
                 auto dump = iteration.begin_dump(0.0);
-                const Status taken = put(dump, *rho, rho_of(n), rank, ranks);
-                if (n == 2) full = true;
+                (void)put(dump, *rho, rho_of(n), rank, ranks);  // refused after an error
                 const Status ended = iteration.end();
                 EXPECT_FALSE(failed && ended.ok()) << "it is sticky";
                 if (!ended.ok() && n > 2) failed = true;
                 EXPECT_TRUE(n != 1 || (*writer)->finish_by(60.0).ok());
-                (void)taken;
             }
             const Status closed = (*writer)->close();
             EXPECT_EQ((*writer)->committed(), 1u);

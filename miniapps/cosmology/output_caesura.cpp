@@ -106,9 +106,10 @@ class CaesuraOutput : public Output {
         writer_options.trace_path = options_.trace;
         writer_options.software = "caesura-cosmology";
         writer_options.root_attributes = {{"cosmology_run", run_text(options_)}};
-        auto writer = caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
+        const std::string path = options_.file_of("%T");
+        auto writer = caesura::Writer::create(path, caesura::mpi(slab_.comm()),
                                               std::move(writer_options));
-        expect_ok(writer.status(), "create " + options_.output);
+        expect_ok(writer.status(), "create " + path);
         writer_ = std::move(*writer);
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const auto infos = field_infos(options_.cosmology, options_.bound_scale);

@@ -15,7 +15,7 @@ SeriesName parsed(const std::string& path) {
     return **name;
 }
 
-TEST(SeriesName, HasAFileForEachNumber) {
+TEST(SeriesName, has_a_file_for_each_number) {
     EXPECT_EQ(parsed("out/run_%06T.h5").path_of(42), "out/run_000042.h5");
     EXPECT_EQ(parsed("run_%06T.h5").path_of(12345678), "run_12345678.h5");
     EXPECT_EQ(parsed("/x/%T").path_of(7), "/x/7");
@@ -25,14 +25,14 @@ TEST(SeriesName, HasAFileForEachNumber) {
     EXPECT_EQ(parsed("a/b/run_%T.h5").directory(), "a/b");
 }
 
-TEST(SeriesName, IsNoneWithoutAMark) {
+TEST(SeriesName, is_none_without_a_mark) {
     for (const char* path : {"run.h5", "run_%d.h5", "50%", "run_%6T.h5", "%r.json", ""}) {
         const auto name = SeriesName::parse(path);
         EXPECT_TRUE(name.ok() && !*name) << path;
     }
 }
 
-TEST(SeriesName, RefusesWhatWouldBeAmbiguous) {
+TEST(SeriesName, refuses_what_would_be_ambiguous) {
     for (const char* path : {"run_%T_%06T.h5", "out_%T/run.h5", "out_%T/run_%T.h5", "run_%021T.h5",
                              "run_%099999999999999999999T.h5"}) {
         const auto name = SeriesName::parse(path);
@@ -41,7 +41,7 @@ TEST(SeriesName, RefusesWhatWouldBeAmbiguous) {
     }
 }
 
-TEST(SeriesName, TellsTheNumberOfAFile) {
+TEST(SeriesName, tells_the_number_of_a_file) {
     const SeriesName six = parsed("out/run_%06T.h5"), any = parsed("run_%T.h5");
     EXPECT_EQ(six.number_of("run_000042.h5"), 42u);
     EXPECT_EQ(six.number_of("run_12345678.h5"), 12345678u);
@@ -52,7 +52,7 @@ TEST(SeriesName, TellsTheNumberOfAFile) {
     EXPECT_EQ(any.number_of("run_.h5"), std::nullopt);
 }
 
-TEST(SeriesName, FindsItsFilesByNumber) {
+TEST(SeriesName, finds_its_files_by_number) {
     const std::filesystem::path here =
         std::filesystem::path(::testing::TempDir()) / "caesura_series_name";
     std::filesystem::remove_all(here);

@@ -6,6 +6,7 @@
 //     Flights    dumps that the lanes work on
 //     Tables     table sets from dump to dump
 //     Node       what is shared with the other ranks of the node
+//     Series     the files that dumps go to, if they are several
 //     Ledger     which bytes belong to whom, and what is committed (src/ledger)
 //
 // Invariants:
