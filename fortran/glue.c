@@ -14,6 +14,8 @@ static caesura_options options_of(const caesura_fortran_options* given) {
     options.chunk_bytes = (uint64_t)given->chunk_bytes;
     options.stripe_bytes = (uint64_t)given->stripe_bytes;
     options.write_buffer_bytes = (uint64_t)given->write_buffer_bytes;
+    options.dumps_per_file = (uint64_t)given->dumps_per_file;
+    options.pending_files = (uint64_t)given->pending_files;
     options.max_delay_s = given->max_delay_s;
     options.compress_threads = given->compress_threads;
     options.planning = given->planning;

@@ -9,6 +9,7 @@ module caesura_writing
   type :: caesura_options
     character(:), allocatable :: codec, trace_path, calibration_path, transport, layout
     integer(int64) :: memory_bytes = 0, chunk_bytes = 0, stripe_bytes = 0, write_buffer_bytes = 0
+    integer(int64) :: dumps_per_file = 0, pending_files = 0
     real(real64) :: max_delay_s = 0
     integer :: compress_threads = 0
     logical :: planning = .true., durable = .true., idle_priority = .true.
@@ -95,6 +96,8 @@ contains
     c%chunk_bytes = given%chunk_bytes
     c%stripe_bytes = given%stripe_bytes
     c%write_buffer_bytes = given%write_buffer_bytes
+    c%dumps_per_file = given%dumps_per_file
+    c%pending_files = given%pending_files
     c%max_delay_s = given%max_delay_s
     c%compress_threads = given%compress_threads
     c%planning = merge(1, 0, given%planning)

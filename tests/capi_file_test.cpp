@@ -518,4 +518,45 @@ TEST(COpen, goes_on_with_a_file_and_drops_what_lies_behind) {
     EXPECT_EQ(iterations, (std::vector<std::uint64_t>{0, 1, 7}));
 }
 
+TEST(CSeries, makes_a_file_for_every_few_dumps) {
+    const std::filesystem::path place = std::filesystem::path(::testing::TempDir()) /
+                                        ("caesura_c_series_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(place);
+    const std::string pattern = (place / "run_%03T.h5").string();
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.dumps_per_file = 2;
+    options.pending_files = 1;
+    caesura_writer* writer = nullptr;
+    ASSERT_EQ(caesura_writer_create(pattern.c_str(), nullptr, &options, &writer), CAESURA_OK)
+        << last_error();
+    const std::uint64_t shape[] = {16}, offset[] = {0};
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(writer, "rho", CAESURA_FLOAT32, 1, shape, CAESURA_LOSSLESS, 0.0,
+                                   &field),
+              CAESURA_OK);
+    const std::vector<float> values(16, 2.5f);
+    for (std::uint64_t n = 0; n < 5; ++n) {
+        ASSERT_EQ(caesura_begin_iteration(writer, n), CAESURA_OK);
+        ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+        ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+                  CAESURA_OK);
+        ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+    }
+    caesura_writer_report report{};
+    report.struct_bytes = sizeof report;
+    ASSERT_EQ(caesura_writer_get_report(writer, &report), CAESURA_OK);
+    EXPECT_EQ(report.files, 3u);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    for (const char* name : {"run_000.h5", "run_002.h5", "run_004.h5"}) {
+        const auto info = caesura::store::read_info((place / name).string());
+        ASSERT_TRUE(info.ok()) << info.status().message();
+        EXPECT_EQ(info->datasets.size(), std::string(name) == "run_004.h5" ? 1u : 2u);
+    }
+    options.dumps_per_file = 3;
+    EXPECT_EQ(caesura_writer_create((place / "run.h5").c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("dumps_per_file is 3"), std::string::npos) << last_error();
+    std::filesystem::remove_all(place);
+}
+
 }  // namespace

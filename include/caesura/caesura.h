@@ -129,11 +129,14 @@ typedef struct caesura_options {
     const char* const* analyses; /* NULL: none */
     size_t analysis_count;
     int verify; /* -1: where the codec needs it; 1: lossy blocks are decoded and checked; 0: not */
+    /* Of a path with "%T" ("run_%06T.h5"), a series of files; see WriterOptions. */
+    uint64_t dumps_per_file; /* 0: 1 */
+    uint64_t pending_files;  /* 0: 4 */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, -1              \
+            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, -1, 0, 0        \
     }
 
 /* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */
@@ -282,6 +285,8 @@ typedef struct caesura_writer_report {
      * work meanwhile. */
     uint64_t lost_services;
     uint64_t regained_services;
+    uint64_t files;     /* made: of a series so many, else 1 */
+    double file_wait_s; /* of end_s, because as many files were pending as may be */
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;
@@ -291,8 +296,9 @@ CAESURA_API const char* caesura_last_error(void);
 /* "no_space" for CAESURA_NO_SPACE */
 CAESURA_API const char* caesura_code_name(int code);
 
-/* communicator NULL: this process alone; else copied, its functions are used until close.
- * options NULL: defaults. *writer is NULL on error. */
+/* path: with "%T" or "%06T" in the file's name each dump gets a file of its own: see
+ * Writer::create. communicator NULL: this process alone; else copied, its functions are used until
+ * close. options NULL: defaults. *writer is NULL on error. */
 CAESURA_API caesura_code caesura_writer_create(const char* path,
                                                const caesura_communicator* communicator,
                                                const caesura_options* options,

@@ -8,8 +8,12 @@
 //     auto status = (*reader)->read(*rho, {{5, 0, 0}, {1, 64, 64}}, std::as_writable_bytes(
 //                                   std::span(values)));
 //
-// Files: any HDF5 file. Names follow openPMD: a mesh is "density" or "E/x", a particle record
-// "electrons/position/x" or "electrons/weighting". A dataset elsewhere has its path as its name.
+// Files: any HDF5 file, or a series: "run_%06T.h5" is run_000000.h5, run_000100.h5, ... as one list
+// of dumps. Files that have no commit yet are left out; an iteration that two files have is an
+// error (invalid_argument). Each file takes a descriptor. One without openPMD's iterations has one
+// dump, of the file's number. By path a dataset is that of the first file. Names follow openPMD: a
+// mesh is "density" or "E/x", a particle record "electrons/position/x" or "electrons/weighting". A
+// dataset elsewhere has its path as its name.
 //
 // Invariants:
 //  - What is listed is one committed state of the file, also beside a Writer that goes on, and
@@ -117,7 +121,7 @@ class __attribute__((visibility("default"))) Reader {
     Reader& operator=(const Reader&) = delete;
 
     const std::string& path() const;
-    const std::vector<store::Attribute>& attributes() const;  ///< of the file
+    const std::vector<store::Attribute>& attributes() const;  ///< of the first file
     /// By iteration. A file without iterations has one dump, 0.
     const std::vector<DumpInfo>& dumps() const;
     /// By iteration, then path. Numbers of fields are places in here, until refresh().

@@ -109,6 +109,8 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.layout = take(from, "layout", options.layout);
     options.transport = take(from, "transport", options.transport);
     options.analyses = take(from, "analyses", options.analyses);
+    options.dumps_per_file = take(from, "dumps_per_file", options.dumps_per_file);
+    options.pending_files = take(from, "pending_files", options.pending_files);
     options.author = take(from, "author", options.author);
     options.software = take(from, "software", options.software);
     if (from.contains("root_attributes"))

@@ -78,6 +78,8 @@ _MORE = {
     "transport": str,
     "analyses": list,
     "layout": str,
+    "dumps_per_file": int,
+    "pending_files": int,
 }
 
 
@@ -231,7 +233,7 @@ class Writer:
         on_message: Callable[[str], None] | None = None,
         **more: Any,
     ) -> None:
-        """Collective. Creates (truncates) `path`.
+        """Collective. Creates (truncates) `path`; "run_%06T.h5" makes a file for each dump.
 
         comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
         bound of fields that give none; neither means lossless. bound: the same as a value, for the
@@ -241,8 +243,8 @@ class Writer:
         check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "analyses" (calls, which it runs on the values as they pass), "layout"
-        ("/step_%06T/{field}": paths of one's own), ... The rest is in caesura/writer.hpp.
+        "analyses" (calls, which it runs on values that pass), "layout" ("/step_%06T/{field}": paths
+        of one's own), "dumps_per_file", ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()

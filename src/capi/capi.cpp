@@ -74,6 +74,8 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     if (all.transport) options.transport = all.transport;
     if (all.layout) options.layout = all.layout;
+    if (all.dumps_per_file) options.dumps_per_file = all.dumps_per_file;
+    if (all.pending_files) options.pending_files = all.pending_files;
     if (all.on_message)
         options.on_message = [call = all.on_message,
                               context = all.message_context](std::string_view message) {

@@ -319,6 +319,44 @@ Listing list_fields(const Source& source) {
     return std::move(lists.out);
 }
 
+Result<Listing> join(std::vector<ListedFile> files) {
+    struct Place {
+        std::uint64_t iteration = 0;
+        std::size_t file = 0, dump = 0;
+    };
+    std::vector<Place> order;
+    for (std::size_t f = 0; f < files.size(); ++f) {
+        auto& dumps = files[f].listing.dumps;
+        if (!files[f].has_iterations && dumps.size() == 1) dumps[0].iteration = files[f].number;
+        for (std::size_t d = 0; d < dumps.size(); ++d) order.push_back({dumps[d].iteration, f, d});
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Place& a, const Place& b) { return a.iteration < b.iteration; });
+    Listing out;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Place& at = order[i];
+        if (i > 0 && order[i - 1].iteration == at.iteration)
+            return invalid(fmt::format("iteration {} is in {} and in {}; open one of them",
+                                       at.iteration, files[order[i - 1].file].path,
+                                       files[at.file].path));
+        Listing& from = files[at.file].listing;
+        DumpInfo dump = std::move(from.dumps[at.dump]);
+        for (std::size_t& number : dump.fields) {
+            FieldInfo& field = from.fields[number];
+            field.iteration = dump.iteration;
+            from.ways[number].file = at.file;
+            out.by_path.emplace(field.path, out.fields.size());
+            out.fields.push_back(std::move(field));
+            out.ways.push_back(std::move(from.ways[number]));
+            number = out.fields.size() - 1;
+        }
+        out.dumps.push_back(std::move(dump));
+    }
+    for (ListedFile& file : files)
+        for (std::string& path : file.listing.unreadable) out.unreadable.push_back(std::move(path));
+    return out;
+}
+
 void Listing::filter(const std::function<bool(const FieldInfo&)>& keep) {
     Listing kept;
     kept.unreadable = std::move(unreadable);

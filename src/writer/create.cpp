@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 
 #include "base/file.hpp"
 #include "store/region_writer.hpp"
@@ -71,6 +70,8 @@ Status check_options(const WriterOptions& options) {
             fmt::format("stripe_bytes is {}; it must be 0 or a power of two from 4096 to "
                         "1073741824",
                         options.stripe_bytes));
+    if (options.dumps_per_file == 0) return bad("dumps_per_file is 0; it must be 1 or more");
+    if (options.pending_files == 0) return bad("pending_files is 0; it must be 1 or more");
     if (!(options.max_delay_s >= 0.0))
         return bad(fmt::format("max_delay_s is {}; it must be 0 or more", options.max_delay_s));
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
@@ -104,11 +105,15 @@ Writer::Impl::~Impl() {
     if (executor && listener.reports_to(*executor)) listener.end();
 }
 
+base::FileSystem& Writer::Impl::file_system() const {
+    if (session.experience->transport) return session.experience->transport->files();
+    base::FileSystem* const given = session.options.file_system;
+    return given != nullptr ? *given : base::FileSystem::posix();
+}
+
 Status Writer::Impl::open_file() {
     const WriterOptions& options = session.options;
-    base::FileSystem& files = session.experience->transport ? session.experience->transport->files()
-                              : options.file_system         ? *options.file_system
-                                                            : base::FileSystem::posix();
+    base::FileSystem& files = file_system();
     store::RunId run = store::make_run_id();
     Status status;
     const auto take = [&](Result<store::SharedFile> opened) {
@@ -124,21 +129,18 @@ Status Writer::Impl::open_file() {
     struct Common {
         store::RunId run;
         std::uint64_t stripe_bytes;
-        std::uint64_t layout;
     };
-    const std::uint64_t layout = std::hash<std::string>{}(options.layout);
-    Common common{run, std::max(options.stripe_bytes, store::k_region_alignment), layout};
+    Common common{run, std::max(options.stripe_bytes, store::k_region_alignment)};
     const Status sent = session.comm->broadcast(std::as_writable_bytes(std::span(&common, 1)), 0);
     if (!sent.ok()) return sent;
     if (session.rank != 0) take(store::SharedFile::open(files, session.path, common.run));
-    if (status.ok() && layout != common.layout)
-        status = {StatusCode::invalid_argument,
-                  fmt::format("rank {} has layout '{}', rank 0 another one; give all the same",
-                              session.rank, options.layout)};
     if (Status all = round.agree(status); !all.ok()) return all;
     if (opening)
         if (Status told = tell_known(); !told.ok()) return told;
-    make_tree();
+    own.tree = new_tree(*own.file, {});
+    tree = own.tree.get();
+    own.is_made = true;
+    ++session.totals.files;
     const auto attributes = writer::attributes_of(options);
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [name, value] : *attributes)
@@ -151,15 +153,16 @@ Status Writer::Impl::open_file() {
     return {};
 }
 
-void Writer::Impl::make_tree() {
+std::unique_ptr<writer::Tree> Writer::Impl::new_tree(store::SharedFile& file,
+                                                     std::string file_format) const {
     const bool has_dumps = !known.kept.empty();
     const std::string& text = opening ? known.layout : session.options.layout;
     if (text.empty())
-        own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank, has_dumps);
-    else  // which check_options() has parsed, or the file's own Writer
-        own.tree = std::make_unique<writer::PlainTree>(*own.file, session.rank, has_dumps,
-                                                       *store::PathTemplate::parse(text));
-    tree = own.tree.get();
+        return std::make_unique<writer::OpenPmdTree>(file, session.rank, has_dumps,
+                                                     std::move(file_format));
+    // check_options(), or the file's own Writer, has parsed it.
+    return std::make_unique<writer::PlainTree>(file, session.rank, has_dumps,
+                                               *store::PathTemplate::parse(text));
 }
 
 // Every rank by itself; whether it worked is agreed on by the caller.
@@ -221,17 +224,20 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     if (mine.ok() && opening) mine = impl->check_opening();
     if (mine.ok()) mine = impl->connect();
     if (Status status = impl->round.agree(mine); !status.ok()) return status;
-    if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
-        return status;
+    if (target == nullptr)
+        if (Status status = impl->begin_series(); !status.ok()) return status;
+    if (!impl->series.name)
+        if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
+            return status;
+    impl->first_dump = impl->ledger->book().first_dump();
     if (Status status = impl->load_calibration(); !status.ok()) return status;
     impl->learn_known();
     impl->node.read_binding(node.ok() ? node->get() : nullptr);
     if (session.experience->transport) {
         // The service writes, and knows what waits there.
     } else if (node.ok()) {
-        if (Status status = impl->node.share_writes(std::move(*node), impl->ledger->file().file());
-            !status.ok())
-            return status;
+        if (Status status = impl->node.share_writes(std::move(*node)); !status.ok()) return status;
+        if (!impl->series.name) impl->node.add_file(0, impl->ledger->file());
     } else if (session.size > 1 && session.options.balance_writes) {
         session.say("balance_writes is off: " + node.status().message());
     }
@@ -255,9 +261,10 @@ void Writer::Impl::make_parts() {
     lanes.write_buffer_bytes = options.write_buffer_bytes;
     lanes.trace = session.traces();
     executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
-    flights = std::make_unique<writer::Flights>(session, fields, tables, *ledger, *executor);
+    flights = std::make_unique<writer::Flights>(session, fields, tables, *executor);
     flights->begin_after(known.kept);
-    intake = std::make_unique<writer::Intake>(session, fields, *tree, round, *flights, *executor);
+    intake = std::make_unique<writer::Intake>(session, fields, tree->dump_is_whole(), round,
+                                              *flights, *executor);
 }
 
 }  // namespace caesura

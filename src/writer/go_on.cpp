@@ -59,6 +59,11 @@ std::string text_of(const store::RecoverReport& report) {
 }  // namespace
 
 Status Writer::Impl::check_opening() const {
+    if (const auto name = base::SeriesName::parse(session.path); name.ok() && *name)
+        return {StatusCode::unsupported,
+                fmt::format("{}: Writer::open goes on with one file; name that one, or create a "
+                            "series that begins behind it",
+                            session.path)};
     if (session.options.transport.empty()) return {};
     return {StatusCode::unsupported,
             fmt::format("{}: a service cannot go on with a file (transport {}); open it without "

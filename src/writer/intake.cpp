@@ -177,7 +177,7 @@ void Intake::expect_no_snapshots() {
 
 Status Intake::refuse(Status status) {
     // What an application's write says to it concerns nobody else.
-    if (tree_.dump_is_whole() && dump_ && dump_->error.ok()) dump_->error = status;
+    if (dump_is_whole_ && dump_ && dump_->error.ok()) dump_->error = status;
     return status;
 }
 

@@ -72,15 +72,16 @@ Attributes made_by(const DumpMetadata& said) {
     return root;
 }
 
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format) {
     using Kind = AttributeOwner::Kind;
     manifest.root = {
         {"openPMD", std::string("1.1.0")},
         {"openPMDextension", std::uint32_t{0}},
         {"basePath", std::string("/data/%T/")},
         {"meshesPath", std::string("meshes/")},
-        {"iterationEncoding", std::string("groupBased")},
-        {"iterationFormat", std::string("/data/%T/")},
+        {"iterationEncoding", std::string(file_format.empty() ? "groupBased" : "fileBased")},
+        {"iterationFormat", file_format.empty() ? std::string("/data/%T/") : file_format},
     };
     for (Attribute& attribute : made_by(said)) manifest.root.push_back(std::move(attribute));
     const std::string iteration = fmt::format("/data/{}", manifest.iteration);

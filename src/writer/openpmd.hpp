@@ -30,7 +30,9 @@ struct DumpMetadata {
 /// What any file of ours says of itself: the software, the date, what a user has set.
 std::vector<store::Attribute> made_by(const DumpMetadata& said);
 /// The root group's, and the groups that every dump has.
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said);
+/// @param file_format  of a file for each dump: its iterationFormat; else empty.
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format = {});
 
 /// Add the dataset of one field, and the record's group if it is a component.
 /// @param extra  of the dataset, the library's own.

@@ -109,7 +109,7 @@ void say_root_again(store::DumpManifest& manifest, const DumpMetadata& said) {
 
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                            std::span<const SpeciesState> species, const DumpMetadata& said) const {
-    add_groups(manifest, said);
+    add_groups(manifest, said, file_format_);
     if (has_dumps_) say_root_again(manifest, said);
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {

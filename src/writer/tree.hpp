@@ -67,9 +67,14 @@ class OwnTree : public Tree {
 /// One that follows openPMD.
 class OpenPmdTree final : public OwnTree {
   public:
-    using OwnTree::OwnTree;
+    /// @param file_format  of a file for each dump: openPMD's iterationFormat; else empty.
+    OpenPmdTree(store::SharedFile& file, int rank, bool has_dumps, std::string file_format)
+        : OwnTree(file, rank, has_dumps), file_format_(std::move(file_format)) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
+
+  private:
+    std::string file_format_;
 };
 
 /// What every dataset of ours is told of itself: codec and bound.

@@ -117,9 +117,9 @@ Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) 
 }
 
 std::optional<std::uint64_t> Writer::committed() const {
-    const ledger::Book& book = impl_->ledger->book();
-    if (book.committed() == book.first_dump()) return impl_->flights->last_before();
-    return impl_->flights->iteration_of(book.committed() - 1);
+    const std::uint64_t until = impl_->committed();
+    if (until == impl_->first_dump) return impl_->flights->last_before();
+    return impl_->flights->iteration_of(until - 1);
 }
 
 bool Writer::released(std::uint64_t iteration) const {
@@ -286,8 +286,12 @@ WriterReport Writer::Impl::make_report() {
     report.helped_blocks = counters.helped_blocks;
     report.helped_bytes = counters.helped_bytes;
     report.taken_back_blocks = counters.taken_back_blocks;
-    report.reserved_bytes = ledger->book().reserved_bytes();
-    report.spare_bytes = ledger->book().free_bytes();
+    report.reserved_bytes = series.reserved_bytes;
+    report.spare_bytes = series.spare_bytes;
+    for_each_ledger([&](const ledger::Ledger& one) {
+        report.reserved_bytes += one.book().reserved_bytes();
+        report.spare_bytes += one.book().free_bytes();
+    });
     report.peak_memory_bytes = session.budget.peak_bytes();
     return report;
 }
