@@ -62,7 +62,9 @@ nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
             {"chained_raw_bytes", counts.chained_raw_bytes},
             {"chained_bytes", counts.chained_bytes},
             {"open_files", counts.open_files},
+            {"open_bytes", counts.open_bytes},
             {"filed_regions", counts.filed_regions},
+            {"filed_bytes", counts.filed_bytes},
             {"states_bytes", counts.states_bytes},
             {"states_refused", counts.states_refused},
             {"devices", devices}};
