@@ -75,11 +75,14 @@ struct RangeCounts {
 };
 inline constexpr std::uint64_t k_most_edges = (std::uint64_t{1} << 20) + 1;
 
-/// The room that sums() and counts() need in the device.
+/// The room that sums(), counts() and marks() need in the device.
 constexpr std::uint64_t sums_bytes(std::uint64_t bytes, DType dtype) {
     return (bytes / size_of(dtype) + k_stretch_values - 1) / k_stretch_values * 7 * 8;
 }
 constexpr std::uint64_t counts_bytes(std::uint64_t bins) { return 8 * (2 * bins + 1 + 4); }
+constexpr std::uint64_t marks_bytes(std::uint64_t bytes, DType dtype) {
+    return (bytes / size_of(dtype) + 63) / 64 * 8;
+}
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
@@ -137,6 +140,11 @@ class Device {
     /// @param room   counts_bytes() of the device, aligned to 8. Errors: as sums().
     virtual Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
                                        std::span<const double> edges, std::span<std::byte> room);
+    /// Which values are greater than a threshold; NaN is not. Bit i % 64 of word i / 64 is value
+    /// i's; there are none beyond the last.
+    /// @param room  marks_bytes() of the device, aligned to 8. Errors: as sums().
+    virtual Result<std::vector<std::uint64_t>> marks(std::span<const std::byte> values, DType dtype,
+                                                     double threshold, std::span<std::byte> room);
 
     /// Give a transfer to the link.
     /// @param host  filled when it is done; must live until then.
