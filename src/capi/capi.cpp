@@ -133,7 +133,7 @@ caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
         case caesura::uint64:
             return fill_as<std::uint64_t>(value);
         case caesura::boolean:
-            return fill_as<bool>(value);
+            return fill_as<std::uint8_t>(value);  // fill_of() of the field sees what is no bool
         case caesura::float16:
             return short_fill<caesura::Float16>(value);
         case caesura::bfloat16:
