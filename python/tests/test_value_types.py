@@ -163,17 +163,9 @@ def test_the_codec_module_keeps_their_bounds(name, shape):
 def test_an_array_that_h5py_writes_with_our_filter_keeps_its_bound(tmp_path):
     values = values_of("float16")
     path = tmp_path / "own.h5"
-    caesura.open(path, "w").close()
     with h5py.File(path, "w") as file:
-        file.create_dataset(
-            "half", data=values, chunks=SHAPE, **caesura.filter_options(absolute=0.02)
-        )
-        file.create_dataset(
-            "swapped",
-            data=values.astype(">f2"),
-            chunks=SHAPE,
-            **caesura.filter_options(absolute=0.02),
-        )
+        for name, data in (("half", values), ("swapped", values.astype(">f2"))):
+            file.create_dataset(name, data=data, chunks=SHAPE, **caesura.filter_options(0.02))
     with h5py.File(path) as file:
         for name in ("half", "swapped"):
             assert differs("float16", values, file[name][...]) <= 0.02
