@@ -140,7 +140,13 @@ static int dtype_of(const caesura_field_info* info) {
                       : info->number_bytes == 4 ? 2
                       : info->number_bytes == 8 ? 3
                                                 : -1;
+    /* Two reals beside each other are what a complex number is. */
+    if (info->members == 2 && info->number_kind == CAESURA_NUMBER_FLOATING && power >= 2)
+        return CAESURA_COMPLEX64 + power - 2;
     if (power < 0 || info->members != 1) return 0;
+    if (info->number_kind == CAESURA_NUMBER_BOOL) return CAESURA_BOOL;
+    if (info->number_kind == CAESURA_NUMBER_BFLOAT) return CAESURA_BFLOAT16;
+    if (info->number_kind == CAESURA_NUMBER_FLOATING && power == 1) return CAESURA_FLOAT16;
     if (info->number_kind == CAESURA_NUMBER_SIGNED) return CAESURA_INT8 + power;
     if (info->number_kind == CAESURA_NUMBER_UNSIGNED) return CAESURA_UINT8 + power;
     return power < 2 ? 0 : CAESURA_FLOAT32 + power - 2;

@@ -60,7 +60,12 @@ typedef enum caesura_dtype {
     CAESURA_UINT8 = 7,
     CAESURA_UINT16 = 8,
     CAESURA_UINT32 = 9,
-    CAESURA_UINT64 = 10
+    CAESURA_UINT64 = 10,
+    CAESURA_BOOL = 11,       /* one byte each, 0 or 1; without loss */
+    CAESURA_FLOAT16 = 12,    /* IEEE 754 in 16 bits */
+    CAESURA_BFLOAT16 = 13,   /* the upper half of a float */
+    CAESURA_COMPLEX64 = 14,  /* two floats: real and imaginary part */
+    CAESURA_COMPLEX128 = 15  /* two doubles */
 } caesura_dtype;
 typedef enum caesura_bound_kind {
     CAESURA_LOSSLESS = 0,
@@ -374,7 +379,9 @@ CAESURA_API caesura_code caesura_wait_until(caesura_writer* writer, int (*done)(
                                             void* context, double at_most_s, int* is_done);
 CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt);
 /* offset, extent: as many entries as the field has axes. data: dense, C order.
- * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released. */
+ * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released.
+ * Memory of a CUDA device is always copied; what fills it must be done, or be in the default
+ * stream. */
 CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
                                      const uint64_t* extent, const void* data, int dtype,
                                      int borrow);

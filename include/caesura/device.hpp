@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "caesura/codec.hpp"
 
@@ -172,6 +173,23 @@ struct EmulatedMachine {
     Coder coder = Coder::codec;  ///< codec or packed
 };
 
+/// Memory of an emulated device, which owns_memory() knows while it lives.
+class EmulatedMemory {
+  public:
+    explicit EmulatedMemory(std::uint64_t bytes);
+    EmulatedMemory(EmulatedMemory&&) noexcept = default;
+    EmulatedMemory& operator=(EmulatedMemory&& other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~EmulatedMemory();
+    std::byte* data() { return bytes_.data(); }
+    std::size_t size() const { return bytes_.size(); }
+
+  private:
+    std::vector<std::byte> bytes_;  ///< none: it was moved away
+};
+
 class EmulatedDevice : public Device {
   public:
     /// @return  Errors: invalid_argument (speeds that are not positive and finite, no compress_s),
@@ -221,10 +239,22 @@ class EmulatedDevice : public Device {
 
     EmulatedMachine machine_;
     double now_s_ = 0.0;
-    std::unordered_map<std::byte*, std::vector<std::byte>> memory_;
+    std::unordered_map<std::byte*, EmulatedMemory> memory_;
     std::uint64_t allocated_bytes_ = 0;
     std::array<Link, 2> links_;  ///< to the host, to the device; a transfer is 2 n + direction
 };
+
+// ------------------------------------------------------- an application's pointers
+
+/// Does it point into memory of a device: of CUDA (managed memory too), or an emulated one? Cost:
+/// about a microsecond where CUDA is in use.
+bool owns_memory(const void* memory);
+/// Copy from such memory. What fills it must be done, or be work of CUDA's default stream: other
+/// streams are not waited for. Errors: io (CUDA's own), invalid_argument (it points elsewhere, or
+/// beyond what was allocated in an emulated device).
+Status fetch(std::span<std::byte> host, const void* memory);
+/// Could a pointer be one of CUDA's? False of a library that was built without.
+bool has_cuda();
 
 }  // namespace caesura::device
 

@@ -23,7 +23,7 @@
 //  - A chunk that a box touches is read once, its stored bytes are compared with their checksum
 //    where the file has one (ours has), and it is decoded once, by this thread or a helper of it.
 //    Helpers end before the call returns.
-//  - Decoded side by side: float32, float64, integers of 8 to 64 bits and compounds of one kind of
+//  - Decoded side by side: floats and integers of 8 to 64 bits, bool and compounds of one kind of
 //    float, chunked or contiguous, with our filter, deflate, shuffle, fletcher32, or plugins that
 //    HDF5 would find. Through HDF5, one call at a time: enumerations, such as bool, floats of other
 //    widths, and datasets with nbit, scale-offset or szip. openPMD's constant components need no
@@ -52,7 +52,13 @@ struct ReaderOptions {
 
 /// What one value is, as read() gives it: this machine's byte order.
 struct ValueType {
-    enum class Kind : std::uint8_t { floating, signed_integer, unsigned_integer };
+    enum class Kind : std::uint8_t {
+        floating,  ///< IEEE 754, of 2, 4 or 8 bytes
+        signed_integer,
+        unsigned_integer,
+        logical,         ///< bool
+        brain_floating,  ///< bfloat16
+    };
     Kind kind = Kind::floating;
     std::size_t bytes = 4;                  ///< of a number
     std::vector<std::string> members = {};  ///< of a compound: so many numbers, one after the other
@@ -60,7 +66,7 @@ struct ValueType {
     std::size_t value_bytes() const { return bytes * (members.empty() ? 1 : members.size()); }
     friend bool operator==(const ValueType&, const ValueType&) = default;
 };
-/// "float32", "uint64", "2 float32" (a compound).
+/// "float32", "uint64", "bool", "bfloat16", "2 float32" (a compound).
 std::string to_string(const ValueType& type);
 
 /// One field (component, dataset) in one dump.

@@ -293,7 +293,9 @@ class Dump {
     /// they tile the field exactly, or with Coverage::partial share no value (checked at end()). A
     /// rank may have nothing to put.
     ///
-    /// @param data  dense, C order, box.extent.count() values of the field's dtype.
+    /// @param data  dense, C order, box.extent.count() values of the field's dtype. Memory of a
+    ///              device (caesura/device.hpp: owns_memory) is copied into the snapshot at once,
+    ///              also with borrow; what fills it must be done, or be in CUDA's default stream.
     /// Errors: invalid_argument (rank, extent, offset out of the field, null data, dtype), naming
     /// field, rank and value; cancelled (the writer failed before).
     /// Local; snapshots (copy) or remembers the pointer (borrow).

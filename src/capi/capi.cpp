@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/short_float.hpp"
 #include "caesura/caesura.h"
 #include "caesura/writer.hpp"
 #include "capi/c_communicator.hpp"
@@ -116,6 +117,13 @@ caesura::FillValue fill_as(const void* value) {
         return static_cast<std::uint64_t>(one);
 }
 
+template <class Short>
+caesura::FillValue short_fill(const void* value) {
+    Short one;
+    std::memcpy(&one, value, sizeof one);
+    return static_cast<double>(caesura::base::to_float(one));
+}
+
 caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
     switch (dtype) {
         case caesura::float32:
@@ -138,6 +146,16 @@ caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
             return fill_as<std::uint32_t>(value);
         case caesura::uint64:
             return fill_as<std::uint64_t>(value);
+        case caesura::boolean:
+            return fill_as<std::uint8_t>(value);  // fill_of() of the field sees what is no bool
+        case caesura::float16:
+            return short_fill<caesura::Float16>(value);
+        case caesura::bfloat16:
+            return short_fill<caesura::Bfloat16>(value);
+        case caesura::complex64:  // one number, of both parts
+            return fill_as<float>(value);
+        case caesura::complex128:
+            return fill_as<double>(value);
     }
     return 0.0;
 }

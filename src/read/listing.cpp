@@ -184,6 +184,8 @@ bool needs_hdf5(const std::vector<FilterSpec>& pipeline) {
 }
 
 ValueType::Kind kind_of(DType dtype) {
+    if (dtype == boolean) return ValueType::Kind::logical;
+    if (dtype == bfloat16) return ValueType::Kind::brain_floating;
     if (!is_integer(dtype)) return ValueType::Kind::floating;
     return is_signed_integer(dtype) ? ValueType::Kind::signed_integer
                                     : ValueType::Kind::unsigned_integer;
@@ -417,10 +419,11 @@ Result<std::size_t> Listing::find(const std::string& file, const std::string& pa
 namespace caesura {
 
 std::string to_string(const ValueType& type) {
-    const char* const name = type.kind == ValueType::Kind::floating         ? "float"
-                             : type.kind == ValueType::Kind::signed_integer ? "int"
-                                                                            : "uint";
-    const std::string number = fmt::format("{}{}", name, 8 * type.bytes);
+    constexpr const char* k_names[] = {"float", "int", "uint", "bool", "bfloat"};
+    const char* const name = k_names[static_cast<std::size_t>(type.kind)];
+    const std::string number = type.kind == ValueType::Kind::logical
+                                   ? std::string(name)
+                                   : fmt::format("{}{}", name, 8 * type.bytes);
     return type.members.empty() ? number : fmt::format("{} {}", type.members.size(), number);
 }
 

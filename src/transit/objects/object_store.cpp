@@ -164,6 +164,9 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
         return invalid(
             fmt::format("object {}: an error bound for {}; integers are kept without loss",
                         order.name, to_string(order.dtype)));
+    if (is_complex(order.dtype))
+        return invalid(fmt::format("object {}: {} has two parts; make an object of each",
+                                   order.name, to_string(order.dtype)));
     const std::lock_guard lock(mutex_);
     if (Object* const there = find_named(asker.owner, order.container, order.name)) {
         const bool same_chain = there->form

@@ -67,7 +67,7 @@ class RegionWork final : public PlacedWork, public DoneWork {
     }
     bool is_the_hosts() const override { return order_->function.variant.also_on.empty(); }
     bool is_taken_by(const BlockDevice& there) const override {
-        return !is_integer(dtype_) && there.takes(order_->function, bytes_);
+        return (dtype_ == float32 || dtype_ == float64) && there.takes(order_->function, bytes_);
     }
     bool is_wanted() const override { return order_->host.is_alive(); }
     void on_host() override {
