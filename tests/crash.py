@@ -5,8 +5,8 @@ Each run starts `mpirun -n 2 crash_writer`, waits for a moment drawn from the ru
 SIGKILL to the launcher and every rank at once, and then looks at the file:
 
   1. as stock h5py sees it: it opens and holds every dump the writer had reported as committed.
-     Two exceptions, both counted: there was no first commit yet, or the kill fell into the few
-     milliseconds of in-place overwrites, in which case the journal says what to repair;
+     Two exceptions, both counted: there was no first commit yet, or the kill fell into the
+     milliseconds of in-place overwrites, which the journal repairs;
   2. after `caesura recover`: every reported dump is there, and every dump that is there is exact in
      every value; dumps are the first ones, without a hole;
   3. after a second recover: not a byte has changed.
@@ -326,16 +326,13 @@ class Run:
             self.fault("a second recover changed the file")
 
     def recover(self, dry_run: bool = False) -> dict | None:
-        """What recover reports; None (with a fault) if it failed.
-
-        A file without a whole header, killed while it was made, has nothing to recover.
-        """
+        """What recover reports; None (with a fault) if it failed, or where no header is whole."""
         try:
             return caesura.recover(self.path, dry_run=dry_run)
         except (OSError, caesura.CorruptError) as error:
             if self.must_be_there():
                 self.fault(f"recover: {error}")
-            self.outcome.before_first_commit = True  # Writer::create had not returned
+            self.outcome.before_first_commit = True
             return None
 
     def recover_by_command(self) -> dict | None:
@@ -537,9 +534,7 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "of these unreadable before recover": sum(o.stock_refused for o in outcomes),
         "torn journals dropped": sum(o.journal_torn for o in outcomes),
         "dumps reported committed": sum(
-            len(range(0, o.committed + 1, o.plan.every))
-            for o in outcomes
-            if o.committed is not None
+            (o.committed or 0) // o.plan.every + 1 for o in outcomes if o.committed is not None
         ),
         "dumps found beyond those": sum(o.beyond_report for o in outcomes),
         "dumps finished by recover": sum(o.finished for o in outcomes),

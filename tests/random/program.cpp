@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <cstring>
 
+#include "base/short_float.hpp"
 #include "store/path_template.hpp"
 
 namespace caesura::random_programs {
@@ -20,11 +23,14 @@ T any_of(Random& random, const T (&of)[n]) {
     return of[below(random, n)];
 }
 
-constexpr DType k_types[] = {float32, float64, int8,   int16,  int32,
-                             int64,   uint8,   uint16, uint32, uint64};
+constexpr DType k_types[] = {float32, float64, float32,  float64,   int8,      int16,
+                             int32,   int64,   uint8,    uint16,    uint32,    uint64,
+                             boolean, float16, bfloat16, complex64, complex128};
 
 FillValue fill_for(DType dtype, Random& random) {
     if (one_in(random, 3)) return 0.0;
+    if (dtype == boolean) return std::int64_t{1};
+    if (dtype == float16 || dtype == bfloat16) return any_of(random, {-1.5, 64.0, std::nan("")});
     if (!is_integer(dtype)) return any_of(random, {-1.5, 1e30, std::nan("")});
     if (dtype == uint64 && one_in(random, 2)) return ~std::uint64_t{0} - 1;
     if (dtype == int64 && one_in(random, 2)) return std::int64_t{-(1LL << 62) - 1};
@@ -115,9 +121,11 @@ Program::Program(std::uint64_t of_seed) : seed(of_seed) {
     std::vector<Shape> shapes;
     for (std::uint64_t i = 0; i < n_fields; ++i) {
         FieldPlan plan = random_plan(names[i], random);
-        plan.partial = one_in(random, 3);
+        plan.partial = one_in(random, 3) && !is_complex(plan.dtype);
         if (plan.partial) plan.fill = fill_for(plan.dtype, random);
-        shapes.push_back(random_shape(1 + static_cast<int>(below(random, 4)), random));
+        // The parts of complex numbers take an axis.
+        const std::uint64_t most_axes = is_complex(plan.dtype) ? 3 : 4;
+        shapes.push_back(random_shape(1 + static_cast<int>(below(random, most_axes)), random));
         fields.push_back(std::move(plan));
     }
     if (n_fields == 0 || one_in(random, 2)) {
@@ -213,6 +221,11 @@ double floating_of(Look look, double phase, std::uint64_t index, std::uint64_t n
     return x + phase;
 }
 
+/// float16 ends at 65504.
+float short_of(double value) {
+    return static_cast<float>(std::isfinite(value) ? std::fmod(value, 3e4) : value);
+}
+
 template <class T>
 void store_as(T value, std::byte* out) {
     std::memcpy(out, &value, sizeof value);
@@ -245,6 +258,16 @@ void value_of(const Program& program, const FieldPlan& plan, std::uint64_t itera
     const double value = floating_of(plan.look, static_cast<double>(base % 7), index, noise);
     if (plan.dtype == float32) return store_as(static_cast<float>(value), out);
     if (plan.dtype == float64) return store_as(value, out);
+    if (plan.dtype == float16) return store_as(base::to_short<Float16>(short_of(value)), out);
+    if (plan.dtype == bfloat16) return store_as(base::to_short<Bfloat16>(short_of(value)), out);
+    if (plan.dtype == complex64)
+        return store_as(std::complex<float>(static_cast<float>(value), static_cast<float>(-value)),
+                        out);
+    if (plan.dtype == complex128) return store_as(std::complex<double>(value, 0.5 * value), out);
+    if (plan.dtype == boolean)
+        return store_as(static_cast<std::uint8_t>(plan.look == Look::counting ? index / 7 % 2
+                                                                              : noise % 16 == 0),
+                        out);
     // Little-endian: the low bytes are the value of a narrower type.
     const std::uint64_t number = integer_of(plan.look, base % 7, index, noise);
     std::memcpy(out, &number, size_of(plan.dtype));

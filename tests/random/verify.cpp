@@ -3,9 +3,11 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <complex>
 #include <cstring>
 #include <set>
 
+#include "base/short_float.hpp"
 #include "caesura/reader.hpp"
 #include "program.hpp"
 
@@ -27,6 +29,15 @@ void fill_with(const FillValue& fill, std::size_t count, std::vector<std::byte>&
     values.resize(count * sizeof(T));
     for (std::size_t i = 0; i < count; ++i)
         std::memcpy(values.data() + i * sizeof(T), &one, sizeof one);
+}
+
+template <class Short>
+void fill_short(const FillValue& fill, std::size_t count, std::vector<std::byte>& values) {
+    const double wide = std::visit([](auto v) { return static_cast<double>(v); }, fill);
+    const auto one = base::to_short<Short>(static_cast<float>(wide));
+    values.resize(count * sizeof one);
+    for (std::size_t i = 0; i < count; ++i)
+        std::memcpy(values.data() + i * sizeof one, &one, sizeof one);
 }
 
 void fill_with(DType dtype, const FillValue& fill, std::size_t n, std::vector<std::byte>& out) {
@@ -51,6 +62,16 @@ void fill_with(DType dtype, const FillValue& fill, std::size_t n, std::vector<st
             return fill_with<std::uint32_t>(fill, n, out);
         case uint64:
             return fill_with<std::uint64_t>(fill, n, out);
+        case boolean:
+            return fill_with<bool>(fill, n, out);
+        case float16:
+            return fill_short<Float16>(fill, n, out);
+        case bfloat16:
+            return fill_short<Bfloat16>(fill, n, out);
+        case complex64:  // which boxes always cover
+            return out.resize(n * sizeof(std::complex<float>));
+        case complex128:
+            return out.resize(n * sizeof(std::complex<double>));
     }
 }
 
@@ -103,8 +124,17 @@ std::vector<Expected> expect(const Program& program, const DumpPlan& dump) {
     return all;
 }
 
+/// How many numbers a value is.
+std::size_t parts_of(DType dtype) { return is_complex(dtype) ? 2 : 1; }
+
+/// @param at  of one number.
 double double_at(DType dtype, const std::byte* at) {
-    if (dtype == float64) {
+    if (dtype == float16 || dtype == bfloat16) {
+        float wide = 0;
+        base::widen({at, 2}, dtype, reinterpret_cast<std::byte*>(&wide));
+        return static_cast<double>(wide);
+    }
+    if (dtype == float64 || dtype == complex128) {
         double value = 0;
         std::memcpy(&value, at, sizeof value);
         return value;
@@ -122,11 +152,11 @@ struct Limit {
 
 Limit limit_of(const Expected& wanted) {
     const FieldPlan& plan = *wanted.plan;
-    const std::size_t size = size_of(plan.dtype);
+    const std::size_t parts = parts_of(plan.dtype), size = size_of(plan.dtype) / parts;
     double low = HUGE_VAL, high = -HUGE_VAL;
-    for (std::size_t i = 0; i < wanted.is_put.size(); ++i) {
+    for (std::size_t i = 0; i < wanted.is_put.size() * parts; ++i) {
         const double x = double_at(plan.dtype, wanted.values.data() + i * size);
-        if (!wanted.is_put[i] || !std::isfinite(x)) continue;
+        if (!wanted.is_put[i / parts] || !std::isfinite(x)) continue;
         low = std::min(low, x);
         high = std::max(high, x);
     }
@@ -162,19 +192,20 @@ bool same_special(double x, double y) {
 /// Empty: these are the values.
 std::string compare(const Expected& wanted, std::span<const std::byte> found) {
     const FieldPlan& plan = *wanted.plan;
-    const std::size_t size = size_of(plan.dtype);
+    const std::size_t parts = parts_of(plan.dtype), size = size_of(plan.dtype) / parts;
     if (found.size() != wanted.values.size())
         return fmt::format("{} bytes, not {}", found.size(), wanted.values.size());
     const Limit limit = is_integer(plan.dtype) ? Limit{} : limit_of(wanted);
     double squares = 0.0, n_put = 0.0;
-    for (std::size_t i = 0; i < wanted.is_put.size(); ++i) {
+    for (std::size_t i = 0; i < wanted.is_put.size() * parts; ++i) {
+        const bool is_put = wanted.is_put[i / parts];
         const std::byte *const a = wanted.values.data() + i * size, *const b =
                                                                         found.data() + i * size;
         if (std::memcmp(a, b, size) == 0) {
-            n_put += wanted.is_put[i];
+            n_put += is_put;
             continue;
         }
-        const bool lossy = !is_integer(plan.dtype) && wanted.is_put[i];
+        const bool lossy = !is_integer(plan.dtype) && is_put;
         if (!lossy) return fmt::format("value {} is not as it was put", i);
         const double x = double_at(plan.dtype, a), y = double_at(plan.dtype, b);
         if (same_special(x, y)) continue;
