@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -268,6 +269,55 @@ TEST(CField, rules_of_bounds_reach_the_file) {
     EXPECT_EQ(found, R"({"elsewhere": 0.125, "boxes": [{"offset": [2, 0], "extent": [3, 4], )"
                      R"("bound": 0.25}], "values": [{"lowest": -1, "highest": 2, "bound": 0.5}], )"
                      R"("steep": [{"change": 3, "bound": 0}]})");
+}
+
+TEST(CParticles, may_be_in_any_order_with_an_index_and_have_attributes) {
+    const File file("caesura_c_particle_order_");
+    std::uint32_t ions = 0, axes[2] = {};
+    caesura_species_options any = CAESURA_SPECIES_OPTIONS_DEFAULT;
+    any.keep_index = 1;
+    EXPECT_EQ(caesura_define_species_with(file.writer, "ions", &any, &ions),
+              CAESURA_INVALID_ARGUMENT);
+    any.any_order = 1;
+    ASSERT_EQ(caesura_define_species_with(file.writer, "ions", &any, &ions), CAESURA_OK);
+    std::vector<double> values[2];
+    for (std::size_t a = 0; a < 2; ++a) {
+        ASSERT_EQ(caesura_define_record(file.writer, ions, a == 0 ? "position/x" : "position/y",
+                                        CAESURA_FLOAT64, CAESURA_ABSOLUTE, 1e-4, nullptr, &axes[a]),
+                  CAESURA_OK)
+            << last_error();
+        for (int i = 0; i < 20'000; ++i)
+            values[a].push_back(std::fmod(i * (a == 0 ? 0.618034 : 0.414214), 1.0));
+    }
+    const double mass = 3.0;
+    ASSERT_EQ(caesura_set_attribute(file.writer, CAESURA_EVERY_DUMP, CAESURA_OF_SPECIES, ions,
+                                    "mass", CAESURA_ATTRIBUTE_FLOAT64, &mass, CAESURA_ONE),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_set_attribute(file.writer, CAESURA_THIS_DUMP, CAESURA_OF_FIELD, axes[0],
+                                    "frame", CAESURA_ATTRIBUTE_FLOAT64, &mass, CAESURA_ONE),
+              CAESURA_OK)
+        << last_error();
+    for (std::size_t a = 0; a < 2; ++a)
+        ASSERT_EQ(caesura_put_particles(file.writer, axes[a], values[a].size(), values[a].data(),
+                                        CAESURA_FLOAT64, 0),
+                  CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->datasets.size(), 3u);
+    EXPECT_EQ(info->datasets[0].spec.path, "/data/0/particles/ions/index");
+    const auto has = [](const auto& object, const std::string& name) {
+        return std::any_of(object.attributes.begin(), object.attributes.end(),
+                           [&](const auto& one) { return one.name == name; });
+    };
+    EXPECT_TRUE(has(info->datasets[1].spec, "frame"));
+    EXPECT_TRUE(std::any_of(info->groups.begin(), info->groups.end(), [&](const auto& group) {
+        return group.path == "/data/0/particles/ions" && has(group, "mass");
+    }));
 }
 
 TEST(CParticles, reach_the_file) {
