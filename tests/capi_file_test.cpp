@@ -146,7 +146,7 @@ TEST(CAttributes, with_arguments_that_mean_nothing_are_refused) {
     };
     const int all = CAESURA_EVERY_DUMP, type = CAESURA_ATTRIBUTE_INT64;
     EXPECT_EQ(refused(7, CAESURA_OF_FILE, type, integers), "attribute 'a': when is 7; use 0 or 1");
-    EXPECT_EQ(refused(all, 5, type, integers), "attribute 'a': owner 5 is unknown");
+    EXPECT_EQ(refused(all, 6, type, integers), "attribute 'a': owner 6 is unknown");
     EXPECT_EQ(refused(all, CAESURA_OF_FILE, 9, integers), "attribute 'a': type 9 is unknown");
     EXPECT_EQ(refused(all, CAESURA_OF_FILE, type, nullptr), "attribute 'a': values is NULL");
     EXPECT_EQ(refused(CAESURA_THIS_DUMP, CAESURA_OF_FILE, type, integers),
