@@ -59,11 +59,12 @@ module caesura_calls
       integer(c_int32_t), intent(inout) :: field
     end function
 
-    integer(c_int) function c_define_species(writer, name, species) &
-        bind(C, name="caesura_define_species")
+    integer(c_int) function c_define_species(writer, name, any_order, keep_index, species) &
+        bind(C, name="caesura_fortran_define_species")
       import
       type(c_ptr), value :: writer
       character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: any_order, keep_index
       integer(c_int32_t), intent(inout) :: species
     end function
 

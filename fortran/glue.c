@@ -64,6 +64,14 @@ int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, 
                                      field);
 }
 
+int caesura_fortran_define_species(caesura_writer* writer, const char* name, int any_order,
+                                   int keep_index, uint32_t* species) {
+    caesura_species_options options = CAESURA_SPECIES_OPTIONS_DEFAULT;
+    options.any_order = any_order;
+    options.keep_index = keep_index;
+    return caesura_define_species_with(writer, name, &options, species);
+}
+
 static caesura_record_options record_options(double unit_si, const double* unit_dimension) {
     caesura_record_options options = CAESURA_RECORD_OPTIONS_DEFAULT;
     options.unit_si = unit_si;

@@ -45,6 +45,8 @@ int caesura_fortran_create_mpi(const char* path, int comm, const caesura_fortran
 int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, int rank,
                            const uint64_t* shape, int kind, double bound,
                            const caesura_fortran_field_options* given, uint32_t* field);
+int caesura_fortran_define_species(caesura_writer* writer, const char* name, int any_order,
+                                   int keep_index, uint32_t* species);
 int caesura_fortran_define_record(caesura_writer* writer, uint32_t species, const char* name,
                                   int dtype, int kind, double bound, double unit_si,
                                   const double* unit_dimension, uint32_t* record);

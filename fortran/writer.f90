@@ -227,13 +227,20 @@ contains
       number)
   end function
 
-  subroutine caesura_define_species(writer, name, species, code)
+  subroutine caesura_define_species(writer, name, species, any_order, keep_index, code)
     type(caesura_writer), intent(inout) :: writer
     character(*), intent(in) :: name
     type(caesura_species), intent(out) :: species
+    logical, intent(in), optional :: any_order, keep_index
     integer, intent(out), optional :: code
+    integer(c_int) :: any, keep
     if (.not. is_open(writer, code)) return
-    call note(writer, c_define_species(writer%pointer, c_text(name), species%number), code)
+    any = 0
+    if (present(any_order)) any = merge(1, 0, any_order)
+    keep = 0
+    if (present(keep_index)) keep = merge(1, 0, keep_index)
+    call note(writer, c_define_species(writer%pointer, c_text(name), any, keep, species%number), &
+      code)
   end subroutine
 
   subroutine caesura_define_record(writer, species, name, dtype, record, absolute, relative, &
@@ -277,11 +284,13 @@ contains
   end subroutine
 
   ! Of all dumps from the next end on; without a field of the file, and then before the first dump.
-  subroutine caesura_set_attribute(writer, name, value, field, code)
+  subroutine caesura_set_attribute(writer, name, value, field, record, species, code)
     type(caesura_writer), intent(inout) :: writer
     character(*), intent(in) :: name
     class(*), intent(in) :: value
     type(caesura_field), intent(in), optional :: field
+    type(caesura_record), intent(in), optional :: record
+    type(caesura_species), intent(in), optional :: species
     integer, intent(out), optional :: code
     integer(c_int64_t), target :: whole
     real(c_double), target :: number
@@ -295,6 +304,12 @@ contains
     if (present(field)) then
       owner = 4
       which = field%number
+    else if (present(record)) then
+      owner = 4
+      which = record%number
+    else if (present(species)) then
+      owner = 5
+      which = species%number
     end if
     select type (value)
     type is (integer(int32))

@@ -3,14 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "caesura/caesura.h"
-#include "caesura/reader.h"
 #include "caesura/store.hpp"
 
 namespace {
@@ -147,7 +145,7 @@ TEST(CAttributes, with_arguments_that_mean_nothing_are_refused) {
     };
     const int all = CAESURA_EVERY_DUMP, type = CAESURA_ATTRIBUTE_INT64;
     EXPECT_EQ(refused(7, CAESURA_OF_FILE, type, integers), "attribute 'a': when is 7; use 0 or 1");
-    EXPECT_EQ(refused(all, 5, type, integers), "attribute 'a': owner 5 is unknown");
+    EXPECT_EQ(refused(all, 6, type, integers), "attribute 'a': owner 6 is unknown");
     EXPECT_EQ(refused(all, CAESURA_OF_FILE, 9, integers), "attribute 'a': type 9 is unknown");
     EXPECT_EQ(refused(all, CAESURA_OF_FILE, type, nullptr), "attribute 'a': values is NULL");
     EXPECT_EQ(refused(CAESURA_THIS_DUMP, CAESURA_OF_FILE, type, integers),
@@ -272,6 +270,55 @@ TEST(CField, rules_of_bounds_reach_the_file) {
                      R"("steep": [{"change": 3, "bound": 0}]})");
 }
 
+TEST(CParticles, may_be_in_any_order_with_an_index_and_have_attributes) {
+    const File file("caesura_c_particle_order_");
+    std::uint32_t ions = 0, axes[2] = {};
+    caesura_species_options any = CAESURA_SPECIES_OPTIONS_DEFAULT;
+    any.keep_index = 1;
+    EXPECT_EQ(caesura_define_species_with(file.writer, "ions", &any, &ions),
+              CAESURA_INVALID_ARGUMENT);
+    any.any_order = 1;
+    ASSERT_EQ(caesura_define_species_with(file.writer, "ions", &any, &ions), CAESURA_OK);
+    std::vector<double> values[2];
+    for (std::size_t a = 0; a < 2; ++a) {
+        ASSERT_EQ(caesura_define_record(file.writer, ions, a == 0 ? "position/x" : "position/y",
+                                        CAESURA_FLOAT64, CAESURA_ABSOLUTE, 1e-4, nullptr, &axes[a]),
+                  CAESURA_OK)
+            << last_error();
+        for (int i = 0; i < 20'000; ++i)
+            values[a].push_back(std::fmod(i * (a == 0 ? 0.618034 : 0.414214), 1.0));
+    }
+    const double mass = 3.0;
+    ASSERT_EQ(caesura_set_attribute(file.writer, CAESURA_EVERY_DUMP, CAESURA_OF_SPECIES, ions,
+                                    "mass", CAESURA_ATTRIBUTE_FLOAT64, &mass, CAESURA_ONE),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_set_attribute(file.writer, CAESURA_THIS_DUMP, CAESURA_OF_FIELD, axes[0],
+                                    "frame", CAESURA_ATTRIBUTE_FLOAT64, &mass, CAESURA_ONE),
+              CAESURA_OK)
+        << last_error();
+    for (std::size_t a = 0; a < 2; ++a)
+        ASSERT_EQ(caesura_put_particles(file.writer, axes[a], values[a].size(), values[a].data(),
+                                        CAESURA_FLOAT64, 0),
+                  CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->datasets.size(), 3u);
+    EXPECT_EQ(info->datasets[0].spec.path, "/data/0/particles/ions/index");
+    const auto has = [](const auto& object, const std::string& name) {
+        return std::any_of(object.attributes.begin(), object.attributes.end(),
+                           [&](const auto& one) { return one.name == name; });
+    };
+    EXPECT_TRUE(has(info->datasets[1].spec, "frame"));
+    EXPECT_TRUE(std::any_of(info->groups.begin(), info->groups.end(), [&](const auto& group) {
+        return group.path == "/data/0/particles/ions" && has(group, "mass");
+    }));
+}
+
 TEST(CParticles, reach_the_file) {
     const File file("caesura_c_particles_");
     std::uint32_t ions = 0, x = 0, weighting = 0;
@@ -348,128 +395,6 @@ TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
     ASSERT_TRUE(info.ok()) << info.status().message();
     EXPECT_FALSE(info->needs_recover);
     EXPECT_EQ(info->datasets.size(), 1u);
-}
-
-TEST(CField, every_bound_is_kept_and_said) {
-    const File file("caesura_c_bounds_");
-    const std::uint64_t shape[] = {4096}, offset[] = {0};
-    std::vector<double> values(4096);
-    for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = std::exp(0.01 * static_cast<double>(i)) * (i % 2 == 0 ? 1.0 : -1.0);
-    const std::pair<int, double> bounds[] = {{CAESURA_LOSSLESS, 0.0},
-                                             {CAESURA_ABSOLUTE, 0.5},
-                                             {CAESURA_RELATIVE, 1e-3},
-                                             {CAESURA_POINTWISE_RELATIVE, 1e-2},
-                                             {CAESURA_PSNR, 90.0}};
-    std::vector<std::uint32_t> fields;
-    for (const auto& [kind, bound] : bounds) {
-        const std::string name = "f" + std::to_string(kind);
-        ASSERT_EQ(caesura_define_field(file.writer, name.c_str(), CAESURA_FLOAT64, 1, shape, kind,
-                                       bound, &fields.emplace_back()),
-                  CAESURA_OK)
-            << last_error();
-    }
-    std::uint32_t none = 0;
-    EXPECT_EQ(caesura_define_field(file.writer, "none", CAESURA_FLOAT64, 1, shape, 5, 1.0, &none),
-              CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(last_error().find("bound kind 5 is unknown"), std::string::npos) << last_error();
-    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
-    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
-    for (const std::uint32_t field : fields)
-        ASSERT_EQ(caesura_put(file.writer, field, offset, shape, values.data(), CAESURA_FLOAT64, 0),
-                  CAESURA_OK);
-    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
-    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
-    caesura_reader* reader = nullptr;
-    ASSERT_EQ(caesura_reader_open(file.path.c_str(), nullptr, nullptr, &reader), CAESURA_OK)
-        << last_error();
-    const double range = values[4094] - values[4095];
-    double squares = 0.0;
-    for (const auto& [kind, bound] : bounds) {
-        const std::string name = "f" + std::to_string(kind);
-        std::vector<double> read(values.size());
-        std::size_t field = 0;
-        ASSERT_EQ(caesura_reader_find(reader, name.c_str(), 0, &field), CAESURA_OK) << last_error();
-        ASSERT_EQ(caesura_reader_read(reader, field, offset, shape, read.data(),
-                                      read.size() * sizeof(double), nullptr),
-                  CAESURA_OK)
-            << last_error();
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const double error = std::abs(values[i] - read[i]);
-            const double allowed[] = {0.0, 0.5, 1e-3 * range, 1e-2 * std::abs(values[i]), HUGE_VAL};
-            ASSERT_LE(error, allowed[kind]) << name << " " << i;
-            if (kind == CAESURA_PSNR) squares += error * error;
-        }
-    }
-    EXPECT_GE(20.0 * std::log10(range / std::sqrt(squares / 4096.0)), 90.0);
-    EXPECT_GT(squares, 0.0) << "nothing was lost, so nothing was tested";
-    caesura_reader_close(reader);
-}
-
-TEST(CField, a_codecs_own_parameters_reach_its_filter) {
-    const File file("caesura_c_parameters_");
-    const std::uint64_t shape[] = {64};
-    const unsigned parameters[] = {7};
-    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
-    options.cd_values = parameters;
-    options.cd_value_count = 1;
-    std::uint32_t field = 0;
-    const auto define = [&] {
-        return caesura_define_field_with(file.writer, "f", CAESURA_FLOAT32, 1, shape,
-                                         CAESURA_LOSSLESS, 0.0, &options, &field);
-    };
-    EXPECT_EQ(define(), CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(last_error().find("belong to a codec"), std::string::npos) << last_error();
-    // No such filter: that it was asked for shows that the codec and its parameters went along.
-    options.codec = "filter:65000";
-    EXPECT_EQ(define(), CAESURA_UNSUPPORTED);
-    EXPECT_NE(last_error().find("65000"), std::string::npos) << last_error();
-    EXPECT_EQ(caesura_writer_close(file.writer), CAESURA_OK);
-}
-
-TEST(CFile, paths_are_those_of_the_layout) {
-    const std::string path =
-        ::testing::TempDir() + "caesura_c_layout_" + std::to_string(::getpid()) + ".h5";
-    caesura_options options = CAESURA_OPTIONS_DEFAULT;
-    options.layout = "/step/{field}";
-    caesura_writer* writer = nullptr;
-    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
-              CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(last_error().find("a layout is like /step_%06T/{field}"), std::string::npos)
-        << last_error();
-    options.layout = "/step_%06T/{field}";
-    const char* analyses[] = {"stats", nullptr};
-    options.analyses = analyses;
-    options.analysis_count = 2;
-    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
-              CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(last_error().find("analyses[1] is NULL"), std::string::npos) << last_error();
-    options.analysis_count = 1;
-    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
-              CAESURA_INVALID_ARGUMENT);
-    EXPECT_NE(last_error().find("set transport, or drop analyses"), std::string::npos)
-        << last_error();
-    options.analysis_count = 0;
-    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer), CAESURA_OK)
-        << last_error();
-    const std::uint64_t shape[] = {8}, offset[] = {0};
-    const std::vector<float> values(8, 1.5f);
-    std::uint32_t field = 0;
-    ASSERT_EQ(caesura_define_field(writer, "v/x", CAESURA_FLOAT32, 1, shape, CAESURA_LOSSLESS, 0.0,
-                                   &field),
-              CAESURA_OK);
-    ASSERT_EQ(caesura_begin_iteration(writer, 12), CAESURA_OK);
-    ASSERT_EQ(caesura_begin_dump(writer, 0.5, 1.0), CAESURA_OK);
-    ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
-              CAESURA_OK);
-    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
-    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
-    const auto info = caesura::store::read_info(path);
-    ASSERT_TRUE(info.ok()) << info.status().message();
-    ASSERT_EQ(info->datasets.size(), 1u);
-    EXPECT_EQ(info->datasets[0].spec.path, "/step_000012/v/x");
-    EXPECT_EQ(info->datasets[0].iteration, 12u);
-    std::filesystem::remove(path);
 }
 
 TEST(COpen, goes_on_with_a_file_and_drops_what_lies_behind) {

@@ -207,13 +207,23 @@ typedef struct caesura_record_options {
 #define CAESURA_RECORD_OPTIONS_DEFAULT \
     { sizeof(caesura_record_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, 0.0, 0, 0.0 }
 
+typedef struct caesura_species_options {
+    size_t struct_bytes; /* sizeof(caesura_species_options) */
+    int any_order;  /* 1: particles of a chunk may change places for a better ratio, all records of
+                     * a particle together; 0: as they are put */
+    int keep_index; /* with any_order, 1: a record "index" says what their order was */
+} caesura_species_options;
+#define CAESURA_SPECIES_OPTIONS_DEFAULT \
+    { sizeof(caesura_species_options), 0, 0 }
+
 /* What of the file an attribute belongs to. */
 enum {
     CAESURA_OF_FILE = 0,      /* the root group */
     CAESURA_OF_ITERATION = 1, /* /data/<n> */
     CAESURA_OF_MESHES = 2,    /* /data/<n>/meshes */
     CAESURA_OF_RECORD = 3, /* the group of "velocity/x" and its siblings; of a scalar the dataset */
-    CAESURA_OF_FIELD = 4   /* the dataset */
+    CAESURA_OF_FIELD = 4,  /* the dataset */
+    CAESURA_OF_SPECIES = 5 /* /data/<n>/particles/<species> */
 };
 enum { CAESURA_EVERY_DUMP = 0, CAESURA_THIS_DUMP = 1 };
 /* The values of an attribute: int64_t, uint64_t, double, or const char* (ended by a NUL). */
@@ -343,6 +353,10 @@ CAESURA_API caesura_code caesura_reshape(caesura_writer* writer, uint32_t field,
 /* Particles. The same calls in the same order on all ranks; species before the first dump. */
 CAESURA_API caesura_code caesura_define_species(caesura_writer* writer, const char* name,
                                                 uint32_t* species);
+/* The same with options; NULL: defaults. */
+CAESURA_API caesura_code caesura_define_species_with(caesura_writer* writer, const char* name,
+                                                     const caesura_species_options* options,
+                                                     uint32_t* species);
 /* *record is for caesura_put_particles. options NULL: defaults. */
 CAESURA_API caesura_code caesura_define_record(caesura_writer* writer, uint32_t species,
                                                const char* name, int dtype, int kind, double bound,
@@ -354,7 +368,8 @@ CAESURA_API caesura_code caesura_define_constant(caesura_writer* writer, uint32_
                                                  const caesura_record_options* options);
 /* The attribute has these values in all dumps from the next end on (when: CAESURA_EVERY_DUMP), or
  * in the open one alone, where they win (CAESURA_THIS_DUMP; an error costs the dump). owner:
- * CAESURA_OF_...; field: of CAESURA_OF_RECORD (any component) and CAESURA_OF_FIELD. type:
+ * CAESURA_OF_...; field: of CAESURA_OF_RECORD (any component) and CAESURA_OF_FIELD, also a record
+ * of particles; of CAESURA_OF_SPECIES the species. type:
  * CAESURA_ATTRIBUTE_...; values: `count` of them, or one with CAESURA_ONE. The same on all ranks;
  * else the end of the iteration says what differs. CAESURA_INVALID_ARGUMENT names attribute and
  * object: a name that the library needs, values that openPMD does not allow for a name of its own,

@@ -5,7 +5,7 @@
 //            define_constant for what all have alike (charge, mass). In a dump every rank calls
 //            put_particles with as many as it has, none included.
 // order      The file has the particles of rank 0, then those of rank 1, and so on; of a rank in
-//            the order in which they were put.
+//            the order in which they were put, or with Order::any in one that compresses better.
 // layout     openPMD: /data/<iteration>/particles/<species>/<record>[/<component>]. What is
 //            constant, and every record of a dump without particles, is a group with the attributes
 //            `value` and `shape`. `positionOffset` is 0 unless it is defined.
@@ -25,8 +25,21 @@ struct Species {
     std::uint32_t index = 0;
 };
 
+/// In which order the file has the particles of a rank.
+enum class Order : std::uint8_t {
+    given,  ///< in which they were put
+    any     ///< within a chunk in any, all records of a particle together
+};
+
 struct SpeciesOptions {
     std::vector<store::Attribute> attributes;  ///< of the species' group
+    /// any: a chunk's particles lie along a Hilbert curve through their positions, where that makes
+    /// them smaller. The positions are the components of the record "position", three at most; a
+    /// species without them stays as it is given.
+    Order order = Order::given;
+    /// With Order::any: write a record "index", uint64 and lossless, which says of each particle
+    /// what its number would be in the given order. It takes about as much as the order wins.
+    bool keep_index = false;
 };
 
 struct RecordOptions {

@@ -181,15 +181,17 @@ struct AttributeOwner {
         iteration,  ///< /data/<n>
         meshes,     ///< /data/<n>/meshes
         record,     ///< the group of "velocity/x" and its other components; of a scalar the dataset
-        field       ///< the dataset
+        field,      ///< the dataset; of a dump without particles the group
+        species     ///< /data/<n>/particles/<species>
     };
     Kind kind = Kind::file;
-    Field of = {};  ///< of a record any component
+    Field of = {};  ///< also a record of particles; of a record any component; a species' number
     static AttributeOwner file() { return {}; }
     static AttributeOwner iteration() { return {Kind::iteration}; }
     static AttributeOwner meshes() { return {Kind::meshes}; }
     static AttributeOwner record(Field component) { return {Kind::record, component}; }
     static AttributeOwner field(Field field) { return {Kind::field, field}; }
+    static AttributeOwner species(Species species) { return {Kind::species, {species.index}}; }
 };
 
 enum class Ownership : std::uint8_t {

@@ -233,6 +233,7 @@ FieldOptions to_field_options(const nb::dict& from) {
 AttributeOwner to_owner(const std::pair<std::string, std::uint32_t>& of) {
     if (of.first == "record") return AttributeOwner::record({of.second});
     if (of.first == "field") return AttributeOwner::field({of.second});
+    if (of.first == "species") return AttributeOwner::species({of.second});
     if (of.first == "iteration") return AttributeOwner::iteration();
     return of.first == "meshes" ? AttributeOwner::meshes() : AttributeOwner::file();
 }
@@ -429,8 +430,11 @@ struct PyWriter {
                             "a shape of " + std::to_string(shape.size()) + " axes"});
         raise_if_error(live().reshape({field}, Shape(shape), grid_offset));
     }
-    std::uint32_t define_species(const std::string& name) {
-        return value_or_raise(live().define_species(name)).index;
+    std::uint32_t define_species(const std::string& name, bool any_order, bool keep_index) {
+        SpeciesOptions options;
+        if (any_order) options.order = Order::any;
+        options.keep_index = keep_index;
+        return value_or_raise(live().define_species(name, options)).index;
     }
     std::uint32_t define_record(std::uint32_t species, const std::string& name,
                                 const std::string& dtype,
@@ -515,7 +519,8 @@ void bind_writer(nb::module_& module) {
              nb::arg("shape"), nb::arg("bound"), nb::arg("options"))
         .def("reshape", &PyWriter::reshape, nb::arg("field"), nb::arg("shape"),
              nb::arg("grid_offset"))
-        .def("define_species", &PyWriter::define_species, nb::arg("name"))
+        .def("define_species", &PyWriter::define_species, nb::arg("name"), nb::arg("any_order"),
+             nb::arg("keep_index"))
         .def("define_record", &PyWriter::define_record, nb::arg("species"), nb::arg("name"),
              nb::arg("dtype"), nb::arg("bound"), nb::arg("options"))
         .def("define_constant", &PyWriter::define_constant, nb::arg("species"), nb::arg("name"),

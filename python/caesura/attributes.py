@@ -38,10 +38,14 @@ def attribute_value(name: str, value: Any) -> tuple[str, Any]:
     return (_LISTS[kind][:-1], array.item())
 
 
-def owner_of(group: str | None, record: Any, field: Any, default: str) -> tuple[str, int]:
-    """What an attribute is set on, of which at most one is named; and the field's number."""
-    if sum(given is not None for given in (group, record, field)) > 1:
-        raise ValueError("give one of group, record and field, not several")
+def owner_of(
+    group: str | None, record: Any, field: Any, species: Any, default: str
+) -> tuple[str, int]:
+    """What an attribute is set on, of which at most one is named; and its number."""
+    if sum(given is not None for given in (group, record, field, species)) > 1:
+        raise ValueError("give one of group, record, field and species, not several")
+    if species is not None:
+        return ("species", species.index)
     if record is not None:
         return ("record", record.index)
     if field is not None:

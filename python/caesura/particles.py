@@ -59,7 +59,7 @@ class Species:
 
     def __init__(self, core: Any, index: int, name: str, bound: tuple[str, float]) -> None:
         self._core = core
-        self._index = index
+        self.index = index
         self._bound = bound
         self.name = name
 
@@ -90,7 +90,7 @@ class Species:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
         usual = self._bound if is_floating(kind) else ("lossless", 0.0)
-        index = self._core.define_record(self._index, name, name_of(kind), own or usual, options)
+        index = self._core.define_record(self.index, name, name_of(kind), own or usual, options)
         return Record(index, f"{self.name}/{name}", kind)
 
     def define_constant(self, name: str, value: float, **options: Any) -> None:
@@ -99,4 +99,4 @@ class Species:
         options: those of define_record. Raises ValueError (name).
         """
         check_options(f"record '{self.name}/{name}'", options, _OPTIONS)
-        self._core.define_constant(self._index, name, float(value), options)
+        self._core.define_constant(self.index, name, float(value), options)

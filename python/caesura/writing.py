@@ -154,14 +154,15 @@ class Dump:
         value: Any,
         *,
         group: str | None = None,
-        record: Field | None = None,
-        field: Field | None = None,
+        record: Field | Record | None = None,
+        field: Field | Record | None = None,
+        species: Species | None = None,
     ) -> None:
         """As Writer.set_attribute, in this dump alone, where it wins; by default of the iteration.
 
         An error costs the dump.
         """
-        of = owner_of(group, record, field, "iteration")
+        of = owner_of(group, record, field, species, "iteration")
         self._core.set_attribute(of, name, *attribute_value(name, value))
 
 
@@ -378,12 +379,19 @@ class Writer:
         self._core.reshape(field.index, extents, [float(value) for value in grid_offset])
         return Field(field.index, field.name, field.dtype, extents)
 
-    def define_species(self, name: str) -> Species:
+    def define_species(
+        self, name: str, *, order: str = "given", keep_index: bool = False
+    ) -> Species:
         """A species of particles; the same calls on all ranks, before the first dump.
 
-        Raises ValueError (name; a dump has begun).
+        order="any": particles of a chunk may change places for a better ratio, all records of a
+        particle together. keep_index: a record "index" then says what their order was.
+        Raises ValueError (name, order; a dump has begun).
         """
-        return Species(self._core, self._core.define_species(name), name, self._bound)
+        if order not in ("given", "any"):
+            raise ValueError(f"species '{name}': order is {order!r}; use given or any")
+        index = self._core.define_species(name, order == "any", bool(keep_index))
+        return Species(self._core, index, name, self._bound)
 
     def set_attribute(
         self,
@@ -391,19 +399,21 @@ class Writer:
         value: Any,
         *,
         group: str | None = None,
-        record: Field | None = None,
-        field: Field | None = None,
+        record: Field | Record | None = None,
+        field: Field | Record | None = None,
+        species: Species | None = None,
     ) -> None:
         """The attribute has this value in all dumps from the next end() on.
 
         value: an integer, a float, a string, or a list of one of these. group: "file" (the default;
         before its first dump), "iteration" or "meshes". record: the group of this component and its
         siblings. field: the dataset; what openPMD asks of a record ("geometry") goes to the record.
+        Both may be of particles. species: its group.
         The same on all ranks: end() raises the first difference.
         Raises ValueError naming attribute and object (a name that the library needs, a value that
         openPMD does not allow, too long).
         """
-        of = owner_of(group, record, field, "file")
+        of = owner_of(group, record, field, species, "file")
         self._core.set_attribute(of, name, *attribute_value(name, value))
 
     def begin_iteration(self, number: int, label: str = "") -> Iteration:

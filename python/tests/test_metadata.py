@@ -185,7 +185,7 @@ def test_what_cannot_be_kept_is_an_error(tmp_path, name, value, of, why):
 def test_an_attribute_has_one_owner(tmp_path):
     with caesura.Writer(tmp_path / "run.h5") as writer:
         rho = writer.define_field("rho", np.float32, (8, 4))
-        with pytest.raises(ValueError, match="give one of group, record and field, not several"):
+        with pytest.raises(ValueError, match="give one of group, record, field and species, not"):
             writer.set_attribute("a", 1, field=rho, group="file")
 
 

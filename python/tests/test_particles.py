@@ -78,3 +78,66 @@ def test_what_cannot_be_put_names_the_record(tmp_path: Path) -> None:
             with pytest.raises(ValueError, match="record 'ions/x' is float32, the array float64"):
                 dump.put_particles(x, np.zeros(3))
             dump.put_particles(x, np.zeros(3, np.float32))
+
+
+def test_any_order_keeps_particles_whole_and_the_index_says_where_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    random = np.random.default_rng(3)
+    put = {axis: random.random(50_000) for axis in "xyz"}
+    with caesura.Writer(path, durable=False) as writer:
+        ions = writer.define_species("ions", order="any", keep_index=True)
+        records = {
+            axis: ions.define_record(f"position/{axis}", np.float64, absolute=1e-4) for axis in put
+        }
+        with writer.iteration(0) as iteration:
+            dump = iteration.begin_dump(0.0)
+            for axis, record in records.items():
+                dump.put_particles(record, put[axis])
+    reader = caesura.Reader(path)
+    index = reader["ions/index", 0][...]
+    assert np.array_equal(np.sort(index), np.arange(50_000))
+    for axis, values in put.items():
+        assert np.all(np.abs(reader[f"ions/position/{axis}", 0][...] - values[index]) <= 1e-4)
+    with caesura.open(path) as file:
+        patches = file["data/0/particles/ions/particlePatches"]
+        assert list(patches["numParticles"]) == [50_000]
+        for axis, values in put.items():
+            low, extent = patches[f"offset/{axis}"][0], patches[f"extent/{axis}"][0]
+            assert low <= values.min() <= values.max() < low + extent
+
+
+def test_attributes_are_of_species_and_records_in_all_dumps_or_in_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.h5"
+    with caesura.Writer(path, durable=False) as writer:
+        ions = writer.define_species("ions")
+        x = ions.define_record("position/x", np.float32)
+        writer.set_attribute("source", "laser", species=ions)
+        writer.set_attribute("frame", 1, record=x)
+        for n in range(2):
+            with writer.iteration(n) as iteration:
+                dump = iteration.begin_dump(0.0)
+                dump.put_particles(x, np.zeros(3, np.float32))
+                if n == 1:
+                    dump.set_attribute("source", "beam", species=ions)
+                    dump.set_attribute("quality", 0.5, field=x)
+    with caesura.open(path) as file:
+        assert file["data/0/particles/ions"].attrs["source"] == b"laser"
+        assert file["data/1/particles/ions"].attrs["source"] == b"beam"
+        assert file["data/1/particles/ions/position"].attrs["frame"] == 1
+        assert file["data/1/particles/ions/position/x"].attrs["quality"] == 0.5
+
+
+def test_an_order_or_an_owner_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    with caesura.Writer(tmp_path / "run.h5", durable=False) as writer:
+        with pytest.raises(ValueError, match="species 'ions': order is 'some'; use given or any"):
+            writer.define_species("ions", order="some")
+        with pytest.raises(ValueError, match="species 'ions': keep_index says what"):
+            writer.define_species("ions", keep_index=True)
+        ions = writer.define_species("ions", order="any")
+        x = ions.define_record("x", np.float32)
+        with pytest.raises(ValueError, match="give one of group, record, field and species"):
+            writer.set_attribute("a", 1, field=x, species=ions)
+        with pytest.raises(ValueError, match="record 'ions/x': it follows from the options"):
+            writer.set_attribute("unitSI", 2.0, field=x)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(0.0).put_particles(x, np.zeros(3, np.float32))

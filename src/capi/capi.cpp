@@ -352,10 +352,25 @@ caesura_code caesura_reshape(caesura_writer* writer, uint32_t field, const uint6
 }
 
 caesura_code caesura_define_species(caesura_writer* writer, const char* name, uint32_t* species) {
+    return caesura_define_species_with(writer, name, nullptr, species);
+}
+
+caesura_code caesura_define_species_with(caesura_writer* writer, const char* name,
+                                         const caesura_species_options* options,
+                                         uint32_t* species) {
     return guarded([&]() -> Status {
         if (!writer || !name || !species) return invalid("an argument is NULL");
-        const auto defined = writer->writer->define_species(name);
+        caesura_species_options all = CAESURA_SPECIES_OPTIONS_DEFAULT;
+        if (options) std::memcpy(&all, options, std::min(sizeof all, options->struct_bytes));
+        caesura::SpeciesOptions plain;
+        if (all.any_order != 0) plain.order = caesura::Order::any;
+        plain.keep_index = all.keep_index != 0;
+        const auto defined = writer->writer->define_species(name, plain);
         if (!defined.ok()) return defined.status();
+        if (plain.keep_index) {  // a record of its own
+            writer->axes.push_back(1);
+            writer->grid_axes.push_back(1);
+        }
         *species = defined->index;
         return {};
     });
@@ -395,7 +410,7 @@ caesura_code caesura_set_attribute(caesura_writer* writer, int when, int owner, 
         const std::string who = "attribute '" + std::string(name) + "': ";
         if (when != CAESURA_EVERY_DUMP && when != CAESURA_THIS_DUMP)
             return invalid(who + "when is " + std::to_string(when) + "; use 0 or 1");
-        if (owner < CAESURA_OF_FILE || owner > CAESURA_OF_FIELD)
+        if (owner < CAESURA_OF_FILE || owner > CAESURA_OF_SPECIES)
             return invalid(who + "owner " + std::to_string(owner) + " is unknown");
         auto value = attribute_value(type, values, count);
         if (!value.ok()) return invalid(who + value.status().message());

@@ -57,6 +57,29 @@ const std::byte* in_place(const Job& job, const Box& wanted) {
     return dense_part(piece.part, piece.source_box, piece.source, size_of(job.dtype));
 }
 
+// The wanted values in the order of the job's particles; an empty buffer where that is the given
+// one. The values are dense: a record has one axis.
+Result<base::Buffer> in_order(const Job& job, const Box& wanted, base::BufferPool& pool) {
+    base::Buffer own, gathered;
+    const auto order = job.order->find(pool, own);
+    if (!order.ok()) return order.status();
+    if (order->empty()) return base::Buffer();
+    const std::byte* values = values_in_place(job);
+    if (values == nullptr) {
+        auto taken = pool.take(job.valid_bytes());
+        if (!taken.ok()) return taken.status();
+        gathered = std::move(*taken);
+        gather_values(job, gathered.data());
+        values = gathered.data();
+    }
+    const std::size_t value_bytes = size_of(job.dtype);
+    auto taken = pool.take(wanted.extent.count() * value_bytes);
+    if (!taken.ok()) return taken.status();
+    put_in_order(*order, values, value_bytes, taken->data());
+    if (wanted.extent != job.valid) replicate_padding(job, taken->data());
+    return taken;
+}
+
 // Into a buffer of ours, as long as the block: other threads must not free memory of the worker's
 // malloc arena. The codec cannot write here itself. How long a block becomes is known afterwards
 // only, and a buffer for the longest would hold memory that the budget does not know of until the
@@ -101,9 +124,16 @@ Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* den
     const Box wanted = wanted_box(job);
     const std::size_t bytes = wanted.extent.count() * size_of(job.dtype);
     const bool stored_as_is = job.codec->pipeline().empty();  // codec none
-    const std::byte* chunk = in_place(job, wanted);
     base::Buffer scratch;
-    if (chunk && stored_as_is && dense != nullptr && dense->data() == chunk) {
+    if (job.order) {
+        auto ordered = in_order(job, wanted, pool);
+        if (!ordered.ok()) return ordered.status();
+        scratch = std::move(*ordered);
+    }
+    const std::byte* chunk = scratch.size() > 0 ? scratch.data() : in_place(job, wanted);
+    if (scratch.size() > 0) {
+        // It is there.
+    } else if (chunk && stored_as_is && dense != nullptr && dense->data() == chunk) {
         scratch = std::move(*dense);
     } else if (!chunk || stored_as_is) {
         auto taken = pool.take(bytes);

@@ -58,9 +58,11 @@ Executor::~Executor() {
 Status Executor::submit(std::unique_ptr<DumpTask> dump) {
     if (dumps_.full())
         return {StatusCode::no_space, "4096 dumps are in flight; the workers get no time"};
-    for (std::size_t i = 0; i < dump->n_jobs; ++i)
+    for (std::size_t i = 0; i < dump->n_jobs; ++i) {
         for (const PutPart& piece : dump->jobs[i].pieces)
             if (piece.snapshot) piece.snapshot->readers.fetch_add(1, std::memory_order_relaxed);
+        if (dump->jobs[i].order) dump->jobs[i].order->join();
+    }
     const double now_s = clock_.now_s();
     if (dump->handed_over_s < 0.0) dump->handed_over_s = now_s;
     dump->computing_before_s = observer_.computing_s(now_s);

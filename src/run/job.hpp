@@ -17,11 +17,12 @@
 #include <string>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "hdf5/block_codec.hpp"
 #include "plan/write_policy.hpp"
 #include "run/dump_plans.hpp"
 #include "run/node_share.hpp"
+#include "run/particle_order.hpp"
+#include "run/snapshot.hpp"
 
 namespace caesura::run {
 
@@ -31,37 +32,6 @@ inline void add(std::atomic<double>& sum, double value) {
     while (!sum.compare_exchange_weak(old, old + value, std::memory_order_relaxed)) {
     }
 }
-
-/// Values handed over by the application: copied (the buffer is ours) or borrowed (it is empty).
-struct Snapshot {
-    Snapshot() = default;
-    Snapshot(const Snapshot&) = delete;
-    Snapshot& operator=(const Snapshot&) = delete;
-    ~Snapshot() { release_memory(); }
-
-    base::Buffer buffer;
-    base::MemoryBudget* budget = nullptr;
-    std::uint64_t charged_bytes = 0;
-    /// Jobs that still read it; the one that takes it to 0 gives the memory back.
-    std::atomic<std::uint32_t> readers{0};
-
-    void release_reader() {
-        if (readers.fetch_sub(1, std::memory_order_acq_rel) == 1) release_memory();
-    }
-    void release_memory() {
-        buffer = base::Buffer();
-        if (budget && charged_bytes) budget->release(charged_bytes);
-        charged_bytes = 0;
-    }
-};
-
-/// A part of a chunk, and the dense array in which its values lie.
-struct PutPart {
-    Box part;
-    Box source_box;
-    const std::byte* source = nullptr;
-    Snapshot* snapshot = nullptr;
-};
 
 enum class JobState : int {
     waiting = 0,
@@ -81,6 +51,8 @@ struct Job {
     std::vector<PutPart> pieces;  ///< what comes later covers what came before
     /// The value of what no piece covers; unset: the pieces leave nothing of `valid` open.
     std::optional<std::array<std::byte, 8>> fill;
+    /// The values are stored in this order; null: as they are. The same one for all records.
+    std::shared_ptr<ParticleOrder> order;
     const BlockCodec* codec = nullptr;
     /// The arrays that it consists of, with their bounds; empty: it is one, and the codec knows.
     std::vector<codec::BundlePart> parts;
@@ -127,6 +99,7 @@ struct Job {
         if (source_done.exchange(true, std::memory_order_acq_rel)) return;
         for (const PutPart& piece : pieces)
             if (piece.snapshot) piece.snapshot->release_reader();
+        if (order) order->leave();
     }
 };
 

@@ -146,6 +146,8 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
         if (Status s = replace_root_attributes(file, dump.root_set); !s.ok()) return s;
         for (const GroupSpec& group : dump.groups)
             if (Status s = write_group(file, group); !s.ok()) return s;
+        for (const ArraySpec& array : dump.arrays)
+            if (Status s = write_array(file, array); !s.ok()) return s;
     }
     for (const PlannedDataset& one : planned) {
         auto dataset = create_dataset(file, *one.spec, aliases);

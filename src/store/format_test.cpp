@@ -210,6 +210,8 @@ TEST(Format, manifest_survives_a_round_trip) {
                           {{32024, false, {1, 4294967295u}, "name"}},
                           {{"u", 1.0}}},
                          {"/g/y", float32, {9}, {2}, {}, {}}};
+    manifest.arrays = {{"/g/n", std::vector<std::uint64_t>{3, 18446744073709551615u}, {}},
+                       {"/g/p", std::vector<double>{-0.5, HUGE_VAL}, {{"unitSI", 2.0}}}};
     const std::string text = encode_manifest(manifest);
     auto back = decode_manifest(text);
     ASSERT_TRUE(back.ok()) << back.status().message();

@@ -256,29 +256,67 @@ Result<Shape> chunk_grid(const DatasetSpec& dataset) {
     return grid;
 }
 
-Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAliases& aliases) {
-    const std::size_t slash = dataset.path.rfind('/');
-    if (slash == std::string::npos || slash + 1 == dataset.path.size())
-        return bad(dataset, "is not an absolute HDF5 path");
-    auto parent = open_group(file, dataset.path.substr(0, std::max<std::size_t>(slash, 1)));
+namespace {
+
+/// @param creation  a dataset creation list.
+Result<Handle> create_at(hid_t file, const std::string& path, hid_t type, hid_t space,
+                         hid_t creation) {
+    const std::size_t slash = path.rfind('/');
+    const auto bad_path = [&](std::string_view reason) {
+        return Status{StatusCode::invalid_argument, fmt::format("dataset {}: {}", path, reason)};
+    };
+    if (slash == std::string::npos || slash + 1 == path.size())
+        return bad_path("is not an absolute HDF5 path");
+    auto parent = open_group(file, path.substr(0, std::max<std::size_t>(slash, 1)));
     if (!parent.ok()) return parent.status();
-    const std::string name = dataset.path.substr(slash + 1);
+    const std::string name = path.substr(slash + 1);
     if (H5Lexists(parent->get(), name.c_str(), H5P_DEFAULT) > 0)
-        return bad(dataset, "is in the file already; every dump needs paths of its own");
+        return bad_path("is in the file already; every dump needs paths of its own");
+    Handle handle(
+        H5Dcreate2(parent->get(), name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+        H5Dclose);
+    if (!handle.ok()) return hdf5_error(StatusCode::internal, "dataset " + path);
+    return handle;
+}
+
+}  // namespace
+
+Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAliases& aliases) {
     auto creation = dataset_creation(dataset, aliases);
     if (!creation.ok()) return creation.status();
     std::array<hsize_t, k_max_rank> extent{};
     for (int a = 0; a < dataset.shape.rank(); ++a)
         extent[static_cast<std::size_t>(a)] = dataset.shape[a];
     const Handle space(H5Screate_simple(dataset.shape.rank(), extent.data(), nullptr), H5Sclose);
-    Handle handle(H5Dcreate2(parent->get(), name.c_str(), file_type(dataset.dtype).get(),
-                             space.get(), H5P_DEFAULT, creation->get(), H5P_DEFAULT),
-                  H5Dclose);
-    if (!handle.ok()) return hdf5_error(StatusCode::internal, "dataset " + dataset.path);
-    if (Status status = write_attributes(handle.get(), dataset.path, dataset.attributes);
+    auto handle =
+        create_at(file, dataset.path, file_type(dataset.dtype).get(), space.get(), creation->get());
+    if (!handle.ok()) return handle;
+    if (Status status = write_attributes(handle->get(), dataset.path, dataset.attributes);
         !status.ok())
         return status;
     return handle;
+}
+
+Status write_array(hid_t file, const ArraySpec& array) {
+    const auto* const floats = std::get_if<std::vector<double>>(&array.values);
+    const auto* const counts = std::get_if<std::vector<std::uint64_t>>(&array.values);
+    if (floats == nullptr && counts == nullptr)
+        return {StatusCode::invalid_argument,
+                fmt::format("dataset {}: its values are no list of float64 or uint64", array.path)};
+    const hsize_t count = floats != nullptr ? floats->size() : counts->size();
+    const DType dtype = floats != nullptr ? float64 : uint64;
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    if (!prepare_object(creation.get()))
+        return hdf5_error(StatusCode::internal, "dataset " + array.path);
+    const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    auto handle = create_at(file, array.path, file_type(dtype), space.get(), creation.get());
+    if (!handle.ok()) return handle.status();
+    const void* const values = floats != nullptr ? static_cast<const void*>(floats->data())
+                                                 : static_cast<const void*>(counts->data());
+    if (count > 0 &&
+        H5Dwrite(handle->get(), native_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        return hdf5_error(StatusCode::internal, "dataset " + array.path);
+    return write_attributes(handle->get(), array.path, array.attributes);
 }
 
 Result<std::uint64_t> object_address(hid_t object) {

@@ -25,6 +25,8 @@ Status set_attributes(hid_t object, const std::string& path, std::span<const Att
 Result<Shape> chunk_grid(const DatasetSpec& dataset);
 /// A new dataset without chunks. Errors: invalid_argument (exists already), unsupported (filter).
 Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAliases& aliases);
+/// A new dataset with its values. Errors: invalid_argument (exists already, other values).
+Status write_array(hid_t file, const ArraySpec& array);
 /// Where its object header lies. Errors: internal.
 Result<std::uint64_t> object_address(hid_t object);
 

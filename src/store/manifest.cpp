@@ -187,6 +187,13 @@ DatasetSpec to_dataset(const json& j) {
     return out;
 }
 
+/// Readers that know none make the dump without them.
+json from_array(const ArraySpec& array) {
+    return {{"path", from_string(array.path)},
+            {"values", std::visit(ToJson{}, array.values)},
+            {"attributes", from_attributes(array.attributes)}};
+}
+
 /// Of a dataset in HDF5.
 constexpr int k_most_axes = 32;
 
@@ -224,6 +231,10 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
     for (const json& group : j.at("groups"))
         out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
     for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
+    if (const auto arrays = j.find("arrays"); arrays != j.end())
+        for (const json& array : *arrays)
+            out.arrays.push_back({to_text(array.at("path")), to_value(array.at("values")),
+                                  to_attributes(array.at("attributes"))});
     if (const auto places = j.find("placed_in"); places != j.end())
         for (const json& place : *places) out.placed_in.push_back(to_place(place));
     if (!out.placed_in.empty() && out.placed_in.size() != out.datasets.size())
@@ -253,6 +264,7 @@ std::string encode_manifest(const DumpManifest& manifest) {
     const bool later = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
                                    [](const auto& one) { return one.dtype > uint64; });
     if (later && manifest.tree == TreeOwner::caesura) out["version"] = k_types_version;
+    for (const ArraySpec& array : manifest.arrays) out["arrays"].push_back(from_array(array));
     for (const PlacedIn& place : manifest.placed_in) out["placed_in"].push_back(from_place(place));
     return out.dump();
 }

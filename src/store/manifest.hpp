@@ -11,6 +11,15 @@ struct GroupSpec {
     friend bool operator==(const GroupSpec&, const GroupSpec&) = default;
 };
 
+/// A few values that are known when the dump is handed over: a dataset of one axis without chunks
+/// or filters. They lie in the manifest, and come into the file with the commit.
+struct ArraySpec {
+    std::string path;       ///< absolute; missing parents are made
+    AttributeValue values;  ///< a list of float64 or uint64
+    std::vector<Attribute> attributes;
+    friend bool operator==(const ArraySpec&, const ArraySpec&) = default;
+};
+
 /// Where the blocks of a dataset that an application has made belong, for `recover`.
 struct PlacedIn {
     std::uint64_t header = 0;  ///< where its object header lies; 0: not known
@@ -35,7 +44,8 @@ struct DumpManifest {
     std::vector<Attribute> root_set = {};
     std::vector<GroupSpec> groups;
     std::vector<DatasetSpec> datasets;  ///< ChunkRecord::dataset indexes this
-    std::vector<PlacedIn> placed_in;    ///< of an application's: one a dataset, or none
+    std::vector<ArraySpec> arrays;
+    std::vector<PlacedIn> placed_in;  ///< of an application's: one a dataset, or none
     friend bool operator==(const DumpManifest&, const DumpManifest&) = default;
 };
 

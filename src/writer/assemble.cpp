@@ -8,6 +8,7 @@
 #include "base/wire.hpp"
 #include "writer/assembly.hpp"
 #include "writer/partial_layout.hpp"
+#include "writer/particle_patches.hpp"
 #include "writer/place_particles.hpp"
 #include "writer/sparse_layout.hpp"
 
@@ -54,6 +55,7 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         for (const std::uint32_t i : dump_.puts_of(f)) widen(mine, dump_.puts[i].ranges);
         packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
         packer.put(mine);
+        if (says_where(parts_.fields[f])) packer.put(places_of(f));
     }
     auto all = parts_.session.comm->allgatherv(packer.bytes());
     if (!all.ok()) return parts_.round.lost(all.status());
@@ -66,6 +68,8 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
             boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
             ranges[f].resize(parts_.fields[f].ranges());
             widen(ranges[f], unpacker.get_list<Composition::Range>());
+            if (says_where(parts_.fields[f]))
+                places_[f].push_back(unpacker.get<Composition::Range>());
         }
     }
     if (boxes_changed) {
@@ -74,6 +78,12 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
     for (FieldDump& dumped : dumped_) dumped.ranges = std::move(ranges[dumped.field]);
     unite_ranges();
     return {};
+}
+
+Composition::Range Assembly::places_of(std::uint32_t field) const {
+    Composition::Range all;
+    for (const std::uint32_t i : dump_.puts_of(field)) widen({&all, 1}, {&dump_.puts[i].places, 1});
+    return all;
 }
 
 // Levels of a mesh are datasets of their own, and a bound is one of a component's range over all.
@@ -98,6 +108,7 @@ Status Assembly::place_particles(std::vector<std::vector<RankBox>>& boxes) {
         if (!parts_.fields[f].particles) continue;
         for (const RankBox& one : boxes[f])
             if (one.rank == rank_) dump_.put_of(f, one.put).box = one.box;
+        if (parts_.fields[f].particles->is_index) number_particles(f);
     }
     return {};
 }
@@ -127,9 +138,13 @@ Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
         std::uint64_t target_bytes = parts_.session.options.chunk_bytes;
         if (parts_.fields[f].particles)
             target_bytes = particle_chunk_bytes(boxes[f], value_bytes, target_bytes);
-        auto layout = (partial ? make_partial_layout : make_layout)(
-            parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]), value_bytes,
-            target_bytes, rank_);
+        auto layout =
+            is_ordered(parts_.fields[f])
+                ? make_layout_of(parts_.fields[f].name, parts_.fields[f].shape, boxes[f],
+                                 ordered_chunk(boxes[f], parts_.session.options.chunk_bytes), rank_)
+                : (partial ? make_partial_layout : make_layout)(
+                      parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
+                      value_bytes, target_bytes, rank_);
         if (!layout.ok()) return layout.status();
         fresh[f] = std::move(*layout);
     }
@@ -287,6 +302,7 @@ Status Assembly::make_jobs() {
                 divide(dumped, job);
         }
     }
+    order_jobs();
     return {};
 }
 

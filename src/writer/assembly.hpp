@@ -70,6 +70,7 @@ class Assembly {
     // ---- what all ranks know (assemble.cpp)
     Status exchange_boxes(bool boxes_changed);
     void unite_ranges();
+    Composition::Range places_of(std::uint32_t field) const;
     Status place_particles(std::vector<std::vector<RankBox>>& boxes);
     Status lay_out(std::vector<std::vector<RankBox>> boxes);
     Status make_codecs();
@@ -80,6 +81,12 @@ class Assembly {
     Status keep_pieces(const std::vector<Communicator::Bytes>& received);
     Status make_jobs();
     void divide(const FieldDump& dumped, run::Job& job) const;
+    // ---- particles in any order (order_particles.cpp)
+    bool is_ordered(const FieldState& field) const;
+    void put_indices();
+    void put_index(std::uint32_t field, std::uint64_t count);
+    void number_particles(std::uint32_t field);
+    void order_jobs();
     void hold_to_map(const FieldDump& dumped, run::Job& job) const;
     void leave_open(const FieldDump& dumped, bool covered, run::Job& job) const;
     /// What the codec of a dataset is made with.
@@ -117,6 +124,7 @@ class Assembly {
     OpenDump& dump_;
     const int rank_, size_;
     std::vector<FieldDump> dumped_;  ///< in order of definition: the dataset's number
+    std::map<std::uint32_t, std::vector<Composition::Range>> places_;  ///< by field and rank
     std::unique_ptr<run::DumpTask> task_;
     std::vector<predict::Features> features_;
     std::vector<std::uint32_t> job_fields_;

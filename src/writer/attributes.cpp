@@ -47,17 +47,27 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
     if (closed) return why("after close()");
     if (here && !dump) return why("outside a dump");
     if (const std::string lack = tree->cannot_have(owner.kind); !lack.empty()) return why(lack);
-    std::string field;
-    if (owner.kind == Kind::record || owner.kind == Kind::field) {
-        if (owner.of.index >= fields.size())
+    AttributedObject object;
+    bool of_particles = owner.kind == Kind::species;
+    if (of_particles) {
+        if (owner.of.index >= fields.species.size())
+            return why(fmt::format("of a species handle {} that this writer has not defined",
+                                   owner.of.index));
+        object = {Kind::species, fields.species[owner.of.index].name};
+    } else {
+        const bool has_field = owner.kind == Kind::record || owner.kind == Kind::field;
+        if (has_field && owner.of.index >= fields.size())
             return why(fmt::format("of a field handle {} that this writer has not defined",
                                    owner.of.index));
-        if (fields[owner.of.index].particles)
-            return why("of a record of particles, whose attributes are given with define_record");
-        field = fields[owner.of.index].name;
+        const std::string field = has_field ? fields[owner.of.index].name : "";
+        of_particles = has_field && fields[owner.of.index].particles;
+        object = of_particles ? writer::particle_object(owner.kind, field)
+                              : writer::object_of(owner.kind, field, name);
     }
-    const AttributedObject object = writer::object_of(owner.kind, field, name);
-    if (Status may = writer::check_attribute(object, name, value); !may.ok()) return may;
+    if (Status may = (of_particles ? writer::check_particle_attribute : writer::check_attribute)(
+            object, name, value);
+        !may.ok())
+        return may;
     if (object.kind == Kind::file && here)
         return why("in one dump: the file has it for all; set it on the Writer");
     // Of a series it is the next file's.

@@ -50,16 +50,63 @@ Shape fitting_chunk(const Shape& dims, const Shape& steps) {
     return fitting;
 }
 
+namespace {
+
+/// The axis along which pieces begin at the most places.
+int axis_of_most_begins(std::span<const LayoutPiece> pieces) {
+    int axis = 0;
+    std::size_t most = 0;
+    std::vector<std::uint64_t> begins(pieces.size());
+    for (int a = 0; a < pieces[0].part.offset.rank(); ++a) {
+        std::transform(pieces.begin(), pieces.end(), begins.begin(),
+                       [a](const LayoutPiece& piece) { return piece.part.offset[a]; });
+        std::sort(begins.begin(), begins.end());
+        const auto end = std::unique(begins.begin(), begins.end());
+        const auto places = static_cast<std::size_t>(end - begins.begin());
+        if (places <= most) continue;
+        most = places;
+        axis = a;
+    }
+    return axis;
+}
+
+}  // namespace
+
+// A sweep along one axis: a piece is compared with those before it that it may reach. Of pieces in
+// a row that is the last one; of n that tile a square, the root of n.
+std::optional<Overlap> find_overlap(std::span<const LayoutPiece> pieces,
+                                    std::uint64_t* comparisons) {
+    if (pieces.size() < 2) return std::nullopt;
+    const int axis = axis_of_most_begins(pieces);
+    std::vector<std::uint32_t> order(pieces.size()), open;
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return pieces[a].part.offset[axis] < pieces[b].part.offset[axis];
+    });
+    for (const std::uint32_t i : order) {
+        const Box& part = pieces[i].part;
+        std::erase_if(open, [&](std::uint32_t j) {
+            const Box& before = pieces[j].part;
+            return before.offset[axis] + before.extent[axis] <= part.offset[axis];
+        });
+        for (const std::uint32_t j : open) {
+            if (comparisons != nullptr) ++*comparisons;
+            if (auto common = intersect(part, pieces[j].part))
+                return Overlap{std::min(i, j), std::max(i, j), *common};
+        }
+        open.push_back(i);
+    }
+    return std::nullopt;
+}
+
 Status check_apart(const std::string& name, const ChunkPieces& chunk,
                    std::span<const RankBox> boxes) {
-    for (std::size_t i = 0; i < chunk.pieces.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (const auto common = intersect(chunk.pieces[i].part, chunk.pieces[j].part))
-                return {StatusCode::invalid_argument,
-                        fmt::format("field '{}': ranks {} and {} both put {}", name,
-                                    boxes[chunk.pieces[j].box].rank,
-                                    boxes[chunk.pieces[i].box].rank, to_string(*common))};
-    return {};
+    const auto overlap = find_overlap(chunk.pieces);
+    if (!overlap) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("field '{}': ranks {} and {} both put {}", name,
+                        boxes[chunk.pieces[overlap->first].box].rank,
+                        boxes[chunk.pieces[overlap->second].box].rank, to_string(overlap->common))};
 }
 
 bool give_to_owner(Layout& layout, OwnedChunk chunk, int rank) {

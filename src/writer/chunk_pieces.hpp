@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 
 #include "writer/chunk_grid.hpp"
 #include "writer/layout.hpp"
@@ -23,6 +25,15 @@ Shape fitting_chunk(const Shape& dims, const Shape& steps);
 /// By chunk number; pieces in the order of their boxes. Chunks that no box touches are not there.
 std::map<std::uint64_t, ChunkPieces> pieces_of(const ChunkGrid& grid,
                                                std::span<const RankBox> boxes);
+
+/// Two pieces of a chunk that are not apart.
+struct Overlap {
+    std::size_t first = 0, second = 0;
+    Box common;
+};
+/// Any two that overlap. @param comparisons  if not null: is raised by the pairs looked at.
+std::optional<Overlap> find_overlap(std::span<const LayoutPiece> pieces,
+                                    std::uint64_t* comparisons = nullptr);
 
 /// Errors: invalid_argument, naming the field, two ranks and what both put.
 Status check_apart(const std::string& name, const ChunkPieces& chunk,

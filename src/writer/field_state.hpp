@@ -41,7 +41,8 @@ struct FieldState {
     struct OfSpecies {
         std::uint32_t species = 0;
         RecordOptions options;
-        bool is_put = false;  ///< by some rank, in the dump that is being made
+        bool is_put = false;    ///< by some rank, in the dump that is being made
+        bool is_index = false;  ///< SpeciesOptions::keep_index: nobody puts it
     };
     std::optional<OfSpecies> particles;
     std::optional<Layout> layout;  ///< of the last dump it was in

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "caesura/device.hpp"
+#include "writer/particle_patches.hpp"
 
 namespace caesura::writer {
 
@@ -248,6 +249,7 @@ Status Intake::take(const Handed& handed) try {
     }
     put.ranges.resize(state.ranges());
     if (!put.ranges.empty()) state.widen(box, put.data, put.ranges);
+    if (says_where(state)) put.places = finite_range(put.data, box.extent.count(), dtype);
     if (session_.traces()) session_.trace("put", state.name, begin_s);
     dump_->add(std::move(put));
     dump_->put_bytes += bytes;

@@ -93,10 +93,16 @@ Shape choose_chunk(const Shape& dims, std::span<const RankBox> boxes, std::size_
 
 Result<Layout> make_layout(const std::string& name, const Shape& dims, std::vector<RankBox> boxes,
                            std::size_t value_bytes, std::uint64_t target_bytes, int rank) {
+    const Shape chunk = choose_chunk(dims, boxes, value_bytes, target_bytes);
+    return make_layout_of(name, dims, std::move(boxes), chunk, rank);
+}
+
+Result<Layout> make_layout_of(const std::string& name, const Shape& dims,
+                              std::vector<RankBox> boxes, const Shape& chunk_shape, int rank) {
     Layout layout;
     layout.dims = dims;
     layout.boxes = std::move(boxes);
-    layout.chunk = choose_chunk(dims, layout.boxes, value_bytes, target_bytes);
+    layout.chunk = chunk_shape;
     const ChunkGrid grid(dims, layout.chunk);
     layout.n_chunks = grid.counts.count();
     auto chunks = pieces_of(grid, layout.boxes);

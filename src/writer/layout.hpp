@@ -74,5 +74,8 @@ struct Layout {
 /// Cost: O(pieces of all ranks); keep it while the boxes stay the same.
 Result<Layout> make_layout(const std::string& name, const Shape& dims, std::vector<RankBox> boxes,
                            std::size_t value_bytes, std::uint64_t target_bytes, int rank);
+/// The same with a given chunk.
+Result<Layout> make_layout_of(const std::string& name, const Shape& dims,
+                              std::vector<RankBox> boxes, const Shape& chunk_shape, int rank);
 
 }  // namespace caesura::writer

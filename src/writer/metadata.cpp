@@ -71,7 +71,23 @@ std::map<std::string, Value> unpack(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
+bool is_of_particles(const AttributedObject& object) {
+    return (object.kind == Kind::record || object.kind == Kind::field) &&
+           object.name.starts_with(k_particles) &&
+           object.name.find('/', k_particles.size()) != std::string::npos;
+}
+
+AttributedObject particle_object(Kind kind, const std::string& name) {
+    const std::size_t first = name.find('/'), last = name.rfind('/');
+    const std::string full = std::string(k_particles) + name;
+    if (kind == Kind::record && last != first)
+        return {Kind::record, full.substr(0, k_particles.size() + last)};
+    return {Kind::field, full};
+}
+
 std::string to_string(const AttributedObject& object) {
+    if (is_of_particles(object))
+        return fmt::format("record '{}'", object.name.substr(k_particles.size()));
     switch (object.kind) {
         case Kind::file:
             return "the file";
@@ -81,6 +97,8 @@ std::string to_string(const AttributedObject& object) {
             return "the group of meshes";
         case Kind::record:
             return fmt::format("record '{}'", object.name);
+        case Kind::species:
+            return fmt::format("species '{}'", object.name);
         case Kind::field:
             break;
     }

@@ -12,9 +12,17 @@ using AttributeMap = std::map<std::string, store::AttributeValue>;
 /// An object of the file, or of each dump in it.
 struct AttributedObject {
     AttributeOwner::Kind kind = AttributeOwner::Kind::file;
-    std::string name = {};  ///< of a record or field, as defined; else empty
+    /// Of a record, field or species, as defined; behind k_particles of what a species has. Else
+    /// empty.
+    std::string name = {};
     friend auto operator<=>(const AttributedObject&, const AttributedObject&) = default;
 };
+/// No mesh has two slashes in its name, and what is of particles has.
+inline constexpr std::string_view k_particles = "particles/";
+/// A record of a species or a component of it? @see particle_object
+bool is_of_particles(const AttributedObject& object);
+/// @param name  "electrons/position/x". @param kind  record or field
+AttributedObject particle_object(AttributeOwner::Kind kind, const std::string& name);
 /// "field 'rho'", "the file", ...
 std::string to_string(const AttributedObject& object);
 /// With its type, and short: "float64 0.5".

@@ -26,6 +26,7 @@ struct Put {
     std::uint32_t turn = 0;                       ///< OpenWriter::put
     bool exactly = false;                         ///< Loss::spent
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
+    Composition::Range places = {};               ///< of its values, if says_where()
 };
 
 /// Dumps, and bytes that were put for them on this rank.

@@ -47,10 +47,10 @@ void add_particles_group(store::DumpManifest& manifest);
 /// Add a component of a record: a dataset, or, of no particles, what stands for it.
 void add_record(store::DumpManifest& manifest, const SpeciesState& species,
                 const FieldState& record, std::span<const FilterSpec> pipeline,
-                std::vector<store::Attribute> extra);
+                const DumpMetadata& said, std::vector<store::Attribute> extra);
 /// Add what a species has beside its records. @param records  of it in the dump, at least one.
 void add_species(store::DumpManifest& manifest, const SpeciesState& species,
-                 std::span<const FieldState* const> records);
+                 std::span<const FieldState* const> records, const DumpMetadata& said);
 
 /// Errors: invalid_argument when the name cannot be an openPMD record ("", "/x", "a/b/c", ...).
 Status check_field_name(const std::string& name);

@@ -24,7 +24,9 @@ store::GroupSpec& group_at(store::DumpManifest& manifest, const std::string& pat
 /// the record's group.
 std::vector<Attribute> describe_component(store::DumpManifest& manifest,
                                           const std::string& species_path, const std::string& name,
-                                          const RecordOptions& options) {
+                                          const RecordOptions& options, const DumpMetadata& said) {
+    using Kind = AttributeOwner::Kind;
+    const std::string full = species_path.substr(species_path.rfind('/') + 1) + "/" + name;
     const std::vector<Attribute> of_record = {
         {"unitDimension",
          std::vector<double>(options.unit_dimension.begin(), options.unit_dimension.end())},
@@ -39,16 +41,21 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
                        : group_at(manifest, species_path + "/" + name.substr(0, slash)).attributes;
     if (&target == &attributes || target.empty())
         target.insert(target.end(), of_record.begin(), of_record.end());
+    for (const auto& [key, value] : said.of(particle_object(Kind::record, full)))
+        set_attribute(target, key, value);
     for (const Attribute& attribute : options.attributes)
         set_attribute(attributes, attribute.name, attribute.value);
+    for (const auto& [key, value] : said.of(particle_object(Kind::field, full)))
+        set_attribute(attributes, key, value);
     return attributes;
 }
 
 void add_constant(store::DumpManifest& manifest, const std::string& species_path,
                   const std::string& name, store::AttributeValue value, std::uint64_t count,
-                  const RecordOptions& options, std::vector<Attribute> extra = {}) {
+                  const RecordOptions& options, const DumpMetadata& said,
+                  std::vector<Attribute> extra = {}) {
     store::GroupSpec group{species_path + "/" + name,
-                           describe_component(manifest, species_path, name, options)};
+                           describe_component(manifest, species_path, name, options, said)};
     group.attributes.push_back({"value", std::move(value)});
     group.attributes.push_back({"shape", std::vector<std::uint64_t>{count}});
     for (Attribute& attribute : extra) group.attributes.push_back(std::move(attribute));
@@ -96,12 +103,12 @@ store::AttributeValue zero_of(DType dtype) {
 
 void add_record(store::DumpManifest& manifest, const SpeciesState& species,
                 const FieldState& record, std::span<const FilterSpec> pipeline,
-                std::vector<Attribute> extra) {
+                const DumpMetadata& said, std::vector<Attribute> extra) {
     const std::string species_path = particles_path(manifest) + "/" + species.name;
     const std::string name = record.name.substr(species.name.size() + 1);
     const RecordOptions& options = record.particles->options;
     if (record.shape[0] == 0)
-        return add_constant(manifest, species_path, name, zero_of(record.dtype), 0, options,
+        return add_constant(manifest, species_path, name, zero_of(record.dtype), 0, options, said,
                             std::move(extra));
     store::DatasetSpec dataset;
     dataset.path = species_path + "/" + name;
@@ -109,24 +116,26 @@ void add_record(store::DumpManifest& manifest, const SpeciesState& species,
     dataset.shape = record.shape;
     dataset.chunk = record.layout->chunk;
     dataset.pipeline.assign(pipeline.begin(), pipeline.end());
-    dataset.attributes = describe_component(manifest, species_path, name, options);
+    dataset.attributes = describe_component(manifest, species_path, name, options, said);
     for (Attribute& attribute : extra) dataset.attributes.push_back(std::move(attribute));
     manifest.datasets.push_back(std::move(dataset));
 }
 
 void add_species(store::DumpManifest& manifest, const SpeciesState& species,
-                 std::span<const FieldState* const> records) {
+                 std::span<const FieldState* const> records, const DumpMetadata& said) {
     const std::string path = particles_path(manifest) + "/" + species.name;
     const std::uint64_t count = records[0]->shape[0];
     for (const Attribute& attribute : species.options.attributes)
         set_attribute(group_at(manifest, path).attributes, attribute.name, attribute.value);
+    for (const auto& [key, value] : said.of({AttributeOwner::Kind::species, species.name}))
+        set_attribute(group_at(manifest, path).attributes, key, value);
     for (const SpeciesState::Constant& constant : species.constants)
-        add_constant(manifest, path, constant.name, constant.value, count, constant.options);
+        add_constant(manifest, path, constant.name, constant.value, count, constant.options, said);
     if (has(species, records, "positionOffset")) return;
     RecordOptions length;
     length.unit_dimension[0] = 1.0;
     for (const std::string& axis : axes_of(species, records))
-        add_constant(manifest, path, "positionOffset" + axis, 0.0, count, length);
+        add_constant(manifest, path, "positionOffset" + axis, 0.0, count, length, said);
 }
 
 void add_particles_group(store::DumpManifest& manifest) {

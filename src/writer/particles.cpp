@@ -46,20 +46,17 @@ Status check_record_name(const writer::Fields& fields, Species species, const st
 }
 
 /// As Writer::set_attribute has it.
-Status check(const std::string& name, std::vector<store::Attribute>& attributes) {
-    constexpr std::string_view k_ours[] = {"value",         "shape",      "unitSI",
-                                           "unitDimension", "timeOffset", "macroWeighted",
-                                           "weightingPower"};
-    for (store::Attribute& attribute : attributes) {
-        if (std::find(std::begin(k_ours), std::end(k_ours), attribute.name) != std::end(k_ours))
-            return invalid(fmt::format("attribute '{}' of record '{}'", attribute.name, name),
-                           "it follows from the options of the record");
-        if (Status status = writer::check_attribute({AttributeOwner::Kind::field, name},
-                                                    attribute.name, attribute.value);
+Status check(const writer::AttributedObject& object, std::vector<store::Attribute>& attributes) {
+    for (store::Attribute& attribute : attributes)
+        if (Status status =
+                writer::check_particle_attribute(object, attribute.name, attribute.value);
             !status.ok())
             return status;
-    }
     return {};
+}
+
+writer::AttributedObject of_component(const std::string& name) {
+    return writer::particle_object(AttributeOwner::Kind::field, name);
 }
 
 /// What all components of a record say alike.
@@ -124,11 +121,25 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
         return invalid(who, impl_->series.name
                                 ? "this file has a dump; define species before a file's first"
                                 : "a dump has begun; define species before the first");
+    if (options.order != Order::given && options.order != Order::any)
+        return invalid(who, fmt::format("order {} is unknown", static_cast<int>(options.order)));
+    if (options.keep_index && options.order == Order::given)
+        return invalid(who, "keep_index says what Order::any has changed; the order is as given");
     SpeciesOptions checked = options;
-    if (Status status = check(name, checked.attributes); !status.ok()) return status;
+    if (Status status = check({AttributeOwner::Kind::species, name}, checked.attributes);
+        !status.ok())
+        return status;
     all.push_back({name, std::move(checked)});
-    impl_->fields.note("species|" + name + describe(options.attributes));
-    return Species{static_cast<std::uint32_t>(all.size() - 1)};
+    impl_->fields.note(fmt::format("species|{}|{}|{}", name, static_cast<int>(options.order),
+                                   describe(options.attributes)));
+    const Species species{static_cast<std::uint32_t>(all.size() - 1)};
+    if (!options.keep_index) return species;
+    RecordOptions of_index;
+    of_index.codec = CodecSpec{};
+    const auto index = define_record(species, "index", uint64, lossless(), of_index);
+    if (!index.ok()) return index.status();
+    impl_->fields[index->index].particles->is_index = true;
+    return species;
 }
 
 Result<Field> Writer::define_record(Species species, const std::string& name, DType dtype,
@@ -143,7 +154,7 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
         return invalid(who, fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (Status status = validate(bound); !status.ok()) return status.with_context(who);
     RecordOptions checked = options;
-    if (Status status = check(full, checked.attributes); !status.ok()) return status;
+    if (Status status = check(of_component(full), checked.attributes); !status.ok()) return status;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     // Find a missing plugin now, not after the first dump was computed.
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
@@ -166,7 +177,8 @@ Status Writer::define_constant(Species species, const std::string& name, double 
         return status;
     SpeciesState& state = impl_->fields.species[species.index];
     RecordOptions checked = options;
-    if (Status status = check(state.name + "/" + name, checked.attributes); !status.ok())
+    if (Status status = check(of_component(state.name + "/" + name), checked.attributes);
+        !status.ok())
         return status;
     state.constants.push_back({name, value, std::move(checked)});
     impl_->fields.note(

@@ -45,9 +45,14 @@ Status place_particles(Fields& fields, std::vector<std::vector<RankBox>>& boxes)
         Counts counts;
     };
     std::map<std::uint32_t, First> first;  // by species
-    for (std::uint32_t f = 0; f < fields.size(); ++f) {
+    // Ours come last: what an error names is what the application has put.
+    std::vector<std::uint32_t> in_turn;
+    for (const bool ours : {false, true})
+        for (std::uint32_t f = 0; f < fields.size(); ++f)
+            if (fields[f].particles && fields[f].particles->is_index == ours) in_turn.push_back(f);
+    for (const std::uint32_t f : in_turn) {
         FieldState& field = fields[f];
-        if (!field.particles || boxes[f].empty()) continue;
+        if (boxes[f].empty()) continue;
         Counts counts = count(boxes[f]);
         const auto known = first.try_emplace(field.particles->species, First{field.name, counts});
         const First& other = known.first->second;
@@ -77,6 +82,16 @@ std::uint64_t particle_chunk_bytes(std::span<const RankBox> boxes, std::size_t v
     for (const auto& [rank, values] : count(boxes)) most = std::max(most, values);
     const std::uint64_t share = most * value_bytes / k_chunks;
     return std::min(target_bytes, std::max(k_least_bytes, share));
+}
+
+// As many particles in a chunk of each record, or they could not share an order: as many as a
+// record of the widest numbers would have.
+Shape ordered_chunk(std::span<const RankBox> boxes, std::uint64_t target_bytes) {
+    constexpr std::size_t k_widest_bytes = 8;
+    std::uint64_t all = 0;
+    for (const auto& [rank, values] : count(boxes)) all += values;
+    const std::uint64_t bytes = particle_chunk_bytes(boxes, k_widest_bytes, target_bytes);
+    return {std::min(all, std::max<std::uint64_t>(1, bytes / k_widest_bytes))};
 }
 
 }  // namespace caesura::writer

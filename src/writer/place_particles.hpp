@@ -17,4 +17,7 @@ Status place_particles(Fields& fields, std::vector<std::vector<RankBox>>& boxes)
 std::uint64_t particle_chunk_bytes(std::span<const RankBox> boxes, std::size_t value_bytes,
                                    std::uint64_t target_bytes);
 
+/// The chunk of all records of a species that may be in any order.
+Shape ordered_chunk(std::span<const RankBox> boxes, std::uint64_t target_bytes);
+
 }  // namespace caesura::writer

@@ -11,8 +11,9 @@ namespace {
 using Kind = AttributeOwner::Kind;
 using store::Attribute;
 
-/// Those that say something.
-Attributes attributes_of_record(const RecordOptions& options) {
+/// Those that say something, and what was said of it since. @param name  with its species.
+Attributes attributes_of_record(const std::string& name, const RecordOptions& options,
+                                const DumpMetadata& said) {
     Attributes attributes;
     const auto& powers = options.unit_dimension;
     if (options.unit_si != 1.0) attributes.push_back({"unitSI", options.unit_si});
@@ -23,6 +24,9 @@ Attributes attributes_of_record(const RecordOptions& options) {
     if (options.weighting_power != 0.0)
         attributes.push_back({"weightingPower", options.weighting_power});
     for (const Attribute& one : options.attributes) set_attribute(attributes, one.name, one.value);
+    for (const Kind kind : {Kind::record, Kind::field})
+        for (const auto& [key, value] : said.of(particle_object(kind, name)))
+            set_attribute(attributes, key, value);
     return attributes;
 }
 
@@ -69,8 +73,9 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
         if (field.particles)
             attributes.push_back(
                 {store::DumpPath::k_species, species[field.particles->species].name});
-        const Attributes own = field.particles ? attributes_of_record(field.particles->options)
-                                               : said_of(field.name, said);
+        const Attributes own =
+            field.particles ? attributes_of_record(field.name, field.particles->options, said)
+                            : said_of(field.name, said);
         for (const Attribute& one : own) set_attribute(attributes, one.name, one.value);
         for (Attribute& one : told_of(dumped)) attributes.push_back(std::move(one));
         if (field.particles) {
@@ -96,10 +101,14 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
     for (std::size_t i = 0; i < species.size(); ++i) {
         if (!is_there[i]) continue;
         const SpeciesState& one = species[i];
-        if (!one.options.attributes.empty())
-            manifest.groups.push_back({layout_.path(n, one.name), one.options.attributes});
+        Attributes of_species = one.options.attributes;
+        for (const auto& [key, value] : said.of({Kind::species, one.name}))
+            set_attribute(of_species, key, value);
+        if (!of_species.empty())
+            manifest.groups.push_back({layout_.path(n, one.name), std::move(of_species)});
         for (const SpeciesState::Constant& constant : one.constants) {
-            Attributes attributes = attributes_of_record(constant.options);
+            Attributes attributes =
+                attributes_of_record(one.name + "/" + constant.name, constant.options, said);
             attributes.push_back({store::DumpPath::k_species, one.name});
             manifest.groups.push_back(as_group(layout_.path(n, one.name + "/" + constant.name),
                                                std::move(attributes), constant.value, counts[i]));

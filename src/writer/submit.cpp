@@ -46,7 +46,8 @@ void Assembly::describe() {
     manifest_.iteration = parts_.session.iteration;
     std::vector<DumpedField> described;
     for (const FieldDump& dumped : dumped_)
-        described.push_back({parts_.fields[dumped.field], dumped.bound, dumped.codec->pipeline()});
+        described.push_back({parts_.fields[dumped.field], dumped.bound, dumped.codec->pipeline(),
+                             places_[dumped.field]});
     for (const FieldState& field : parts_.fields)
         if (field.is_put_empty()) described.push_back({field, lossless(), {}});
     parts_.tree.describe(manifest_, described, parts_.fields.species,
@@ -308,12 +309,25 @@ void Assembly::submit(const ledger::Extent& fresh) {
 Status Assembly::check_metadata() const {
     for (const auto& [object, attributes] : dump_.metadata.all()) {
         using Kind = AttributeOwner::Kind;
-        if (attributes.empty() || (object.kind != Kind::field && object.kind != Kind::record))
+        if (attributes.empty() || (object.kind != Kind::field && object.kind != Kind::record &&
+                                   object.kind != Kind::species))
             continue;
-        const bool there = std::any_of(dumped_.begin(), dumped_.end(), [&](auto& dumped) {
-            const std::string& name = parts_.fields[dumped.field].name;
-            return object == AttributedObject{Kind::field, name} || object == record_of(name);
-        });
+        const auto is_of = [&, &object = object](const FieldState& field) {
+            if (!field.particles)
+                return object == AttributedObject{Kind::field, field.name} ||
+                       object == record_of(field.name);
+            return object == particle_object(Kind::field, field.name) ||
+                   object == particle_object(Kind::record, field.name) ||
+                   object == AttributedObject{Kind::species,
+                                              parts_.fields.species[field.particles->species].name};
+        };
+        const bool there =
+            std::any_of(
+                dumped_.begin(), dumped_.end(),
+                [&](const FieldDump& dumped) { return is_of(parts_.fields[dumped.field]); }) ||
+            std::any_of(parts_.fields.begin(), parts_.fields.end(), [&](const FieldState& field) {
+                return field.is_put_empty() && is_of(field);
+            });
         if (!there)
             return {StatusCode::invalid_argument,
                     fmt::format("attribute '{}' of {} is set in a dump into which nothing of it "
@@ -336,6 +350,7 @@ Status Assembly::make_task() try {
 }
 
 Status Assembly::run(bool boxes_changed) {
+    put_indices();
     if (Status status = exchange_boxes(boxes_changed); !status.ok()) return status;
     if (Status status = finish_what_is_needed(); !status.ok()) return status;
     Status mine = parts_.tables.agree();

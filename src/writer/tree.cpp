@@ -7,6 +7,7 @@
 
 #include "codec/bound/bound_map.hpp"
 #include "store/manifest.hpp"
+#include "writer/particle_patches.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -116,7 +117,7 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         const FieldState& field = dumped.field;
         std::vector<store::Attribute> extra = told_of(dumped);
         if (field.particles) {
-            add_record(manifest, species[field.particles->species], field, dumped.pipeline,
+            add_record(manifest, species[field.particles->species], field, dumped.pipeline, said,
                        std::move(extra));
             continue;
         }
@@ -132,10 +133,15 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         manifest.groups.push_back({fmt::format("/data/{}/meshes", manifest.iteration), {}});
     for (std::uint32_t number = 0; number < species.size(); ++number) {
         std::vector<const FieldState*> records;
-        for (const DumpedField& dumped : fields)
-            if (dumped.field.particles && dumped.field.particles->species == number)
-                records.push_back(&dumped.field);
-        if (!records.empty()) add_species(manifest, species[number], records);
+        std::vector<const DumpedField*> described;
+        for (const DumpedField& dumped : fields) {
+            if (!dumped.field.particles || dumped.field.particles->species != number) continue;
+            records.push_back(&dumped.field);
+            described.push_back(&dumped);
+        }
+        if (records.empty()) continue;
+        add_species(manifest, species[number], records, said);
+        add_patches(manifest, species[number], described);
     }
 }
 

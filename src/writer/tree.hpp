@@ -16,6 +16,7 @@ struct DumpedField {
     const FieldState& field;
     ErrorBound bound;  ///< resolved: absolute or lossless; of a map where it has no rule
     std::span<const FilterSpec> pipeline;
+    std::span<const Composition::Range> places = {};  ///< of each rank's values, if says_where()
 };
 
 class Tree : public ledger::Tree {

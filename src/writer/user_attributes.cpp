@@ -79,6 +79,7 @@ std::string reserved(const AttributedObject& object, const std::string& name) {
         return "it says how the file is laid out and cannot be changed";
     if (object.kind == Kind::iteration && (name == "time" || name == "dt"))
         return "begin_dump() is given it";
+    if (is_of_particles(object)) return {};
     if (object.kind == Kind::record && (name == "unitSI" || name == "position"))
         return "it belongs to each component; set it on the fields";
     if (object.kind == Kind::record && (name == "value" || name == "shape"))
@@ -272,13 +273,26 @@ Status check_attribute(const AttributedObject& object, const std::string& name,
                         "{}. Put it as a field",
                         who(object, name), bytes, k_most_bytes));
     const Known* const openpmd = known(name, object.kind);
-    if (openpmd == nullptr) return {};
+    // Of particles openPMD's other names mean nothing.
+    if (openpmd == nullptr || (is_of_particles(object) && openpmd->where != Where::anywhere))
+        return {};
     const AttributeValue given = value;
     std::string wanted(make_fit(openpmd->want, value));
     if (wanted.empty()) wanted = check_words(name, value);
     if (wanted.empty()) return {};
     return invalid(
         fmt::format("{} is {}; openPMD wants {}", who(object, name), text_of(given), wanted));
+}
+
+Status check_particle_attribute(const AttributedObject& object, const std::string& name,
+                                AttributeValue& value) {
+    constexpr std::string_view k_options[] = {"value",         "shape",      "unitSI",
+                                              "unitDimension", "timeOffset", "macroWeighted",
+                                              "weightingPower"};
+    if (std::find(std::begin(k_options), std::end(k_options), name) != std::end(k_options))
+        return invalid(
+            fmt::format("{}: it follows from the options of the record", who(object, name)));
+    return check_attribute(object, name, value);
 }
 
 int grid_axes(int rank, const AttributeMap& record) {

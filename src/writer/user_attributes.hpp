@@ -26,6 +26,10 @@ AttributedObject record_of(const std::string& field);
 Status check_attribute(const AttributedObject& object, const std::string& name,
                        store::AttributeValue& value);
 
+/// May a species or a record of one have it? Errors: also of names that follow from RecordOptions.
+Status check_particle_attribute(const AttributedObject& object, const std::string& name,
+                                store::AttributeValue& value);
+
 /// How many axes its grid has.
 int grid_axes(int rank, const AttributeMap& record);
 /// Have the attributes of a field as many entries as its grid has axes?

@@ -76,13 +76,15 @@ contains
     call caesura_define_field(writer, 'long', caesura_int64, [2 * ranks], long)
     call caesura_define_field(writer, 'four', caesura_float32, [3, 2, 2, 2 * ranks], four, &
       absolute=1e-2_real64)
-    call caesura_define_species(writer, 'ions', ions)
+    call caesura_define_species(writer, 'ions', ions, any_order=.true., keep_index=.true.)
     call caesura_define_record(writer, ions, 'position/x', caesura_float64, x, &
       absolute=1e-6_real64, unit_si=3.0_real64)
     call caesura_define_record(writer, ions, 'id', caesura_int64, id)
     call caesura_define_constant(writer, ions, 'mass', 1.5_real64)
     call caesura_set_attribute(writer, 'run', 'a name')
     call caesura_set_attribute(writer, 'level', 3, field=cube)
+    call caesura_set_attribute(writer, 'source', 'laser', species=ions)
+    call caesura_set_attribute(writer, 'frame', 7, record=x)
     call fill(values, 6 * rank)
     hyper = rank + 0.5
     do n = 0, 2

@@ -48,6 +48,26 @@ def by_viewer(path: Path) -> dict[str, np.ndarray]:
     return got
 
 
+def check_patches(path: Path, expected: np.lib.npyio.NpzFile) -> None:
+    """The one rank's patch has room for all its particles, as openPMD-api has it."""
+    series = io.Series(str(path), io.Access.read_only)
+    for number in series.iterations:
+        x = expected[f"{number}/position/x"]
+        patches = series.iterations[number].particles["ions"].particle_patches
+        if not x.size:
+            if len(patches):
+                sys.exit(f"iteration {number} has patches of no particles")
+            continue
+        count = patches["numParticles"][io.Mesh_Record_Component.SCALAR].load()
+        first = patches["numParticlesOffset"][io.Mesh_Record_Component.SCALAR].load()
+        offset, extent = patches["offset"]["x"].load(), patches["extent"]["x"].load()
+        series.flush()
+        if list(count) != [x.size] or list(first) != [0]:
+            sys.exit(f"iteration {number}: patches of {count} particles from {first} on")
+        if not offset[0] <= x.min() <= x.max() < offset[0] + extent[0]:
+            sys.exit(f"iteration {number}: x is not in {offset} + {extent}")
+
+
 def main() -> int:
     """Validate, read, compare."""
     path, expected = Path(sys.argv[1]), np.load(sys.argv[2])
@@ -59,6 +79,7 @@ def main() -> int:
     )
     if "Result: 0 Errors" not in answer.stdout:
         sys.exit(f"openPMD-validator: {answer.stdout}{answer.stderr}")
+    check_patches(path, expected)
     for read in (by_api, by_viewer):
         got = read(path)
         for name in expected.files:
