@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("--calling", type=Path, required=True, help="blast, which calls Caesura")
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 3])
+    parser.add_argument("--ranks", type=int, nargs="+", default=[3])
     parser.add_argument("--mpirun", default="mpirun")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
