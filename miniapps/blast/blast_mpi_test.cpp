@@ -11,6 +11,7 @@
 #include <set>
 
 #include "caesura/reader.hpp"
+#include "output.hpp"
 #include "run.hpp"
 
 namespace blast {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "run.hpp"
+#include "sink.hpp"
 
 namespace {
 
@@ -26,7 +27,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (arguments == std::vector<std::string>{"--help"}) {
-        if (rank == 0) fmt::print("{}", blast::help_text());
+        if (rank == 0) fmt::print("{}{}", blast::help_text(), blast::sink_text());
         MPI_Finalize();
         return 0;
     }
@@ -35,10 +36,13 @@ int main(int argc, char** argv) {
         const auto result = blast::run(options, MPI_COMM_WORLD);
         if (rank == 0)
             fmt::print(
-                "{} regrids, mass drift {:.1e}, energy drift {:.1e}, nested: {}\n"
-                "{:.0f} bytes in {:.0f}: ratio {:.2f}\n",
+                "{} regrids, mass drift {:.1e}, energy drift {:.1e}, nested: {}\n{:.0f} bytes",
                 result.regrids, result.mass_drift, result.energy_drift, result.nested,
-                result.raw_bytes, result.stored_bytes, result.raw_bytes / result.stored_bytes);
+                result.raw_bytes);
+        if (rank == 0 && result.stored_bytes > 0)
+            fmt::print(" in {:.0f}: ratio {:.2f}", result.stored_bytes,
+                       result.raw_bytes / result.stored_bytes);
+        if (rank == 0) fmt::print("\n");
         code = checked(options, result);
     } catch (const std::invalid_argument& error) {
         if (rank == 0) fmt::print(stderr, "blast: {}\n", error.what());

@@ -19,8 +19,8 @@ usage: mpirun -n RANKS blast [options]
   --dump-every K    steps from one dump to the next (10)
   --threshold T     refine where density or pressure jump by this share (0.08)
   --output FILE     HDF5 file (blast.h5)
-  --codec NAME      caesura, none, zstd, ... (caesura)
-  --bound B         largest error of a value, for codecs with loss (1e-3)
+  --codec NAME      of blast alone: caesura, none, zstd, ... (caesura)
+  --bound B         of blast alone: largest error of a value, for codecs with loss (1e-3)
   --check           exit 3 unless mass and energy are conserved and levels nested
 )";
 }

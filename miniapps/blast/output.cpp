@@ -65,21 +65,13 @@ void Output::begin_step(int number) {
 
 void Output::dump(const Hierarchy& hierarchy) {
     auto dump = iteration_->begin_dump(hierarchy.time());
-    std::vector<float> density, pressures;
     for (int l = 0; l < k_levels; ++l) {
         const Level& level = hierarchy.level(l);
         for (std::size_t b = 0; b < level.patches.size(); ++b) {
             if (level.layout.owners[b] != rank_) continue;
             const Patch& patch = level.patches[b];
-            density.clear();
-            pressures.clear();
-            for_each(level.layout.boxes[b], [&](int i, int j, int k) {
-                State u;
-                for (int c = 0; c < k_components; ++c)
-                    u[static_cast<std::size_t>(c)] = patch.at(c, i, j, k);
-                density.push_back(static_cast<float>(u[0]));
-                pressures.push_back(static_cast<float>(pressure(u)));
-            });
+            const auto density = values_of(patch, level.layout.boxes[b], 0);
+            const auto pressures = values_of(patch, level.layout.boxes[b], 1);
             const caesura::Box box = file_box(level.layout.boxes[b]);
             const auto field = static_cast<std::size_t>(l);
             expect_ok(dump.put(density_[field], box, density.data()), "put density");
@@ -95,5 +87,11 @@ void Output::end_step() {
 }
 
 void Output::close() { expect_ok(writer_->close(), "close"); }
+
+std::unique_ptr<Sink> make_sink(const Options& options, const Hierarchy& hierarchy, MPI_Comm comm) {
+    return std::make_unique<Output>(options, hierarchy, comm);
+}
+
+std::string sink_text() { return "Writes through Caesura.\n"; }
 
 }  // namespace blast

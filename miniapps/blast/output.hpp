@@ -2,15 +2,10 @@
 // "density_lvl2" (openPMD's names), over the whole domain, of which the file has the boxes.
 #pragma once
 
-#include <mpi.h>
-
-#include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "caesura/writer.hpp"
-#include "hierarchy.hpp"
+#include "sink.hpp"
 
 namespace blast {
 
@@ -19,16 +14,17 @@ constexpr double k_fill_value = 0.0;  ///< where a level has no box; density and
 /// "density", "density_lvl1", ...
 std::string field_name(const std::string& quantity, int level);
 
-class Output {
+class Output final : public Sink {
   public:
-    /// Collective, as all calls. Errors: std::runtime_error.
     Output(const Options& options, const Hierarchy& hierarchy, MPI_Comm comm);
-    /// A step of the simulation; its end hands a dump over, if there is one.
-    void begin_step(int number);
-    void dump(const Hierarchy& hierarchy);
-    void end_step();
-    void close();
-    caesura::WriterReport report() const { return writer_->report(); }  ///< of this rank
+    void begin_step(int number) override;
+    void dump(const Hierarchy& hierarchy) override;
+    void end_step() override;
+    void close() override;
+    /// The report's own raw_bytes has whole chunks, with what boxes leave open.
+    double stored_bytes() const override {
+        return static_cast<double>(writer_->report().stored_bytes);
+    }
 
   private:
     std::unique_ptr<caesura::Writer> writer_;

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "hierarchy.hpp"
-#include "output.hpp"
 
 namespace blast {
 
@@ -13,7 +12,7 @@ struct RunResult {
     double mass_drift = 0.0, energy_drift = 0.0;  ///< relative, from start to end
     bool nested = true;                           ///< after every regrid
     double raw_bytes = 0.0;     ///< of all boxes in all dumps, what lies between them not counted
-    double stored_bytes = 0.0;  ///< of all ranks
+    double stored_bytes = 0.0;  ///< of all ranks; 0: nobody has counted
 };
 
 /// Collective. @param on_dump  called after each dump was handed over, with its step.

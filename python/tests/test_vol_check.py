@@ -97,10 +97,13 @@ def test_each_dataset_is_told_what_becomes_of_it(tmp_path, native_file):
     answer = check(native_file, "--config", config, code=0)
     by_path = {dataset["path"]: dataset for dataset in answer["datasets"]}
     assert list(by_path) == ["/fields/ids", "/fields/left", "/fields/rho", "/fields/small"]
-    assert [path for path, dataset in by_path.items() if dataset["qualifies"]] == ["/fields/rho"]
+    qualify = [path for path, dataset in by_path.items() if dataset["qualifies"]]
+    assert qualify == ["/fields/ids", "/fields/rho"]
     rho = by_path["/fields/rho"]
     assert (rho["bytes"], rho["bound_kind"], rho["bound"]) == (4 << 18, "absolute", 1e-3)
-    assert "floating point" in by_path["/fields/ids"]["why"]
+    ids = by_path["/fields/ids"]
+    assert (ids["bound_kind"], ids["components"][0]["in_units"]) == ("lossless", 0)
+    assert ids["components"][0]["ratio"] > 100
     assert "threshold_bytes" in by_path["/fields/small"]["why"]
     assert "configuration" in by_path["/fields/left"]["why"]
 
@@ -118,8 +121,8 @@ def test_members_of_a_compound_type_are_told_one_by_one(tmp_path):
     config.write_text(rule)
     answer = check(path, "--config", config, code=0)
     by_path = {dataset["path"]: dataset for dataset in answer["datasets"]}
-    assert not by_path["/mixed"]["qualifies"]
-    assert "members" in by_path["/mixed"]["why"]
+    assert by_path["/mixed"]["bound_kind"] == "lossless"
+    assert [one["in_units"] for one in by_path["/mixed"]["components"]] == [0, 0]
     assert [one["name"] for one in by_path["/wave"]["components"]] == ["r", "i"]
     x, y, m = by_path["/particles"]["components"]
     assert (x["name"], y["name"], m["name"]) == ("x", "y", "m")

@@ -12,6 +12,7 @@ namespace {
 
 constexpr unsigned k_deflate_id = 1, k_shuffle_id = 2, k_fletcher32_id = 3;
 constexpr std::size_t k_fletcher32_bytes = 4;
+constexpr std::size_t k_shuffle_tile = 512;  // values whose bytes stay in the cache
 
 bool inflate(std::size_t most_bytes, FilterBuffer& buffer) {
     const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> coder(
@@ -34,9 +35,8 @@ void unshuffle(std::size_t value_bytes, FilterBuffer& buffer) {
     const std::size_t n = in.size() / value_bytes;
     FilterBuffer out(in.size());
     std::byte* const to = out.bytes().data();
-    constexpr std::size_t k_tile = 512;  // values whose bytes stay in the cache
-    for (std::size_t first = 0; first < n; first += k_tile) {
-        const std::size_t last = std::min(n, first + k_tile);
+    for (std::size_t first = 0; first < n; first += k_shuffle_tile) {
+        const std::size_t last = std::min(n, first + k_shuffle_tile);
         for (std::size_t b = 0; b < value_bytes; ++b) {
             const std::byte* const from = in.data() + b * n;
             for (std::size_t i = first; i < last; ++i) to[i * value_bytes + b] = from[i];
@@ -45,6 +45,40 @@ void unshuffle(std::size_t value_bytes, FilterBuffer& buffer) {
     const std::size_t moved = n * value_bytes;
     if (in.size() > moved) std::memcpy(to + moved, in.data() + moved, in.size() - moved);
     buffer = std::move(out);
+}
+
+/// Byte b of all values goes to stretch b.
+void shuffle(std::size_t value_bytes, FilterBuffer& buffer) {
+    const std::span<const std::byte> in = std::as_const(buffer).bytes();
+    const std::size_t n = in.size() / value_bytes;
+    FilterBuffer out(in.size());
+    std::byte* const to = out.bytes().data();
+    for (std::size_t first = 0; first < n; first += k_shuffle_tile) {
+        const std::size_t last = std::min(n, first + k_shuffle_tile);
+        for (std::size_t b = 0; b < value_bytes; ++b) {
+            const std::byte* const from = in.data() + b;
+            std::byte* const stretch = to + b * n;
+            for (std::size_t i = first; i < last; ++i) stretch[i] = from[i * value_bytes];
+        }
+    }
+    const std::size_t moved = n * value_bytes;
+    if (in.size() > moved) std::memcpy(to + moved, in.data() + moved, in.size() - moved);
+    buffer = std::move(out);
+}
+
+/// @return  false: no smaller; the buffer is as it was.
+bool deflate(int level, FilterBuffer& buffer) {
+    const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> coder(
+        libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
+    if (!coder) throw std::bad_alloc();
+    FilterBuffer out(buffer.bytes().size());
+    const std::size_t n =
+        libdeflate_zlib_compress(coder.get(), buffer.bytes().data(), buffer.bytes().size(),
+                                 out.bytes().data(), out.bytes().size());
+    if (n == 0 || n >= buffer.bytes().size()) return false;
+    out.cut(n);
+    buffer = std::move(out);
+    return true;
 }
 
 /// As HDF5 computes it: values of two bytes, the first one high.
@@ -85,6 +119,15 @@ bool check_fletcher32(FilterBuffer& buffer) {
     return stored == found || stored == old;
 }
 
+void append_fletcher32(FilterBuffer& buffer) {
+    const std::uint32_t sum = fletcher32(std::as_const(buffer).bytes());
+    FilterBuffer out(buffer.bytes().size() + k_fletcher32_bytes);
+    std::memcpy(out.bytes().data(), buffer.bytes().data(), buffer.bytes().size());
+    for (std::size_t i = 0; i < k_fletcher32_bytes; ++i)
+        out.bytes()[buffer.bytes().size() + i] = static_cast<std::byte>(sum >> (8 * i) & 0xff);
+    buffer = std::move(out);
+}
+
 }  // namespace
 
 bool is_builtin(unsigned filter_id) {
@@ -97,6 +140,20 @@ bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std
     if (filter_id == k_fletcher32_id) return check_fletcher32(buffer);
     if (filter_id != k_shuffle_id || cd_values.empty() || cd_values[0] == 0) return false;
     if (cd_values[0] > 1) unshuffle(cd_values[0], buffer);
+    return true;
+}
+
+bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, FilterBuffer& buffer) {
+    if (filter_id == k_fletcher32_id) {
+        append_fletcher32(buffer);
+        return true;
+    }
+    if (cd_values.empty()) return false;
+    constexpr unsigned k_highest_level = 9;
+    if (filter_id == k_deflate_id)
+        return cd_values[0] <= k_highest_level && deflate(static_cast<int>(cd_values[0]), buffer);
+    if (filter_id != k_shuffle_id || cd_values[0] == 0) return false;
+    if (cd_values[0] > 1) shuffle(cd_values[0], buffer);
     return true;
 }
 

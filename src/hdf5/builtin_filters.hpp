@@ -1,5 +1,5 @@
-// Decoding of filters that are built into HDF5, without HDF5: deflate, shuffle, fletcher32. So
-// chunks that have them are decoded side by side, as any others. (nbit, scale-offset and szip are
+// Filters that are built into HDF5, without HDF5: deflate, shuffle, fletcher32. So chunks that have
+// them are made and decoded side by side, as any others. (nbit, scale-offset and szip are
 // HDF5's alone.)
 #pragma once
 
@@ -17,5 +17,9 @@ bool is_builtin(unsigned filter_id);
 /// @param most_bytes  what inflating may make of it.
 bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
                     FilterBuffer& buffer);
+
+/// The other way. false: the filter makes nothing of it (deflate that does not help, parameters
+/// that are none), and the buffer is as it was. Throws std::bad_alloc.
+bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, FilterBuffer& buffer);
 
 }  // namespace caesura::hdf5

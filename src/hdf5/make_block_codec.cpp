@@ -9,6 +9,7 @@
 #include "hdf5/complex_codec.hpp"
 #include "hdf5/filter_codec.hpp"
 #include "hdf5/known_filters.hpp"
+#include "hdf5/pipeline_codec.hpp"
 
 namespace caesura {
 namespace {
@@ -100,6 +101,7 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
     // writer of their own. Set-up only: no worker ever waits here.
     static std::mutex plugins;
     const std::lock_guard lock(plugins);
+    if (hdf5::is_pipeline(spec)) return hdf5::make_pipeline_codec(spec, dtype, chunk);
     return hdf5::make_filter_codec(spec, dtype, chunk, bound);
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, "no memory for a codec");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "vol/block_shape.hpp"
+#include "vol/filtered.hpp"
 #include "vol/found_datasets.hpp"
 
 namespace caesura::vol {
@@ -76,12 +77,12 @@ herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo&
 }
 
 /// One that fits what its like was written in; rank 0: none is known.
-Shape learned_chunk(const BlockIo& blocks, const BlockIo::Dataset& made, std::size_t members) {
-    if (members == 0) return blocks.fitting_chunk(made.path, made.dims);
-    const Shape chunk = blocks.fitting_chunk(made.path, with_axis(made.dims, members));
+Shape learned_chunk(const BlockIo& blocks, const BlockIo::Dataset& made, const Element& element) {
+    if (!element.has_axis()) return blocks.fitting_chunk(made.path, made.dims);
+    const Shape chunk = blocks.fitting_chunk(made.path, with_axis(made.dims, element.numbers()));
     const int last = made.dims.rank();
     // Members that were written one by one say nothing of chunks, which have all of them.
-    if (chunk.rank() != last + 1 || chunk[last] != members) return {};
+    if (chunk.rank() != last + 1 || chunk[last] != element.numbers()) return {};
     return Shape(std::span(chunk.data(), static_cast<std::size_t>(last)));
 }
 
@@ -113,7 +114,7 @@ Status find_stored(Object& opened, const NativeObject& native) {
     const KeepErrors keep;
     const auto token = token_of(native);
     if (!token.ok()) return token.status();
-    auto found = describe_stored(opened.under, path_of(native));
+    auto found = describe_stored(opened.under, path_of(native), opened.file->shared());
     if (!found.ok()) return found.status();
     (*found)->token = *token;
     (*found)->commit_writes = settings_of(*opened.file->config(), (*found)->path).commit_writes;
@@ -133,10 +134,10 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     auto made = std::make_shared<BlockIo::Dataset>();
     made->path = facts.path;
     made->commit_writes = settings.commit_writes;
-    made->dtype = facts.number_bytes() == 4 ? float32 : float64;
-    made->type = Handle(H5Tcopy(type), H5Tclose);
+    const Element& element = *facts.element;
+    if (Status status = keep_type(*made, type); !status.ok()) return status;
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
-    if (!made->type.ok() || !made->creation.ok()) return refused(facts.path, "lists");
+    if (!made->creation.ok()) return refused(facts.path, "lists");
     Shape most_dims;
     if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
     const bool fixed = made->dims == most_dims;
@@ -149,15 +150,15 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     const writer::Composition* const parts = definition.composition.get();
     if (parts != nullptr && parts->axis() < 0) {
         made->chunk = {sequence_chunk(quantities.boxes, parts->components().size(),
-                                      size_of(made->dtype), settings.chunk_bytes, file.ranks())};
+                                      size_of(element.dtype), settings.chunk_bytes, file.ranks())};
     } else {
         definition.chunk_bytes = settings.chunk_bytes;
         made->chunk = chunk_of(
             {made->dims, most_dims, own_chunk(*made), facts.value_bytes, settings.chunk_bytes,
-             file.ranks(), settings.chunk, learned_chunk(**blocks, *made, facts.members.size())},
+             file.ranks(), settings.chunk, learned_chunk(**blocks, *made, element)},
             parts == nullptr || parts->is_interleaved() ? -1 : parts->axis());
     }
-    if (!facts.members.empty()) add_members(*made, facts.members);
+    set_element(*made, element);
     definition.codec.name = settings.codec;
     definition.extendable = !fixed;
     if (Status status = read_fill(made->creation.get(), made->type.get(), definition); !status.ok())
@@ -170,7 +171,9 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     return {};
 }
 
-Status adopt_blocks(const Object& made) {
+Status adopt_blocks(const Object& made, const std::optional<writer::DatasetDefinition>& filtered) {
+    if (filtered)
+        if (Status status = define_filtered(made, *filtered); !status.ok()) return status;
     auto blocks = made.file->blocks();
     if (!blocks.ok()) return blocks.status();
     const auto& block = made.dataset->block;
@@ -199,6 +202,47 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
     selected->together = together;
     return object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET}, *selected,
                                                 memory, memory_type, transfer);
+}
+
+Status write_chunk_of_values(const Object& object, const hsize_t* offset, std::uint32_t mask,
+                             std::size_t bytes, const void* values) {
+    const BlockIo::Dataset& dataset = *object.dataset->block;
+    const hid_t creation = object.dataset->creation.get();
+    const auto rank = static_cast<std::size_t>(dataset.rank);
+    const auto bad = [&](std::string_view why) {
+        return Status{StatusCode::invalid_argument,
+                      fmt::format("{}: H5Dwrite_chunk: {}", dataset.path, why)};
+    };
+    Extents chunk{}, none{}, count{};
+    if (creation < 0 || H5Pget_layout(creation) != H5D_CHUNKED ||
+        H5Pget_chunk(creation, dataset.rank, chunk.data()) != dataset.rank)
+        return bad("the application has made it without chunks");
+    const int filters = std::max(0, H5Pget_nfilters(creation));
+    const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << filters) - 1);
+    if ((mask & all) != all)
+        return {StatusCode::unsupported,
+                dataset.path +
+                    ": chunks that the application has filtered cannot be written, as "
+                    "others than its filters are in the file"};
+    const Extents dims = native_extent(dataset, dataset.elements(dataset.dims));
+    std::size_t wanted = dataset.element.bytes();
+    for (std::size_t i = 0; i < rank; ++i) {
+        if (offset[i] % chunk[i] != 0 || offset[i] >= dims[i]) return bad("no chunk begins there");
+        count[i] = std::min(chunk[i], dims[i] - offset[i]);
+        wanted *= chunk[i];
+    }
+    if (bytes != wanted)
+        return bad(fmt::format("{} bytes, and a chunk without filters has {}", bytes, wanted));
+    const Handle file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
+    const Handle memory(H5Screate_simple(dataset.rank, chunk.data(), nullptr), H5Sclose);
+    if (!file.ok() || !memory.ok() ||
+        H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, offset, nullptr, count.data(), nullptr) <
+            0 ||
+        H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, none.data(), nullptr, count.data(),
+                            nullptr) < 0)
+        return refused(dataset.path, "dataspace");
+    return write_blocks(object, dataset.type.get(), memory.get(), file.get(),
+                        H5P_DATASET_XFER_DEFAULT, values, false);
 }
 
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,

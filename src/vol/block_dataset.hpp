@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "store/hdf5_handle.hpp"
+#include "vol/members.hpp"
 #include "vol/native_dataset.hpp"
 #include "writer/open_writer.hpp"
 
@@ -35,21 +36,22 @@ struct BlockDataset {
     };
     std::string path;
     std::string key;  ///< what the Writer calls it
-    /// Of a compound type. Then the last axis of dims, chunk and boxes counts them, of which HDF5
-    /// knows nothing; an element is all of them. Empty: an element is one number.
-    std::vector<std::string> members;
+    /// Where it has an axis, that is the last of dims, chunk and boxes, of which HDF5 knows
+    /// nothing.
+    Element element;
     Field field;
-    DType dtype = float32;
     Shape dims, chunk;
     std::vector<int> axes;  ///< of the dataset's, those that dims has
     int rank = 0;           ///< of the dataset in HDF5
     std::shared_ptr<const writer::Composition> composition;  ///< null: one array of one quantity
-    std::vector<store::Attribute> bounds;  ///< attributes of the last dump that was placed
-    store::Handle type, creation;          ///< in the file; as the application gave it
+    std::vector<store::Attribute> bounds;   ///< attributes of the last dump that was placed
+    store::Handle type, creation;           ///< in the file; as the application gave it
+    std::vector<unsigned char> type_bytes;  ///< of `type`, from which it can be made again
     std::size_t filters = 0;
     H5O_token_t token{};
     NativeDataset native;
     std::vector<PutBox> pieces;            ///< oldest first
+    bool filtered = false;                 ///< by the application's own filters (filtered.hpp)
     bool lossy = false;                    ///< what is stored may differ from what is read
     bool commit_writes = false;            ///< collective ones, when they return
     bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
@@ -62,11 +64,11 @@ struct BlockDataset {
     std::optional<SaidBounds> said;  ///< of such a dataset
     bool stored = false;             ///< it has blocks
 
-    std::size_t numbers_in_element() const { return std::max<std::size_t>(1, members.size()); }
-    std::size_t element_bytes() const { return numbers_in_element() * size_of(dtype); }
-    /// Without the axis that counts members.
+    DType dtype() const { return element.dtype; }
+    std::size_t value_bytes() const { return size_of(element.dtype); }
+    /// Without the axis that counts numbers of an element.
     Shape elements(const Shape& shape) const {
-        const int axes_left = shape.rank() - (members.empty() ? 0 : 1);
+        const int axes_left = shape.rank() - (element.has_axis() ? 1 : 0);
         return Shape(std::span(shape.data(), static_cast<std::size_t>(axes_left)));
     }
     Box elements(const Box& box) const { return {elements(box.offset), elements(box.extent)}; }

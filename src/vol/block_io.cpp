@@ -53,10 +53,10 @@ Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     for (int n = 2; place_.tree.knows(made.key); ++n)
         made.key = fmt::format("{} ({})", made.path, n);
     definition.path = made.key;
-    definition.dtype = made.dtype;
+    definition.dtype = made.dtype();
     definition.dims = made.dims;
     definition.chunk = made.chunk;
-    made.lossy = definition.bound.kind != ErrorBound::Kind::lossless ||
+    made.lossy = made.lossy || definition.bound.kind != ErrorBound::Kind::lossless ||
                  codec::loosest_bound(definition.bound_map, 0.0) > 0.0;
     if (definition.composition != nullptr)
         for (const writer::Component& one : definition.composition->components())
@@ -120,7 +120,7 @@ Status BlockIo::go_on() {
     for (const auto& [token, dataset] : by_token_) all.push_back(dataset);
     for (const DatasetPtr& dataset : all) {
         if (dataset == nullptr || dataset->type.ok()) continue;
-        dataset->type = type_of(dataset->dtype, dataset->members);
+        dataset->type = store::Handle(H5Tdecode(dataset->type_bytes.data()), H5Tclose);
         if (!dataset->type.ok()) return store::hdf5_error(StatusCode::internal, dataset->path);
     }
     return {};
@@ -130,7 +130,7 @@ Status BlockIo::go_on() {
 
 Status BlockIo::put(const Dataset& dataset, PutBox& piece) {
     piece.dump = writer_->next_dump();
-    return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype, Ownership::borrow,
+    return writer_->put(dataset.field, piece.box, piece.values, dataset.dtype(), Ownership::borrow,
                         piece.loss, piece.turn);
 }
 
@@ -151,9 +151,11 @@ Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& s
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const Source source{memory, memory_type, selected.memory.get(), transfer};
-    if (dataset.members.empty())
+    const Element& element = dataset.element;
+    if (!element.has_axis())
         return write_numbers(dataset, selected, source, {dataset.type.get(), 1, {{0, 1}}});
-    auto present = members_in(memory_type, dataset.dtype, dataset.members);
+    auto present = element.words > 0 ? words_in(memory_type, dataset.type.get(), element.dtype)
+                                     : members_in(memory_type, element.dtype, element.members);
     if (!present.ok()) return present.status().with_context(dataset.path);
     if (present->count == 0) return {};
     return write_numbers(dataset, selected, source,
@@ -165,7 +167,7 @@ Status BlockIo::write_numbers(Dataset& dataset, const Selected& selected, const 
     auto values = gather(pool_, source.memory, source.type, source.space, selected.count,
                          written.type, source.transfer);
     if (!values.ok()) return values.status().with_context(dataset.path);
-    const std::size_t bytes = written.numbers * size_of(dataset.dtype);
+    const std::size_t bytes = written.numbers * dataset.value_bytes();
     const Shape dims = dataset.elements(dataset.dims);
     const SelectedBoxes boxes = boxes_of(dims, selected.runs);
     if (!boxes.in_order) {
@@ -177,7 +179,7 @@ Status BlockIo::write_numbers(Dataset& dataset, const Selected& selected, const 
     std::size_t at = 0;
     for (const MemberRun& run : written.runs) {
         auto own = written.runs.size() == 1 ? Result<base::Buffer>(std::move(*values))
-                                            : numbers_of(*values, selected.count, dataset.dtype,
+                                            : numbers_of(*values, selected.count, dataset.dtype(),
                                                          written.numbers, {at, run.count});
         if (!own.ok()) return own.status().with_context(dataset.path);
         if (Status status = add_boxes(dataset, boxes, std::move(*own), run, selected.together);
@@ -206,12 +208,12 @@ Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Bu
     waiting_bytes_ += values.size();
     copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(values)});
     const std::byte* const first = copies_.back().buffer.data();
-    const std::size_t bytes = run.count * size_of(dataset.dtype);
+    const std::size_t bytes = run.count * dataset.value_bytes();
     // What a rank writes by itself comes after the collective write before it.
     const std::uint32_t turn = 2 * dataset.writes_together + (together ? 0 : 1);
     for (const SelectedBox& one : boxes.boxes) {
         Box box = one.box;
-        if (!dataset.members.empty())
+        if (dataset.element.has_axis())
             box = {with_axis(box.offset, run.first), with_axis(box.extent, run.count)};
         if (Status status = add(dataset, {box, k_not_put, first + one.at * bytes,
                                           writer::Loss::within_bound, turn});
@@ -224,11 +226,11 @@ Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Bu
 // Copy what a piece has of a selection. @return  does it have all of it?
 bool BlockIo::take_from(const Dataset& dataset, const PutBox& piece, const Selected& selected,
                         std::byte* values) {
-    ValueBytes bytes = ValueBytes::whole(dataset.element_bytes());
-    if (!dataset.members.empty()) {
+    ValueBytes bytes = ValueBytes::whole(dataset.element.bytes());
+    if (dataset.element.has_axis()) {
         const int last = piece.box.extent.rank() - 1;
-        bytes.begin = piece.box.offset[last] * size_of(dataset.dtype);
-        bytes.count = piece.box.extent[last] * size_of(dataset.dtype);
+        bytes.begin = piece.box.offset[last] * dataset.value_bytes();
+        bytes.count = piece.box.extent[last] * dataset.value_bytes();
     }
     return take_from_box(dataset.elements(dataset.dims), selected.runs, dataset.elements(piece.box),
                          piece.values, values, bytes) == selected.count &&
@@ -245,8 +247,9 @@ bool BlockIo::knows_member(const Dataset& dataset, const Selected& selected, std
         mark({Shape::filled(dims.rank(), 0), settled});
     for (const PutBox& piece : dataset.pieces) {
         const int last = piece.box.extent.rank() - 1;
-        if (dataset.members.empty() || (piece.box.offset[last] <= member &&
-                                        member < piece.box.offset[last] + piece.box.extent[last]))
+        if (!dataset.element.has_axis() ||
+            (piece.box.offset[last] <= member &&
+             member < piece.box.offset[last] + piece.box.extent[last]))
             mark(dataset.elements(piece.box));
     }
     return std::memchr(known.data(), 0, known.size()) == nullptr;
@@ -258,7 +261,7 @@ Status BlockIo::check_settled(const Dataset& dataset, const Selected& selected) 
     const bool all = !dataset.others_may_have_written && dataset.settled == dataset.dims;
     if (all || selected.together || place_.communicator->size() == 1) return {};
     bool known = true;
-    for (std::size_t i = 0; known && i < dataset.numbers_in_element(); ++i)
+    for (std::size_t i = 0; known && i < dataset.element.numbers(); ++i)
         known = knows_member(dataset, selected, i);
     if (known) return {};
     return {StatusCode::unsupported,
@@ -275,7 +278,7 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& se
     if (memory == nullptr) return no_memory(dataset);
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    auto values = pool_.take(selected.count * dataset.element_bytes());
+    auto values = pool_.take(selected.count * dataset.element.bytes());
     if (!values.ok()) return values.status().with_context(dataset.path);
     // The newest piece that has all of it saves the look into the file.
     std::size_t first = dataset.pieces.size();
@@ -310,7 +313,7 @@ Result<bool> BlockIo::read_stored(Dataset& dataset, const Box& part, std::span<s
     const store::Handle in_file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
     H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, offset.data(), nullptr, extent.data(),
                         nullptr);
-    const hsize_t n = part.extent.count() / dataset.numbers_in_element();
+    const hsize_t n = part.extent.count() / dataset.element.numbers();
     const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
     if (dataset.native.read(dataset.type.get(), dense.get(), in_file.get(),
                             H5P_DATASET_XFER_DEFAULT, values.data()) < 0)
@@ -332,7 +335,7 @@ std::uint64_t BlockIo::held_bytes() const {
         if (dataset != nullptr)
             for (const PutBox& piece : dataset->pieces)
                 if (piece.dump >= committed)
-                    bytes += piece.box.extent.count() * size_of(dataset->dtype);
+                    bytes += piece.box.extent.count() * dataset->value_bytes();
     return bytes;
 }
 

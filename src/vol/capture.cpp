@@ -5,7 +5,6 @@
 #include "caesura/mpi.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
-#include "vol/members.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -68,21 +67,29 @@ Opener opener_of_no_file(hid_t access) {
 
 namespace {
 
+constexpr std::string_view k_corners =
+    "the corners of boxes, which must be there when the data beside them are made";
+
 /// Does the type? ok, or the reason.
 Status type_qualifies(const Settings& settings, const DatasetFacts& facts) {
     if (facts.type_class == H5T_COMPOUND) {
-        if (facts.members.empty())
+        if (facts.corners) return unfit(k_corners);
+        if (!facts.element)
             return unfit(
-                fmt::format("a compound type whose members are not 1 to {} numbers, all float32 or "
-                            "all float64 of this machine, without gaps",
+                fmt::format("a compound type with values of variable length or references, or of "
+                            "more than {} numbers",
                             k_most_members));
         if (!facts.fills_alike) return unfit("a compound type whose members' fill values differ");
         if (!is_ours(settings))
             return unfit("a compound type, whose members codec caesura alone keeps apart");
         return {};
     }
-    if (facts.type_class != H5T_FLOAT) return unfit("not of floating point");
-    if (facts.ieee_native) return {};
+    if (facts.type_class != H5T_FLOAT && facts.type_class != H5T_INTEGER)
+        return unfit("neither of floating point nor of integers");
+    if (facts.element) return {};
+    if (facts.type_class == H5T_INTEGER)
+        return unfit(
+            fmt::format("integers of {} bytes that are none of this machine", facts.value_bytes));
     return unfit(fmt::format(
         "floating point of {} bytes that is neither float32 nor float64 of this machine",
         facts.value_bytes));
@@ -100,10 +107,10 @@ Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (facts.layout == H5D_CONTIGUOUS && facts.extendible)
         return unfit("contiguous, and may be extended, which HDF5 refuses");
     if (facts.external) return unfit("its data lie in other files");
-    const int most = facts.members.empty() ? k_max_rank : k_max_rank - 1;
+    const int most = facts.has_axis() ? k_max_rank - 1 : k_max_rank;
     if (facts.rank < 1 || facts.rank > most)
         return unfit(fmt::format("{} axes; 1 to {} are possible{}", facts.rank, most,
-                                 facts.members.empty() ? "" : " of a compound type"));
+                                 facts.has_axis() ? " of a compound type" : ""));
     const std::uint64_t bytes = std::max(facts.count, facts.foreseen_count) * facts.value_bytes;
     if (bytes < config.threshold_bytes)
         return unfit(fmt::format("{} bytes{}; smaller than threshold_bytes = {}", bytes,
@@ -117,10 +124,9 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     facts.path = std::move(path);
     facts.type_class = H5Tget_class(type);
     facts.value_bytes = H5Tget_size(type);
-    facts.ieee_native =
-        H5Tequal(type, H5T_NATIVE_FLOAT) > 0 || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
-    facts.members = members_of(type);
-    facts.fills_alike = facts.members.empty() || fills_alike(creation, type, facts.members);
+    facts.element = element_of(type);
+    facts.corners = axes_of_boxes(type) > 0;
+    facts.fills_alike = !facts.has_axis() || fills_alike(creation, type, *facts.element);
     facts.rank = std::max(0, H5Sget_simple_extent_ndims(space));
     std::vector<hsize_t> now(static_cast<std::size_t>(facts.rank)), most(now.size());
     if (facts.rank > 0) H5Sget_simple_extent_dims(space, now.data(), most.data());

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "vol/members.hpp"
 #include "vol/ranks.hpp"
 #include "vol/settings.hpp"
 
@@ -54,11 +55,10 @@ Opener opener_of_no_file(hid_t access);
 struct DatasetFacts {
     std::string path;  ///< absolute; empty for one without a name
     H5T_class_t type_class = H5T_NO_CLASS;
-    std::size_t value_bytes = 0;  ///< of an element
-    bool ieee_native = false;     ///< float32 or float64 as this machine has them
-    /// Of a compound type of such numbers (store/compound_type.hpp); else empty.
-    std::vector<std::string> members = {};
-    bool fills_alike = true;  ///< the members have one fill value
+    std::size_t value_bytes = 0;          ///< of an element
+    std::optional<Element> element = {};  ///< what blocks of our codec take one for; or none
+    bool fills_alike = true;              ///< its numbers have one fill value
+    bool corners = false;                 ///< of boxes: axes_of_boxes()
     int rank = 0;
     Shape most_dims = {};  ///< that it may grow to; rank 0: of more axes than blocks have
     std::uint64_t count = 0;
@@ -68,9 +68,8 @@ struct DatasetFacts {
     int filters = 0;
     bool external = false;
     bool extendible = false;
-    std::size_t number_bytes() const {
-        return members.empty() ? value_bytes : value_bytes / members.size();
-    }
+    bool is_exact() const { return element && element->is_exact(); }
+    bool has_axis() const { return element && element->has_axis(); }
 };
 
 /// Does it become blocks? ok, or unsupported with the reason.

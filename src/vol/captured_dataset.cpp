@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "vol/block_calls.hpp"
+#include "vol/filtered.hpp"
 #include "vol/quantities.hpp"
 #include "vol/report.hpp"
 
@@ -10,25 +11,6 @@ namespace caesura::vol {
 namespace {
 
 using store::Handle;
-
-/// A type holds values that are kept in a heap: which one, differs from rank to rank.
-bool has_heap_values(hid_t type) {
-    const H5T_class_t kind = H5Tget_class(type);
-    if (kind == H5T_VLEN) return true;
-    if (kind == H5T_STRING) return H5Tis_variable_str(type) > 0;
-    // Object references of old are plain addresses; all others lie in a heap.
-    if (kind == H5T_REFERENCE) return H5Tequal(type, H5T_STD_REF_OBJ) <= 0;
-    if (kind == H5T_ARRAY) {
-        const Handle element(H5Tget_super(type), H5Tclose);
-        return has_heap_values(element.get());
-    }
-    const int members = kind == H5T_COMPOUND ? H5Tget_nmembers(type) : 0;
-    for (int i = 0; i < members; ++i) {
-        const Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose);
-        if (has_heap_values(member.get())) return true;
-    }
-    return false;
-}
 
 /// The absolute path of what an application makes at an object.
 std::string path_at(const Object& at, const H5VL_loc_params_t* location, const char* name) {
@@ -158,20 +140,33 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
             return status;
         const BlockIo::Dataset& made = *prepared.dataset->block;
         report_dataset(file.config(), file.name(), facts.path, true,
-                       "blocks of " + to_string(made.elements(made.chunk)));
+                       fmt::format("blocks of {}{}", to_string(made.elements(made.chunk)),
+                                   facts.is_exact() ? ", without loss" : ""));
         return prepared;
     }
-    const bool drops_filters = file.shared() && facts.filters > 0;
+    const bool filtered = file.shared() && facts.filters > 0;
+    const Status kept = filtered ? keeps_filters(facts, type, creation) : Status{};
+    if (filtered && kept.ok()) {
+        if (Status status = prepare_filtered(file, facts, type, space, prepared); !status.ok())
+            return status.with_context(file.name());
+        const BlockIo::Dataset& made = *prepared.dataset->block;
+        report_dataset(file.config(), file.name(), facts.path, true,
+                       fmt::format("chunks of {} with the application's filters: {}",
+                                   to_string(made.elements(made.chunk)), block.message()));
+        return prepared;
+    }
+    const bool drops_filters = filtered;
     bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
-    // Several processes cannot each keep a part of a filtered chunk.
+    // Nobody but HDF5 runs them, which would need each chunk whole on one process.
     if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
     if (!shares_list && plain && !facts.external && (drops_filters || facts.filters == 0))
         ok = ok && allocate_at_once(prepared.creation.get());
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation);
     report_dataset(file.config(), file.name(), facts.path, false,
-                   fmt::format("stored as it is: {}{}", block.message(),
-                               drops_filters ? "; without the application's filters" : ""));
+                   fmt::format("stored as it is: {}{}{}", block.message(),
+                               drops_filters ? "; without the application's filters: " : "",
+                               drops_filters ? kept.message() : ""));
     return prepared;
 }
 

@@ -22,6 +22,8 @@ struct CapturedDataset {
 struct PreparedDataset {
     std::shared_ptr<CapturedDataset> dataset;
     store::Handle creation, access;
+    /// It keeps the application's filters: what the Writer is to be told once it is made.
+    std::optional<writer::DatasetDefinition> filtered;
 };
 
 /// Decide what becomes of a new dataset, and tell the report.

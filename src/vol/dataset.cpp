@@ -137,7 +137,7 @@ Status relieve(const Transfer<const void*>& call, bool collective) {
         for (std::size_t i = 0; i < call.count; ++i)
             if (const auto* const block = block_of(call.object(i));
                 block != nullptr && call.object(i).file == one->file) {
-                bytes += block->dims.count() * size_of(block->dtype);
+                bytes += block->dims.count() * block->value_bytes();
                 at_once |= block->commit_writes;
             }
         if (collective && bytes > 0) {
@@ -231,7 +231,7 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
         });
         if (made->under == nullptr) return nullptr;
         if (block_of(*made) != nullptr)
-            if (const Status status = adopt_blocks(*made); !status.ok()) {
+            if (const Status status = adopt_blocks(*made, prepared->filtered); !status.ok()) {
                 H5VLdataset_close(made->under, made->connector, transfer, nullptr);
                 // Closing lists clears the error stack.
                 made.reset();
@@ -315,6 +315,12 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
             return fail({StatusCode::unsupported,
                          on.file->name() + ": chunks that the application has filtered cannot be "
                                            "written by several processes"});
+        if (args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE && block_of(on) != nullptr) {
+            const auto& chunk =
+                static_cast<H5VL_native_dataset_optional_args_t*>(args->args)->chunk_write;
+            return done(
+                write_chunk_of_values(on, chunk.offset, chunk.filters, chunk.size, chunk.buf));
+        }
         const ImageTransfer moving = image_transfer(on.file.get(), transfer);
         const std::shared_ptr<CapturedFile> file = on.file;
         const herr_t status =

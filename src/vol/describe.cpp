@@ -57,8 +57,9 @@ std::optional<std::size_t> look(const Config& config, Foresight& foresight, hid_
     json& entry = found.entry;
     const Settings settings = settings_of(config, found.facts.path);
     entry["codec"] = settings.codec;
-    entry["bound_kind"] = std::string(kind_name(settings.bound));
-    entry["bound"] = settings.bound.value;
+    const ErrorBound bound = found.facts.is_exact() ? lossless() : settings.bound;
+    entry["bound_kind"] = std::string(kind_name(bound));
+    entry["bound"] = bound.value;
     entry["chunk_bytes"] = settings.chunk_bytes;
     const Handle dataset(H5Dopen2(file, found.facts.path.c_str(), H5P_DEFAULT), H5Dclose);
     const Result<std::size_t> looked = dataset.ok()

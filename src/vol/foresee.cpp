@@ -175,23 +175,41 @@ std::vector<Foresight::Piece> Foresight::pieces_of(const writer::Composition* pa
 }
 
 // Dense, C order; of a compound type the members that are named, one after the other.
-Status Foresight::read(hid_t dataset, DType dtype, const std::vector<std::string>& members,
-                       const Slab& slab, std::vector<std::byte>& values) {
+Status Foresight::read(hid_t dataset, const Element& element, const Slab& slab,
+                       std::vector<std::byte>& values) {
     const hsize_t count = product_of(slab.extent);
-    values.resize(count * std::max<std::size_t>(1, members.size()) * size_of(dtype));
+    values.resize(count * element.bytes());
     const Handle space(H5Dget_space(dataset), H5Sclose);
     H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, slab.offset.data(), nullptr,
                         slab.extent.data(), nullptr);
     const Handle dense(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    const Handle type = type_of(dtype, members);
+    const Handle type = element.words > 0 ? Handle(H5Dget_type(dataset), H5Tclose)
+                                          : type_of(element.dtype, element.members);
     if (H5Dread(dataset, type.get(), dense.get(), space.get(), H5P_DEFAULT, values.data()) < 0)
         return store::hdf5_error(StatusCode::io, "reading values");
     return {};
 }
 
+// Of one of them.
+Status Foresight::read_component(hid_t dataset, const Element& element, std::size_t component,
+                                 const Slab& slab, std::vector<std::byte>& values) {
+    if (element.words == 0) {
+        Element one{element.dtype};
+        if (element.has_axis()) one.members.push_back(element.members[component]);
+        return read(dataset, one, slab, values);
+    }
+    std::vector<std::byte> all;
+    if (Status status = read(dataset, element, slab, all); !status.ok()) return status;
+    const std::size_t bytes = size_of(element.dtype), step = element.bytes();
+    values.resize(all.size() / element.words);
+    for (std::size_t i = 0; i * bytes < values.size(); ++i)
+        std::memcpy(&values[i * bytes], &all[i * step + component * bytes], bytes);
+    return {};
+}
+
 Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
                               const writer::Composition* parts, Seen& seen) {
-    const std::size_t members = seen.members.size();
+    const std::size_t numbers = seen.element.numbers();
     const auto box_of = [&](const Slab& slab) {
         Box box{Shape::filled(static_cast<int>(axes.size()), 0),
                 Shape::filled(static_cast<int>(axes.size()), 1)};
@@ -199,23 +217,22 @@ Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<c
             box.offset[static_cast<int>(i)] = slab.offset[static_cast<std::size_t>(axes[i])];
             box.extent[static_cast<int>(i)] = slab.extent[static_cast<std::size_t>(axes[i])];
         }
-        return members == 0 ? box : Box{with_axis(box.offset, 0), with_axis(box.extent, members)};
+        if (!seen.element.has_axis()) return box;
+        return Box{with_axis(box.offset, 0), with_axis(box.extent, numbers)};
     };
     const std::vector<hsize_t>& dims = extents.dims;
     if (product_of(dims) == 0) return {};
-    const auto most =
-        slab_of(dims, extents.chunk, size_of(seen.dtype) * std::max<std::size_t>(1, members));
+    const auto most = slab_of(dims, extents.chunk, seen.element.bytes());
     Slab slab{std::vector<hsize_t>(dims.size(), 0), most};
     std::vector<std::byte> values;
     do {
         for (std::size_t i = 0; i < dims.size(); ++i)
             slab.extent[i] = std::min(most[i], dims[i] - slab.offset[i]);
-        if (Status status = read(dataset, seen.dtype, seen.members, slab, values); !status.ok())
-            return status;
+        if (Status status = read(dataset, seen.element, slab, values); !status.ok()) return status;
         if (parts != nullptr)
-            parts->widen(box_of(slab), values.data(), seen.dtype, seen.ranges);
+            parts->widen(box_of(slab), values.data(), seen.dtype(), seen.ranges);
         else
-            widen_range(values.data(), values.size() / size_of(seen.dtype), seen.dtype,
+            widen_range(values.data(), values.size() / size_of(seen.dtype()), seen.dtype(),
                         seen.ranges.front());
         done_bytes_ += values.size();
         say("reading");
@@ -245,8 +262,7 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     if (!composed.ok()) return composed.status();
     Seen seen;
     seen.path = facts.path;
-    seen.dtype = facts.number_bytes() == 4 ? float32 : float64;
-    seen.members = facts.members;
+    seen.element = *facts.element;
     seen.codec = settings_of(config_, facts.path).codec;
     const writer::Composition* const parts = composed->composition.get();
     seen.components = parts == nullptr
@@ -259,7 +275,7 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
         return status.with_context(facts.path);
     for (std::size_t c = 0; c < seen.components.size(); ++c) {
         seen.samples.push_back(facts.count == 0 ? std::vector<Piece>{}
-                                                : pieces_of(parts, dims, facts.number_bytes(), c));
+                                                : pieces_of(parts, dims, size_of(seen.dtype()), c));
         if (seen.whole.empty()) continue;
         Range& whole = wholes_[{seen.whole, seen.components[c].name}];
         whole = widened(whole, seen.ranges[c]);
@@ -283,7 +299,7 @@ std::vector<Foresight::SampledPart> Foresight::parts_of(const Seen& seen, const 
     const std::vector<std::uint64_t> extent(piece.slab.extent.begin(), piece.slab.extent.end());
     std::vector<SampledPart> parts;
     const auto layers = codec::bound_layers(
-        seen.bound_map, bound.value, {Shape(offset), Shape(extent)}, values.data(), seen.dtype);
+        seen.bound_map, bound.value, {Shape(offset), Shape(extent)}, values.data(), seen.dtype());
     for (const codec::BoundLayer& layer : layers) {
         parts.push_back({piece.shape, layer.bound > 0.0 ? absolute(layer.bound) : lossless()});
         // Axes of extent 1 are left out of the shape: then there is one layer.
@@ -295,25 +311,25 @@ std::vector<Foresight::SampledPart> Foresight::parts_of(const Seen& seen, const 
 json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                        const Range& range) {
     const Handle dataset(H5Dopen2(file_, seen.path.c_str(), H5P_DEFAULT), H5Dclose);
-    std::vector<std::string> member;
-    if (!seen.members.empty()) member.push_back(seen.members[component]);
     double raw = 0, stored = 0, squares = 0, values = 0;
     std::vector<std::byte> original;
     for (const Piece& piece : seen.samples[component]) {
-        if (!read(dataset.get(), seen.dtype, member, piece.slab, original).ok()) return nullptr;
+        if (!read_component(dataset.get(), seen.element, component, piece.slab, original).ok())
+            return nullptr;
         std::span<const std::byte> left = original;
         for (const SampledPart& part : parts_of(seen, piece, bound, original)) {
-            const auto before = left.first(part.shape.count() * size_of(seen.dtype));
+            const auto before = left.first(part.shape.count() * size_of(seen.dtype()));
             left = left.subspan(before.size());
-            const auto codec = make_block_codec({seen.codec}, seen.dtype, part.shape, part.bound);
+            const auto codec = make_block_codec({seen.codec}, seen.dtype(), part.shape, part.bound);
             if (!codec.ok()) return nullptr;
             const auto block = (*codec)->encode(before, part.shape);
             if (!block.ok()) return nullptr;
             std::vector<std::byte> kept(before.size());
             if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
             stored += static_cast<double>(block->bytes.size());
-            squares += seen.dtype == float32 ? squares_of<float>(before, kept)
-                                             : squares_of<double>(before, kept);
+            if (!seen.element.is_exact())
+                squares += seen.dtype() == float32 ? squares_of<float>(before, kept)
+                                                   : squares_of<double>(before, kept);
         }
         raw += static_cast<double>(original.size());
         values += static_cast<double>(piece.shape.count());
@@ -334,7 +350,7 @@ json Foresight::tell(std::size_t n) {
             for (std::size_t c = 0; c < seen.components.size(); ++c)
                 for (const Piece& piece : seen.samples[c])
                     if (!seen.components[c].as_it_is)
-                        all_bytes_ += piece.shape.count() * size_of(seen.dtype);
+                        all_bytes_ += piece.shape.count() * size_of(seen.dtype());
     }
     const Seen& seen = seen_[n];
     json quantities = json::array();
@@ -351,7 +367,7 @@ json Foresight::tell(std::size_t n) {
                       {"in_units", in_units.value},
                       {"ratio", nullptr},
                       {"psnr", nullptr},
-                      {"warnings", warnings_for(in_units, range, seen.dtype)}};
+                      {"warnings", warnings_for(in_units, range, seen.dtype())}};
         if (seen.bound_map.rules() > 0)
             entry["bound_map"] = json::parse(codec::to_json(seen.bound_map, in_units.value));
         const json sampled = one.as_it_is ? json{{"ratio", 1.0}} : sample(seen, c, in_units, range);

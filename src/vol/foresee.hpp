@@ -52,13 +52,13 @@ class Foresight {
     };
     struct Seen {
         std::string path;
-        DType dtype = float32;
+        Element element;
         std::string codec, whole;
         std::vector<writer::Component> components;
         BoundMap bound_map;  ///< of one component
         std::vector<writer::Composition::Range> ranges;
         std::vector<std::vector<Piece>> samples;  ///< of each component
-        std::vector<std::string> members;         ///< of a compound type, whose components they are
+        DType dtype() const { return element.dtype; }
     };
     struct Extents {
         std::vector<hsize_t> dims, chunk;  ///< chunk: all 1 of a contiguous dataset
@@ -67,8 +67,10 @@ class Foresight {
     static std::vector<Piece> pieces_of(const writer::Composition* parts,
                                         const std::vector<hsize_t>& dims, std::size_t value_bytes,
                                         std::size_t component);
-    static Status read(hid_t dataset, DType dtype, const std::vector<std::string>& members,
-                       const Slab& slab, std::vector<std::byte>& values);
+    static Status read(hid_t dataset, const Element& element, const Slab& slab,
+                       std::vector<std::byte>& values);
+    static Status read_component(hid_t dataset, const Element& element, std::size_t component,
+                                 const Slab& slab, std::vector<std::byte>& values);
     Status find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
                        const writer::Composition* parts, Seen& seen);
     struct SampledPart;

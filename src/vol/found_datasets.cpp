@@ -8,6 +8,7 @@
 #include "base/wire.hpp"
 #include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/hdf5_class.hpp"
+#include "vol/filtered.hpp"
 #include "vol/found_quantities.hpp"
 #include "vol/members.hpp"
 #include "vol/object.hpp"
@@ -20,17 +21,6 @@ using store::Handle;
 using Extents = std::array<hsize_t, H5S_MAX_RANK>;
 
 Status unfit(std::string reason) { return {StatusCode::unsupported, std::move(reason)}; }
-
-/// Creation list, type or dataspace of a dataset; an invalid one where HDF5 refuses.
-Handle ask(void* dataset, H5VL_dataset_get_t what) {
-    H5VL_dataset_get_args_t args{};
-    args.op_type = what;
-    if (H5VLdataset_get(dataset, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
-        return {};
-    if (what == H5VL_DATASET_GET_DCPL) return {args.args.get_dcpl.dcpl_id, H5Pclose};
-    if (what == H5VL_DATASET_GET_TYPE) return {args.args.get_type.type_id, H5Tclose};
-    return {args.args.get_space.space_id, H5Sclose};
-}
 
 /// The settings in a pipeline that is our filter and nothing else.
 Result<hdf5::Settings> settings_in(hid_t creation, std::vector<unsigned>& words) {
@@ -75,7 +65,18 @@ bool has_blocks(void* dataset) {
            bytes > 0;
 }
 
-/// Axes, dims and chunk; whether it can grow.
+}  // namespace
+
+Handle ask_dataset(void* dataset, H5VL_dataset_get_t what) {
+    H5VL_dataset_get_args_t args{};
+    args.op_type = what;
+    if (H5VLdataset_get(dataset, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        return {};
+    if (what == H5VL_DATASET_GET_DCPL) return {args.args.get_dcpl.dcpl_id, H5Pclose};
+    if (what == H5VL_DATASET_GET_TYPE) return {args.args.get_type.type_id, H5Tclose};
+    return {args.args.get_space.space_id, H5Sclose};
+}
+
 Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable) {
     Extents now{}, most{}, chunk{};
     found.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
@@ -96,12 +97,21 @@ Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& ex
     return {};
 }
 
-}  // namespace
+void set_element(BlockIo::Dataset& dataset, Element element) {
+    if (element.has_axis()) {
+        dataset.dims = with_axis(dataset.dims, element.numbers());
+        dataset.chunk = with_axis(dataset.chunk, element.numbers());
+    }
+    dataset.element = std::move(element);
+}
 
-void add_members(BlockIo::Dataset& dataset, std::vector<std::string> members) {
-    dataset.dims = with_axis(dataset.dims, members.size());
-    dataset.chunk = with_axis(dataset.chunk, members.size());
-    dataset.members = std::move(members);
+Status keep_type(BlockIo::Dataset& dataset, hid_t type) {
+    dataset.type = Handle(H5Tcopy(type), H5Tclose);  // a named one would keep the file open
+    std::size_t bytes = 0;
+    bool ok = dataset.type.ok() && H5Tencode(dataset.type.get(), nullptr, &bytes) >= 0;
+    dataset.type_bytes.resize(bytes);
+    ok = ok && H5Tencode(dataset.type.get(), dataset.type_bytes.data(), &bytes) >= 0;
+    return ok ? Status{} : store::hdf5_error(StatusCode::internal, dataset.path + ": its type");
 }
 
 Status register_filter() {
@@ -112,7 +122,7 @@ Status register_filter() {
 
 Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition) {
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
-    std::vector<std::byte> value(H5Tget_size(type));  // of a compound type the same of all members
+    std::vector<std::byte> value(H5Tget_size(type));  // of a compound type the same of all numbers
     if (H5Pfill_value_defined(creation, &defined) >= 0 && defined != H5D_FILL_VALUE_UNDEFINED &&
         H5Pget_fill_value(creation, type, value.data()) < 0)
         return store::hdf5_error(StatusCode::internal, "fill value");
@@ -121,37 +131,36 @@ Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definiti
     return {};
 }
 
-Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path) {
-    const Handle creation = ask(under, H5VL_DATASET_GET_DCPL);
+Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path, bool shared) {
+    const Handle creation = ask_dataset(under, H5VL_DATASET_GET_DCPL);
     if (!creation.ok()) return store::hdf5_error(StatusCode::internal, path + ": creation list");
     std::vector<unsigned> words;
     auto settings = settings_in(creation.get(), words);
-    if (!settings.ok()) return settings.status();
-    const Handle type = ask(under, H5VL_DATASET_GET_TYPE);
-    const Handle space = ask(under, H5VL_DATASET_GET_SPACE);
+    if (!settings.ok())
+        return shared ? describe_filtered(under, std::move(path)) : settings.status();
+    const Handle type = ask_dataset(under, H5VL_DATASET_GET_TYPE);
+    const Handle space = ask_dataset(under, H5VL_DATASET_GET_SPACE);
     if (!type.ok() || !space.ok())
         return store::hdf5_error(StatusCode::internal, path + ": type and dataspace");
     auto found = std::make_shared<BlockIo::Dataset>();
     found->path = std::move(path);
-    auto members = members_of(type.get());
-    if (members.empty() && H5Tequal(type.get(), H5T_NATIVE_FLOAT) <= 0 &&
-        H5Tequal(type.get(), H5T_NATIVE_DOUBLE) <= 0)
-        return unfit("its values are neither float32 nor float64 of this machine");
-    if (!fills_alike(creation.get(), type.get(), members))
+    auto element = element_of(type.get());
+    if (!element) return unfit("its values are neither numbers of this machine nor compounds");
+    if (element->is_exact() && settings->bound.kind != ErrorBound::Kind::lossless)
+        return unfit("its filter's parameters have a bound, which its values have not");
+    if (element->has_axis() && !fills_alike(creation.get(), type.get(), *element))
         return unfit("the fill values of its members differ");
-    found->dtype = member_bytes(type.get(), members) == 4 ? float32 : float64;
-    found->type = Handle(H5Tcopy(type.get()), H5Tclose);  // a named one would keep the file open
+    if (Status status = keep_type(*found, type.get()); !status.ok()) return status;
     writer::DatasetDefinition definition;
     if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
         !status.ok())
         return status;
-    if (!members.empty()) {
-        if (found->dims.rank() == k_max_rank) return unfit("a compound type with too many axes");
-        add_members(*found, std::move(members));
-    }
+    if (element->has_axis() && found->dims.rank() == k_max_rank)
+        return unfit("a compound type with too many axes");
+    set_element(*found, std::move(*element));
     // Whatever else the parameters say, our Writer would not do.
     const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
-        found->dtype, found->chunk, settings->bound, settings->mode, settings->tables));
+        found->dtype(), found->chunk, settings->bound, settings->mode, settings->tables));
     if (!wanted.ok() || *wanted != words)
         return unfit("its filter's parameters are not those that Caesura's writer sets");
     definition.codec.name = codec_of(settings->mode);
@@ -184,7 +193,7 @@ Result<BlockIo::DatasetPtr> BlockIo::find_again(const std::string& key, const st
     key.copy(reinterpret_cast<char*>(&token), sizeof token);
     auto native = NativeDataset::open(place_.tree.through(), token);
     if (!native.ok()) return DatasetPtr();
-    auto found = describe_stored(native->under(), path);
+    auto found = describe_stored(native->under(), path, place_.communicator->size() > 1);
     if (!found.ok()) return found.status();
     (*found)->token = token;
     (*found)->native = std::move(*native);
@@ -223,6 +232,7 @@ Status BlockIo::unite(const NativeObject& through) {
 
 // What no rank can tell alone: rank 0 reads the boxes.
 Status BlockIo::find_composition(Dataset& found) {
+    if (found.filtered) return {};
     if (found.composition == nullptr) {
         H5VL_loc_params_t location{};
         location.type = H5VL_OBJECT_BY_SELF;
@@ -232,6 +242,7 @@ Status BlockIo::find_composition(Dataset& found) {
             {found.native.under(), H5I_DATASET}, &location, *place_.config, *place_.communicator};
         DatasetFacts facts;
         facts.path = found.path;
+        facts.element = found.element;
         facts.rank = found.rank;
         facts.count = found.dims.count();
         const auto dims = native_extent(found, found.dims);
@@ -282,7 +293,8 @@ Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
             note_field(found[i]);
             report_dataset(
                 place_.config, place_.ledger.file().path(), dataset.path, true,
-                "blocks of " + to_string(dataset.elements(dataset.chunk)) + ", as it was made");
+                fmt::format("{} of {}, as it was made", dataset.filtered ? "chunks" : "blocks",
+                            to_string(dataset.elements(dataset.chunk))));
             status = put_waiting(dataset);
         }
         if (first.ok()) first = std::move(status);

@@ -17,10 +17,18 @@ Status register_filter();
 /// @param under  the native connector's dataset, open.
 /// @return  with `definition`. Errors: unsupported (not stored as our Writer would: the reason),
 /// internal (HDF5 refused).
-Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path);
+/// @param shared  several processes have the file: one of the application's own filters too.
+Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path, bool shared);
 
-/// The members of its type are an axis more.
-void add_members(BlockIo::Dataset& dataset, std::vector<std::string> members);
+/// Creation list, type or dataspace of a dataset; an invalid one where HDF5 refuses.
+store::Handle ask_dataset(void* dataset, H5VL_dataset_get_t what);
+/// Axes, dims and chunk of a chunked dataset; whether it can grow. Errors: unsupported.
+Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable);
+
+/// What its elements are. Where that has an axis, dims and chunk get it.
+void set_element(BlockIo::Dataset& dataset, Element element);
+/// Our own copy of its type. Errors: internal.
+Status keep_type(BlockIo::Dataset& dataset, hid_t type);
 
 /// Fill value and whether it is defined, from a creation list. Errors: internal.
 Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definition);

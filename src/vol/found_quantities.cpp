@@ -31,6 +31,7 @@ Result<Composed> made_now(const BlockDataset& found, const Config& config,
                           const Quantities& quantities) {
     DatasetFacts facts;
     facts.path = found.path;
+    facts.element = found.element;
     facts.most_dims = reach_of(found);
     return compose(config, facts, quantities, found.axes, !found.definition->extendable);
 }
@@ -85,15 +86,18 @@ std::optional<SaidBounds> said_bounds(const NativeObject& dataset) {
 
 std::shared_ptr<const Composition> composition_said_by(const BlockDataset& found) {
     const bool said = found.said && found.said->components.size() > 1;
-    if (!found.members.empty()) {
+    const int inner_axis = found.dims.rank() - 1;
+    if (found.element.words > 0)
+        return Composition::interleaved(std::vector<Component>(found.element.words), inner_axis);
+    if (found.element.has_axis()) {
         std::vector<Component> components;
-        for (const std::string& member : found.members)
+        for (const std::string& member : found.element.members)
             components.push_back({member, found.definition->bound, false});
         const auto& named = found.said ? found.said->components : components;
         if (std::equal(named.begin(), named.end(), components.begin(), components.end(),
                        [](const auto& a, const auto& b) { return a.name == b.name; }))
             components = named;
-        return Composition::interleaved(std::move(components), found.dims.rank() - 1);
+        return Composition::interleaved(std::move(components), inner_axis);
     }
     if (!said || found.said->axis < 0) return nullptr;
     const auto at = std::find(found.axes.begin(), found.axes.end(), found.said->axis);
@@ -120,7 +124,7 @@ std::shared_ptr<const Composition> composition_of(const BlockDataset& found, con
 
 void find_map(BlockDataset& found, const Config& config, const Quantities& quantities) {
     writer::DatasetDefinition& definition = *found.definition;
-    if (found.composition != nullptr || !found.members.empty()) return;
+    if (found.composition != nullptr || found.element.has_axis()) return;
     Composed asked;
     if (found.said) {
         asked.bound = found.said->components.front().bound;

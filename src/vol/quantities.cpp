@@ -59,19 +59,6 @@ class Opened {
     void* under_;
 };
 
-/// Axes of a compound of integers lo_i, lo_j, ..., hi_i, hi_j, ...; 0: it is another.
-int axes_of_boxes(hid_t type) {
-    if (H5Tget_class(type) != H5T_COMPOUND) return 0;
-    const int members = H5Tget_nmembers(type);
-    if (members < 2 || members % 2 != 0 || members > 2 * k_max_rank) return 0;
-    for (int i = 0; i < members; ++i)
-        if (H5Tget_member_class(type, static_cast<unsigned>(i)) != H5T_INTEGER ||
-            !store::member_name(type, static_cast<unsigned>(i))
-                 .starts_with(i < members / 2 ? "lo_" : "hi_"))
-            return 0;
-    return members / 2;
-}
-
 /// The members of a type, as a compound of ints without gaps.
 Handle dense_type(hid_t type) {
     const int members = H5Tget_nmembers(type);
@@ -242,9 +229,12 @@ Status may_have_map(const DatasetFacts& facts, const Quantities& quantities) {
 
 Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
                                  std::span<const hsize_t> dims) {
-    if (!facts.members.empty()) {
+    if (facts.has_axis()) {
         Quantities found;
-        found.names = facts.members;
+        found.names = facts.element->members;
+        const std::size_t bytes = size_of(facts.element->dtype);
+        for (std::size_t i = 0; i < facts.element->words; ++i)
+            found.names.push_back(fmt::format("bytes {} to {}", i * bytes, (i + 1) * bytes - 1));
         found.members = true;
         return found;
     }
@@ -262,11 +252,26 @@ Result<Quantities> quantities_of(const Asked& asked, const char* name, const Dat
     return in_boxes_of_a_rule ? in_boxes(settings, facts) : Quantities{};
 }
 
+namespace {
+
+std::vector<writer::Component> named(const std::vector<std::string>& names) {
+    std::vector<writer::Component> components;
+    for (const std::string& name : names) components.push_back({name});
+    return components;
+}
+
+}  // namespace
+
 Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                          const Quantities& quantities, std::span<const int> axes, bool fixed) {
     auto components = components_of(config, facts.path, quantities.names);
-    if (!components.ok()) return components.status();
-    const Settings settings = settings_of(config, facts.path);
+    if (!components.ok() && !facts.is_exact()) return components.status();
+    Settings settings = settings_of(config, facts.path);
+    if (facts.is_exact()) {  // bounds are of what is of floating point
+        if (!components.ok()) components = named(quantities.names);
+        for (auto& one : *components) one.bound = lossless();
+        settings.bound_map = {};
+    }
     const BoundMap& map = settings.bound_map;
     if (map.rules() > 0)
         if (Status status = may_have_map(facts, quantities); !status.ok()) return status;

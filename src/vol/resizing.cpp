@@ -16,7 +16,7 @@ namespace {
 Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
     if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
         return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
-    Shape dims = dataset.dims;  // members stay
+    Shape dims = dataset.dims;  // numbers of an element stay
     for (std::size_t i = 0; i < dataset.axes.size(); ++i)
         dims[static_cast<int>(i)] = size[dataset.axes[i]];
     const writer::Composition* const parts = dataset.composition.get();
@@ -28,7 +28,7 @@ Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
             fmt::format(
                 "{}: its extent {} is fixed: {}", dataset.path, to_string(dataset.dims),
                 counting < 0 ? "it is a sequence of boxes" : "an axis counts its components")};
-    std::uint64_t count = dataset.numbers_in_element();
+    std::uint64_t count = dataset.element.numbers();
     for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
     if (count != dims.count())
         return Status{StatusCode::unsupported,
@@ -64,7 +64,7 @@ Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset
     const auto rank = static_cast<std::size_t>(place_.communicator->rank());
     const std::vector<Box> cut = cut_chunks(dataset, dims);
     for (std::size_t i = rank; i < cut.size(); i += ranks) {
-        auto values = pool_.take(cut[i].extent.count() * size_of(dataset.dtype));
+        auto values = pool_.take(cut[i].extent.count() * dataset.value_bytes());
         if (!values.ok()) return values.status().with_context(dataset.path);
         const auto there = read_stored(dataset, cut[i], values->bytes());
         if (!there.ok()) return there.status();

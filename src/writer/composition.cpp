@@ -13,12 +13,15 @@ namespace {
 
 template <class T>
 void widen(const T* values, std::uint64_t count, std::uint64_t stride, Composition::Range& range) {
-    T least = std::numeric_limits<T>::infinity(), most = -least;
+    if (count == 0) return;
+    constexpr bool k_exact = std::numeric_limits<T>::is_integer;
+    T least = k_exact ? std::numeric_limits<T>::max() : std::numeric_limits<T>::infinity();
+    T most = k_exact ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
     for (std::uint64_t i = 0; i < count; ++i) {
         const T value = values[i * stride];
         // NaN compares false both ways; infinities do not belong to a range.
-        if (value < least && value >= std::numeric_limits<T>::lowest()) least = value;
-        if (value > most && value <= std::numeric_limits<T>::max()) most = value;
+        if (value <= least && value >= std::numeric_limits<T>::lowest()) least = value;
+        if (value >= most && value <= std::numeric_limits<T>::max()) most = value;
     }
     range.min = std::min(range.min, static_cast<double>(least));
     range.max = std::max(range.max, static_cast<double>(most));
@@ -37,12 +40,36 @@ void widen_short(const std::byte* data, std::uint64_t count, std::uint64_t strid
 
 void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
            Composition::Range& range) {
-    if (dtype == float32)
-        widen(reinterpret_cast<const float*>(data), count, stride, range);
-    else if (is_short_float(dtype))
-        widen_short(data, count, stride, dtype, range);
-    else
-        widen(reinterpret_cast<const double*>(data), count, stride, range);
+    const auto as = [&]<class T>(T) {
+        widen(reinterpret_cast<const T*>(data), count, stride, range);
+    };
+    switch (dtype) {
+        case DType::float32:
+            return as(float{});
+        case DType::float64:
+            return as(double{});
+        case DType::int8:
+            return as(std::int8_t{});
+        case DType::int16:
+            return as(std::int16_t{});
+        case DType::int32:
+            return as(std::int32_t{});
+        case DType::int64:
+            return as(std::int64_t{});
+        case DType::uint8:
+            return as(std::uint8_t{});
+        case DType::uint16:
+            return as(std::uint16_t{});
+        case DType::uint32:
+            return as(std::uint32_t{});
+        case DType::uint64:
+            return as(std::uint64_t{});
+        case DType::float16:
+        case DType::bfloat16:
+            return widen_short(data, count, stride, dtype, range);
+        default:
+            return;  // no number of which a bound is relative to the range
+    }
 }
 
 /// The values from `begin` to `end` of an array, as few arrays: what is cut off its rows at either

@@ -151,6 +151,24 @@ TEST(Composition, of_interleaved_members_has_all_of_them_in_each_block) {
     EXPECT_EQ(ranges[2].min, 2000.0);
 }
 
+template <class T>
+Composition::Range range_of(const std::vector<T>& values, DType dtype) {
+    Composition::Range range;
+    widen_range(reinterpret_cast<const std::byte*>(values.data()), values.size(), dtype, range);
+    return range;
+}
+
+TEST(Composition, range_of_integers_is_that_of_their_type) {
+    const auto small = range_of<std::int8_t>({5, -128, 127}, DType::int8);
+    EXPECT_EQ(small.min, -128.0);
+    EXPECT_EQ(small.max, 127.0);
+    const auto large = range_of<std::uint64_t>({std::uint64_t{1} << 63, 7}, DType::uint64);
+    EXPECT_EQ(large.min, 7.0);
+    EXPECT_EQ(large.max, 0x1p63);
+    const auto none = range_of<std::int32_t>({}, DType::int32);
+    EXPECT_GT(none.min, none.max);
+}
+
 TEST(Composition, along_an_axis_has_a_component_for_each_index) {
     for (const int axis : {0, 1, 2}) {
         const auto composition = Composition::along_axis(named(3), axis, axis);

@@ -43,8 +43,7 @@ Status check(const DatasetDefinition& dataset) {
         return Status{StatusCode::invalid_argument,
                       fmt::format("dataset {}: {}", dataset.path, what)};
     };
-    if (dataset.dtype != float32 && dataset.dtype != float64)
-        return bad("dtype must be float32 or float64");
+    if (!is_known(dataset.dtype)) return bad("its data type is unknown");
     if (dataset.dims.rank() < 1 || dataset.chunk.rank() != dataset.dims.rank())
         return bad("dims and chunk need 1 to 4 axes, the same for both");
     for (int axis = 0; axis < dataset.chunk.rank(); ++axis)
@@ -106,8 +105,11 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     if (known)
         return Status{StatusCode::invalid_argument,
                       fmt::format("dataset {} is defined already", dataset.path)};
-    FieldModels& models = impl_->session.experience->of_field(dataset.path, dataset.codec,
-                                                              dataset.dtype, dataset.chunk);
+    // Chunks of arrays one after the other are as long as boxes make them, others after a regrid;
+    // what is learned is of the arrays in them.
+    const bool arrays = dataset.composition != nullptr && dataset.composition->axis() < 0;
+    FieldModels& models = impl_->session.experience->of_field(
+        dataset.path, dataset.codec, dataset.dtype, arrays ? Shape{1} : dataset.chunk);
     FieldOptions options;
     options.bound_map = dataset.bound_map;
     FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec,

@@ -234,6 +234,42 @@ TEST_F(Hdf5, members_of_a_compound_stay_the_axis_that_complete_parameters_name) 
     }
 }
 
+// Of members that differ the words of all their bytes are the axis.
+TEST_F(Hdf5, words_of_a_compound_stay_the_axis_that_complete_parameters_name) {
+    const struct {
+        hid_t type;
+        bool kept;
+    } k_cases[] = {{compound_of({H5T_IEEE_F64LE, H5T_STD_I32LE}), true},
+                   {compound_of({H5T_STD_I32LE, H5T_STD_I32BE, H5T_IEEE_F32LE}), true},
+                   {compound_of({H5T_IEEE_F64LE, H5T_IEEE_F64LE}), false},
+                   {H5Tcopy(H5T_STD_I32LE), false}};
+    const Settings settings =
+        settings_of(uint32, {30, 20, 3}, lossless(), Mode::automatic, TableSet());
+    const auto words = to_cd_values(settings);
+    ASSERT_TRUE(words.ok());
+    std::vector<std::uint32_t> values(60 * 50 * 3);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i / 9);
+    for (const auto& one : k_cases) {
+        ASSERT_TRUE(create(one.type, {60, 50}, {30, 20}, *words)) << errors_;
+        const auto stored = parse_cd_values(stored_values());
+        ASSERT_TRUE(stored.ok());
+        EXPECT_EQ(*stored == settings, one.kept);
+        if (one.kept) {
+            ASSERT_GE(H5Dwrite(dataset_, one.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+                      0);
+            reopen();
+            std::vector<std::uint32_t> back(values.size());
+            ASSERT_GE(H5Dread(dataset_, one.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, back.data()), 0);
+            EXPECT_EQ(back, values);
+        }
+        H5Dclose(dataset_);
+        H5Ldelete(file_, "x", H5P_DEFAULT);
+        H5Premove_filter(list_, k_id);
+        dataset_ = -1;
+        H5Tclose(one.type);
+    }
+}
+
 TEST_F(Hdf5, integers_structures_and_odd_floats_come_back_bit_for_bit) {
     const hid_t structure = H5Tcreate(H5T_COMPOUND, 14);
     H5Tinsert(structure, "a", 0, H5T_IEEE_F32LE);

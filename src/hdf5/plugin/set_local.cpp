@@ -108,6 +108,14 @@ bool are_of_members(const Hdf5Functions& hdf5, hid_t type, const Settings& setti
     return true;
 }
 
+/// The same of a compound of anything, whose bytes are as many words of the size that the
+/// parameters name.
+bool is_of_words(const Hdf5Functions& hdf5, hid_t type, const Settings& settings) {
+    return settings.element == Element::bytes && !settings.chunk.empty() &&
+           hdf5.type_class(type) == H5T_COMPOUND &&
+           hdf5.type_size(type) == std::size_t{settings.chunk.back()} * settings.element_bytes;
+}
+
 /// Is `shape` the chunk with axes cut into several? Extents of 1 may follow.
 bool refines(std::span<const std::uint32_t> shape, std::span<const std::uint32_t> chunk) {
     std::size_t at = 0;
@@ -155,7 +163,8 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
     if (!own.ok()) return own.status();
     auto settings = parse_cd_values(own->cd_values);
     if (!settings.ok()) return settings.status();
-    if (comes_first(hdf5, list) && are_of_members(hdf5, type, *settings)) {
+    if (comes_first(hdf5, list) &&
+        (are_of_members(hdf5, type, *settings) || is_of_words(hdf5, type, *settings))) {
         auto chunk = chunk_of(hdf5, list);
         if (!chunk.ok()) return chunk.status();
         chunk->push_back(settings->chunk.back());

@@ -40,11 +40,12 @@ static void questions(hid_t file, const char* name, bool exact) {
     OK(H5Dclose(dataset));
 }
 
-/* Integers: these bytes are what the file holds, with and without the connector. */
+/* Integers of another machine: these bytes are what the file holds, with and without the
+ * connector. */
 static void direct(hid_t file) {
     hsize_t dims[2] = {k_rows, k_width}, chunk[2] = {k_chunk, k_width};
     hid_t creation = chunked(2, chunk);
-    hid_t dataset = make_dataset(file, "direct", H5T_STD_I32LE, 2, dims, creation);
+    hid_t dataset = make_dataset(file, "direct", H5T_STD_I32BE, 2, dims, creation);
     OK(H5Pclose(creation));
     int values[k_chunk * k_width];
     for (hsize_t i = 0; i < k_rows / k_chunk; ++i) {
@@ -55,7 +56,7 @@ static void direct(hid_t file) {
     }
     MPI_Barrier(MPI_COMM_WORLD);
     static int all[k_rows * k_width];
-    OK(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
+    OK(H5Dread(dataset, H5T_STD_I32BE, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
     for (int i = 0; i < k_rows * k_width; ++i) {
         int in_chunk = i % (k_chunk * k_width);
         CHECK(all[i] == i / (k_chunk * k_width) * 100000 + in_chunk);
@@ -64,6 +65,29 @@ static void direct(hid_t file) {
     uint32_t mask = 99;
     OK(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &mask, values));
     CHECK(mask == 0 && values[5] == 100005);
+    OK(H5Dclose(dataset));
+}
+
+/* Of a dataset that becomes blocks the values of a chunk are written, also of one that reaches
+ * beyond the dataset. */
+static void direct_values(hid_t file) {
+    enum { k_n = 3000, k_own = 700 };
+    hsize_t n = k_n, own = k_own;
+    hid_t creation = chunked(1, &own);
+    hid_t dataset = make_dataset(file, "direct_values", H5T_NATIVE_INT, 1, &n, creation);
+    OK(H5Pclose(creation));
+    static int values[k_own], all[k_n];
+    for (hsize_t begin = 0; begin < k_n; begin += k_own) {
+        for (int j = 0; j < k_own; ++j) values[j] = 3 * ((int)begin + j);
+        if ((int)(begin / k_own % (hsize_t)g_ranks) == g_rank)
+            OK(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &begin, sizeof values, values));
+    }
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    MPI_Barrier(MPI_COMM_WORLD);
+    OK(H5Dread(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, all));
+    for (int i = 0; i < k_n; ++i) CHECK(all[i] == 3 * i);
+    const hsize_t odd = 5;
+    FAILS(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &odd, sizeof values, values));
     OK(H5Dclose(dataset));
 }
 
@@ -81,6 +105,7 @@ int main(int argc, char** argv) {
     OK(H5Dclose(dataset));
     OK(H5Pclose(creation));
     direct(file);
+    direct_values(file);
     OK(H5Fclose(file));
     file = open_file("chunks", H5F_ACC_RDONLY);
     questions(file, "field", getenv("VOL_TEST_CONNECTOR") == NULL);

@@ -265,7 +265,7 @@ static void fills(hid_t group) {
     OK(H5Tclose(type));
 }
 
-/* Types that stay as they are: of two widths, with a gap, with a whole number. */
+/* Types whose bytes are stored: of two widths, with a gap, with a whole number. */
 static void others(hid_t group) {
     const hsize_t n = k_n;
     static char zeros[16 * k_n];
