@@ -2,24 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-
 #include "base/invalid.hpp"
 #include "device/cuda/calls.hpp"
 
 namespace caesura::device::cuda {
 namespace {
 
-/// Whose memory it is; cudaMemoryTypeUnregistered where there is no GPU.
+/// Whose memory it is; cudaMemoryTypeUnregistered where there is no GPU, which CUDA finds out once.
 cudaPointerAttributes attributes_of(const void* memory) {
-    // A process without a driver or a GPU never gets one.
-    static std::atomic<bool> no_device = false;
     cudaPointerAttributes attributes{};
-    attributes.type = cudaMemoryTypeUnregistered;
-    if (no_device) return attributes;
-    const cudaError_t code = cudaPointerGetAttributes(&attributes, memory);
-    if (code == cudaSuccess) return attributes;
-    no_device = status_of(code, "a pointer").code() == StatusCode::unsupported;
+    if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess) return attributes;
+    (void)cudaGetLastError();  // or the next launch of a kernel is taken to have failed
     attributes = {};
     attributes.type = cudaMemoryTypeUnregistered;
     return attributes;

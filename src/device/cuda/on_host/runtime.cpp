@@ -429,6 +429,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
         attributes->type = in_device(memory) ? cudaMemoryTypeDevice
                            : pinned          ? cudaMemoryTypeHost
                                              : cudaMemoryTypeUnregistered;
+        for (std::size_t i = 0; i < state().arenas.size(); ++i)
+            if (state().arenas[i]->has(memory)) attributes->device = static_cast<int>(i);
         return cudaSuccess;
     });
 }
