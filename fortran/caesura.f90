@@ -4,7 +4,7 @@ module caesura
     caesura_record, caesura_ok, caesura_invalid_argument, caesura_insufficient_data, &
     caesura_corrupt, caesura_unsupported, caesura_no_space, caesura_io, caesura_cancelled, &
     caesura_internal, caesura_float32, caesura_float64, caesura_int8, caesura_int16, &
-    caesura_int32, caesura_int64
+    caesura_int32, caesura_int64, caesura_bool, caesura_complex64, caesura_complex128
   use caesura_calls, only: caesura_report
   use caesura_writing, only: caesura_options, caesura_field_options, caesura_lane_compress, &
     caesura_lane_write, caesura_create, caesura_append, caesura_define_field, &
@@ -19,6 +19,9 @@ module caesura
   use caesura_arrays_int16
   use caesura_arrays_int32
   use caesura_arrays_int64
+  use caesura_arrays_bool
+  use caesura_arrays_complex64
+  use caesura_arrays_complex128
   implicit none
   private :: close_writer, close_reader
 

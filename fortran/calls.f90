@@ -4,8 +4,9 @@ module caesura_calls
   implicit none
 
   type, bind(C) :: c_options
-    type(c_ptr) :: codec, trace_path, calibration_path, transport
+    type(c_ptr) :: codec, trace_path, calibration_path, transport, layout
     integer(c_int64_t) :: memory_bytes, chunk_bytes, stripe_bytes, write_buffer_bytes
+    integer(c_int64_t) :: dumps_per_file, pending_files
     real(c_double) :: max_delay_s
     integer(c_int) :: compress_threads, planning, durable, idle_priority, cooperative
     integer(c_int) :: balance_writes

@@ -9,10 +9,13 @@ static caesura_options options_of(const caesura_fortran_options* given) {
     options.trace_path = given->trace_path;
     options.calibration_path = given->calibration_path;
     options.transport = given->transport;
+    options.layout = given->layout;
     options.memory_bytes = (uint64_t)given->memory_bytes;
     options.chunk_bytes = (uint64_t)given->chunk_bytes;
     options.stripe_bytes = (uint64_t)given->stripe_bytes;
     options.write_buffer_bytes = (uint64_t)given->write_buffer_bytes;
+    options.dumps_per_file = (uint64_t)given->dumps_per_file;
+    options.pending_files = (uint64_t)given->pending_files;
     options.max_delay_s = given->max_delay_s;
     options.compress_threads = given->compress_threads;
     options.planning = given->planning;
@@ -137,7 +140,13 @@ static int dtype_of(const caesura_field_info* info) {
                       : info->number_bytes == 4 ? 2
                       : info->number_bytes == 8 ? 3
                                                 : -1;
+    /* Two reals beside each other are what a complex number is. */
+    if (info->members == 2 && info->number_kind == CAESURA_NUMBER_FLOATING && power >= 2)
+        return CAESURA_COMPLEX64 + power - 2;
     if (power < 0 || info->members != 1) return 0;
+    if (info->number_kind == CAESURA_NUMBER_BOOL) return CAESURA_BOOL;
+    if (info->number_kind == CAESURA_NUMBER_BFLOAT) return CAESURA_BFLOAT16;
+    if (info->number_kind == CAESURA_NUMBER_FLOATING && power == 1) return CAESURA_FLOAT16;
     if (info->number_kind == CAESURA_NUMBER_SIGNED) return CAESURA_INT8 + power;
     if (info->number_kind == CAESURA_NUMBER_UNSIGNED) return CAESURA_UINT8 + power;
     return power < 2 ? 0 : CAESURA_FLOAT32 + power - 2;

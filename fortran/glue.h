@@ -8,8 +8,9 @@
 
 /* The same members in the same order as c_options in core.f90. */
 typedef struct caesura_fortran_options {
-    const char *codec, *trace_path, *calibration_path, *transport;
+    const char *codec, *trace_path, *calibration_path, *transport, *layout;
     int64_t memory_bytes, chunk_bytes, stripe_bytes, write_buffer_bytes;
+    int64_t dumps_per_file, pending_files;
     double max_delay_s;
     int compress_threads, planning, durable, idle_priority, cooperative, balance_writes;
 } caesura_fortran_options;

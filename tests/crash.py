@@ -11,9 +11,9 @@ SIGKILL to the launcher and every rank at once, and then looks at the file:
      every value; dumps are the first ones, without a hole;
   3. after a second recover: not a byte has changed.
 
-With --append the killed run is gone on with instead, on other numbers of ranks: by two more runs
-that are killed, and by one that closes; each may first drop dumps behind a random one. Then the
-file has lost nothing but what was dropped, and is exact.
+Some runs write a file for each dump, or each three: then all this holds of each of them.
+With --append the killed run is gone on with instead, on other numbers of ranks, by two runs that
+are killed and one that closes; each may first drop dumps behind a random one.
 
 Run it by `tools/dev.py crash --runs N`, which sets CAESURA_BUILD, PYTHONPATH and HDF5_PLUGIN_PATH.
 Exit status: 0 if every run passed, else 1. A failed run's file stays in <out>/crash/.
@@ -82,6 +82,7 @@ class Plan:
     pause_us: int = 0
     reserve_factor: float = 1.0
     dumps: int = 1000
+    dumps_per_file: int = 0  # 0: one file
     commits: int = 0  # kill after so many lines "committed"
     delay_share: float = 0.0  # and then so much of the time the last commits took
 
@@ -96,13 +97,14 @@ class Plan:
         plan.chunk_kib = draw.choice([64, 256, 512])
         plan.every = draw.choice([1, 1, 2, 5])
         plan.pause_us = draw.choice([0, 1000, 10000])
-        # Below 1 some blocks overflow to the end of the file and are committed a dump later.
+        # Below 1 some blocks overflow and are committed a dump later.
         plan.reserve_factor = draw.choice([1.0, 1.0, 1.0, 0.6])
         plan.delay_share = draw.random()
         if plan.phase == "between":
             plan.commits = draw.randint(1, 5)
         if plan.phase == "closing":
             plan.dumps = draw.randint(1, 5)
+        plan.dumps_per_file = draw.choice([0, 0, 0, 1, 1, 3])
         return plan
 
 
@@ -126,6 +128,14 @@ class Outcome:
     seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
 
+    def add(self, other: Outcome, name: str) -> None:
+        """What is said of one file of several."""
+        for count in ("dumps", "finished", "dropped", "beyond_report"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
+        for flag in ("in_window", "stock_refused", "journal_torn"):
+            setattr(self, flag, getattr(self, flag) or getattr(other, flag))
+        self.faults += [f"{name}: {fault}" for fault in other.faults]
+
 
 class Run:
     """Files and processes of one run."""
@@ -134,7 +144,8 @@ class Run:
         self.options = options
         self.plan = plan
         self.place = place
-        self.path = place / "run.h5"
+        self.path = place / ("run_%06T.h5" if plan.dumps_per_file else "run.h5")
+        self.part: range | None = None  # of the iterations, what a file of several has
         self.log = place / "committed.txt"
         self.outcome = Outcome(plan)
         self.due_before: set[int] = set()  # of runs before the one that is looked at
@@ -153,6 +164,8 @@ class Run:
         program += ["--reserve-factor", str(plan.reserve_factor)]
         if go_on:
             program += ["--go-on", go_on]
+        if plan.dumps_per_file:
+            program += ["--dumps-per-file", str(plan.dumps_per_file)]
         env = dict(os.environ)
         env.setdefault("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
         # What a killed launcher leaves behind goes away with the run's directory.
@@ -250,22 +263,47 @@ class Run:
 
     def half_made(self) -> bool:
         """Half of the early kills come when the file has only just appeared."""
-        return self.plan.seed % 2 == 0 and self.path.exists()
+        return self.plan.seed % 2 == 0 and any(self.place.glob("run*.h5"))
 
     def reported(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     # ---- looking
 
-    def examine(self) -> None:
-        outcome = self.outcome
+    def examine_all(self) -> None:
+        """The file; of several each by itself, and what came of them together."""
+        plan = self.plan
+        if not plan.dumps_per_file:
+            self.examine()
+            return
+        span = plan.dumps_per_file * plan.every
+        self.note_reported()
+        firsts = {n // span * span for n in self.due()}
+        firsts |= {int(path.stem.removeprefix("run_")) for path in self.place.glob("run_*.h5")}
+        for first in sorted(firsts):
+            one = Run(self.options, plan, self.place)
+            one.path = self.place / f"run_{first:06}.h5"
+            one.part = range(first, first + span)
+            one.examine()
+            self.outcome.add(one.outcome, one.path.name)
+        self.outcome.before_first_commit = self.outcome.dumps == 0
+
+    def note_reported(self) -> None:
         lines = self.reported()
         numbers = [int(line.split()[1]) for line in lines if line.startswith("committed")]
-        outcome.committed = numbers[-1] if numbers else None
-        outcome.closed = "closed" in lines
+        self.outcome.committed = numbers[-1] if numbers else None
+        self.outcome.closed = "closed" in lines
+
+    def must_be_there(self) -> bool:
+        """One file is made before the writer returns, one of several with its first dump."""
+        return bool(self.reported()) if self.part is None else bool(self.due())
+
+    def examine(self) -> None:
+        outcome = self.outcome
+        self.note_reported()
         if not self.path.exists():
             outcome.before_first_commit = True
-            if lines:
+            if self.must_be_there():
                 self.fault("there is no file, although the writer was created")
             return
         dry = self.recover(dry_run=True)
@@ -295,7 +333,7 @@ class Run:
         try:
             return caesura.recover(self.path, dry_run=dry_run)
         except (OSError, caesura.CorruptError) as error:
-            if self.reported():
+            if self.must_be_there():
                 self.fault(f"recover: {error}")
             self.outcome.before_first_commit = True  # Writer::create had not returned
             return None
@@ -312,7 +350,8 @@ class Run:
     def due(self) -> set[int]:
         """Iterations that the writer reported as committed: with one all before it."""
         last = self.outcome.committed
-        return set() if last is None else set(range(0, last + 1, self.plan.every))
+        due = set() if last is None else set(range(0, last + 1, self.plan.every))
+        return due if self.part is None else due & set(self.part)
 
     def check_as_stock(self) -> None:
         """The file as the kill left it, in stock h5py."""
@@ -339,7 +378,8 @@ class Run:
             if self.due():
                 self.fault("after recover no dump is left")
             return
-        present = set(range(0, outcome.dumps * self.plan.every, self.plan.every))
+        first = 0 if self.part is None else self.part.start
+        present = set(range(first, first + outcome.dumps * self.plan.every, self.plan.every))
         outcome.beyond_report = len(present - self.due())
         if not self.due() <= present:
             self.fault(f"lost: {sorted(self.due() - present)}")
@@ -444,18 +484,21 @@ def bury_orphans() -> None:
 def run_once(options: argparse.Namespace, seed: int) -> Outcome:
     begin_s = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="caesura-crash-", dir=options.directory))
-    run = Run(argparse.Namespace(**vars(options)), Plan.draw(seed), place)
+    plan = Plan.draw(seed)
+    if options.append:
+        plan.dumps_per_file = 0
+    run = Run(argparse.Namespace(**vars(options)), plan, place)
     run.write_and_kill()
     if not run.outcome.faults and options.append and run.path.exists() and run.reported():
         run.go_on()
     elif not run.outcome.faults:
-        run.examine()
+        run.examine_all()
     run.outcome.seconds = time.monotonic() - begin_s
     if run.outcome.faults:
         kept = options.out / f"seed-{seed}"
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)
-        for path in (run.path, run.log, place / "output.txt"):
+        for path in (*place.glob("run*.h5"), run.log, place / "output.txt"):
             if path.exists():
                 shutil.copy(path, kept)
     shutil.rmtree(place, ignore_errors=True)
@@ -465,7 +508,8 @@ def run_once(options: argparse.Namespace, seed: int) -> Outcome:
 def describe(outcome: Outcome) -> str:
     """One line on one run."""
     plan = outcome.plan
-    words = [f"{plan.phase:<8}", f"{plan.codec:<7}"]
+    files = f"{plan.dumps_per_file} a file" if plan.dumps_per_file else "one file"
+    words = [f"{plan.phase:<8}", f"{plan.codec:<7}", f"{files:<8}"]
     known = "none" if outcome.committed is None else str(outcome.committed)
     words.append(f"reported {known:>4}, recovered {outcome.dumps:>3} dumps")
     if outcome.before_first_commit:
@@ -487,6 +531,7 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "killed among commits": phases["between"],
         "killed while closing": phases["closing"],
         "killed after close": sum(o.closed for o in outcomes),
+        "with a file for each dump, or three": sum(o.plan.dumps_per_file > 0 for o in outcomes),
         "before the first commit": sum(o.before_first_commit for o in outcomes),
         "in the window of in-place overwrites": sum(o.in_window for o in outcomes),
         "of these unreadable before recover": sum(o.stock_refused for o in outcomes),

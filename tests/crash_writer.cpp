@@ -35,6 +35,7 @@ struct Options {
     double reserve_factor = 1.0;
     bool goes_on = false;  // with a file that is there
     std::optional<std::uint64_t> after;
+    std::uint64_t dumps_per_file = 1;  // of a path with %T
 };
 
 struct FieldSpec {
@@ -86,6 +87,7 @@ void run(const Options& options, int rank, int size, int log) {
     writing.codec.name = options.codec;
     writing.chunk_bytes = options.chunk_kib << 10;
     writing.reserve_factor = options.reserve_factor;
+    writing.dumps_per_file = options.dumps_per_file;
     writing.memory_bytes = 64u << 20;  // what a fast producer may have in flight
     writing.durable = true;
     if (rank == 0 && options.goes_on) note(log, "opening");
@@ -164,6 +166,8 @@ bool parse(int argc, char** argv, Options& options) {
             known = number(options.reserve_factor);
         else if (name == "--go-on")
             options.goes_on = text == "last" || number(options.after.emplace());
+        else if (name == "--dumps-per-file")
+            known = number(options.dumps_per_file);
         else
             known = false;
         if (!known) return false;
@@ -181,7 +185,7 @@ int main(int argc, char** argv) {
         give_up(
             "usage: crash_writer --file FILE --log FILE [--codec none|zstd|caesura] [--seed N] "
             "[--dumps N] [--rows N] [--chunk-kib N] [--every N] [--pause-us N] "
-            "[--reserve-factor X] [--go-on last|ITERATION]");
+            "[--reserve-factor X] [--dumps-per-file N] [--go-on last|ITERATION]");
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -66,7 +66,7 @@ how to write
          async      Caesura with codec none and no planning
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
-  --file-per-dump   modes sync and filter: NAME-STEP.h5 for each dump, not one NAME.h5
+  --file-per-dump   NAME-STEP.h5 for each dump, not one NAME.h5
   --write-particles the particles too, without loss (modes async and caesura): position,
                     momentum, id and mass, as the next step begins with them
   --restart FILE    go on after the last dump of such a file, with any number of ranks, whose
@@ -210,11 +210,10 @@ const std::map<std::string, Setter>& setters() {
 
 }  // namespace
 
-std::string Options::file_of(std::uint64_t step) const {
+std::string Options::file_of(const std::string& step) const {
     if (!file_per_dump) return output;
     const std::filesystem::path path(output);
-    const std::string name =
-        path.stem().string() + "-" + std::to_string(step) + path.extension().string();
+    const std::string name = path.stem().string() + "-" + step + path.extension().string();
     return path.parent_path() / name;
 }
 
@@ -249,8 +248,6 @@ Options parse_options(int argc, char** argv) {
     if (!devices.contains(options.device))
         throw std::invalid_argument("--device is '" + options.device +
                                     "'; use auto, cuda or emulated");
-    if (options.file_per_dump && options.mode != "sync" && options.mode != "filter")
-        throw std::invalid_argument("--file-per-dump is for modes sync and filter");
     if (!options.append.empty()) {
         if (!options.output.empty() || !options.restart.empty())
             throw std::invalid_argument("--append names the file; drop --output and --restart");

@@ -107,11 +107,12 @@ class CaesuraOutput : public Output {
         writer_options.software = "caesura-cosmology";
         writer_options.root_attributes = {{"cosmology_run", run_text(options_)}};
         const bool appends = !options_.append.empty();
-        auto writer = appends ? caesura::Writer::open(options_.output, caesura::mpi(slab_.comm()),
+        const std::string path = appends ? options_.output : options_.file_of("%T");
+        auto writer = appends ? caesura::Writer::open(path, caesura::mpi(slab_.comm()),
                                                       std::move(writer_options))
-                              : caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
+                              : caesura::Writer::create(path, caesura::mpi(slab_.comm()),
                                                         std::move(writer_options));
-        expect_ok(writer.status(), (appends ? "open " : "create ") + options_.output);
+        expect_ok(writer.status(), (appends ? "open " : "create ") + path);
         writer_ = std::move(*writer);
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const auto infos = field_infos(options_.cosmology, options_.bound_scale);

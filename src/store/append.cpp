@@ -24,7 +24,7 @@ struct InTree {
 };
 
 /// Is it a file whose tree dumps make, and nothing else?
-Status accept(const std::string& path, const Begun& begun) {
+Status accept(const std::string& path, const Begun& begun, const std::string& layout) {
     const auto refuse = [&](std::string_view what) {
         return Status{StatusCode::unsupported,
                       fmt::format("{}: {}; Writer::open goes on with a file that Writer::create "
@@ -37,6 +37,17 @@ Status accept(const std::string& path, const Begun& begun) {
             "connector: open it with HDF5");
     for (const Attribute& attribute : begun.root)
         if (attribute.name == "caesura_checkpoints") return refuse("it is a file of checkpoints");
+    const DumpPath paths(begun.root);
+    if (!paths.has_groups())
+        return refuse(
+            fmt::format("in its layout '{}' a dump has no group for itself, so none can "
+                        "be told from the others; make a new file",
+                        paths.layout()));
+    if (!begun.root.empty() && !layout.empty() && layout != paths.layout())
+        return {StatusCode::invalid_argument,
+                fmt::format(
+                    "{}: layout '{}' is asked for, and the file has {}; leave it out", path, layout,
+                    paths.layout().empty() ? "openPMD's" : fmt::format("'{}'", paths.layout()))};
     if (begun.has_tree && begun.record.end() == 0)
         return refuse("an application has made groups or datasets in it, and it has no dump");
     return {};
@@ -55,11 +66,11 @@ Result<std::vector<InTree>> dumps_in(const OpenedForReading& file,
     bool all_known = true;
     for (const std::string& name : *names) {
         const std::string path = parent == "/" ? parent + name : parent + "/" + name;
-        const auto dump = paths.of(path + "/");
-        if (!dump) continue;
-        const auto number = dump_of.find(dump->iteration);
+        const auto iteration = paths.of_group(path);
+        if (!iteration) continue;
+        const auto number = dump_of.find(*iteration);
         all_known = all_known && number != dump_of.end();
-        found.push_back({dump->iteration, path,
+        found.push_back({*iteration, path,
                          number == dump_of.end() ? std::nullopt : std::optional(number->second)});
     }
     std::sort(found.begin(), found.end(), [&](const InTree& a, const InTree& b) {
@@ -136,8 +147,8 @@ Result<std::vector<std::string>> look(SharedFile& file, const Begun& begun,
 
 Result<AppendedTo> append(base::FileSystem& file_system, const std::string& path,
                           const AppendRequest& request) {
-    auto recovered = recover_and_keep(file_system, path,
-                                      [&](const Begun& begun) { return accept(path, begun); });
+    auto recovered = recover_and_keep(
+        file_system, path, [&](const Begun& begun) { return accept(path, begun, request.layout); });
     if (!recovered.ok()) return recovered.status();
     AppendedTo out;
     out.file = std::move(recovered->file);
@@ -145,6 +156,8 @@ Result<AppendedTo> append(base::FileSystem& file_system, const std::string& path
     auto before = read_before(out.file);
     if (!before.ok()) return before.status();
     out.next_dump = before->record.end();
+    out.root = recovered->begun.root;
+    out.layout = out.root.empty() ? request.layout : DumpPath(out.root).layout();
     if (!before->has_superblock) {
         if (auto kept = kept_of({}, path, request.after); !kept.ok()) return kept.status();
     } else {

@@ -15,7 +15,8 @@ namespace caesura::store {
 struct AppendRequest {
     /// The last iteration that is kept, in the order of dumps; unset: the last one there is.
     std::optional<std::uint64_t> after;
-    bool durable = true;  ///< of the commit that drops; recovery always is
+    std::string layout = {};  ///< as WriterOptions has it; empty: the file's
+    bool durable = true;      ///< of the commit that drops; recovery always is
 };
 
 struct AppendedTo {
@@ -26,6 +27,8 @@ struct AppendedTo {
     std::uint64_t dropped_bytes = 0;     ///< of their blocks
     std::string last_path;               ///< the group of the last dump that is kept
     std::vector<DatasetSpec> last;       ///< what is in it
+    std::string layout;                  ///< the file's, or, before its first dump, the request's
+    std::vector<Attribute> root;         ///< attributes of its first dump; empty: it has none
     std::uint64_t next_dump = 0;         ///< no number of a dump at or above it was ever given
     std::uint64_t file_end = 0;          ///< nothing in use lies at or beyond it
 };
@@ -33,7 +36,8 @@ struct AppendedTo {
 /// On one rank, before the others open the file. The lock that recovery held becomes the shared
 /// one. Errors: io (not there, not allowed, in use by another process), corrupt (not of Caesura;
 /// damaged), unsupported (an application's tree, checkpoints), invalid_argument (an iteration that
-/// is not there; the nearest are named), no_space. Recovery apart, nothing is changed then.
+/// is not there; the nearest are named; another layout), no_space. Recovery apart, nothing is
+/// changed then.
 Result<AppendedTo> open_to_append(base::FileSystem& file_system, const std::string& path,
                                   const AppendRequest& request);
 

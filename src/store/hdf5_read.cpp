@@ -47,8 +47,8 @@ std::vector<std::byte> read_fill(hid_t creation, hid_t type, const FoundDataset&
     H5Pfill_value_defined(creation, &defined);
     if (defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
     // Members are this machine's already, and lie one after the other.
-    H5Pget_fill_value(creation, found.members.empty() ? native_type(found.spec.dtype) : type,
-                      fill.data());
+    const Handle number = native_type(found.spec.dtype);
+    H5Pget_fill_value(creation, found.members.empty() ? number.get() : type, fill.data());
     return fill;
 }
 

@@ -169,7 +169,7 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
                                partial ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
               H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR) >= 0;
     if (!dataset.fill.empty())
-        ok = ok && H5Pset_fill_value(creation.get(), native_type(dataset.dtype),
+        ok = ok && H5Pset_fill_value(creation.get(), native_type(dataset.dtype).get(),
                                      dataset.fill.data()) >= 0;
     for (const FilterSpec& filter : dataset.pipeline) {
         auto number = aliases.alias(filter);
@@ -271,8 +271,8 @@ Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAlia
     for (int a = 0; a < dataset.shape.rank(); ++a)
         extent[static_cast<std::size_t>(a)] = dataset.shape[a];
     const Handle space(H5Screate_simple(dataset.shape.rank(), extent.data(), nullptr), H5Sclose);
-    Handle handle(H5Dcreate2(parent->get(), name.c_str(), file_type(dataset.dtype), space.get(),
-                             H5P_DEFAULT, creation->get(), H5P_DEFAULT),
+    Handle handle(H5Dcreate2(parent->get(), name.c_str(), file_type(dataset.dtype).get(),
+                             space.get(), H5P_DEFAULT, creation->get(), H5P_DEFAULT),
                   H5Dclose);
     if (!handle.ok()) return hdf5_error(StatusCode::internal, "dataset " + dataset.path);
     if (Status status = write_attributes(handle.get(), dataset.path, dataset.attributes);

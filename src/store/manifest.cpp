@@ -22,6 +22,8 @@ using nlohmann::json;
 constexpr std::uint32_t k_application_version = 2;
 /// Likewise those that would miss the chunks that are not there.
 constexpr std::uint32_t k_partial_version = 3;
+/// Likewise those that know no types of numbers after uint64.
+constexpr std::uint32_t k_types_version = 4;
 
 json from_double(double v) {
     if (std::isnan(v)) return "nan";
@@ -248,6 +250,9 @@ std::string encode_manifest(const DumpManifest& manifest) {
     const bool partial = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
                                      [](const auto& one) { return one.partial_chunks; });
     if (partial && manifest.tree == TreeOwner::caesura) out["version"] = k_partial_version;
+    const bool later = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
+                                   [](const auto& one) { return one.dtype > uint64; });
+    if (later && manifest.tree == TreeOwner::caesura) out["version"] = k_types_version;
     for (const PlacedIn& place : manifest.placed_in) out["placed_in"].push_back(from_place(place));
     return out.dump();
 }
@@ -257,7 +262,7 @@ Result<DumpManifest> decode_manifest(std::string_view text) {
         const json j = json::parse(text);
         const auto version = j.at("version").get<std::uint32_t>();
         if (version != k_format_version && version != k_application_version &&
-            version != k_partial_version)
+            version != k_partial_version && version != k_types_version)
             return Status{StatusCode::unsupported,
                           "manifest: unknown version; use a newer Caesura"};
         return to_manifest(j, version);

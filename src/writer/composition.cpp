@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <mutex>
+
+#include "base/short_float.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -21,10 +24,23 @@ void widen(const T* values, std::uint64_t count, std::uint64_t stride, Compositi
     range.max = std::max(range.max, static_cast<double>(most));
 }
 
+void widen_short(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
+                 Composition::Range& range) {
+    base::for_short_float(dtype, [&]<class Short>(Short value) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            std::memcpy(&value, data + i * stride * sizeof value, sizeof value);
+            const float wide = base::to_float(value);
+            widen(&wide, 1, 1, range);
+        }
+    });
+}
+
 void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
            Composition::Range& range) {
     if (dtype == float32)
         widen(reinterpret_cast<const float*>(data), count, stride, range);
+    else if (is_short_float(dtype))
+        widen_short(data, count, stride, dtype, range);
     else
         widen(reinterpret_cast<const double*>(data), count, stride, range);
 }
@@ -54,6 +70,7 @@ void cut(const Shape& shape, std::uint64_t begin, std::uint64_t end, codec::Bund
 
 void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range) {
+    if (is_complex(dtype)) return widen(data, 2 * count, 1, number_type(dtype), range);
     widen(data, count, 1, dtype, range);
 }
 

@@ -10,14 +10,17 @@
 #include "base/wire.hpp"
 #include "hdf5/block_codec.hpp"
 #include "store/append.hpp"
+#include "store/dump_path.hpp"
 #include "writer/impl.hpp"
 
 namespace caesura {
 namespace {
 
 /// The name that a dataset of the dump at `path` had as a field (writer/experience.hpp).
-std::string field_name(const std::string& dump, const std::string& dataset) {
+std::string field_name(const store::DumpPath& paths, const std::string& dump,
+                       const std::string& dataset) {
     constexpr std::string_view k_meshes = "meshes/";
+    if (const auto of = paths.of(dataset); of && !of->field.empty()) return of->field;
     const std::string inside = dataset.substr(std::min(dataset.size(), dump.size() + 1));
     return inside.starts_with(k_meshes) ? inside.substr(k_meshes.size()) : inside;
 }
@@ -56,6 +59,11 @@ std::string text_of(const store::RecoverReport& report) {
 }  // namespace
 
 Status Writer::Impl::check_opening() const {
+    if (const auto name = base::SeriesName::parse(session.path); name.ok() && *name)
+        return {StatusCode::unsupported,
+                fmt::format("{}: Writer::open goes on with one file; name that one, or create a "
+                            "series that begins behind it",
+                            session.path)};
     if (session.options.transport.empty()) return {};
     return {StatusCode::unsupported,
             fmt::format("{}: a service cannot go on with a file (transport {}); open it without "
@@ -66,6 +74,7 @@ Status Writer::Impl::check_opening() const {
 Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
     store::AppendRequest request;
     request.after = opening->after;
+    request.layout = session.options.layout;
     request.durable = session.options.durable;
     auto taken = store::open_to_append(files, session.path, request);
     std::error_code none;
@@ -76,10 +85,12 @@ Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
     known.next_dump = taken->next_dump;
     known.file_end = taken->file_end;
     known.kept = taken->kept;
+    known.layout = taken->layout;
+    const store::DumpPath paths(taken->root);
     for (const store::DatasetSpec& dataset : taken->last)
         if (const auto set = tables_in(dataset.pipeline)) {
             const auto bytes = set->bytes();
-            known.tables.push_back({field_name(taken->last_path, dataset.path),
+            known.tables.push_back({field_name(paths, taken->last_path, dataset.path),
                                     codec_of(dataset),
                                     dataset.dtype,
                                     {bytes.begin(), bytes.end()}});
@@ -104,6 +115,7 @@ Status Writer::Impl::tell_known() {
         packer.put(known.next_dump);
         packer.put(known.file_end);
         packer.put(known.kept);
+        packer.put(known.layout);
         for (const Known::Tables& one : known.tables) {
             packer.put(one.name);
             packer.put(one.codec);
@@ -117,6 +129,7 @@ Status Writer::Impl::tell_known() {
     known.next_dump = unpacker.get<std::uint64_t>();
     known.file_end = unpacker.get<std::uint64_t>();
     known.kept = unpacker.get_list<std::uint64_t>();
+    known.layout = unpacker.get_string();
     known.tables.clear();
     while (unpacker.more()) {
         Known::Tables& one = known.tables.emplace_back();

@@ -3,6 +3,7 @@
 program fortran_test
   use caesura
   use test_communicator, only: start, create_shared, append_shared, finish
+  use, intrinsic :: iso_c_binding, only: c_bool
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   implicit none
   character(512) :: path
@@ -21,6 +22,7 @@ program fortran_test
     call caesura_close(reader)
     call check(.not. is_there('no such directory'), 'a file is opened that is not there')
     call refuse_what_is_not_open()
+    call come_back_of_other_kinds()
   end if
   call append_to_file()
   call finish(failures)
@@ -224,6 +226,41 @@ contains
     call check(code /= caesura_ok .and. len(reader%message) > 0, 'a field is read that is not there')
   end subroutine
 
+  ! Complex numbers, and logicals of one byte.
+  subroutine come_back_of_other_kinds()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: wave, fine, mask
+    complex(real32) :: waves(5, 4), found(5, 4)
+    complex(real64) :: one(1)
+    logical(c_bool) :: is_on(6), was_on(6)
+    integer :: i
+    waves = reshape([(cmplx(i, -0.5 * i, real32), i=1, 20)], [5, 4])
+    is_on = logical([(mod(i, 3) == 0, i=1, 6)], c_bool)
+    call caesura_create(another, trim(path) // '.kinds')
+    call caesura_define_field(another, 'wave', caesura_complex64, [5, 4], wave, absolute=1e-3_real64)
+    call caesura_define_field(another, 'fine', caesura_complex128, [1], fine)
+    call caesura_define_field(another, 'mask', caesura_bool, [6], mask)
+    call caesura_begin_iteration(another, 0)
+    call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+    call caesura_put(another, wave, waves)
+    call caesura_put(another, fine, [(1.5_real64, -2.5_real64)])
+    call caesura_put(another, mask, is_on)
+    call caesura_end_iteration(another)
+    call caesura_close(another)
+    call check(another%code == caesura_ok, 'complex numbers and logicals are not written')
+    call caesura_open(back, trim(path) // '.kinds')
+    call caesura_read(back, 'wave', 0, found)
+    call check(maxval(abs(real(found - waves))) <= 1e-3, 'a real part is outside its bound')
+    call check(maxval(abs(aimag(found - waves))) <= 1e-3, 'an imaginary part is outside its bound')
+    call caesura_read(back, 'fine', 0, one)
+    call check(one(1) == (1.5_real64, -2.5_real64), 'a complex number is another')
+    call caesura_read(back, 'mask', 0, was_on)
+    call check(all(was_on .eqv. is_on), 'logicals are others')
+    call check(back%code == caesura_ok, 'complex numbers and logicals are not read')
+    call caesura_close(back)
+  end subroutine
+
   logical function is_there(name)
     character(*), intent(in) :: name
     type(caesura_reader) :: another
@@ -246,6 +283,18 @@ contains
       absolute=1.0_real64, relative=1.0_real64, code=code)
     call check(code == caesura_invalid_argument, 'a field has two bounds')
     call check(index(another%message, 'not defined') > 0, 'the first error is not kept')
+    call caesura_define_field(another, 'both', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, psnr=60.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a field has two bounds of the other kinds')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=2.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a bound of twice each value is taken')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, code=code)
+    call check(code == caesura_ok, 'a bound relative to each value is not taken')
+    call caesura_define_field(another, 'noise', caesura_float64, [4], field, psnr=60.0_real64, &
+      code=code)
+    call check(code == caesura_ok, 'a bound of noise is not taken')
     call caesura_close(another)
   end subroutine
 end program
