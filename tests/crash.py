@@ -184,7 +184,8 @@ class Run:
         draw = random.Random(f"append {self.plan.seed}")
         self.is_first = False
         for number in range(3):
-            due = self.due_of_all()
+            self.note_reported()
+            due = self.due_before = self.due_before | self.due()
             after = draw.choice([None, *sorted(due)]) if due else None
             self.plan.phase = "end" if number == 2 else draw.choice(["start", "between", "between"])
             self.plan.commits = draw.randint(1, 4)
@@ -202,17 +203,9 @@ class Run:
             if "created" in lines:
                 self.outcome.gone_on += 1
                 self.outcome.let_go += len(due - self.due_before)
-            self.due_before |= set(range(0, self.last_committed() + 1, self.plan.every))
-        self.outcome.closed = "closed" in self.reported()
+            self.note_reported()
+            self.due_before |= self.due()
         self.check_gone_on()
-
-    def last_committed(self) -> int:
-        numbers = [int(line.split()[1]) for line in self.reported() if line.startswith("committed")]
-        return numbers[-1] if numbers else -1
-
-    def due_of_all(self) -> set[int]:
-        """Iterations that must be there, whatever came after them."""
-        return self.due_before | set(range(0, self.last_committed() + 1, self.plan.every))
 
     def check_gone_on(self) -> None:
         dry = self.recover(dry_run=True)

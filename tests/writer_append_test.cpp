@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -349,6 +350,56 @@ TEST_F(WriterAppend, the_first_run_may_have_made_no_dump) {
     write({5}, plain(), OpenOptions{});
     EXPECT_TRUE(was_said("it has no dump yet"));
     check({5});
+}
+
+TEST_F(WriterAppend, of_a_series_goes_on_in_new_files_and_removes_what_lies_behind) {
+    const std::string directory = path_ + ".series";
+    std::filesystem::remove_all(directory);
+    std::filesystem::create_directories(directory);
+    const std::string first_path = std::exchange(path_, directory + "/run_%04T.h5");
+    WriterOptions options = plain();
+    options.dumps_per_file = 2;
+    EXPECT_EQ(Writer::open(path_, nullptr, options).status().code(), StatusCode::io);
+    write({0, 1, 2, 3, 4, 5, 6}, options);
+    const auto names = [&] {
+        std::vector<std::string> all;
+        for (const auto& entry : std::filesystem::directory_iterator(directory))
+            all.push_back(entry.path().filename());
+        std::sort(all.begin(), all.end());
+        return all;
+    };
+    using Names = std::vector<std::string>;
+    const Names before = {"run_0000.h5", "run_0002.h5", "run_0004.h5", "run_0006.h5"};
+    ASSERT_EQ(names(), before);
+    const auto wrong = Writer::open(path_, nullptr, options, {9});
+    EXPECT_EQ(wrong.status().code(), StatusCode::invalid_argument);
+    EXPECT_NE(wrong.status().message().find("of its 7 dumps the nearest are 4, 5, 6"),
+              std::string::npos)
+        << wrong.status().message();
+    ASSERT_EQ(names(), before);
+    // A run that was killed while it made a file leaves one of no bytes.
+    ASSERT_TRUE(base::put_file(directory + "/run_0009.h5", {}));
+    write({10}, options, OpenOptions{2});
+    EXPECT_EQ(names(), (Names{"run_0000.h5", "run_0002.h5", "run_0009.h5", "run_0010.h5"}));
+    EXPECT_TRUE(was_said("run_0004.h5: removed, with its 2 dumps"));
+    EXPECT_TRUE(was_said("goes on after iteration 2, the last of 3 dumps"));
+    {
+        auto writer = Writer::open(path_, nullptr, options);
+        ASSERT_TRUE(writer.ok()) << writer.status().message();
+        EXPECT_EQ((*writer)->committed(), 10u);
+        auto iteration = (*writer)->begin_iteration(1);
+        (void)iteration.begin_dump(0.0);
+        const Status ended = iteration.end();
+        EXPECT_NE(ended.message().find("iteration 1 is in"), std::string::npos) << ended.message();
+        ASSERT_TRUE((*writer)->close().ok());
+    }
+    for (const auto& [name, iterations] : std::map<std::string, Iterations>{
+             {"run_0000.h5", {0, 1}}, {"run_0002.h5", {2}}, {"run_0010.h5", {10}}}) {
+        path_ = directory + "/" + name;
+        ASSERT_NO_FATAL_FAILURE(check(iterations)) << name;
+    }
+    std::filesystem::remove_all(directory);
+    path_ = first_path;
 }
 
 }  // namespace

@@ -378,7 +378,8 @@ class Writer {
     /// iteration it goes on. Fields and species are defined as after create(), alike or not: each
     /// dump has types, shapes and codecs of its own. What is said of the whole file (author,
     /// software, root_attributes, set_attribute) takes the place of what the file says, with the
-    /// first dump; the rest of it stays. Messages say what was recovered and what was dropped
+    /// first dump; the rest of it stays. A path with %T is a series: new dumps go to new files, and
+    /// those behind `where.after` are removed. Messages say what was recovered and what was dropped
     /// (docs/reference/restart.md). Errors: io (no such file, no permission, another process has it
     /// open), corrupt (not of Caesura, or damaged), unsupported (a tree that an application makes,
     /// under the connector; a file of checkpoints; WriterOptions::transport), invalid_argument (an

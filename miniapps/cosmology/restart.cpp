@@ -119,6 +119,7 @@ class RestartFile {
 /// would commit it, and this run would make it again.
 void recover(const Options& options, const Slab& slab) {
     std::string error;
+    MPI_Barrier(slab.comm());  // no rank has the file open any more
     if (slab.rank() == 0) {
         const auto report = caesura::store::recover(options.append);
         if (!report.ok()) error = report.status().message();

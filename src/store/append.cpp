@@ -83,24 +83,12 @@ Result<std::vector<InTree>> dumps_in(const OpenedForReading& file,
 Result<std::size_t> kept_of(const std::vector<InTree>& dumps, const std::string& path,
                             std::optional<std::uint64_t> after) {
     if (!after) return dumps.size();
-    for (std::size_t i = 0; i < dumps.size(); ++i)
-        if (dumps[i].iteration == *after) return i + 1;
-    if (dumps.empty())
-        return Status{StatusCode::invalid_argument,
-                      fmt::format("{}: iteration {} is not there, and no other: the file has no "
-                                  "dump",
-                                  path, *after)};
     std::vector<std::uint64_t> all;
-    for (const InTree& dump : dumps) all.push_back(dump.iteration);
-    std::sort(all.begin(), all.end());
-    constexpr std::ptrdiff_t k_beside = 3;
-    const auto above = std::lower_bound(all.begin(), all.end(), *after);
-    const auto first = above - std::min(k_beside, above - all.begin());
-    const auto last = above + std::min(k_beside, all.end() - above);
-    return Status{
-        StatusCode::invalid_argument,
-        fmt::format("{}: iteration {} is not there; of its {} dumps the nearest are {}", path,
-                    *after, all.size(), fmt::join(std::vector<std::uint64_t>(first, last), ", "))};
+    for (const InTree& dump : dumps) {
+        all.push_back(dump.iteration);
+        if (dump.iteration == *after) return all.size();
+    }
+    return not_there(path, std::move(all), *after);
 }
 
 std::uint64_t stored_bytes(const Hdf5Content& content) {
@@ -179,6 +167,23 @@ Result<AppendedTo> append(base::FileSystem& file_system, const std::string& path
 }
 
 }  // namespace
+
+Status not_there(const std::string& path, std::vector<std::uint64_t> iterations,
+                 std::uint64_t wanted) {
+    std::sort(iterations.begin(), iterations.end());
+    if (iterations.empty())
+        return {StatusCode::invalid_argument,
+                fmt::format("{}: iteration {} is not there, and no other: it has no dump", path,
+                            wanted)};
+    constexpr std::ptrdiff_t k_beside = 3;
+    const auto above = std::lower_bound(iterations.begin(), iterations.end(), wanted);
+    const auto first = above - std::min(k_beside, above - iterations.begin());
+    const auto last = above + std::min(k_beside, iterations.end() - above);
+    return {StatusCode::invalid_argument,
+            fmt::format("{}: iteration {} is not there; of its {} dumps the nearest are {}", path,
+                        wanted, iterations.size(),
+                        fmt::join(std::vector<std::uint64_t>(first, last), ", "))};
+}
 
 Result<AppendedTo> open_to_append(base::FileSystem& file_system, const std::string& path,
                                   const AppendRequest& request) try {

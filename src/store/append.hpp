@@ -41,4 +41,8 @@ struct AppendedTo {
 Result<AppendedTo> open_to_append(base::FileSystem& file_system, const std::string& path,
                                   const AppendRequest& request);
 
+/// invalid_argument, naming the nearest of the iterations that are there.
+Status not_there(const std::string& path, std::vector<std::uint64_t> iterations,
+                 std::uint64_t wanted);
+
 }  // namespace caesura::store

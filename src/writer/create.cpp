@@ -155,7 +155,7 @@ Status Writer::Impl::open_file() {
 
 std::unique_ptr<writer::Tree> Writer::Impl::new_tree(store::SharedFile& file,
                                                      std::string file_format) const {
-    const bool has_dumps = !known.kept.empty();
+    const bool has_dumps = !series.name && !known.kept.empty();
     const std::string& text = opening ? known.layout : session.options.layout;
     if (text.empty())
         return std::make_unique<writer::OpenPmdTree>(file, session.rank, has_dumps,

@@ -59,11 +59,6 @@ std::string text_of(const store::RecoverReport& report) {
 }  // namespace
 
 Status Writer::Impl::check_opening() const {
-    if (const auto name = base::SeriesName::parse(session.path); name.ok() && *name)
-        return {StatusCode::unsupported,
-                fmt::format("{}: Writer::open goes on with one file; name that one, or create a "
-                            "series that begins behind it",
-                            session.path)};
     if (session.options.transport.empty()) return {};
     return {StatusCode::unsupported,
             fmt::format("{}: a service cannot go on with a file (transport {}); open it without "
@@ -71,21 +66,24 @@ Status Writer::Impl::check_opening() const {
                         session.path, session.options.transport)};
 }
 
-Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
+Result<store::AppendedTo> Writer::Impl::append_to(base::FileSystem& files, const std::string& path,
+                                                  std::optional<std::uint64_t> after) {
     store::AppendRequest request;
-    request.after = opening->after;
+    request.after = after;
     request.layout = session.options.layout;
     request.durable = session.options.durable;
-    auto taken = store::open_to_append(files, session.path, request);
-    std::error_code none;
-    if (taken.status().code() == StatusCode::io && !std::filesystem::exists(session.path, none))
-        return Status{StatusCode::io,
-                      taken.status().message() + "; Writer::create makes a new file"};
-    if (!taken.ok()) return taken.status();
-    known.next_dump = taken->next_dump;
-    known.file_end = taken->file_end;
-    known.kept = taken->kept;
+    auto taken = store::open_to_append(files, path, request);
+    if (!taken.ok()) return taken;
     known.layout = taken->layout;
+    session.totals.superseded_bytes += taken->dropped_bytes;
+    if (!taken->recovered.was_clean) session.say(path + ": " + text_of(taken->recovered));
+    if (!taken->dropped.empty())
+        session.say(
+            fmt::format("{}: iterations {} are dropped; their {} bytes stay in the file, "
+                        "unused",
+                        path, list_of(taken->dropped), taken->dropped_bytes));
+    if (taken->kept.empty()) return taken;
+    known.tables.clear();
     const store::DumpPath paths(taken->root);
     for (const store::DatasetSpec& dataset : taken->last)
         if (const auto set = tables_in(dataset.pipeline)) {
@@ -95,17 +93,27 @@ Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
                                     dataset.dtype,
                                     {bytes.begin(), bytes.end()}});
         }
-    session.totals.superseded_bytes += taken->dropped_bytes;
-    if (!taken->recovered.was_clean) session.say(session.path + ": " + text_of(taken->recovered));
+    return taken;
+}
+
+void Writer::Impl::say_where_it_goes_on() const {
     session.say(known.kept.empty()
                     ? fmt::format("{}: goes on; it has no dump yet", session.path)
                     : fmt::format("{}: goes on after iteration {}, the last of {} dumps",
                                   session.path, known.kept.back(), known.kept.size()));
-    if (!taken->dropped.empty())
-        session.say(
-            fmt::format("{}: iterations {} are dropped; their {} bytes stay in the file, "
-                        "unused",
-                        session.path, list_of(taken->dropped), taken->dropped_bytes));
+}
+
+Result<store::SharedFile> Writer::Impl::take_up(base::FileSystem& files) {
+    auto taken = append_to(files, session.path, opening->after);
+    std::error_code none;
+    if (taken.status().code() == StatusCode::io && !std::filesystem::exists(session.path, none))
+        return Status{StatusCode::io,
+                      taken.status().message() + "; Writer::create makes a new file"};
+    if (!taken.ok()) return taken.status();
+    known.next_dump = taken->next_dump;
+    known.file_end = taken->file_end;
+    known.kept = taken->kept;
+    say_where_it_goes_on();
     return std::move(taken->file);
 }
 

@@ -16,6 +16,7 @@
 //    makes the same; `Hello` is the only thing exchanged when nothing is dumped.
 #pragma once
 
+#include "store/append.hpp"
 #include "writer/assembly.hpp"
 #include "writer/intake.hpp"
 #include "writer/open_writer.hpp"
@@ -65,6 +66,13 @@ struct Writer::Impl {
     Status check_opening() const;
     /// Rank 0. Errors: those of Writer::open.
     Result<store::SharedFile> take_up(base::FileSystem& files);
+    /// One file of them. @param after  as OpenOptions::after.
+    Result<store::AppendedTo> append_to(base::FileSystem& files, const std::string& path,
+                                        std::optional<std::uint64_t> after);
+    void say_where_it_goes_on() const;
+    /// The same of a series (go_on_series.cpp). Collective.
+    Status take_up_series();
+    Status find_series();  ///< rank 0
     /// Collective: what rank 0 knows becomes everybody's.
     Status tell_known();
     /// Predictions and tables begin where the file ends.

@@ -66,6 +66,8 @@ Status Writer::Impl::begin_series() {
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [attribute, value] : *attributes)
         metadata.set({AttributeOwner::Kind::file}, attribute, value);
+    if (opening)
+        if (Status taken = take_up_series(); !taken.ok()) return taken;
     plan_file(0);
     return {};
 }

@@ -119,33 +119,38 @@ contains
     if (writer%code /= caesura_ok) call check(.false., writer%message)
   end subroutine
 
-  ! One dump goes, one comes.
+  ! Two dumps come, and one of them goes.
   subroutine append_to_file()
     type(caesura_writer) :: another, refused
     type(caesura_field) :: line
     integer(int64), allocatable :: iterations(:)
-    integer :: last, i, code
+    integer :: last, i, n, code
     if (rank == 0) then
       call caesura_append(refused, trim(path), after=-1, last=last, code=code)
       call check(code == caesura_invalid_argument .and. last == -1, 'a run goes on after -1')
       call caesura_append(refused, trim(path) // '.nowhere', last=last, code=code)
       call check(code == caesura_io, 'a run goes on with a file that is not there')
     end if
-    call append_shared(another, path, 1, last)
-    call check(last == 1, 'the run goes on after another iteration')
+    call append_shared(another, path, 2, last)
+    call check(last == 2, 'the run goes on after another iteration')
     call caesura_define_field(another, 'line', caesura_int16, [7 * ranks], line)
-    call caesura_begin_iteration(another, 5)
-    call caesura_begin_dump(another, 2.5_real64, 0.5_real64)
-    call caesura_put(another, line, int([(7 * rank + i, i=0, 6)], int16), offset=[7 * rank])
-    call caesura_end_iteration(another)
+    do n = 5, 6
+      call caesura_begin_iteration(another, n)
+      call caesura_begin_dump(another, 0.5_real64 * n, 0.5_real64)
+      call caesura_put(another, line, int([(7 * rank + i, i=0, 6)], int16), offset=[7 * rank])
+      call caesura_end_iteration(another)
+    end do
+    call caesura_close(another)
+    call append_shared(another, path, 5, last)
+    call check(last == 5, 'the second run goes on after another iteration')
     call caesura_close(another)
     call check(another%code == caesura_ok, 'the run that goes on failed')
     if (another%code /= caesura_ok) call check(.false., another%message)
     if (rank /= 0) return
     call caesura_open(reader, path)
     call caesura_list_dumps(reader, iterations)
-    call check(size(iterations) == 3, 'the longer file has other dumps')
-    if (size(iterations) == 3) call check(all(iterations == [0, 1, 5]), 'other dumps are kept')
+    call check(size(iterations) == 4, 'the longer file has other dumps')
+    if (size(iterations) == 4) call check(all(iterations == [0, 1, 2, 5]), 'other dumps are kept')
     call caesura_close(reader)
   end subroutine
 
