@@ -176,6 +176,15 @@ def bench_reading(arguments: list[str]) -> int:
     return run_open("reading", command, log="reading", env=environment())
 
 
+def bench_particles(arguments: list[str]) -> int:
+    """Particles in any order: bench/particles. `arguments` go to particles.py."""
+    build("", "caesura_python", "cosmology")
+    program = Path("build", "miniapps", "cosmology", "cosmology")
+    script = str(Path("bench", "particles", "particles.py"))
+    command = [str(machine.VENV_PYTHON), script, "--cosmology", str(program), *arguments]
+    return run_open("particles", command, log="particles", env=environment())
+
+
 def bench_builds(arguments: list[str]) -> int:
     """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
     build("", "caesura_python", "cosmology")
@@ -238,9 +247,10 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "spill": bench_spill,
     "transit": bench_transit,
     "reading": bench_reading,
+    "particles": bench_particles,
     "where": bench_where,
     "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "reading", "running", "transit", "where", "builds")
+TAKE_ARGUMENTS = ("codec", "peers", "reading", "particles", "running", "transit", "where", "builds")
 # builds wants to be told of another build; where is a part of transit.
 ONLY_BY_NAME = ("builds", "where")
