@@ -183,6 +183,15 @@ def bench_series(arguments: list[str]) -> int:
     return run_open("series", command, log="series", env=environment())
 
 
+def bench_particles(arguments: list[str]) -> int:
+    """Particles in any order: bench/particles. `arguments` go to particles.py."""
+    build("", "caesura_python", "cosmology")
+    program = Path("build", "miniapps", "cosmology", "cosmology")
+    script = str(Path("bench", "particles", "particles.py"))
+    command = [str(machine.VENV_PYTHON), script, "--cosmology", str(program), *arguments]
+    return run_open("particles", command, log="particles", env=environment())
+
+
 def bench_builds(arguments: list[str]) -> int:
     """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
     build("", "caesura_python", "cosmology")
@@ -246,11 +255,12 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "transit": bench_transit,
     "reading": bench_reading,
     "series": bench_series,
+    "particles": bench_particles,
     "where": bench_where,
     "builds": bench_builds,
 }
 TAKE_ARGUMENTS = (
-    "codec", "peers", "reading", "running", "series", "transit", "where", "builds",
+    "codec", "peers", "reading", "particles", "running", "series", "transit", "where", "builds",
 )  # fmt: skip
 # builds wants to be told of another build; where is a part of transit.
 ONLY_BY_NAME = ("builds", "where")
