@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -46,14 +46,15 @@ def recover(
     core = need_core(as_json)
     with expected_errors(as_json):
         chosen = files_of(files)
-        if chosen == files and len(files) == 1:
-            report = core.recover(str(files[0]), dry_run)
-            tell(files[0], report, dry_run, as_json)
-            raise typer.Exit(FINDING if report["dropped"] else OK)
-    recover_each(core, chosen, dry_run, as_json)
+        alone = chosen == files and len(files) == 1
+        report = core.recover(str(files[0]), dry_run) if alone else {}
+    if not alone:
+        recover_each(core, chosen, dry_run, as_json)
+    tell(files[0], report, dry_run, as_json)
+    raise typer.Exit(FINDING if report["dropped"] else OK)
 
 
-def recover_each(core: Any, files: list[Path], dry_run: bool, as_json: bool) -> None:
+def recover_each(core: Any, files: list[Path], dry_run: bool, as_json: bool) -> NoReturn:
     """An error of one file does not keep the others from being done."""
     results: list[dict[str, Any]] = []
     for file in files:
