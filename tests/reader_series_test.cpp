@@ -79,6 +79,8 @@ std::vector<double> read(const Reader& reader, std::uint64_t iteration) {
 
 TEST_F(ReaderSeries, has_the_dumps_of_all_files) {
     for (const std::uint64_t each : {1u, 3u}) {
+        std::filesystem::remove_all(place_);
+        std::filesystem::create_directories(place_);
         {
             auto writer = begin(each);
             for (std::uint64_t n = 0; n < 5; ++n) dump(*writer, 7 * n);

@@ -60,7 +60,9 @@ def test_each_file_and_all_of_them_have_the_dumps(tmp_path, each):
 def test_an_xarray_has_all_files(tmp_path):
     xarray = pytest.importorskip("xarray")
     write(tmp_path / "run_%05T.h5", [0, 1, 2])
-    with xarray.open_dataset(tmp_path / "run_%05T.h5", engine="caesura") as dataset:
+    from caesura.xarray_backend import CaesuraBackend
+
+    with xarray.open_dataset(tmp_path / "run_%05T.h5", engine=CaesuraBackend) as dataset:
         assert dataset["rho"].shape == (3, *SHAPE)
         np.testing.assert_array_equal(dataset["rho"][2], values_of(2))
 
@@ -90,6 +92,9 @@ def test_commands_take_the_pattern(tmp_path):
     code, text = run("verify", pattern, "--json")
     assert code == 0
     assert len(json.loads(text)["files"]) == 3
+    code, text = run("recover", tmp_path / "run_00001.h5", "--json")
+    assert code == 0
+    assert json.loads(text)["committed_dumps"] == 1
     code, text = run("recover", pattern)
     assert code == 0
     assert text.count("is whole: 1 committed dump, nothing to do") == 3
