@@ -24,3 +24,15 @@
 #define VALUE integer(int64)
 #define DTYPE caesura_int64
 #include "arrays.inc"
+#define MODULE caesura_arrays_bool
+#define VALUE logical(c_bool)
+#define DTYPE caesura_bool
+#include "arrays.inc"
+#define MODULE caesura_arrays_complex64
+#define VALUE complex(real32)
+#define DTYPE caesura_complex64
+#include "arrays.inc"
+#define MODULE caesura_arrays_complex128
+#define VALUE complex(real64)
+#define DTYPE caesura_complex128
+#include "arrays.inc"

@@ -4,7 +4,7 @@ module caesura_mpi
   use caesura_writing
   implicit none
   private
-  public :: caesura_create_mpi
+  public :: caesura_create_mpi, caesura_append_mpi
 
   interface
     integer(c_int) function c_create_mpi(path, comm, options, writer) &
@@ -14,6 +14,17 @@ module caesura_mpi
       integer(c_int), value :: comm
       type(c_options), intent(in) :: options
       type(c_ptr), intent(out) :: writer
+    end function
+
+    integer(c_int) function c_append_mpi(path, comm, options, after, writer, last) &
+        bind(C, name="caesura_fortran_append_mpi")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int), value :: comm
+      type(c_options), intent(in) :: options
+      integer(c_int64_t), value :: after
+      type(c_ptr), intent(out) :: writer
+      integer(c_int64_t), intent(inout) :: last
     end function
   end interface
 
@@ -33,6 +44,34 @@ contains
       return
     end if
     result = c_create_mpi(c_text(path), comm, options_in_c(copies, options), writer%pointer)
+    call note_mpi(writer, result, code)
+  end subroutine
+
+  ! As caesura_append, collective over comm.
+  subroutine caesura_append_mpi(writer, path, comm, after, last, options, code)
+    type(caesura_writer), intent(inout) :: writer
+    character(*), intent(in) :: path
+    integer, intent(in) :: comm
+    integer, intent(in), optional :: after
+    integer, intent(out), optional :: last
+    type(caesura_options), intent(in), optional :: options
+    integer, intent(out), optional :: code
+    type(c_copies), target :: copies
+    integer(c_int64_t) :: found
+    integer(c_int) :: result
+    if (present(last)) last = -1
+    if (.not. may_append(writer, after, code)) return
+    found = -1
+    result = c_append_mpi(c_text(path), comm, options_in_c(copies, options), kept_last(after), &
+      writer%pointer, found)
+    call note_mpi(writer, result, code)
+    if (present(last)) last = int(found)
+  end subroutine
+
+  subroutine note_mpi(writer, result, code)
+    type(caesura_writer), intent(inout) :: writer
+    integer(c_int), intent(in) :: result
+    integer, intent(out), optional :: code
     if (result < 0) then
       call refuse(writer, 'MPI refused to duplicate the communicator', code)
     else

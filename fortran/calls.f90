@@ -4,8 +4,9 @@ module caesura_calls
   implicit none
 
   type, bind(C) :: c_options
-    type(c_ptr) :: codec, trace_path, calibration_path, transport
+    type(c_ptr) :: codec, trace_path, calibration_path, transport, layout
     integer(c_int64_t) :: memory_bytes, chunk_bytes, stripe_bytes, write_buffer_bytes
+    integer(c_int64_t) :: dumps_per_file, pending_files
     real(c_double) :: max_delay_s
     integer(c_int) :: compress_threads, planning, durable, idle_priority, cooperative
     integer(c_int) :: balance_writes
@@ -33,6 +34,17 @@ module caesura_calls
       type(c_ptr), value :: communicator
       type(c_options), intent(in) :: options
       type(c_ptr), intent(out) :: writer
+    end function
+
+    integer(c_int) function c_append(path, communicator, options, after, writer, last) &
+        bind(C, name="caesura_fortran_append")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: communicator
+      type(c_options), intent(in) :: options
+      integer(c_int64_t), value :: after
+      type(c_ptr), intent(out) :: writer
+      integer(c_int64_t), intent(out) :: last
     end function
 
     integer(c_int) function c_define(writer, name, dtype, rank, shape, kind, bound, options, &

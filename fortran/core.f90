@@ -15,8 +15,10 @@ module caesura_core
 
   integer, parameter :: caesura_float32 = 1, caesura_float64 = 2, caesura_int8 = 3
   integer, parameter :: caesura_int16 = 4, caesura_int32 = 5, caesura_int64 = 6
-  character(7), parameter :: dtype_names(0:10) = [character(7) :: 'another', 'float32', &
-    'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
+  integer, parameter :: caesura_bool = 11, caesura_complex64 = 14, caesura_complex128 = 15
+  character(10), parameter :: dtype_names(0:15) = [character(10) :: 'another', 'float32', &
+    'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64', 'bool', &
+    'float16', 'bfloat16', 'complex64', 'complex128']
 
   type :: caesura_handle
     integer :: code = caesura_ok

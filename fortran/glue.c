@@ -3,17 +3,19 @@
 
 #include <string.h>
 
-int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
-                           const caesura_fortran_options* given, caesura_writer** writer) {
+static caesura_options options_of(const caesura_fortran_options* given) {
     caesura_options options = CAESURA_OPTIONS_DEFAULT;
     options.codec = given->codec;
     options.trace_path = given->trace_path;
     options.calibration_path = given->calibration_path;
     options.transport = given->transport;
+    options.layout = given->layout;
     options.memory_bytes = (uint64_t)given->memory_bytes;
     options.chunk_bytes = (uint64_t)given->chunk_bytes;
     options.stripe_bytes = (uint64_t)given->stripe_bytes;
     options.write_buffer_bytes = (uint64_t)given->write_buffer_bytes;
+    options.dumps_per_file = (uint64_t)given->dumps_per_file;
+    options.pending_files = (uint64_t)given->pending_files;
     options.max_delay_s = given->max_delay_s;
     options.compress_threads = given->compress_threads;
     options.planning = given->planning;
@@ -21,7 +23,28 @@ int caesura_fortran_create(const char* path, const caesura_communicator* communi
     options.idle_priority = given->idle_priority;
     options.cooperative = given->cooperative;
     options.balance_writes = given->balance_writes;
+    return options;
+}
+
+int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, caesura_writer** writer) {
+    const caesura_options options = options_of(given);
     return caesura_writer_create(path, communicator, &options, writer);
+}
+
+int caesura_fortran_append(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, int64_t after,
+                           caesura_writer** writer, int64_t* last) {
+    const caesura_options options = options_of(given);
+    caesura_open_options where = CAESURA_OPEN_OPTIONS_DEFAULT;
+    uint64_t iteration = 0;
+    caesura_code code;
+    where.has_after = after >= 0;
+    where.after = (uint64_t)after;
+    code = caesura_writer_open(path, communicator, &options, &where, writer);
+    *last = -1;
+    if (code == CAESURA_OK && caesura_committed(*writer, &iteration)) *last = (int64_t)iteration;
+    return code;
 }
 
 int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, int rank,
@@ -117,7 +140,13 @@ static int dtype_of(const caesura_field_info* info) {
                       : info->number_bytes == 4 ? 2
                       : info->number_bytes == 8 ? 3
                                                 : -1;
+    /* Two reals beside each other are what a complex number is. */
+    if (info->members == 2 && info->number_kind == CAESURA_NUMBER_FLOATING && power >= 2)
+        return CAESURA_COMPLEX64 + power - 2;
     if (power < 0 || info->members != 1) return 0;
+    if (info->number_kind == CAESURA_NUMBER_BOOL) return CAESURA_BOOL;
+    if (info->number_kind == CAESURA_NUMBER_BFLOAT) return CAESURA_BFLOAT16;
+    if (info->number_kind == CAESURA_NUMBER_FLOATING && power == 1) return CAESURA_FLOAT16;
     if (info->number_kind == CAESURA_NUMBER_SIGNED) return CAESURA_INT8 + power;
     if (info->number_kind == CAESURA_NUMBER_UNSIGNED) return CAESURA_UINT8 + power;
     return power < 2 ? 0 : CAESURA_FLOAT32 + power - 2;

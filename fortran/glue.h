@@ -8,8 +8,9 @@
 
 /* The same members in the same order as c_options in core.f90. */
 typedef struct caesura_fortran_options {
-    const char *codec, *trace_path, *calibration_path, *transport;
+    const char *codec, *trace_path, *calibration_path, *transport, *layout;
     int64_t memory_bytes, chunk_bytes, stripe_bytes, write_buffer_bytes;
+    int64_t dumps_per_file, pending_files;
     double max_delay_s;
     int compress_threads, planning, durable, idle_priority, cooperative, balance_writes;
 } caesura_fortran_options;
@@ -30,6 +31,12 @@ typedef struct caesura_fortran_report {
     double put_s, end_s, close_s, put_wait_s, compress_s, write_s, max_error_over_bound;
 } caesura_fortran_report;
 
+/* after < 0: not given. *last: the iteration after which it goes on, -1: the file has no dump. */
+int caesura_fortran_append(const char* path, const caesura_communicator* communicator,
+                           const caesura_fortran_options* given, int64_t after,
+                           caesura_writer** writer, int64_t* last);
+int caesura_fortran_append_mpi(const char* path, int comm, const caesura_fortran_options* given,
+                               int64_t after, caesura_writer** writer, int64_t* last);
 int caesura_fortran_create(const char* path, const caesura_communicator* communicator,
                            const caesura_fortran_options* given, caesura_writer** writer);
 /* comm: MPI's integer handle, MPI_Fint. -1: MPI refused to duplicate it. */

@@ -9,3 +9,11 @@ int caesura_fortran_create_mpi(const char* path, int comm, const caesura_fortran
     if (caesura_mpi(MPI_Comm_f2c((MPI_Fint)comm), &communicator) != MPI_SUCCESS) return -1;
     return caesura_fortran_create(path, &communicator, given, writer);
 }
+
+int caesura_fortran_append_mpi(const char* path, int comm, const caesura_fortran_options* given,
+                               int64_t after, caesura_writer** writer, int64_t* last) {
+    caesura_communicator communicator;
+    *writer = NULL;
+    if (caesura_mpi(MPI_Comm_f2c((MPI_Fint)comm), &communicator) != MPI_SUCCESS) return -1;
+    return caesura_fortran_append(path, &communicator, given, after, writer, last);
+}

@@ -7,8 +7,9 @@ module caesura_writing
 
   ! The members are those of WriterOptions in caesura/writer.hpp; what is not set is its default.
   type :: caesura_options
-    character(:), allocatable :: codec, trace_path, calibration_path, transport
+    character(:), allocatable :: codec, trace_path, calibration_path, transport, layout
     integer(int64) :: memory_bytes = 0, chunk_bytes = 0, stripe_bytes = 0, write_buffer_bytes = 0
+    integer(int64) :: dumps_per_file = 0, pending_files = 0
     real(real64) :: max_delay_s = 0
     integer :: compress_threads = 0
     logical :: planning = .true., durable = .true., idle_priority = .true.
@@ -26,7 +27,7 @@ module caesura_writing
 
   ! Copies that C's struct points into, for as long as a call.
   type :: c_copies
-    character(:), allocatable :: codec, trace_path, calibration_path, transport
+    character(:), allocatable :: codec, trace_path, calibration_path, transport, layout
   end type
 
 contains
@@ -45,6 +46,41 @@ contains
       writer%pointer), code)
   end subroutine
 
+  ! Goes on with a file that is there. last: the iteration after which it does, -1 where it has none.
+  subroutine caesura_append(writer, path, after, last, options, code)
+    type(caesura_writer), intent(inout) :: writer
+    character(*), intent(in) :: path
+    integer, intent(in), optional :: after
+    integer, intent(out), optional :: last
+    type(caesura_options), intent(in), optional :: options
+    integer, intent(out), optional :: code
+    type(c_copies), target :: copies
+    integer(c_int64_t) :: found
+    if (present(last)) last = -1
+    if (.not. may_append(writer, after, code)) return
+    call note(writer, c_append(c_text(path), c_null_ptr, options_in_c(copies, options), &
+      kept_last(after), writer%pointer, found), code)
+    if (present(last)) last = int(found)
+  end subroutine
+
+  logical function may_append(writer, after, code)
+    type(caesura_writer), intent(inout) :: writer
+    integer, intent(in), optional :: after
+    integer, intent(out), optional :: code
+    may_append = .not. c_associated(writer%pointer)
+    if (.not. may_append) call refuse(writer, 'the writer is open already', code)
+    if (.not. may_append .or. .not. present(after)) return
+    may_append = after >= 0
+    if (.not. may_append) call refuse(writer, 'after is below 0; it is an iteration', code)
+  end function
+
+  ! As C's face has it: below 0 nothing is said.
+  integer(c_int64_t) function kept_last(after)
+    integer, intent(in), optional :: after
+    kept_last = -1
+    if (present(after)) kept_last = int(after, c_int64_t)
+  end function
+
   function options_in_c(copies, options) result(c)
     type(c_copies), intent(inout), target :: copies
     type(caesura_options), intent(in), optional :: options
@@ -55,10 +91,13 @@ contains
     c%trace_path = held(given%trace_path, copies%trace_path)
     c%calibration_path = held(given%calibration_path, copies%calibration_path)
     c%transport = held(given%transport, copies%transport)
+    c%layout = held(given%layout, copies%layout)
     c%memory_bytes = given%memory_bytes
     c%chunk_bytes = given%chunk_bytes
     c%stripe_bytes = given%stripe_bytes
     c%write_buffer_bytes = given%write_buffer_bytes
+    c%dumps_per_file = given%dumps_per_file
+    c%pending_files = given%pending_files
     c%max_delay_s = given%max_delay_s
     c%compress_threads = given%compress_threads
     c%planning = merge(1, 0, given%planning)
@@ -79,34 +118,42 @@ contains
   end function
 
   ! C's kind and bound of the optional arguments; false if there are two.
-  logical function bound_of(writer, absolute, relative, kind, bound, code)
+  logical function bound_of(writer, absolute, relative, pointwise_relative, psnr, kind, bound, code)
     type(caesura_writer), intent(inout) :: writer
-    real(real64), intent(in), optional :: absolute, relative
+    real(real64), intent(in), optional :: absolute, relative, pointwise_relative, psnr
     integer(c_int), intent(out) :: kind
     real(c_double), intent(out) :: bound
     integer, intent(out), optional :: code
     kind = 0
     bound = 0
-    bound_of = .not. (present(absolute) .and. present(relative))
-    if (.not. bound_of) call refuse(writer, 'a bound is absolute or relative, not both', code)
+    bound_of = count([present(absolute), present(relative), present(pointwise_relative), &
+      present(psnr)]) <= 1
+    if (.not. bound_of) call refuse(writer, 'a bound is absolute, relative, pointwise_relative ' // &
+      'or psnr, not two of them', code)
     if (present(absolute)) then
       kind = 1
       bound = absolute
     else if (present(relative)) then
       kind = 2
       bound = relative
+    else if (present(pointwise_relative)) then
+      kind = 3
+      bound = pointwise_relative
+    else if (present(psnr)) then
+      kind = 4
+      bound = psnr
     end if
   end function
 
-  ! Neither absolute nor relative: lossless.
+  ! None of the four bounds: lossless.
   subroutine caesura_define_field(writer, name, dtype, extent, field, absolute, relative, &
-      options, code)
+      options, code, pointwise_relative, psnr)
     type(caesura_writer), intent(inout) :: writer
     character(*), intent(in) :: name
     integer, intent(in) :: dtype
     class(*), intent(in) :: extent(:)
     type(caesura_field), intent(out) :: field
-    real(real64), intent(in), optional :: absolute, relative
+    real(real64), intent(in), optional :: absolute, relative, pointwise_relative, psnr
     type(caesura_field_options), intent(in), optional :: options
     integer, intent(out), optional :: code
     type(caesura_field_options) :: given
@@ -115,7 +162,8 @@ contains
     real(c_double) :: bound
     integer(c_int32_t) :: number
     if (.not. is_open(writer, code)) return
-    if (.not. bound_of(writer, absolute, relative, kind, bound, code)) return
+    if (.not. bound_of(writer, absolute, relative, pointwise_relative, psnr, kind, bound, &
+      code)) return
     if (present(options)) given = options
     numbers = wide(extent)
     if (.not. entries_fit(writer, given, size(numbers), code)) return
@@ -189,18 +237,20 @@ contains
   end subroutine
 
   subroutine caesura_define_record(writer, species, name, dtype, record, absolute, relative, &
-      unit_si, unit_dimension, code)
+      unit_si, unit_dimension, code, pointwise_relative, psnr)
     type(caesura_writer), intent(inout) :: writer
     type(caesura_species), intent(in) :: species
     character(*), intent(in) :: name
     integer, intent(in) :: dtype
     type(caesura_record), intent(out) :: record
     real(real64), intent(in), optional :: absolute, relative, unit_si, unit_dimension(7)
+    real(real64), intent(in), optional :: pointwise_relative, psnr
     integer, intent(out), optional :: code
     integer(c_int) :: kind
     real(c_double) :: bound, unit, dimension(7)
     if (.not. is_open(writer, code)) return
-    if (.not. bound_of(writer, absolute, relative, kind, bound, code)) return
+    if (.not. bound_of(writer, absolute, relative, pointwise_relative, psnr, kind, bound, &
+      code)) return
     unit = 1
     if (present(unit_si)) unit = unit_si
     dimension = 0

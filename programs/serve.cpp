@@ -62,7 +62,9 @@ nlohmann::json objects_text(const transit::ObjectStore::Counts& counts) {
             {"chained_raw_bytes", counts.chained_raw_bytes},
             {"chained_bytes", counts.chained_bytes},
             {"open_files", counts.open_files},
+            {"open_bytes", counts.open_bytes},
             {"filed_regions", counts.filed_regions},
+            {"filed_bytes", counts.filed_bytes},
             {"states_bytes", counts.states_bytes},
             {"states_refused", counts.states_refused},
             {"devices", devices}};
@@ -133,9 +135,12 @@ std::unique_ptr<transit::Members> members_of(const transit::Settings& settings) 
     if (settings.members.empty() && settings.group.empty()) return nullptr;
     char host[256] = {};
     (void)::gethostname(host, sizeof host - 1);
-    return std::make_unique<transit::Members>(
-        std::string(host) + ":" + std::to_string(::getpid()) + ":" +
-        std::to_string(static_cast<long long>(std::time(nullptr))));
+    const std::string name = std::string(host) + ":" + std::to_string(::getpid()) + ":" +
+                             std::to_string(static_cast<long long>(std::time(nullptr)));
+    constexpr double k_again_s = 5.0, k_patience_s = 60.0;
+    return std::make_unique<transit::Members>(name, std::vector<transit::Members::Member>{},
+                                              k_again_s, k_patience_s,
+                                              settings.service.press.threads);
 }
 
 void add_member(transit::Members& members, const transit::Settings& settings,

@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "caesura/caesura.h"
+#include "caesura/reader.h"
 #include "caesura/store.hpp"
 
 namespace {
@@ -346,6 +348,215 @@ TEST(CClose, closes_the_file_though_the_report_cannot_be_filled) {
     ASSERT_TRUE(info.ok()) << info.status().message();
     EXPECT_FALSE(info->needs_recover);
     EXPECT_EQ(info->datasets.size(), 1u);
+}
+
+TEST(CField, every_bound_is_kept_and_said) {
+    const File file("caesura_c_bounds_");
+    const std::uint64_t shape[] = {4096}, offset[] = {0};
+    std::vector<double> values(4096);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = std::exp(0.01 * static_cast<double>(i)) * (i % 2 == 0 ? 1.0 : -1.0);
+    const std::pair<int, double> bounds[] = {{CAESURA_LOSSLESS, 0.0},
+                                             {CAESURA_ABSOLUTE, 0.5},
+                                             {CAESURA_RELATIVE, 1e-3},
+                                             {CAESURA_POINTWISE_RELATIVE, 1e-2},
+                                             {CAESURA_PSNR, 90.0}};
+    std::vector<std::uint32_t> fields;
+    for (const auto& [kind, bound] : bounds) {
+        const std::string name = "f" + std::to_string(kind);
+        ASSERT_EQ(caesura_define_field(file.writer, name.c_str(), CAESURA_FLOAT64, 1, shape, kind,
+                                       bound, &fields.emplace_back()),
+                  CAESURA_OK)
+            << last_error();
+    }
+    std::uint32_t none = 0;
+    EXPECT_EQ(caesura_define_field(file.writer, "none", CAESURA_FLOAT64, 1, shape, 5, 1.0, &none),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("bound kind 5 is unknown"), std::string::npos) << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    for (const std::uint32_t field : fields)
+        ASSERT_EQ(caesura_put(file.writer, field, offset, shape, values.data(), CAESURA_FLOAT64, 0),
+                  CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    caesura_reader* reader = nullptr;
+    ASSERT_EQ(caesura_reader_open(file.path.c_str(), nullptr, nullptr, &reader), CAESURA_OK)
+        << last_error();
+    const double range = values[4094] - values[4095];
+    double squares = 0.0;
+    for (const auto& [kind, bound] : bounds) {
+        const std::string name = "f" + std::to_string(kind);
+        std::vector<double> read(values.size());
+        std::size_t field = 0;
+        ASSERT_EQ(caesura_reader_find(reader, name.c_str(), 0, &field), CAESURA_OK) << last_error();
+        ASSERT_EQ(caesura_reader_read(reader, field, offset, shape, read.data(),
+                                      read.size() * sizeof(double), nullptr),
+                  CAESURA_OK)
+            << last_error();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double error = std::abs(values[i] - read[i]);
+            const double allowed[] = {0.0, 0.5, 1e-3 * range, 1e-2 * std::abs(values[i]), HUGE_VAL};
+            ASSERT_LE(error, allowed[kind]) << name << " " << i;
+            if (kind == CAESURA_PSNR) squares += error * error;
+        }
+    }
+    EXPECT_GE(20.0 * std::log10(range / std::sqrt(squares / 4096.0)), 90.0);
+    EXPECT_GT(squares, 0.0) << "nothing was lost, so nothing was tested";
+    caesura_reader_close(reader);
+}
+
+TEST(CField, a_codecs_own_parameters_reach_its_filter) {
+    const File file("caesura_c_parameters_");
+    const std::uint64_t shape[] = {64};
+    const unsigned parameters[] = {7};
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.cd_values = parameters;
+    options.cd_value_count = 1;
+    std::uint32_t field = 0;
+    const auto define = [&] {
+        return caesura_define_field_with(file.writer, "f", CAESURA_FLOAT32, 1, shape,
+                                         CAESURA_LOSSLESS, 0.0, &options, &field);
+    };
+    EXPECT_EQ(define(), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("belong to a codec"), std::string::npos) << last_error();
+    // No such filter: that it was asked for shows that the codec and its parameters went along.
+    options.codec = "filter:65000";
+    EXPECT_EQ(define(), CAESURA_UNSUPPORTED);
+    EXPECT_NE(last_error().find("65000"), std::string::npos) << last_error();
+    EXPECT_EQ(caesura_writer_close(file.writer), CAESURA_OK);
+}
+
+TEST(CFile, paths_are_those_of_the_layout) {
+    const std::string path =
+        ::testing::TempDir() + "caesura_c_layout_" + std::to_string(::getpid()) + ".h5";
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.layout = "/step/{field}";
+    caesura_writer* writer = nullptr;
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("a layout is like /step_%06T/{field}"), std::string::npos)
+        << last_error();
+    options.layout = "/step_%06T/{field}";
+    const char* analyses[] = {"stats", nullptr};
+    options.analyses = analyses;
+    options.analysis_count = 2;
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("analyses[1] is NULL"), std::string::npos) << last_error();
+    options.analysis_count = 1;
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("set transport, or drop analyses"), std::string::npos)
+        << last_error();
+    options.analysis_count = 0;
+    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer), CAESURA_OK)
+        << last_error();
+    const std::uint64_t shape[] = {8}, offset[] = {0};
+    const std::vector<float> values(8, 1.5f);
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(writer, "v/x", CAESURA_FLOAT32, 1, shape, CAESURA_LOSSLESS, 0.0,
+                                   &field),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_begin_iteration(writer, 12), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(writer, 0.5, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    const auto info = caesura::store::read_info(path);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    ASSERT_EQ(info->datasets.size(), 1u);
+    EXPECT_EQ(info->datasets[0].spec.path, "/step_000012/v/x");
+    EXPECT_EQ(info->datasets[0].iteration, 12u);
+    std::filesystem::remove(path);
+}
+
+TEST(COpen, goes_on_with_a_file_and_drops_what_lies_behind) {
+    const File file("caesura_c_open_");
+    const std::uint64_t shape[] = {64}, offset[] = {0};
+    const std::vector<double> values(64, 2.5);
+    const auto write = [&](caesura_writer* writer, std::vector<std::uint64_t> iterations) {
+        std::uint32_t field = 0;
+        ASSERT_EQ(caesura_define_field(writer, "rho", CAESURA_FLOAT64, 1, shape, CAESURA_LOSSLESS,
+                                       0.0, &field),
+                  CAESURA_OK);
+        for (const std::uint64_t n : iterations) {
+            ASSERT_EQ(caesura_begin_iteration(writer, n), CAESURA_OK);
+            ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+            ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT64, 0),
+                      CAESURA_OK);
+            ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+        }
+        ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    };
+    write(file.writer, {0, 1, 2});
+    caesura_writer* writer = nullptr;
+    caesura_open_options where = CAESURA_OPEN_OPTIONS_DEFAULT;
+    where.has_after = 1;
+    where.after = 9;
+    EXPECT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, &where, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("iteration 9 is not there"), std::string::npos) << last_error();
+    EXPECT_EQ(writer, nullptr);
+    where.after = 1;
+    ASSERT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, &where, &writer), CAESURA_OK)
+        << last_error();
+    std::uint64_t last = 0;
+    EXPECT_EQ(caesura_committed(writer, &last), 1);
+    EXPECT_EQ(last, 1u);
+    write(writer, {7});
+    ASSERT_EQ(caesura_writer_open(file.path.c_str(), nullptr, nullptr, nullptr, &writer),
+              CAESURA_OK);
+    EXPECT_EQ(caesura_committed(writer, &last), 1);
+    EXPECT_EQ(last, 7u);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK);
+    const auto info = caesura::store::read_info(file.path);
+    ASSERT_TRUE(info.ok());
+    std::vector<std::uint64_t> iterations;
+    for (const auto& dataset : info->datasets) iterations.push_back(dataset.iteration);
+    EXPECT_EQ(iterations, (std::vector<std::uint64_t>{0, 1, 7}));
+}
+
+TEST(CSeries, makes_a_file_for_every_few_dumps) {
+    const std::filesystem::path place = std::filesystem::path(::testing::TempDir()) /
+                                        ("caesura_c_series_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(place);
+    const std::string pattern = (place / "run_%03T.h5").string();
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.dumps_per_file = 2;
+    options.pending_files = 1;
+    caesura_writer* writer = nullptr;
+    ASSERT_EQ(caesura_writer_create(pattern.c_str(), nullptr, &options, &writer), CAESURA_OK)
+        << last_error();
+    const std::uint64_t shape[] = {16}, offset[] = {0};
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(writer, "rho", CAESURA_FLOAT32, 1, shape, CAESURA_LOSSLESS, 0.0,
+                                   &field),
+              CAESURA_OK);
+    const std::vector<float> values(16, 2.5f);
+    for (std::uint64_t n = 0; n < 5; ++n) {
+        ASSERT_EQ(caesura_begin_iteration(writer, n), CAESURA_OK);
+        ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+        ASSERT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+                  CAESURA_OK);
+        ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+    }
+    caesura_writer_report report{};
+    report.struct_bytes = sizeof report;
+    ASSERT_EQ(caesura_writer_get_report(writer, &report), CAESURA_OK);
+    EXPECT_EQ(report.files, 3u);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    for (const char* name : {"run_000.h5", "run_002.h5", "run_004.h5"}) {
+        const auto info = caesura::store::read_info((place / name).string());
+        ASSERT_TRUE(info.ok()) << info.status().message();
+        EXPECT_EQ(info->datasets.size(), std::string(name) == "run_004.h5" ? 1u : 2u);
+    }
+    options.dumps_per_file = 3;
+    EXPECT_EQ(caesura_writer_create((place / "run.h5").c_str(), nullptr, &options, &writer),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("dumps_per_file is 3"), std::string::npos) << last_error();
+    std::filesystem::remove_all(place);
 }
 
 }  // namespace

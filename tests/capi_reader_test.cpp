@@ -159,7 +159,8 @@ TEST(CIntegers, come_back_in_their_type_with_a_fill_value_that_no_double_holds) 
     EXPECT_NE(std::string(caesura_last_error()).find("field 'id': an error bound for uint64"),
               std::string::npos)
         << caesura_last_error();
-    EXPECT_EQ(define(11, CAESURA_LOSSLESS), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(define(16, CAESURA_LOSSLESS), CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(define(CAESURA_BOOL, CAESURA_LOSSLESS), CAESURA_INVALID_ARGUMENT);  // its fill value
     ASSERT_EQ(define(CAESURA_UINT64, CAESURA_LOSSLESS), CAESURA_OK) << caesura_last_error();
     ASSERT_EQ(caesura_begin_iteration(writer, 0), CAESURA_OK);
     ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
@@ -183,6 +184,72 @@ TEST(CIntegers, come_back_in_their_type_with_a_fill_value_that_no_double_holds) 
         const std::uint64_t row = i / 4, column = i % 4;
         const bool is_put = row >= 2 && row < 5 && column >= 1 && column < 3;
         EXPECT_EQ(values[i], is_put ? ids[2 * (row - 2) + column - 1] : nobody) << i;
+    }
+    caesura_reader_close(reader);
+    std::filesystem::remove(path);
+}
+
+struct CKind {
+    const char* name;
+    int dtype, bound, number_kind;
+    std::size_t number_bytes, members;
+};
+
+TEST(CTypes, come_back_as_what_they_are_within_their_bounds) {
+    const std::string path = ::testing::TempDir() + "caesura_c_types_" + std::to_string(::getpid());
+    constexpr CKind k_kinds[] = {
+        {"mask", CAESURA_BOOL, CAESURA_LOSSLESS, CAESURA_NUMBER_BOOL, 1, 1},
+        {"half", CAESURA_FLOAT16, CAESURA_LOSSLESS, CAESURA_NUMBER_FLOATING, 2, 1},
+        {"brain", CAESURA_BFLOAT16, CAESURA_LOSSLESS, CAESURA_NUMBER_BFLOAT, 2, 1},
+        {"wave", CAESURA_COMPLEX64, CAESURA_ABSOLUTE, CAESURA_NUMBER_FLOATING, 4, 2},
+        {"fine", CAESURA_COMPLEX128, CAESURA_LOSSLESS, CAESURA_NUMBER_FLOATING, 8, 2}};
+    const std::uint64_t shape[] = {3, 2}, offset[] = {0, 0};
+    const std::uint8_t mask[] = {1, 0, 0, 1, 1, 0};
+    const std::uint16_t shorts[] = {0x3c00, 0x8000, 0x7e01, 0xfc00, 1, 0x7bff};
+    float waves[12];
+    double fine[12];
+    for (int i = 0; i < 12; ++i) fine[i] = waves[i] = 0.75F * static_cast<float>(i * i) - 7.0F;
+    const void* const data[] = {mask, shorts, shorts, waves, fine};
+    caesura_writer* writer = nullptr;
+    ASSERT_EQ(caesura_writer_create(path.c_str(), nullptr, nullptr, &writer), CAESURA_OK);
+    std::uint32_t fields[5] = {};
+    for (int k = 0; k < 5; ++k)
+        ASSERT_EQ(caesura_define_field(writer, k_kinds[k].name, k_kinds[k].dtype, 2, shape,
+                                       k_kinds[k].bound, 1e-2, &fields[k]),
+                  CAESURA_OK)
+            << caesura_last_error();
+    ASSERT_EQ(caesura_begin_iteration(writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(writer, 0.0, 1.0), CAESURA_OK);
+    for (int k = 0; k < 5; ++k)
+        ASSERT_EQ(caesura_put(writer, fields[k], offset, shape, data[k], k_kinds[k].dtype, 0),
+                  CAESURA_OK)
+            << caesura_last_error();
+    ASSERT_EQ(caesura_end_iteration(writer), CAESURA_OK);
+    ASSERT_EQ(caesura_writer_close(writer), CAESURA_OK);
+    caesura_reader* reader = nullptr;
+    ASSERT_EQ(caesura_reader_open(path.c_str(), nullptr, nullptr, &reader), CAESURA_OK);
+    for (int k = 0; k < 5; ++k) {
+        SCOPED_TRACE(k_kinds[k].name);
+        std::size_t field = 0;
+        ASSERT_EQ(caesura_reader_find(reader, k_kinds[k].name, 0, &field), CAESURA_OK);
+        caesura_field_info info{};
+        info.struct_bytes = sizeof info;
+        ASSERT_EQ(caesura_reader_field(reader, field, &info), CAESURA_OK);
+        EXPECT_EQ(info.number_kind, k_kinds[k].number_kind);
+        EXPECT_EQ(info.number_bytes, k_kinds[k].number_bytes);
+        EXPECT_EQ(info.members, k_kinds[k].members);
+        double values[12] = {};
+        const std::size_t bytes = 6 * info.number_bytes * info.members;
+        ASSERT_EQ(caesura_reader_read(reader, field, offset, shape, values, bytes, nullptr),
+                  CAESURA_OK)
+            << caesura_last_error();
+        if (k_kinds[k].bound == CAESURA_LOSSLESS) {
+            EXPECT_EQ(std::memcmp(values, data[k], bytes), 0);
+            continue;
+        }
+        float found[12];
+        std::memcpy(found, values, sizeof found);
+        for (int i = 0; i < 12; ++i) EXPECT_LE(std::abs(found[i] - waves[i]), 1e-2F);
     }
     caesura_reader_close(reader);
     std::filesystem::remove(path);

@@ -11,6 +11,10 @@ SIGKILL to the launcher and every rank at once, and then looks at the file:
      every value; dumps are the first ones, without a hole;
   3. after a second recover: not a byte has changed.
 
+Some runs write a file for each dump, or each three: then all this holds of each of them.
+With --append the killed run is gone on with instead, on other numbers of ranks, by two runs that
+are killed and one that closes; each may first drop dumps behind a random one.
+
 Run it by `tools/dev.py crash --runs N`, which sets CAESURA_BUILD, PYTHONPATH and HDF5_PLUGIN_PATH.
 Exit status: 0 if every run passed, else 1. A failed run's file stays in <out>/crash/.
 
@@ -78,6 +82,7 @@ class Plan:
     pause_us: int = 0
     reserve_factor: float = 1.0
     dumps: int = 1000
+    dumps_per_file: int = 0  # 0: one file
     commits: int = 0  # kill after so many lines "committed"
     delay_share: float = 0.0  # and then so much of the time the last commits took
 
@@ -92,13 +97,14 @@ class Plan:
         plan.chunk_kib = draw.choice([64, 256, 512])
         plan.every = draw.choice([1, 1, 2, 5])
         plan.pause_us = draw.choice([0, 1000, 10000])
-        # Below 1 some blocks overflow to the end of the file and are committed a dump later.
+        # Below 1 some blocks overflow and are committed a dump later.
         plan.reserve_factor = draw.choice([1.0, 1.0, 1.0, 0.6])
         plan.delay_share = draw.random()
         if plan.phase == "between":
             plan.commits = draw.randint(1, 5)
         if plan.phase == "closing":
             plan.dumps = draw.randint(1, 5)
+        plan.dumps_per_file = draw.choice([0, 0, 0, 1, 1, 3])
         return plan
 
 
@@ -117,8 +123,18 @@ class Outcome:
     dropped: int = 0
     journal_torn: bool = False
     beyond_report: int = 0  # dumps found that the writer had not yet reported
+    gone_on: int = 0  # later runs that opened the file
+    let_go: int = 0  # dumps that these have dropped
     seconds: float = 0.0
     faults: list[str] = field(default_factory=list)
+
+    def add(self, other: Outcome, name: str) -> None:
+        """What is said of one file of several."""
+        for count in ("dumps", "finished", "dropped", "beyond_report"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
+        for flag in ("in_window", "stock_refused", "journal_torn"):
+            setattr(self, flag, getattr(self, flag) or getattr(other, flag))
+        self.faults += [f"{name}: {fault}" for fault in other.faults]
 
 
 class Run:
@@ -128,21 +144,28 @@ class Run:
         self.options = options
         self.plan = plan
         self.place = place
-        self.path = place / "run.h5"
+        self.path = place / ("run_%06T.h5" if plan.dumps_per_file else "run.h5")
+        self.part: range | None = None  # of the iterations, what a file of several has
         self.log = place / "committed.txt"
         self.outcome = Outcome(plan)
+        self.due_before: set[int] = set()  # of runs before the one that is looked at
+        self.is_first = True  # run of the file
 
     def fault(self, text: str) -> None:
         self.outcome.faults.append(text)
 
     # ---- dying
 
-    def write_and_kill(self) -> None:
+    def write_and_kill(self, go_on: str = "") -> None:
         plan = self.plan
         program = [str(self.options.writer), "--file", str(self.path), "--log", str(self.log)]
         for name in ("codec", "seed", "dumps", "rows", "chunk_kib", "every", "pause_us"):
             program += ["--" + name.replace("_", "-"), str(getattr(plan, name))]
         program += ["--reserve-factor", str(plan.reserve_factor)]
+        if go_on:
+            program += ["--go-on", go_on]
+        if plan.dumps_per_file:
+            program += ["--dumps-per-file", str(plan.dumps_per_file)]
         env = dict(os.environ)
         env.setdefault("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
         # What a killed launcher leaves behind goes away with the run's directory.
@@ -156,6 +179,56 @@ class Run:
         command = [self.options.mpirun, "-n", str(self.options.ranks), *program]
         run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
 
+    def go_on(self) -> None:
+        """Three more runs on the same file, on other ranks; the last one closes it."""
+        draw = random.Random(f"append {self.plan.seed}")
+        self.is_first = False
+        for number in range(3):
+            due = self.due_of_all()
+            after = draw.choice([None, *sorted(due)]) if due else None
+            self.plan.phase = "end" if number == 2 else draw.choice(["start", "between", "between"])
+            self.plan.commits = draw.randint(1, 4)
+            self.plan.delay_share = draw.random()
+            self.plan.dumps = draw.randint(1, 4) if number == 2 else 1000
+            self.log = self.place / f"committed-{number}.txt"
+            self.options.ranks = draw.randint(1, 3)
+            self.write_and_kill("last" if after is None else str(after))
+            if self.outcome.faults:
+                return
+            lines = self.reported()
+            if after is not None:
+                # It may have died before it dropped anything: what is above may be there or not.
+                self.due_before = {n for n in due if n <= after}
+            if "created" in lines:
+                self.outcome.gone_on += 1
+                self.outcome.let_go += len(due - self.due_before)
+            self.due_before |= set(range(0, self.last_committed() + 1, self.plan.every))
+        self.outcome.closed = "closed" in self.reported()
+        self.check_gone_on()
+
+    def last_committed(self) -> int:
+        numbers = [int(line.split()[1]) for line in self.reported() if line.startswith("committed")]
+        return numbers[-1] if numbers else -1
+
+    def due_of_all(self) -> set[int]:
+        """Iterations that must be there, whatever came after them."""
+        return self.due_before | set(range(0, self.last_committed() + 1, self.plan.every))
+
+    def check_gone_on(self) -> None:
+        dry = self.recover(dry_run=True)
+        if dry is None:
+            return
+        if not dry["was_clean"]:
+            self.fault(f"a file that was closed is not clean: {dry}")
+        self.outcome.dumps = dry["committed_dumps"]
+        present = set(range(0, self.outcome.dumps * self.plan.every, self.plan.every))
+        if not self.due_before <= present:
+            self.fault(f"lost: {sorted(self.due_before - present)}")
+        try:
+            self.outcome.faults += [f"at the end: {f}" for f in self.compare(present, exactly=True)]
+        except (OSError, KeyError, RuntimeError) as error:
+            self.fault(f"at the end: stock h5py: {error}")
+
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die (or has ended by itself, which closing ones may)."""
         plan = self.plan
@@ -165,13 +238,17 @@ class Run:
             lines = self.reported()
             starts += [time.monotonic()] * (len(lines) - len(starts))
             # Early kills fall into Writer::create, or between it and the first commit.
-            if plan.phase == "start" and ("created" in lines or self.half_made()):
+            begun = "created" in lines or "opening" in lines
+            if plan.phase == "start" and (begun or (self.is_first and self.half_made())):
                 break
             if plan.phase == "between" and len(lines) > plan.commits:
                 break
             if plan.phase == "closing" and "closing" in lines:
                 break
-            if process.poll() is not None:
+            ended = process.poll() is not None
+            if ended and plan.phase == "end" and "closed" in self.reported():
+                return
+            if ended:
                 output = (self.place / "output.txt").read_text(errors="replace")
                 self.fault(f"the writer ended by itself ({process.returncode}): {output[-500:]}")
                 return
@@ -181,27 +258,52 @@ class Run:
             time.sleep(0.0005)
         # The last interval between reports is the yardstick: it spans one dump's whole life.
         interval_s = starts[-1] - starts[-2] if len(starts) > 1 else 0.05
-        longest_s = {"start": 0.03, "between": min(1.5 * interval_s, 0.5), "closing": 0.03}
+        longest_s = {"start": 0.06, "between": min(1.5 * interval_s, 0.5), "closing": 0.03}
         time.sleep(plan.delay_share * longest_s[plan.phase])
 
     def half_made(self) -> bool:
         """Half of the early kills come when the file has only just appeared."""
-        return self.plan.seed % 2 == 0 and self.path.exists()
+        return self.plan.seed % 2 == 0 and any(self.place.glob("run*.h5"))
 
     def reported(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     # ---- looking
 
-    def examine(self) -> None:
-        outcome = self.outcome
+    def examine_all(self) -> None:
+        """The file; of several each by itself, and what came of them together."""
+        plan = self.plan
+        if not plan.dumps_per_file:
+            self.examine()
+            return
+        span = plan.dumps_per_file * plan.every
+        self.note_reported()
+        firsts = {n // span * span for n in self.due()}
+        firsts |= {int(path.stem.removeprefix("run_")) for path in self.place.glob("run_*.h5")}
+        for first in sorted(firsts):
+            one = Run(self.options, plan, self.place)
+            one.path = self.place / f"run_{first:06}.h5"
+            one.part = range(first, first + span)
+            one.examine()
+            self.outcome.add(one.outcome, one.path.name)
+        self.outcome.before_first_commit = self.outcome.dumps == 0
+
+    def note_reported(self) -> None:
         lines = self.reported()
         numbers = [int(line.split()[1]) for line in lines if line.startswith("committed")]
-        outcome.committed = numbers[-1] if numbers else None
-        outcome.closed = "closed" in lines
+        self.outcome.committed = numbers[-1] if numbers else None
+        self.outcome.closed = "closed" in lines
+
+    def must_be_there(self) -> bool:
+        """One file is made before the writer returns, one of several with its first dump."""
+        return bool(self.reported()) if self.part is None else bool(self.due())
+
+    def examine(self) -> None:
+        outcome = self.outcome
+        self.note_reported()
         if not self.path.exists():
             outcome.before_first_commit = True
-            if lines:
+            if self.must_be_there():
                 self.fault("there is no file, although the writer was created")
             return
         dry = self.recover(dry_run=True)
@@ -231,7 +333,7 @@ class Run:
         try:
             return caesura.recover(self.path, dry_run=dry_run)
         except (OSError, caesura.CorruptError) as error:
-            if self.reported():
+            if self.must_be_there():
                 self.fault(f"recover: {error}")
             self.outcome.before_first_commit = True  # Writer::create had not returned
             return None
@@ -248,7 +350,8 @@ class Run:
     def due(self) -> set[int]:
         """Iterations that the writer reported as committed: with one all before it."""
         last = self.outcome.committed
-        return set() if last is None else set(range(0, last + 1, self.plan.every))
+        due = set() if last is None else set(range(0, last + 1, self.plan.every))
+        return due if self.part is None else due & set(self.part)
 
     def check_as_stock(self) -> None:
         """The file as the kill left it, in stock h5py."""
@@ -275,7 +378,8 @@ class Run:
             if self.due():
                 self.fault("after recover no dump is left")
             return
-        present = set(range(0, outcome.dumps * self.plan.every, self.plan.every))
+        first = 0 if self.part is None else self.part.start
+        present = set(range(first, first + outcome.dumps * self.plan.every, self.plan.every))
         outcome.beyond_report = len(present - self.due())
         if not self.due() <= present:
             self.fault(f"lost: {sorted(self.due() - present)}")
@@ -380,16 +484,21 @@ def bury_orphans() -> None:
 def run_once(options: argparse.Namespace, seed: int) -> Outcome:
     begin_s = time.monotonic()
     place = Path(tempfile.mkdtemp(prefix="caesura-crash-", dir=options.directory))
-    run = Run(options, Plan.draw(seed), place)
+    plan = Plan.draw(seed)
+    if options.append:
+        plan.dumps_per_file = 0
+    run = Run(argparse.Namespace(**vars(options)), plan, place)
     run.write_and_kill()
-    if not run.outcome.faults:
-        run.examine()
+    if not run.outcome.faults and options.append and run.path.exists() and run.reported():
+        run.go_on()
+    elif not run.outcome.faults:
+        run.examine_all()
     run.outcome.seconds = time.monotonic() - begin_s
     if run.outcome.faults:
         kept = options.out / f"seed-{seed}"
         shutil.rmtree(kept, ignore_errors=True)
         kept.mkdir(parents=True)
-        for path in (run.path, run.log, place / "output.txt"):
+        for path in (*place.glob("run*.h5"), run.log, place / "output.txt"):
             if path.exists():
                 shutil.copy(path, kept)
     shutil.rmtree(place, ignore_errors=True)
@@ -399,7 +508,8 @@ def run_once(options: argparse.Namespace, seed: int) -> Outcome:
 def describe(outcome: Outcome) -> str:
     """One line on one run."""
     plan = outcome.plan
-    words = [f"{plan.phase:<8}", f"{plan.codec:<7}"]
+    files = f"{plan.dumps_per_file} a file" if plan.dumps_per_file else "one file"
+    words = [f"{plan.phase:<8}", f"{plan.codec:<7}", f"{files:<8}"]
     known = "none" if outcome.committed is None else str(outcome.committed)
     words.append(f"reported {known:>4}, recovered {outcome.dumps:>3} dumps")
     if outcome.before_first_commit:
@@ -421,6 +531,7 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "killed among commits": phases["between"],
         "killed while closing": phases["closing"],
         "killed after close": sum(o.closed for o in outcomes),
+        "with a file for each dump, or three": sum(o.plan.dumps_per_file > 0 for o in outcomes),
         "before the first commit": sum(o.before_first_commit for o in outcomes),
         "in the window of in-place overwrites": sum(o.in_window for o in outcomes),
         "of these unreadable before recover": sum(o.stock_refused for o in outcomes),
@@ -434,6 +545,8 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "dumps finished by recover": sum(o.finished for o in outcomes),
         "dumps dropped by recover": sum(o.dropped for o in outcomes),
         "dumps verified": sum(o.dumps for o in outcomes),
+        "runs that went on with the file": sum(o.gone_on for o in outcomes),
+        "dumps that these dropped": sum(o.let_go for o in outcomes),
         "seconds a run": round(sum(o.seconds for o in outcomes) / max(1, len(outcomes)), 2),
         "passed": sum(not o.faults for o in outcomes),
         "failed": sum(bool(o.faults) for o in outcomes),
@@ -447,6 +560,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--runs", type=int, default=20)
     top.add_argument("--seed", type=int, help="of the first run; run i has seed + i")
     top.add_argument("--ranks", type=int, default=2)
+    top.add_argument("--append", action="store_true", help="later runs go on with the file")
     top.add_argument("--json", action="store_true", help="print everything as JSON instead")
     top.add_argument("--writer", type=Path, default=build / "tests" / "crash_writer")
     top.add_argument("--mpirun", default="mpirun")

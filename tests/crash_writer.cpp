@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -32,6 +33,9 @@ struct Options {
     std::uint64_t every = 1;        // iterations from dump to dump
     std::uint64_t pause_us = 0;     // between iterations
     double reserve_factor = 1.0;
+    bool goes_on = false;  // with a file that is there
+    std::optional<std::uint64_t> after;
+    std::uint64_t dumps_per_file = 1;  // of a path with %T
 };
 
 struct FieldSpec {
@@ -83,9 +87,13 @@ void run(const Options& options, int rank, int size, int log) {
     writing.codec.name = options.codec;
     writing.chunk_bytes = options.chunk_kib << 10;
     writing.reserve_factor = options.reserve_factor;
+    writing.dumps_per_file = options.dumps_per_file;
     writing.memory_bytes = 64u << 20;  // what a fast producer may have in flight
     writing.durable = true;
-    auto writer = Writer::create(options.path, mpi(MPI_COMM_WORLD), writing);
+    if (rank == 0 && options.goes_on) note(log, "opening");
+    auto writer = options.goes_on
+                      ? Writer::open(options.path, mpi(MPI_COMM_WORLD), writing, {options.after})
+                      : Writer::create(options.path, mpi(MPI_COMM_WORLD), writing);
     if (!writer.ok()) give_up("create: " + writer.status().message());
     if (rank == 0) note(log, "created");
     std::vector<Field> fields;
@@ -99,12 +107,13 @@ void run(const Options& options, int rank, int size, int log) {
     const std::uint64_t first_row = options.rows * me / n_ranks;
     const std::uint64_t n_rows = options.rows * (me + 1) / n_ranks - first_row;
 
-    std::optional<std::uint64_t> known;
+    std::optional<std::uint64_t> known = (*writer)->committed();
+    const std::uint64_t first = known ? *known + options.every : 0;
     const auto note_commit = [&] {
         if (rank == 0 && (*writer)->committed() != known)
             note(log, "committed " + std::to_string(*(known = (*writer)->committed())));
     };
-    for (std::uint64_t n = 0; n < options.dumps * options.every; ++n) {
+    for (std::uint64_t n = first; n < first + options.dumps * options.every; ++n) {
         auto iteration = (*writer)->begin_iteration(n);
         if (n % options.every == 0) {
             auto dump = iteration.begin_dump(0.5 * static_cast<double>(n));
@@ -155,6 +164,10 @@ bool parse(int argc, char** argv, Options& options) {
             known = number(options.pause_us);
         else if (name == "--reserve-factor")
             known = number(options.reserve_factor);
+        else if (name == "--go-on")
+            options.goes_on = text == "last" || number(options.after.emplace());
+        else if (name == "--dumps-per-file")
+            known = number(options.dumps_per_file);
         else
             known = false;
         if (!known) return false;
@@ -172,7 +185,7 @@ int main(int argc, char** argv) {
         give_up(
             "usage: crash_writer --file FILE --log FILE [--codec none|zstd|caesura] [--seed N] "
             "[--dumps N] [--rows N] [--chunk-kib N] [--every N] [--pause-us N] "
-            "[--reserve-factor X]");
+            "[--reserve-factor X] [--dumps-per-file N] [--go-on last|ITERATION]");
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -176,6 +176,13 @@ def bench_reading(arguments: list[str]) -> int:
     return run_open("reading", command, log="reading", env=environment())
 
 
+def bench_series(arguments: list[str]) -> int:
+    """A file for each dump beside one file: bench/series. `arguments` go to series.py."""
+    build("", "caesura_python")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "series", "series.py")), *arguments]
+    return run_open("series", command, log="series", env=environment())
+
+
 def bench_builds(arguments: list[str]) -> int:
     """This build beside an earlier one: bench/builds. `arguments` go to its compare.py."""
     build("", "caesura_python", "cosmology")
@@ -238,9 +245,12 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "spill": bench_spill,
     "transit": bench_transit,
     "reading": bench_reading,
+    "series": bench_series,
     "where": bench_where,
     "builds": bench_builds,
 }
-TAKE_ARGUMENTS = ("codec", "peers", "reading", "running", "transit", "where", "builds")
+TAKE_ARGUMENTS = (
+    "codec", "peers", "reading", "running", "series", "transit", "where", "builds",
+)  # fmt: skip
 # builds wants to be told of another build; where is a part of transit.
 ONLY_BY_NAME = ("builds", "where")

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -109,7 +110,7 @@ class [[nodiscard]] Result {
 
 // ----------------------------------------------------------------------- types and shapes
 
-/// What one value is. Integers are always stored without loss.
+/// What one value is. Integers and boolean are always stored without loss.
 enum class DType : std::uint8_t {
     float32 = 1,
     float64 = 2,
@@ -121,6 +122,11 @@ enum class DType : std::uint8_t {
     uint16 = 8,
     uint32 = 9,
     uint64 = 10,
+    boolean = 11,     ///< one byte, 0 or 1
+    float16 = 12,     ///< IEEE 754 in 16 bits
+    bfloat16 = 13,    ///< the upper half of a float32
+    complex64 = 14,   ///< two float32: real and imaginary part
+    complex128 = 15,  ///< two float64
 };
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
@@ -132,17 +138,41 @@ inline constexpr DType uint8 = DType::uint8;
 inline constexpr DType uint16 = DType::uint16;
 inline constexpr DType uint32 = DType::uint32;
 inline constexpr DType uint64 = DType::uint64;
+inline constexpr DType boolean = DType::boolean;
+inline constexpr DType float16 = DType::float16;
+inline constexpr DType bfloat16 = DType::bfloat16;
+inline constexpr DType complex64 = DType::complex64;
+inline constexpr DType complex128 = DType::complex128;
 
-/// The DType of a C++ type: arithmetic, of 1 to 8 bytes, neither bool nor a character other than
-/// signed and unsigned char.
+/// Values of the types of 16 bits as their bits: C++20 has no such types. Whoever has one of
+/// another library's (_Float16, __half, __nv_bfloat16) hands in its memory as this.
+struct Float16 {
+    std::uint16_t bits = 0;
+    friend bool operator==(Float16, Float16) = default;
+};
+struct Bfloat16 {
+    std::uint16_t bits = 0;
+    friend bool operator==(Bfloat16, Bfloat16) = default;
+};
+
+/// The DType of a C++ type: bool, Float16, Bfloat16, std::complex of float or double, or arithmetic
+/// of 1 to 8 bytes, no character other than signed and unsigned char.
 template <class T>
 consteval DType dtype_of() {
-    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
-                      (std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
-                       !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
-                       !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> &&
-                       !std::is_same_v<T, char32_t>),
-                  "float, double, or a signed or unsigned integer of 1 to 8 bytes");
+    if constexpr (std::is_same_v<T, bool>) return boolean;
+    if constexpr (std::is_same_v<T, Float16>) return float16;
+    if constexpr (std::is_same_v<T, Bfloat16>) return bfloat16;
+    if constexpr (std::is_same_v<T, std::complex<float>>) return complex64;
+    if constexpr (std::is_same_v<T, std::complex<double>>) return complex128;
+    constexpr bool k_is_special =
+        std::is_same_v<T, bool> || std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16> ||
+        std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+    static_assert(k_is_special || std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                      (std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, char> &&
+                       !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char8_t> &&
+                       !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>),
+                  "float, double, bool, a signed or unsigned integer of 1 to 8 bytes, Float16, "
+                  "Bfloat16, or std::complex of float or double");
     if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? float32 : float64;
     constexpr DType k_signed[] = {int8, int16, int32, int64};
     constexpr DType k_unsigned[] = {uint8, uint16, uint32, uint64};
@@ -152,13 +182,31 @@ consteval DType dtype_of() {
 
 /// Bytes per value.
 constexpr std::size_t size_of(DType dtype) {
-    constexpr std::uint8_t k_bytes[] = {8, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8};
+    constexpr std::uint8_t k_bytes[] = {8, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 2, 8, 16};
     const auto type = static_cast<std::size_t>(dtype);
     return k_bytes[type < sizeof k_bytes ? type : 0];
 }
 /// False of a number that is none of the above.
-constexpr bool is_known(DType dtype) { return dtype >= DType::float32 && dtype <= DType::uint64; }
-constexpr bool is_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::uint64; }
+constexpr bool is_known(DType dtype) {
+    return dtype >= DType::float32 && dtype <= DType::complex128;
+}
+constexpr bool is_complex(DType dtype) {
+    return dtype == DType::complex64 || dtype == DType::complex128;
+}
+/// Of the two numbers of a complex value; else the type itself.
+constexpr DType number_type(DType dtype) {
+    return dtype == DType::complex64    ? DType::float32
+           : dtype == DType::complex128 ? DType::float64
+                                        : dtype;
+}
+/// One number, not two.
+constexpr bool is_number(DType dtype) { return is_known(dtype) && !is_complex(dtype); }
+/// boolean too: what is stored without loss.
+constexpr bool is_integer(DType dtype) { return dtype >= DType::int8 && dtype <= DType::boolean; }
+/// Floating point in 16 bits.
+constexpr bool is_short_float(DType dtype) {
+    return dtype == DType::float16 || dtype == DType::bfloat16;
+}
 constexpr bool is_signed_integer(DType dtype) {
     return dtype >= DType::int8 && dtype <= DType::int64;
 }

@@ -60,12 +60,19 @@ typedef enum caesura_dtype {
     CAESURA_UINT8 = 7,
     CAESURA_UINT16 = 8,
     CAESURA_UINT32 = 9,
-    CAESURA_UINT64 = 10
+    CAESURA_UINT64 = 10,
+    CAESURA_BOOL = 11,       /* one byte each, 0 or 1; without loss */
+    CAESURA_FLOAT16 = 12,    /* IEEE 754 in 16 bits */
+    CAESURA_BFLOAT16 = 13,   /* the upper half of a float */
+    CAESURA_COMPLEX64 = 14,  /* two floats: real and imaginary part */
+    CAESURA_COMPLEX128 = 15  /* two doubles */
 } caesura_dtype;
 typedef enum caesura_bound_kind {
     CAESURA_LOSSLESS = 0,
-    CAESURA_ABSOLUTE = 1, /* value: in units of the field */
-    CAESURA_RELATIVE = 2  /* value: share of the field's range in this dump */
+    CAESURA_ABSOLUTE = 1,           /* value: in units of the field */
+    CAESURA_RELATIVE = 2,           /* value: share of the field's range in this dump */
+    CAESURA_POINTWISE_RELATIVE = 3, /* value: share of each value's magnitude */
+    CAESURA_PSNR = 4                /* value: decibels */
 } caesura_bound_kind;
 typedef enum caesura_lane { CAESURA_LANE_COMPRESS = 0, CAESURA_LANE_WRITE = 1 } caesura_lane;
 
@@ -118,13 +125,23 @@ typedef struct caesura_options {
     /* Everything the library has to say to a person; called inside calls of this header, on their
      * thread. The message is valid until it returns. NULL: quiet. */
     void (*on_message)(void* context, const char* message);
-    void* message_context; /* what on_message is given */
-    const char* transport; /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */
+    void* message_context;     /* what on_message is given */
+    const char* transport;     /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */
+    const char* layout;        /* NULL: openPMD's; or as "/step_%06T/{field}", see WriterOptions */
+    const unsigned* cd_values; /* of `codec`, as H5Pset_filter takes them; see CodecSpec */
+    size_t cd_value_count;     /* 0: derived from the bound */
+    /* Of every dump in transit, as WriterOptions::analyses; needs `transport`. Copied. */
+    const char* const* analyses; /* NULL: none */
+    size_t analysis_count;
+    int verify; /* -1: where the codec needs it; 1: lossy blocks are decoded and checked; 0: not */
+    /* Of a path with "%T" ("run_%06T.h5"), a series of files; see WriterOptions. */
+    uint64_t dumps_per_file; /* 0: 1 */
+    uint64_t pending_files;  /* 0: 4 */
 } caesura_options;
 #define CAESURA_OPTIONS_DEFAULT                                                                \
     {                                                                                          \
         sizeof(caesura_options), NULL, 0, 0, 1, 1, 0, NULL, NULL, NULL, NULL, 2.0, 1.25, -1.0, \
-            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL                                          \
+            1.0, 0, 1, 0, 0, 1, 0.0, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, -1, 0, 0        \
     }
 
 /* What some values of a field are held to; see BoundMap in caesura/bound_map.hpp. */
@@ -167,11 +184,13 @@ typedef struct caesura_field_options {
         data_order; /* NULL: "C", the slowest axis first in these arrays; "F": the fastest */
     const double* position;    /* NULL: 0 each; of a value in its cell, from 0 to below 1 */
     const double* time_offset; /* NULL: 0; of the values from the dump's time */
+    const unsigned* cd_values; /* of `codec`, as H5Pset_filter takes them; see CodecSpec */
+    size_t cd_value_count;     /* 0: derived from the bound */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL                                 \
+            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                        \
     }
 
 /* What a reader is told of a record of particles, and its codec; see RecordOptions in
@@ -271,6 +290,8 @@ typedef struct caesura_writer_report {
      * work meanwhile. */
     uint64_t lost_services;
     uint64_t regained_services;
+    uint64_t files;     /* made: of a series so many, else 1 */
+    double file_wait_s; /* of end_s, because as many files were pending as may be */
 } caesura_writer_report;
 
 typedef struct caesura_writer caesura_writer;
@@ -280,12 +301,31 @@ CAESURA_API const char* caesura_last_error(void);
 /* "no_space" for CAESURA_NO_SPACE */
 CAESURA_API const char* caesura_code_name(int code);
 
-/* communicator NULL: this process alone; else copied, its functions are used until close.
- * options NULL: defaults. *writer is NULL on error. */
+/* path: with "%T" or "%06T" in the file's name each dump gets a file of its own: see
+ * Writer::create. communicator NULL: this process alone; else copied, its functions are used until
+ * close. options NULL: defaults. *writer is NULL on error. */
 CAESURA_API caesura_code caesura_writer_create(const char* path,
                                                const caesura_communicator* communicator,
                                                const caesura_options* options,
                                                caesura_writer** writer);
+
+/* Where caesura_writer_open goes on in a file. */
+typedef struct caesura_open_options {
+    size_t struct_bytes; /* sizeof(caesura_open_options): lets the struct grow */
+    int has_after;       /* 0: after the last committed dump, and `after` means nothing */
+    uint64_t after;      /* iteration of the last dump that is kept; later ones are dropped */
+} caesura_open_options;
+#define CAESURA_OPEN_OPTIONS_DEFAULT \
+    { sizeof(caesura_open_options), 0, 0 }
+
+/* Collective. Goes on with a file that caesura_writer_create made, also on another number of ranks
+ * or after its run was killed; see Writer::open in caesura/writer.hpp. caesura_committed says after
+ * which iteration. where NULL: defaults. The rest as caesura_writer_create. */
+CAESURA_API caesura_code caesura_writer_open(const char* path,
+                                             const caesura_communicator* communicator,
+                                             const caesura_options* options,
+                                             const caesura_open_options* where,
+                                             caesura_writer** writer);
 /* rank: number of axes, 1 to 4; shape[rank]. bound is ignored for CAESURA_LOSSLESS. */
 CAESURA_API caesura_code caesura_define_field(caesura_writer* writer, const char* name, int dtype,
                                               int rank, const uint64_t* shape, int kind,
@@ -339,7 +379,9 @@ CAESURA_API caesura_code caesura_wait_until(caesura_writer* writer, int (*done)(
                                             void* context, double at_most_s, int* is_done);
 CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt);
 /* offset, extent: as many entries as the field has axes. data: dense, C order.
- * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released. */
+ * borrow 0: copied before the call returns; 1: must stay unchanged until caesura_released.
+ * Memory of a CUDA device is always copied; what fills it must be done, or be in the default
+ * stream. */
 CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
                                      const uint64_t* extent, const void* data, int dtype,
                                      int borrow);

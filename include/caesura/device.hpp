@@ -18,6 +18,7 @@
 #include <deque>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "caesura/codec.hpp"
 
@@ -75,11 +76,14 @@ struct RangeCounts {
 };
 inline constexpr std::uint64_t k_most_edges = (std::uint64_t{1} << 20) + 1;
 
-/// The room that sums() and counts() need in the device.
+/// The room that sums(), counts() and marks() need in the device.
 constexpr std::uint64_t sums_bytes(std::uint64_t bytes, DType dtype) {
     return (bytes / size_of(dtype) + k_stretch_values - 1) / k_stretch_values * 7 * 8;
 }
 constexpr std::uint64_t counts_bytes(std::uint64_t bins) { return 8 * (2 * bins + 1 + 4); }
+constexpr std::uint64_t marks_bytes(std::uint64_t bytes, DType dtype) {
+    return (bytes / size_of(dtype) + 63) / 64 * 8;
+}
 
 /// A transfer that was given to the link: done when it and all before it in its direction are.
 using Transfer = std::uint64_t;
@@ -137,6 +141,11 @@ class Device {
     /// @param room   counts_bytes() of the device, aligned to 8. Errors: as sums().
     virtual Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
                                        std::span<const double> edges, std::span<std::byte> room);
+    /// Which values are greater than a threshold; NaN is not. Bit i % 64 of word i / 64 is value
+    /// i's; there are none beyond the last.
+    /// @param room  marks_bytes() of the device, aligned to 8. Errors: as sums().
+    virtual Result<std::vector<std::uint64_t>> marks(std::span<const std::byte> values, DType dtype,
+                                                     double threshold, std::span<std::byte> room);
 
     /// Give a transfer to the link.
     /// @param host  filled when it is done; must live until then.
@@ -162,6 +171,23 @@ struct EmulatedMachine {
     /// Likewise to decompress to so many; empty: as long as compressing them.
     std::function<double(double bytes)> decompress_s;
     Coder coder = Coder::codec;  ///< codec or packed
+};
+
+/// Memory of an emulated device, which owns_memory() knows while it lives.
+class EmulatedMemory {
+  public:
+    explicit EmulatedMemory(std::uint64_t bytes);
+    EmulatedMemory(EmulatedMemory&&) noexcept = default;
+    EmulatedMemory& operator=(EmulatedMemory&& other) noexcept {
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~EmulatedMemory();
+    std::byte* data() { return bytes_.data(); }
+    std::size_t size() const { return bytes_.size(); }
+
+  private:
+    std::vector<std::byte> bytes_;  ///< none: it was moved away
 };
 
 class EmulatedDevice : public Device {
@@ -213,10 +239,22 @@ class EmulatedDevice : public Device {
 
     EmulatedMachine machine_;
     double now_s_ = 0.0;
-    std::unordered_map<std::byte*, std::vector<std::byte>> memory_;
+    std::unordered_map<std::byte*, EmulatedMemory> memory_;
     std::uint64_t allocated_bytes_ = 0;
     std::array<Link, 2> links_;  ///< to the host, to the device; a transfer is 2 n + direction
 };
+
+// ------------------------------------------------------- an application's pointers
+
+/// Does it point into memory of a device: of CUDA (managed memory too), or an emulated one? Cost:
+/// about a microsecond where CUDA is in use.
+bool owns_memory(const void* memory);
+/// Copy from such memory. What fills it must be done, or be work of CUDA's default stream: other
+/// streams are not waited for. Errors: io (CUDA's own), invalid_argument (it points elsewhere, or
+/// beyond what was allocated in an emulated device).
+Status fetch(std::span<std::byte> host, const void* memory);
+/// Could a pointer be one of CUDA's? False of a library that was built without.
+bool has_cuda();
 
 }  // namespace caesura::device
 

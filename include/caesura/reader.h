@@ -37,7 +37,9 @@ typedef struct caesura_reader_options {
 typedef enum caesura_number_kind {
     CAESURA_NUMBER_FLOATING = 0,
     CAESURA_NUMBER_SIGNED = 1,
-    CAESURA_NUMBER_UNSIGNED = 2
+    CAESURA_NUMBER_UNSIGNED = 2,
+    CAESURA_NUMBER_BOOL = 3,
+    CAESURA_NUMBER_BFLOAT = 4 /* bfloat16 */
 } caesura_number_kind;
 
 typedef enum caesura_field_kind {

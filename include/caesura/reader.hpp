@@ -8,8 +8,12 @@
 //     auto status = (*reader)->read(*rho, {{5, 0, 0}, {1, 64, 64}}, std::as_writable_bytes(
 //                                   std::span(values)));
 //
-// Files: any HDF5 file. Names follow openPMD: a mesh is "density" or "E/x", a particle record
-// "electrons/position/x" or "electrons/weighting". A dataset elsewhere has its path as its name.
+// Files: any HDF5 file, or a series: "run_%06T.h5" is run_000000.h5, run_000100.h5, ... as one list
+// of dumps. Files that have no commit yet are left out; an iteration that two files have is an
+// error (invalid_argument). Each file takes a descriptor. One without openPMD's iterations has one
+// dump, of the file's number. By path a dataset is that of the first file. Names follow openPMD: a
+// mesh is "density" or "E/x", a particle record "electrons/position/x" or "electrons/weighting". A
+// dataset elsewhere has its path as its name.
 //
 // Invariants:
 //  - What is listed is one committed state of the file, also beside a Writer that goes on, and
@@ -19,7 +23,7 @@
 //  - A chunk that a box touches is read once, its stored bytes are compared with their checksum
 //    where the file has one (ours has), and it is decoded once, by this thread or a helper of it.
 //    Helpers end before the call returns.
-//  - Decoded side by side: float32, float64, integers of 8 to 64 bits and compounds of one kind of
+//  - Decoded side by side: floats and integers of 8 to 64 bits, bool and compounds of one kind of
 //    float, chunked or contiguous, with our filter, deflate, shuffle, fletcher32, or plugins that
 //    HDF5 would find. Through HDF5, one call at a time: enumerations, such as bool, floats of other
 //    widths, and datasets with nbit, scale-offset or szip. openPMD's constant components need no
@@ -48,7 +52,13 @@ struct ReaderOptions {
 
 /// What one value is, as read() gives it: this machine's byte order.
 struct ValueType {
-    enum class Kind : std::uint8_t { floating, signed_integer, unsigned_integer };
+    enum class Kind : std::uint8_t {
+        floating,  ///< IEEE 754, of 2, 4 or 8 bytes
+        signed_integer,
+        unsigned_integer,
+        logical,         ///< bool
+        brain_floating,  ///< bfloat16
+    };
     Kind kind = Kind::floating;
     std::size_t bytes = 4;                  ///< of a number
     std::vector<std::string> members = {};  ///< of a compound: so many numbers, one after the other
@@ -56,7 +66,7 @@ struct ValueType {
     std::size_t value_bytes() const { return bytes * (members.empty() ? 1 : members.size()); }
     friend bool operator==(const ValueType&, const ValueType&) = default;
 };
-/// "float32", "uint64", "2 float32" (a compound).
+/// "float32", "uint64", "bool", "bfloat16", "2 float32" (a compound).
 std::string to_string(const ValueType& type);
 
 /// One field (component, dataset) in one dump.
@@ -64,7 +74,7 @@ struct FieldInfo {
     enum class Kind : std::uint8_t {
         mesh,
         particles,
-        other,  ///< not where openPMD has meshes and particles
+        other,  ///< not where openPMD, or the file's own layout, has meshes and particles
     };
     Kind kind = Kind::other;
     std::string name;  ///< see above; the same in all dumps
@@ -97,7 +107,7 @@ const store::Attribute* find_attribute(const FieldInfo& field, std::string_view 
 struct DumpInfo {
     std::uint64_t iteration = 0;
     double time = 0.0, dt = 0.0, time_unit_si = 1.0;
-    std::vector<store::Attribute> attributes;  ///< of the iteration's group
+    std::vector<store::Attribute> attributes;  ///< of its group; without one, its times
     std::vector<std::size_t> fields;           ///< their numbers
 };
 
@@ -117,7 +127,7 @@ class __attribute__((visibility("default"))) Reader {
     Reader& operator=(const Reader&) = delete;
 
     const std::string& path() const;
-    const std::vector<store::Attribute>& attributes() const;  ///< of the file
+    const std::vector<store::Attribute>& attributes() const;  ///< of the first file
     /// By iteration. A file without iterations has one dump, 0.
     const std::vector<DumpInfo>& dumps() const;
     /// By iteration, then path. Numbers of fields are places in here, until refresh().

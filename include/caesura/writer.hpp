@@ -3,12 +3,12 @@
 // intro      A Writer belongs to a group of ranks (a Communicator). Fields are defined once; each
 //            iteration may dump some of them. Data of iteration n are compressed and written
 //            while iteration n+1 computes.
-// simple     create, define_field, begin_iteration, begin_dump, put, end, close.
+// simple     create (or open), define_field, begin_iteration, begin_dump, put, end, close.
 // advanced   busy marks (obstacles), borrowing, codecs per field, memory budget, trace.
 //
 // | call                     | collective | communicates | may wait                          |
 // |--------------------------|------------|--------------|-----------------------------------|
-// | Writer::create           | yes        | yes          | for the other ranks               |
+// | Writer::create, open     | yes        | yes          | for the other ranks               |
 // | define_field, reshape    | yes        | no           | no                                |
 // | define_species, _record, | yes        | no           | no                                |
 // |   _constant              |            |              |                                   |
@@ -105,7 +105,12 @@ struct WriterOptions {
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
     std::string calibration_path = {};
     std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
-    std::string author = {};      ///< openPMD root attribute, optional
+    /// Where things lie in the file. Empty: as openPMD has it. Else an absolute path with `{field}`
+    /// and `%T`, the iteration's number (`%06T`: with zeros, 6 digits), each once, as
+    /// "/step_%06T/{field}": plain groups and datasets, and no attributes of openPMD but those that
+    /// are set. `{field}` of a record of particles is "<species>/<record>". The same on all ranks.
+    std::string layout = {};
+    std::string author = {};  ///< openPMD root attribute, optional
     std::string software = "caesura";
     /// Of the root group; see Writer::set_attribute.
     std::map<std::string, store::AttributeValue> root_attributes = {};
@@ -116,6 +121,13 @@ struct WriterOptions {
     /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that
     /// service, which has the file; the application hands its values over. Empty: by this process.
     std::string transport = {};
+    /// Of a path with openPMD's "%T": so many dumps go to a file before the next one begins. With
+    /// more than one the file's name has the number of the first, and each file is openPMD's
+    /// group-based encoding, else file-based (docs/reference/series.md). At least 1.
+    std::uint64_t dumps_per_file = 1;
+    /// Of a series: so many files that have all their dumps may wait for their commit. With more,
+    /// end() finishes the oldest first, and a message says so. At least 1.
+    std::uint64_t pending_files = 4;
     /// Analyses of every field of every dump, "stats" or "histogram(bins=64, low=0, high=1)": the
     /// service runs them on the values as they pass. Needs `transport`.
     std::vector<std::string> analyses = {};
@@ -185,15 +197,22 @@ enum class Ownership : std::uint8_t {
     borrow  ///< data stay valid and unchanged until Writer::released(iteration) or close()
 };
 
-/// Counters of one rank since create(); all in bytes, seconds or counts.
+/// Where Writer::open goes on in a file.
+struct OpenOptions {
+    /// The iteration of the last dump that is kept: what was dumped after it is dropped, all of it
+    /// or, if the run dies meanwhile, nothing. Unset: after the last committed dump.
+    std::optional<std::uint64_t> after = {};
+};
+
+/// Counters of one rank since create() or open(); all in bytes, seconds or counts.
 struct WriterReport {
     std::uint64_t raw_bytes = 0, stored_bytes = 0;
     /// Over all regions, what was kept and used again once; on rank 0 also what stripes skip.
     std::uint64_t reserved_bytes = 0;
     std::uint64_t spare_bytes = 0;  ///< of these: in the file, unused, and kept for later dumps
     std::uint64_t overflow_bytes = 0, overflow_blocks = 0;
-    /// In an application's own file (the VOL connector), on rank 0: of blocks that a later dump has
-    /// written again. They stay in the file, unused.
+    /// On rank 0: of blocks of an application's own file (the VOL connector) that a later dump has
+    /// written again, and of dumps that open() has dropped. They stay in the file, unused.
     std::uint64_t superseded_bytes = 0;
     std::uint64_t fallback_blocks = 0;  ///< plugin broke the bound, stored lossless
     std::uint64_t raw_blocks = 0;       ///< incompressible, stored raw
@@ -244,6 +263,10 @@ struct WriterReport {
     std::uint64_t planned_dumps = 0;
     double planned_end_s = 0, actual_end_s = 0;
     double planned_iteration_s = 0, actual_iteration_s = 0, plan_deviation = 0;
+    /// How many were made: of a series so many, else 1. And of end_s, waiting because
+    /// WriterOptions::pending_files were pending.
+    std::uint64_t files = 0;
+    double file_wait_s = 0;
 };
 
 class Writer;
@@ -270,7 +293,9 @@ class Dump {
     /// they tile the field exactly, or with Coverage::partial share no value (checked at end()). A
     /// rank may have nothing to put.
     ///
-    /// @param data  dense, C order, box.extent.count() values of the field's dtype.
+    /// @param data  dense, C order, box.extent.count() values of the field's dtype. Memory of a
+    ///              device (caesura/device.hpp: owns_memory) is copied into the snapshot at once,
+    ///              also with borrow; what fills it must be done, or be in CUDA's default stream.
     /// Errors: invalid_argument (rank, extent, offset out of the field, null data, dtype), naming
     /// field, rank and value; cancelled (the writer failed before).
     /// Local; snapshots (copy) or remembers the pointer (borrow).
@@ -335,10 +360,31 @@ class Iteration {
 class Writer {
   public:
     /// Collective. Creates (truncates) `path`. `communicator` null: this process alone.
+    /// With "%T" or "%06T" in the name of the file each dump gets a file of its own, or each
+    /// WriterOptions::dumps_per_file of them: "run_%06T.h5" is run_000000.h5, run_000100.h5, ... by
+    /// number of iteration. A file is made in the end() of its first dump; whose error, if it
+    /// cannot be, costs that dump alone. No end() waits for it: its dumps go on being written while
+    /// the next file is filled, and are committed at later end()s. Fields, species, attributes and
+    /// what was learned go on from file to file. Attributes of the file that are set meanwhile are
+    /// those of the next.
     /// Errors: io / no_space (path cannot be written), invalid_argument (options), on all ranks.
     static Result<std::unique_ptr<Writer>> create(const std::string& path,
                                                   std::unique_ptr<Communicator> communicator,
                                                   WriterOptions options = {});
+    /// Collective. Goes on with a file that create() made, also on another number of ranks, and
+    /// also after its run was killed: it is recovered first. committed() then says after which
+    /// iteration it goes on. Fields and species are defined as after create(), alike or not: each
+    /// dump has types, shapes and codecs of its own. What is said of the whole file (author,
+    /// software, root_attributes, set_attribute) takes the place of what the file says, with the
+    /// first dump; the rest of it stays. Messages say what was recovered and what was dropped
+    /// (docs/reference/restart.md). Errors: io (no such file, no permission, another process has it
+    /// open), corrupt (not of Caesura, or damaged), unsupported (a tree that an application makes,
+    /// under the connector; a file of checkpoints; WriterOptions::transport), invalid_argument (an
+    /// iteration that is not there; options), no_space, on all ranks: nothing is dropped then.
+    static Result<std::unique_ptr<Writer>> open(const std::string& path,
+                                                std::unique_ptr<Communicator> communicator,
+                                                WriterOptions options = {},
+                                                const OpenOptions& where = {});
     ~Writer();
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -366,7 +412,8 @@ class Writer {
     /// A species of particles. Same calls in the same order on all ranks (checked at the next
     /// end()), as for its records, and before the first dump.
     /// @param name  openPMD species name, without '/'.
-    /// Errors: invalid_argument (name, attributes, a dump has begun).
+    /// Errors: invalid_argument (name, attributes, a dump has begun; of a series: one of this
+    /// file).
     Result<Species> define_species(const std::string& name, const SpeciesOptions& options = {});
     /// What each particle of a species has. Identifiers and flags, as all integers, are lossless.
     /// @param name   openPMD record name; "position/x" is component x of the record "position".
@@ -394,7 +441,8 @@ class Writer {
     Iteration begin_iteration(std::uint64_t number, std::string_view label = {});
 
     /// Iteration number of the last dump known to be committed (in the HDF5 tree and, if durable,
-    /// on disk), nullopt before the first. Agreed at end() and close(): same on all ranks.
+    /// on disk) with all before it, of a series in whichever file; nullopt before the first. Agreed
+    /// at end() and close(): same on all ranks. After open() the last one that was kept.
     std::optional<std::uint64_t> committed() const;
     /// May data borrowed for this iteration be changed?
     bool released(std::uint64_t iteration) const;

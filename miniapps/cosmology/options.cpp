@@ -50,9 +50,8 @@ what to compute
               half  the fields are made all the same, but only the dumps 1, 2, 4, 7, 8, 11, ... (of
                     0, 1, 2, ...) go there: steps with and without output take turns in one run
               other-half  the dumps 0, 3, 5, 6, 9, 10, ...
-  --box MPC         comoving side (28.5)
+  --box MPC         comoving side (28.5)             --seed S      another universe (1)
   --z-init Z        redshift of the start (159)      --z-final Z   of the last step (2)
-  --seed S          another universe (1); the same for any number of ranks
   --device-s T      seconds a step that kernels would take on an accelerator (0): after computing
                     a kernel the host idles for its share. This is an emulation; 0 turns it off.
   --device auto     deposit, kick and drift on a GPU if every rank has one, else as emulated
@@ -67,11 +66,12 @@ how to write
          async      Caesura with codec none and no planning
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
-  --file-per-dump   modes sync and filter: NAME-STEP.h5 for each dump, not one NAME.h5
+  --file-per-dump   NAME-STEP.h5 for each dump, not one NAME.h5
   --write-particles the particles too, without loss (modes async and caesura): position,
                     momentum, id and mass, as the next step begins with them
   --restart FILE    go on after the last dump of such a file, with any number of ranks, whose
                     options but --mode, --output and what comes of them were the same
+  --append FILE     the same, and the dumps to come go into that file, too (no --output)
   --codec NAME      caesura, sz3, zfp, zstd, none, ... (caesura; in mode filter sz3). Filters are
                     found through HDF5_PLUGIN_PATH.
   --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
@@ -171,6 +171,7 @@ const std::map<std::string, Setter>& setters() {
         {"--file-per-dump", [](auto&, auto& o) { o.file_per_dump = true; }},
         {"--write-particles", [](auto&, auto& o) { o.write_particles = true; }},
         {"--restart", [](auto& p, auto& o) { o.restart = p.text(); }},
+        {"--append", [](auto& p, auto& o) { o.append = p.text(); }},
         {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
         {"--bound-scale", [](auto& p, auto& o) { o.bound_scale = p.number(k_tiny, k_huge); }},
         {"--chunk", [](auto& p, auto& o) { o.chunk = p.template whole<int>(4, 1024); }},
@@ -209,11 +210,10 @@ const std::map<std::string, Setter>& setters() {
 
 }  // namespace
 
-std::string Options::file_of(std::uint64_t step) const {
+std::string Options::file_of(const std::string& step) const {
     if (!file_per_dump) return output;
     const std::filesystem::path path(output);
-    const std::string name =
-        path.stem().string() + "-" + std::to_string(step) + path.extension().string();
+    const std::string name = path.stem().string() + "-" + step + path.extension().string();
     return path.parent_path() / name;
 }
 
@@ -248,8 +248,13 @@ Options parse_options(int argc, char** argv) {
     if (!devices.contains(options.device))
         throw std::invalid_argument("--device is '" + options.device +
                                     "'; use auto, cuda or emulated");
-    if (options.file_per_dump && options.mode != "sync" && options.mode != "filter")
-        throw std::invalid_argument("--file-per-dump is for modes sync and filter");
+    if (!options.append.empty()) {
+        if (!options.output.empty() || !options.restart.empty())
+            throw std::invalid_argument("--append names the file; drop --output and --restart");
+        if (!options.write_particles)
+            throw std::invalid_argument("--append goes on from particles: add --write-particles");
+        options.output = options.restart = options.append;
+    }
     if (options.mode != "compute" && options.output.empty())
         throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
     if (options.write_particles && options.mode != "async" && options.mode != "caesura")

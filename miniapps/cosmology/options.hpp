@@ -22,9 +22,10 @@ struct Options {
     std::uint64_t seed = 1;
     std::string mode = "compute";
     std::string output;
-    bool file_per_dump = false;    ///< modes sync and filter
+    bool file_per_dump = false;
     bool write_particles = false;  ///< modes async and caesura
     std::string restart;           ///< the file to go on from
+    std::string append;            ///< the same, and the output; once parsed all three are one
     double device_s = 0.0;
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3
@@ -51,7 +52,7 @@ struct Options {
     CosmologyParameters cosmology;
 
     /// The file that holds a dump.
-    std::string file_of(std::uint64_t step) const;
+    std::string file_of(const std::string& step) const;
     bool dumps_at(int step) const {
         // Never at the last step: the last dump is written while that step computes.
         return step % dump_every == dump_every - 1 && step + 1 < steps;

@@ -106,9 +106,13 @@ class CaesuraOutput : public Output {
         writer_options.trace_path = options_.trace;
         writer_options.software = "caesura-cosmology";
         writer_options.root_attributes = {{"cosmology_run", run_text(options_)}};
-        auto writer = caesura::Writer::create(options_.output, caesura::mpi(slab_.comm()),
-                                              std::move(writer_options));
-        expect_ok(writer.status(), "create " + options_.output);
+        const bool appends = !options_.append.empty();
+        const std::string path = appends ? options_.output : options_.file_of("%T");
+        auto writer = appends ? caesura::Writer::open(path, caesura::mpi(slab_.comm()),
+                                                      std::move(writer_options))
+                              : caesura::Writer::create(path, caesura::mpi(slab_.comm()),
+                                                        std::move(writer_options));
+        expect_ok(writer.status(), (appends ? "open " : "create ") + path);
         writer_ = std::move(*writer);
         const auto n = static_cast<std::uint64_t>(slab_.n());
         const auto infos = field_infos(options_.cosmology, options_.bound_scale);

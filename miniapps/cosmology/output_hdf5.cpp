@@ -96,7 +96,7 @@ class Hdf5Output : public Output {
 
     void dump(const Fields& fields, const Particles&, std::uint64_t iteration,
               double time_s) override {
-        if (options_.file_per_dump) create(options_.file_of(iteration));
+        if (options_.file_per_dump) create(options_.file_of(std::to_string(iteration)));
         write_iteration(fields, iteration, time_s);
         if (options_.file_per_dump) close_file();
     }

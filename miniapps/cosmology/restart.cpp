@@ -115,6 +115,21 @@ class RestartFile {
     std::uint64_t iteration_ = 0, count_ = 0;
 };
 
+/// A run that was killed may have left a dump whole that is not committed: the Writer that goes on
+/// would commit it, and this run would make it again.
+void recover(const Options& options, const Slab& slab) {
+    std::string error;
+    if (slab.rank() == 0) {
+        const auto report = caesura::store::recover(options.append);
+        if (!report.ok()) error = report.status().message();
+    }
+    auto bytes = static_cast<int>(error.size());
+    MPI_Bcast(&bytes, 1, MPI_INT, 0, slab.comm());
+    error.resize(static_cast<std::size_t>(bytes));
+    MPI_Bcast(error.data(), bytes, MPI_CHAR, 0, slab.comm());
+    if (!error.empty()) throw std::runtime_error("--append: " + error);
+}
+
 }  // namespace
 
 std::string run_text(const Options& options) {
@@ -125,7 +140,8 @@ std::string run_text(const Options& options) {
 
 Restored read_restart(const Options& options, const Slab& slab) {
     std::error_code none;
-    if (!options.output.empty() &&
+    if (!options.append.empty()) recover(options, slab);
+    if (options.append.empty() && !options.output.empty() &&
         std::filesystem::equivalent(options.restart, options.output, none))
         throw std::runtime_error("--output " + options.output +
                                  " is the file to go on from; it would be overwritten");

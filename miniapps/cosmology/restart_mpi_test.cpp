@@ -7,8 +7,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <numeric>
 
+#include "caesura/reader.hpp"
 #include "mpi_test_comm.hpp"
 #include "output.hpp"
 #include "run.hpp"
@@ -101,6 +103,50 @@ TEST(Restart, goes_on_bit_for_bit_as_if_it_had_not_stopped) {
                 EXPECT_TRUE(wanted == bytes_of(second.raw_dir + "/" + info.name + step))
                     << info.name << step << " on " << ranks << " ranks";
             }
+    }
+}
+
+/// What a file holds, by path: the decoded values as they are in memory.
+std::map<std::string, std::vector<std::byte>> content_of(const std::string& path) {
+    std::map<std::string, std::vector<std::byte>> all;
+    const auto reader = caesura::Reader::open(path);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    if (!reader.ok()) return all;
+    for (std::size_t i = 0; i < (*reader)->fields().size(); ++i) {
+        const auto& field = (*reader)->fields()[i];
+        auto& values = all[field.path];
+        values.resize(field.shape.count() * field.type.bytes);
+        const auto read = (*reader)->read(
+            i, {caesura::Shape::filled(field.shape.rank(), 0), field.shape}, values);
+        EXPECT_TRUE(read.ok()) << read.message();
+    }
+    return all;
+}
+
+TEST(Restart, goes_on_in_its_own_file_as_if_it_had_not_stopped) {
+    for (int ranks = 1; ranks <= TestComm::world_size(); ++ranks) {
+        const TestComm comm(ranks);
+        if (!comm.member()) continue;
+        const Place place("cosmology_append", comm);
+        Options whole = run_with_particles(place.path, "whole");
+        whole.codec = "none";
+        run(whole, comm);
+        Options second = run_with_particles(place.path, "second");
+        second.codec = "none";
+        write_three_dumps(second, comm);
+        second.append = second.restart = second.output;
+        const RunResult result = run(second, comm);
+        int rank = 0;
+        MPI_Comm_rank(comm, &rank);
+        if (rank != 0) continue;
+        EXPECT_EQ(result.timing["dumps"], k_dumps - 3);
+        const auto wanted = content_of(whole.output), found = content_of(second.output);
+        EXPECT_GT(wanted.size(), 10u * k_dumps);
+        ASSERT_EQ(found.size(), wanted.size());
+        for (const auto& [name, values] : wanted) {
+            ASSERT_TRUE(found.contains(name)) << name;
+            EXPECT_TRUE(found.at(name) == values) << name << " on " << ranks << " ranks";
+        }
     }
 }
 

@@ -195,8 +195,7 @@ class Run {
     std::uint64_t file_bytes() const {
         std::set<std::string> files;
         for (int step = 0; step < options_.steps; ++step)
-            if (options_.hands_over(step))
-                files.insert(options_.file_of(static_cast<std::uint64_t>(step)));
+            if (options_.hands_over(step)) files.insert(options_.file_of(std::to_string(step)));
         std::uint64_t bytes = 0;
         for (const std::string& file : files) {
             std::error_code missing;

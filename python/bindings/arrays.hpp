@@ -67,16 +67,22 @@ inline constexpr std::array<std::pair<const char*, Mode>, 5> k_modes = {
      {"strong", Mode::strong},
      {"planes", Mode::planes},
      {"regions", Mode::regions}}};
-inline constexpr std::array<std::pair<const char*, DType>, 10> k_dtypes = {{{"float32", float32},
-                                                                            {"float64", float64},
-                                                                            {"int8", int8},
-                                                                            {"int16", int16},
-                                                                            {"int32", int32},
-                                                                            {"int64", int64},
-                                                                            {"uint8", uint8},
-                                                                            {"uint16", uint16},
-                                                                            {"uint32", uint32},
-                                                                            {"uint64", uint64}}};
+inline constexpr std::array<std::pair<const char*, DType>, 15> k_dtypes = {
+    {{"float32", float32},
+     {"float64", float64},
+     {"int8", int8},
+     {"int16", int16},
+     {"int32", int32},
+     {"int64", int64},
+     {"uint8", uint8},
+     {"uint16", uint16},
+     {"uint32", uint32},
+     {"uint64", uint64},
+     {"bool", boolean},
+     {"float16", float16},
+     {"bfloat16", bfloat16},
+     {"complex64", complex64},
+     {"complex128", complex128}}};
 
 inline ErrorBound to_bound(const Bound& bound) {
     const ErrorBound::Kind kind = by_name("bound", bound.first, k_kinds);

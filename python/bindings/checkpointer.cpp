@@ -31,6 +31,14 @@ struct PyDevice {
         emulated->work(seconds);
     }
     double now_s() const { return device->now_s(); }
+    /// An array of the host's, in memory of the device from now on: its address.
+    std::uint64_t upload(const Input& values) {
+        const auto bytes = bytes_of(values);
+        std::byte* const memory = value_or_raise(device->allocate(bytes.size()));
+        const device::Transfer sent = value_or_raise(device->to_device(memory, bytes));
+        raise_if_error(device->wait(sent));
+        return reinterpret_cast<std::uintptr_t>(memory);
+    }
 };
 
 std::shared_ptr<PyDevice> emulated_device(std::uint64_t memory_bytes, double link_bytes_per_s,
@@ -170,7 +178,14 @@ nb::dict PyCheckpointer::report() {
 void bind_checkpointer(nb::module_& module) {
     nb::class_<PyDevice>(module, "Device")
         .def("work", &PyDevice::work, nb::arg("seconds"))
-        .def("now_s", &PyDevice::now_s);
+        .def("now_s", &PyDevice::now_s)
+        .def("upload", &PyDevice::upload, nb::arg("values"));
+    module.def(
+        "owns_device_memory",
+        [](std::uint64_t address) {
+            return device::owns_memory(reinterpret_cast<const void*>(address));
+        },
+        nb::arg("address"));
     module.def("emulated_device", &emulated_device, nb::kw_only(), nb::arg("memory_bytes"),
                nb::arg("link_bytes_per_s"), nb::arg("copy_bytes_per_s"), nb::arg("compress_curve"));
     module.def("cuda_device", &cuda_device, nb::kw_only(), nb::arg("ordinal"), nb::arg("stream"));

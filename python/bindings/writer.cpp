@@ -16,6 +16,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "attributes.hpp"
 #include "bindings.hpp"
 #include "writer_report.hpp"
@@ -106,8 +107,11 @@ WriterOptions to_options(const nb::dict& from, Status& refused) {
     options.max_delay_s = take(from, "max_delay", options.max_delay_s);
     options.calibration_path = take(from, "calibration", options.calibration_path);
     options.trace_path = take(from, "trace", options.trace_path);
+    options.layout = take(from, "layout", options.layout);
     options.transport = take(from, "transport", options.transport);
     options.analyses = take(from, "analyses", options.analyses);
+    options.dumps_per_file = take(from, "dumps_per_file", options.dumps_per_file);
+    options.pending_files = take(from, "pending_files", options.pending_files);
     options.author = take(from, "author", options.author);
     options.software = take(from, "software", options.software);
     if (from.contains("root_attributes"))
@@ -151,18 +155,33 @@ FillValue to_fill_value(nb::handle value) {
     return without;
 }
 
-DType dtype_of_array(const nb::dlpack::dtype& found) {
+nb::dlpack::dtype other_type(nb::dlpack::dtype_code code, std::uint8_t bits) {
+    return {static_cast<std::uint8_t>(code), bits, 1};
+}
+
+/// @param named  "bfloat16": numpy has no such type, the array is of its bits.
+DType dtype_of_array(const nb::dlpack::dtype& found, const std::string& named) {
+    if (named == "bfloat16" && found == nb::dtype<std::uint16_t>()) return bfloat16;
     using Of = std::pair<nb::dlpack::dtype, DType>;
-    static const Of k_all[] = {
-        {nb::dtype<float>(), float32},        {nb::dtype<double>(), float64},
-        {nb::dtype<std::int8_t>(), int8},     {nb::dtype<std::int16_t>(), int16},
-        {nb::dtype<std::int32_t>(), int32},   {nb::dtype<std::int64_t>(), int64},
-        {nb::dtype<std::uint8_t>(), uint8},   {nb::dtype<std::uint16_t>(), uint16},
-        {nb::dtype<std::uint32_t>(), uint32}, {nb::dtype<std::uint64_t>(), uint64}};
+    static const Of k_all[] = {{nb::dtype<float>(), float32},
+                               {nb::dtype<double>(), float64},
+                               {nb::dtype<std::int8_t>(), int8},
+                               {nb::dtype<std::int16_t>(), int16},
+                               {nb::dtype<std::int32_t>(), int32},
+                               {nb::dtype<std::int64_t>(), int64},
+                               {nb::dtype<std::uint8_t>(), uint8},
+                               {nb::dtype<std::uint16_t>(), uint16},
+                               {nb::dtype<std::uint32_t>(), uint32},
+                               {nb::dtype<std::uint64_t>(), uint64},
+                               {nb::dtype<bool>(), boolean},
+                               {other_type(nb::dlpack::dtype_code::Float, 16), float16},
+                               {other_type(nb::dlpack::dtype_code::Bfloat, 16), bfloat16},
+                               {other_type(nb::dlpack::dtype_code::Complex, 64), complex64},
+                               {other_type(nb::dlpack::dtype_code::Complex, 128), complex128}};
     for (const auto& [theirs, ours] : k_all)
         if (theirs == found) return ours;
     raise_if_error({StatusCode::invalid_argument,
-                    "the array is neither float32, float64 nor of integers; convert it first"});
+                    "the array is of none of the types that are stored; convert it first"});
     return float32;
 }
 
@@ -234,8 +253,8 @@ struct PyDump {
     Dump dump;
 
     void put(std::uint32_t field, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array,
-             const std::vector<std::uint64_t>& offset, bool borrow) {
-        const DType dtype = dtype_of_array(array.dtype());
+             const std::vector<std::uint64_t>& offset, bool borrow, const std::string& named) {
+        const DType dtype = dtype_of_array(array.dtype(), named);
         std::vector<std::uint64_t> extent;
         for (std::size_t axis = 0; axis < array.ndim(); ++axis) extent.push_back(array.shape(axis));
         if (extent.size() != offset.size() || extent.size() > k_max_rank)
@@ -254,9 +273,26 @@ struct PyDump {
         }
         raise_if_error(status);
     }
+    /// Values at an address of a device.
+    void put_address(std::uint32_t field, std::uint64_t address,
+                     const std::vector<std::uint64_t>& shape,
+                     const std::vector<std::uint64_t>& offset, const std::string& dtype) {
+        const DType type = by_name("dtype", dtype, k_dtypes);
+        const Box box{to_shape(offset), to_shape(shape)};
+        const Shared shared = handle.lock();
+        if (!shared) raise_if_error(closed());
+        Status status;
+        {
+            nb::gil_scoped_release release;
+            status = dump.put_bytes(Field{field}, box, reinterpret_cast<const void*>(address), type,
+                                    Ownership::copy);
+        }
+        raise_if_error(status);
+    }
     void put_particles(std::uint32_t record,
-                       nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array, bool borrow) {
-        const DType dtype = dtype_of_array(array.dtype());
+                       nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array, bool borrow,
+                       const std::string& named) {
+        const DType dtype = dtype_of_array(array.dtype(), named);
         if (array.ndim() != 1)
             raise_if_error(
                 {StatusCode::invalid_argument, "the array has " + std::to_string(array.ndim()) +
@@ -352,10 +388,14 @@ struct PyWriter {
         auto communicator = make_communicator(std::move(comm));
         Status refused;
         WriterOptions plain = to_options(options, refused);
+        std::optional<OpenOptions> where;  // unset: a new file
+        if (options.contains("open"))
+            where = OpenOptions{nb::cast<std::optional<std::uint64_t>>(options["open"])};
         Result<std::unique_ptr<Writer>> result = Status();
         {
             nb::gil_scoped_release release;
-            result = Writer::create(path, std::move(communicator), std::move(plain));
+            result = where ? Writer::open(path, std::move(communicator), std::move(plain), *where)
+                           : Writer::create(path, std::move(communicator), std::move(plain));
         }
         raise_if_error(refused);
         shared->writer = value_or_raise(std::move(result));
@@ -454,9 +494,11 @@ void bind_writer(nb::module_& module) {
     nb::class_<PyBusy>(module, "Busy").def("end", &PyBusy::end);
     nb::class_<PyDump>(module, "Dump")
         .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),
-             nb::arg("borrow"))
+             nb::arg("borrow"), nb::arg("named") = "")
+        .def("put_address", &PyDump::put_address, nb::arg("field"), nb::arg("address"),
+             nb::arg("shape"), nb::arg("offset"), nb::arg("dtype"))
         .def("put_particles", &PyDump::put_particles, nb::arg("record"), nb::arg("array"),
-             nb::arg("borrow"))
+             nb::arg("borrow"), nb::arg("named") = "")
         .def("set_attribute", &PyDump::set_attribute, nb::arg("of"), nb::arg("name"),
              nb::arg("type"), nb::arg("value"));
     nb::class_<PyIteration>(module, "Iteration")

@@ -53,6 +53,8 @@ void for_each_member(const WriterReport& report, Call call) {
     call("lost_bytes", report.lost_bytes);
     call("lost_services", report.lost_services);
     call("regained_services", report.regained_services);
+    call("files", report.files);
+    call("file_wait_s", report.file_wait_s);
     call("planned_dumps", report.planned_dumps);
     call("planned_end_s", report.planned_end_s);
     call("actual_end_s", report.actual_end_s);
@@ -62,7 +64,7 @@ void for_each_member(const WriterReport& report, Call call) {
 }
 
 /// Every member is a number of 8 bytes, so a new one that is not listed above does not compile.
-static_assert(sizeof(WriterReport) == 50 * sizeof(double),
+static_assert(sizeof(WriterReport) == 52 * sizeof(double),
               "list the new member above, and count it");
 
 }  // namespace caesura::python

@@ -26,6 +26,7 @@ import numpy as np
 
 from caesura import _core, together
 from caesura.bounds import as_bound, lossless
+from caesura.device_arrays import is_dense
 
 _FLOATS = ("float32", "float64")
 _MAX_AXES = 4
@@ -256,7 +257,7 @@ class Checkpointer:
                 raise ValueError("the array is not contiguous in C order; copy it first")
         elif interface is None:
             raise ValueError(f"a {type(data).__name__} is no array of a GPU")
-        elif not _is_dense(interface):
+        elif not is_dense(interface):
             raise ValueError("the array is not contiguous in C order; copy it first")
         else:
             self._check_stream(interface.get("stream"))
@@ -284,17 +285,3 @@ class Checkpointer:
                 "synchronise that stream and give the array's address, or make the CudaDevice "
                 "with that stream"
             )
-
-
-def _is_dense(interface: dict[str, Any]) -> bool:
-    """Whether an array of __cuda_array_interface__ is contiguous in C order."""
-    if interface.get("strides") is None:
-        return True
-    step = np.dtype(interface["typestr"]).itemsize
-    for extent, stride in zip(
-        reversed(interface["shape"]), reversed(interface["strides"]), strict=True
-    ):
-        if extent != 1 and stride != step:
-            return False
-        step *= extent
-    return True

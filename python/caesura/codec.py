@@ -7,9 +7,9 @@
     data = codec.compress(array, caesura.relative(1e-4), mode="strong")
     codec.estimate(array, 1e-3)                         # bytes it would take; a look at 1 % of it
 
-NaN, infinities and -0 come back as they were. float32 and float64 are compressed within the bound;
-every other type exactly, whatever the bound: integers by their values, all else (bool, complex,
-structures, dates, ...) as bytes.
+NaN, infinities and -0 come back as they were. float16, bfloat16 (ml_dtypes), float32, float64 and
+complex numbers (each part by itself) are compressed within the bound; every other type exactly,
+whatever the bound: integers and bool by their values, all else (structures, dates, ...) as bytes.
 
 Fields that are compressed again and again share what was learnt of them:
 
@@ -41,6 +41,7 @@ import numpy as np
 
 from caesura import _core
 from caesura._core import CorruptError, TableSet, TableStatistics
+from caesura.bfloat16 import NAME, name_of, number_type
 from caesura.bounds import Bound, as_bound
 from caesura.writing import host_array
 
@@ -112,10 +113,10 @@ def compress(
     values = _as_values(array)
     typed = _frame_view(values)
     if typed is not None:
-        shape = list(_frame_shape(values.shape))
+        shape = list(_frame_shape(typed.shape))
         frame = _core.codec_compress(
             _flat_bytes(typed),
-            typed.dtype.name,
+            name_of(typed.dtype),
             shape,
             _bound_for(typed, kind),
             mode=mode,
@@ -143,12 +144,17 @@ def decompress(
     missing or another one), OSError (memory), RuntimeError (a later version's).
     """
     dtype, shape, frame, about = _parse(data)
-    stored = np.dtype(about["dtype"]) if about["dtype"] else dtype
+    stored = number_type(about["dtype"]) if about["dtype"] else dtype
+    parts = dtype.kind == "c" and stored.kind == "f"
     try:
-        values = np.empty(shape, dtype=stored)
+        values = np.empty((2, *shape) if parts else shape, dtype=stored)
     except (MemoryError, ValueError) as error:
         raise OSError(f"no memory for an array of {about['raw_bytes']} bytes") from error
     _core.codec_decompress(frame, _flat_bytes(values), tables=tables, threads=threads or 0)
+    if parts:
+        whole = np.empty(shape, dtype)
+        whole.real, whole.imag = values
+        return whole
     return values.astype(dtype, copy=False)
 
 
@@ -173,8 +179,8 @@ def estimate(
     if typed is not None:
         return header + _core.codec_estimate(
             _flat_bytes(typed),
-            typed.dtype.name,
-            list(_frame_shape(values.shape)),
+            name_of(typed.dtype),
+            list(_frame_shape(typed.shape)),
             _bound_for(typed, kind),
             mode=mode,
             tables=tables,
@@ -215,12 +221,12 @@ def _as_values(array: Any) -> np.ndarray:
 
 
 def _is_lossy_type(dtype: np.dtype) -> bool:
-    return dtype.kind == "f" and dtype.itemsize in (4, 8)
+    return (dtype.kind == "f" and dtype.itemsize in (2, 4, 8)) or name_of(dtype) == NAME
 
 
 def _is_typed(dtype: np.dtype) -> bool:
     """Does the codec know the type?"""
-    return _is_lossy_type(dtype) or dtype.kind in "iu"
+    return _is_lossy_type(dtype) or dtype.kind in "iub"
 
 
 def _bound_for(values: np.ndarray, bound: Bound) -> tuple[str, float]:
@@ -229,16 +235,24 @@ def _bound_for(values: np.ndarray, bound: Bound) -> tuple[str, float]:
 
 def _frame_view(values: np.ndarray) -> np.ndarray | None:
     """The values in native byte order if the codec knows their type; None if they go as bytes."""
+    if values.dtype.kind == "c" and values.size > 0 and values.itemsize in (8, 16):
+        return _parts_of(values.astype(values.dtype.newbyteorder("="), copy=False))
     if not _is_typed(values.dtype) or values.size == 0:
         return None
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _frame_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _parts_of(values: np.ndarray) -> np.ndarray:
+    """All real parts of complex numbers, then all imaginary ones."""
+    shape = _frame_shape(values.shape, _FRAME_AXES - 1)
+    return np.stack([values.real.reshape(shape), values.imag.reshape(shape)])
+
+
+def _frame_shape(shape: tuple[int, ...], most: int = _FRAME_AXES) -> tuple[int, ...]:
     """At most four axes: the first ones join."""
-    if len(shape) <= _FRAME_AXES:
+    if len(shape) <= most:
         return shape or (1,)
-    first = len(shape) - _FRAME_AXES + 1
+    first = len(shape) - most + 1
     return (math.prod(shape[:first]), *shape[first:])
 
 
@@ -290,13 +304,15 @@ def _parse(data: Any) -> tuple[np.dtype, tuple[int, ...], np.ndarray, dict[str, 
         about = _core.codec_info(flat)
         if not about["dtype"]:
             about["shape"] = (about["raw_bytes"],)  # of compress_bytes() in C++: plain bytes
-        return np.dtype(about["dtype"] or np.uint8), about["shape"], flat, about
+        return number_type(about["dtype"] or np.uint8), about["shape"], flat, about
     dtype, shape, header_bytes = _read_npy_header(flat)
     frame = flat[header_bytes:]
     about = _core.codec_info(frame)
-    stored = np.dtype(about["dtype"]) if about["dtype"] else dtype
-    same_type = not about["dtype"] or stored == dtype.newbyteorder("=")
-    if not same_type or math.prod(shape) * stored.itemsize != about["raw_bytes"]:
+    stored = number_type(about["dtype"]) if about["dtype"] else dtype
+    native = dtype.newbyteorder("=")
+    parts = 2 if native.kind == "c" and stored == np.empty(0, native).real.dtype else 1
+    same_type = not about["dtype"] or stored == native or parts == 2
+    if not same_type or math.prod(shape) * parts * stored.itemsize != about["raw_bytes"]:
         raise CorruptError(
             f"the header says {dtype} {shape}, the frame holds {about['raw_bytes']} bytes of "
             f"{about['dtype'] or 'any type'}"

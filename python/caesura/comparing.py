@@ -130,12 +130,12 @@ def open_reference(path: Path) -> Reference:
 
 
 def datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
-    """All datasets of floats or integers with their absolute paths, in order of name, iterations by
+    """All datasets of numbers or bool with their absolute paths, in order of name, iterations by
     number."""
     found: list[tuple[str, h5py.Dataset]] = []
 
     def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiu":
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiubc":
             found.append((f"/{name}", item))
 
     file.visititems(visit)
@@ -171,7 +171,11 @@ def blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
 def compare_block(
     result: FieldResult, original: np.ndarray, stored: np.ndarray, where: tuple[slice, ...]
 ) -> None:
-    """Adds one block to the result."""
+    """Adds one block to the result. Complex numbers are compared part by part."""
+    if original.dtype.kind == "c":
+        for part in ("real", "imag"):
+            compare_block(result, getattr(original, part), getattr(stored, part), where)
+        return
     result.values += original.size
     if original.tobytes() == stored.tobytes():
         return
@@ -208,7 +212,7 @@ def compare_block(
 
 
 def _text(value: np.generic) -> str:
-    return str(value) if value.dtype.kind in "iu" else f"{float(value):g}"
+    return str(value) if value.dtype.kind in "iub" else f"{float(value):g}"
 
 
 def _differ(original: np.ndarray, stored: np.ndarray) -> np.ndarray:

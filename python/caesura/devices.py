@@ -40,6 +40,7 @@ class Decided:
     result_s: float = 0.0  # what its result was expected to cost where it goes
     function: str = "compress"  # or an analysis
     unable: tuple[str, ...] = ()  # devices that could not take it then
+    lay_on: str = ""  # the device whose memory had the values; else the host's
 
     @property
     def error(self) -> float | None:
@@ -127,6 +128,7 @@ def _decided(event: dict, devices: list[str]) -> Decided:
         result_s=float(said.get("result_s_per_byte", 0.0)) * int(said["result_bytes"]),
         function=said.get("function", "compress"),
         unable=tuple(o["device"] for o in said.get("options", ()) if o["latency_s"] is None),
+        lay_on=said.get("lay_on", ""),
     )
 
 

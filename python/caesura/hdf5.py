@@ -49,7 +49,7 @@ def filter_options(
     bound: a number (absolute), or caesura.lossless() (also when left out), relative(x),
     pointwise_relative(x), psnr(x). A filter sees one chunk at a time: relative() and psnr() take
     each chunk's own value range, so chunks of little variation get a tighter bound; for one bound
-    everywhere compute it, and pass a number. Values that are no float32 or float64 are stored
+    everywhere compute it, and pass a number. Values that are no floats of 16 to 64 bits are stored
     exactly, whatever the bound.
     mode: "auto" (the best of each chunk), "fast", "strong", "planes" or "regions".
     tables: a codec.TableSet trained on the field; it is kept in the dataset.

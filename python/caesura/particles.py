@@ -17,19 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from caesura.bfloat16 import is_floating, name_of, number_type
 from caesura.bounds import bound_of
 
 TYPES = (
     "float32", "float64",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bool", "float16", "bfloat16", "complex64", "complex128",
 )  # fmt: skip
 _OPTIONS = {"unit_si", "unit_dimension", "time_offset", "macro_weighted", "weighting_power"}
 
 
 def storable(who: str, dtype: Any) -> np.dtype:
     """The type of a field or record. Raises ValueError: it cannot be stored."""
-    kind = np.dtype(dtype)
-    if not kind.isnative or kind.name not in TYPES:
+    kind = number_type(dtype)
+    if not kind.isnative or name_of(kind) not in TYPES:
         raise ValueError(f"{who} is {kind}; what can be stored is {', '.join(TYPES)}")
     return kind
 
@@ -87,8 +89,8 @@ class Species:
         if codec is not None:
             options |= {"codec": codec, "cd_values": [int(value) for value in cd_values]}
         own = ("lossless", 0.0) if lossless else bound_of(absolute, relative, bound)
-        usual = self._bound if kind.kind == "f" else ("lossless", 0.0)
-        index = self._core.define_record(self._index, name, kind.name, own or usual, options)
+        usual = self._bound if is_floating(kind) else ("lossless", 0.0)
+        index = self._core.define_record(self._index, name, name_of(kind), own or usual, options)
         return Record(index, f"{self.name}/{name}", kind)
 
     def define_constant(self, name: str, value: float, **options: Any) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from caesura import _core, communicator
+from caesura.bfloat16 import as_bits, number_type
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -27,7 +28,7 @@ _ROUND_BYTES = 64 << 20
 
 def numpy_type(name: str, members: list[str]) -> np.dtype:
     """Of a field; a compound of r and i, as h5py stores complex numbers, is complex."""
-    number = np.dtype(name)
+    number = number_type(name)
     if not members:
         return number
     if members == ["r", "i"] and number.kind == "f" and number.itemsize in (4, 8):
@@ -92,7 +93,7 @@ class StoredField:
         offset, extent, rest = _box(key, self.shape, self.path)
         if out is None:
             values = np.empty(extent, self.dtype)
-            self._reader._core.read(self._number, offset, values, together)
+            self._reader._core.read(self._number, offset, as_bits(values), together)
             return values[rest]
         kept = tuple(n for n, r in zip(extent, rest, strict=True) if isinstance(r, slice))
         steps = [r.step for r in rest if isinstance(r, slice) and r.step not in (None, 1)]
@@ -107,7 +108,7 @@ class StoredField:
         whole = np.expand_dims(
             out, tuple(axis for axis, r in enumerate(rest) if not isinstance(r, slice))
         )
-        self._reader._core.read(self._number, offset, whole, together)
+        self._reader._core.read(self._number, offset, as_bits(whole), together)
         return out
 
 

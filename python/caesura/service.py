@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from caesura import _core
+from caesura.bfloat16 import name_of, number_type
 
 
 @dataclass(frozen=True)
@@ -129,10 +130,10 @@ class Objects:
             raise ValueError(f"chain_at is {chain_at!r}; it is 'client' or 'service'")
         bound = ("lossless", 0.0) if absolute is None else ("absolute", float(absolute))
         id = self._core.create(
-            container, name, str(np.dtype(dtype)), list(shape), float(time), bound, keep,
+            container, name, name_of(number_type(dtype)), list(shape), float(time), bound, keep,
             list((tags or {}).items()), chain, chain_at == "service",
         )  # fmt: skip
-        self._dtypes[id] = np.dtype(dtype)
+        self._dtypes[id] = number_type(dtype)
         return id
 
     def put(self, id: int, array: Any, offset: Sequence[int] | None = None) -> Ticket:
@@ -140,7 +141,7 @@ class Objects:
         array = np.ascontiguousarray(array)
         offset = [0] * array.ndim if offset is None else list(offset)
         core = self._core.put(
-            id, offset, list(array.shape), str(array.dtype), array.reshape(-1).view(np.uint8)
+            id, offset, list(array.shape), name_of(array.dtype), array.reshape(-1).view(np.uint8)
         )
         self._held = [one for one in self._held if not one[0].is_done()]
         self._held.append((core, array))
@@ -157,9 +158,9 @@ class Objects:
         of an object that this connection has neither made nor found."""
         if dtype is None:
             dtype = self._dtypes.get(id, np.float32)
-        array = np.empty(tuple(extent), np.dtype(dtype))
+        array = np.empty(tuple(extent), number_type(dtype))
         flat = array.reshape(-1).view(np.uint8)
-        self._core.get(id, list(offset), list(extent), str(array.dtype), flat).wait()
+        self._core.get(id, list(offset), list(extent), name_of(array.dtype), flat).wait()
         return array
 
     def run(
@@ -191,7 +192,7 @@ class Objects:
             Object(**{**one, "regions": [Region(*region) for region in one["regions"]]})
             for one in listed
         ]
-        self._dtypes |= {one.id: np.dtype(one.dtype) for one in objects}
+        self._dtypes |= {one.id: number_type(one.dtype) for one in objects}
         return Found(objects, kept, skipped)
 
     def persist(

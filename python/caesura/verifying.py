@@ -158,7 +158,7 @@ def _may_lack_blocks(dataset: h5py.Dataset) -> bool:
     own. The Writer says of all other fields that there is nothing to fill.
     """
     fills = dataset.id.get_create_plist().get_fill_time() != h5py.h5d.FILL_TIME_NEVER
-    return fills and ("caesura_codec" in dataset.attrs or dataset.dtype.kind in "iu")
+    return fills and ("caesura_codec" in dataset.attrs or dataset.dtype.kind in "iub")
 
 
 def _comparisons(

@@ -27,8 +27,10 @@ import numpy as np
 
 from caesura import _core, communicator, lambdas
 from caesura.attributes import attribute_value, owner_of
+from caesura.bfloat16 import BFLOAT16, STAND_IN, as_bits, is_floating, name_of
 from caesura.bound_maps import BoundMap
 from caesura.bounds import bound_of
+from caesura.device_arrays import device_array
 from caesura.particles import Record, Species, check_options, storable
 
 _LANES = {"compress": 0, "write": 1}
@@ -77,15 +79,19 @@ _MORE = {
     "max_delay": float,
     "transport": str,
     "analyses": list,
+    "layout": str,
+    "dumps_per_file": int,
+    "pending_files": int,
 }
 
 
 def _more_options(more: dict[str, Any]) -> dict[str, Any]:
-    """What is not given keeps the default of WriterOptions."""
+    """What is not given keeps the default of WriterOptions. "_open" is Writer.open's own."""
+    opening = more.pop("_open", {})
     for name in more:
         if name not in _MORE:
             raise TypeError(f"Writer has no option {name!r}; beside the named ones: {list(_MORE)}")
-    return {name: _MORE[name](value) for name, value in more.items() if value is not None}
+    return opening | {name: _MORE[name](value) for name, value in more.items() if value is not None}
 
 
 class Dump:
@@ -108,15 +114,24 @@ class Dump:
 
         Without borrow the values are copied and the array is yours again at once. With borrow it
         must stay unchanged until `Writer.released(iteration)`; a copy is still made if it is not
-        contiguous or lies on a device. Local: no other rank is waited for.
+        contiguous or lies in a device. An array of CUDA (cupy, torch, ...) is fetched into the copy
+        that is kept, where the library was built with CUDA. Local: no other rank is waited for.
 
         Raises ValueError naming field, rank and value.
         """
-        values = dense_values(f"field '{field.name}'", field.dtype, array)
-        begin = [0] * values.ndim if offset is None else [int(at) for at in offset]
+        who = f"field '{field.name}'"
+        there = device_array(array)
+        values = None if there else dense_values(who, field.dtype, array)
+        axes = len(there.shape) if there else values.ndim
+        begin = [0] * axes if offset is None else [int(at) for at in offset]
         if any(at < 0 for at in begin):
-            raise ValueError(f"field '{field.name}': offset {tuple(begin)} is below zero")
-        self._core.put(field.index, values, begin, borrow)
+            raise ValueError(f"{who}: offset {tuple(begin)} is below zero")
+        if there:
+            check_type(who, field.dtype, there.dtype)
+            name = name_of(there.dtype)
+            self._core.put_address(field.index, there.address, there.shape, begin, name)
+            return
+        self._core.put(field.index, as_bits(values), begin, borrow, name_of(values.dtype))
         if borrow:
             self._writer._keep(self._number, values)
 
@@ -129,7 +144,7 @@ class Dump:
         Raises ValueError naming record, rank and value.
         """
         values = dense_values(f"record '{record.name}'", record.dtype, array)
-        self._core.put_particles(record.index, values, borrow)
+        self._core.put_particles(record.index, as_bits(values), borrow, name_of(values.dtype))
         if borrow:
             self._writer._keep(self._number, values)
 
@@ -229,7 +244,7 @@ class Writer:
         on_message: Callable[[str], None] | None = None,
         **more: Any,
     ) -> None:
-        """Collective. Creates (truncates) `path`.
+        """Collective. Creates (truncates) `path`; "run_%06T.h5" makes a file for each dump.
 
         comm: an mpi4py communicator, or None for this process alone. absolute, relative: the error
         bound of fields that give none; neither means lossless. bound: the same as a value, for the
@@ -239,8 +254,8 @@ class Writer:
         check every value itself. calibration: a profile of `caesura calibrate`; "": where
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "analyses" (calls, which it runs on the values as they pass), "reserve", "idle_priority",
-        ... The rest is in caesura/writer.hpp.
+        "analyses" (calls, which it runs on values that pass), "layout" ("/step_%06T/{field}": paths
+        of one's own), "dumps_per_file", ... The rest is in caesura/writer.hpp.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
@@ -274,6 +289,28 @@ class Writer:
             },
         )
 
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        comm: Any = None,
+        *,
+        after: int | None = None,
+        **options: Any,
+    ) -> Writer:
+        """Collective. Goes on with a file that a Writer made, also on another number of ranks.
+
+        A file whose run was killed is recovered first. after: the iteration of the last dump that
+        is kept; what was dumped after it is dropped. None: after the last committed dump.
+        `committed()` then says after which iteration it goes on. Fields and species are defined as
+        for a new file, alike or not. options: those of Writer.
+
+        Raises OSError (no such file, no permission, another process has it open), ValueError (an
+        iteration that is not there; an option), CorruptError (not of Caesura, or damaged),
+        RuntimeError (an application's file, checkpoints, transport).
+        """
+        return cls(path, comm, _open={"open": None if after is None else int(after)}, **options)
+
     def define_field(
         self,
         name: str,
@@ -296,10 +333,11 @@ class Writer:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si, geometry,
         geometry_parameters, data_order, position, time_offset and attributes (a dictionary, as by
         set_attribute); partial=True: the boxes of a dump cover any part of the shape, and readers
-        find fill_value (0) elsewhere, as of a refined level. dtype: float32, float64, or integers
-        of 8 to 64 bits, which are stored without loss: they have no bound but lossless, and none
-        need be said. bound_map: bounds of some values, in units of the field; the field's
-        own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
+        find fill_value (0) elsewhere, as of a refined level. dtype: float16,
+        "bfloat16", float32, float64, complex64, complex128 (each part is held to the bound), or
+        bool and integers of 8 to 64 bits, which are stored without loss: they have no bound but
+        lossless, and none need be said. bound_map: bounds of some values, in units of the field;
+        the field's own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
         "zstd(level=9)" in place of codec and bound.
 
         Raises ValueError (name, type, shape or bound), RuntimeError (plugin missing).
@@ -322,8 +360,8 @@ class Writer:
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
         if "fill_value" in options and isinstance(options["fill_value"], np.integer):
             options["fill_value"] = int(options["fill_value"])
-        usual = self._bound if kind.kind == "f" else ("lossless", 0.0)
-        index = self._core.define_field(name, kind.name, extents, own or usual, options)
+        usual = self._bound if is_floating(kind) else ("lossless", 0.0)
+        index = self._core.define_field(name, name_of(kind), extents, own or usual, options)
         return Field(index, name, kind, extents)
 
     def reshape(
@@ -459,12 +497,18 @@ def _values(attributes: dict[str, Any]) -> dict[str, tuple[str, Any]]:
 def dense_values(who: str, dtype: np.dtype, array: Any) -> np.ndarray:
     """The array as it is handed over. Raises ValueError: it has another type."""
     values = host_array(array)
-    if values.dtype != dtype:
-        raise ValueError(
-            f"{who} is {dtype}, the array {values.dtype}; "
-            f"convert it with array.astype(numpy.{dtype})"
-        )
+    if values.dtype == STAND_IN:
+        values = values.view(BFLOAT16)
+    check_type(who, dtype, values.dtype)
     return np.ascontiguousarray(values)
+
+
+def check_type(who: str, dtype: np.dtype, found: np.dtype) -> None:
+    """Raises ValueError: an array has another type than what it is put into."""
+    if found != dtype:
+        raise ValueError(
+            f"{who} is {dtype}, the array {found}; convert it with array.astype(numpy.{dtype})"
+        )
 
 
 def host_array(array: Any) -> np.ndarray:
@@ -475,6 +519,8 @@ def host_array(array: Any) -> np.ndarray:
         array = array.detach().cpu()
     elif hasattr(array, "get") and hasattr(array, "__cuda_array_interface__"):  # cupy
         return array.get()
+    elif hasattr(array, "copy_to_host"):  # numba
+        return array.copy_to_host()
     if hasattr(array, "__dlpack__"):
         return np.from_dlpack(array)
     return np.asarray(array)

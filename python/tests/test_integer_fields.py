@@ -125,7 +125,7 @@ def test_what_cannot_be_names_field_and_type(tmp_path):
             writer.define_field("id", np.int64, SHAPE, absolute=0.5)
         with pytest.raises(ValueError, match="field 'id': fill_value 300 is no uint8"):
             writer.define_field("id", np.uint8, SHAPE, fill_value=300)
-        for wrong in (">i4", "bool", "complex64", "float16"):
+        for wrong in (">i4", "S4", "complex256", "M8[s]"):
             with pytest.raises(ValueError, match=r"field 'id' is .*uint64"):
                 writer.define_field("id", wrong, SHAPE)
         field = writer.define_field("id", np.int64, SHAPE, lossless=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import h5py
@@ -10,6 +11,7 @@ import numpy
 import pytest
 from caesura import devices
 from caesura.cli import app
+from caesura.report.places import places_section
 from caesura.trace import TraceError
 from typer.testing import CliRunner
 
@@ -132,6 +134,44 @@ def test_the_command_shows_choices_and_writes_a_page(tmp_path: Path) -> None:
     assert "<svg" in html.read_text()
     for wrong in (["--busy", "tpu=0.5"], ["--busy", "cpu=7"], ["--bytes", "many"]):
         assert run(app, ["where", str(path), *wrong]).exit_code == 3
+
+
+def test_the_report_says_where_each_block_and_analysis_ran(
+    tmp_path: Path, traces: list[Path]
+) -> None:
+    path, html = trace_at(tmp_path / "trace", end=""), tmp_path / "report.html"
+    more = {"function": "stats", "field": "rho<2>", "predicted_s": 0.25, "took_s": 0.5}
+    lines = [
+        event(1, "gpu (emulated)", 1 << 20, 0.02, lay_on="gpu", **more),
+        event(1, "cpu", 1 << 20, 0.02, **more),
+    ]
+    path.write_text(path.read_text() + "".join("\n," + json.dumps(line) for line in lines) + "]")
+    told = CliRunner().invoke(
+        app, ["report", *map(str, traces), "--html", str(html), "--service", str(path)]
+    )
+    assert told.exit_code == 0, told.output
+    page = re.sub(r"\s+", " ", html.read_text())
+    assert "<h3>Places</h3>" in page
+    # By field: how many on each device, where the values lay, predicted and taken.
+    cells = "".join(f"<td>{cell}</td>" for cell in ("stats", "rho&lt;2&gt;", "–", "2"))
+    assert cells + "<td>gpu 1, host 1</td><td>250 ms</td><td>500 ms</td>" in page
+    # One by one, and why it ran elsewhere than was chosen.
+    assert "All 51" in page
+    assert "gpu (emulated), which was free before cpu" in page
+    assert "cpu, because gpu (emulated) failed" in page
+
+
+def test_the_report_lists_the_last_of_very_many_and_says_so() -> None:
+    times = {"to_s": 0.0, "compute_s": 1.0, "from_s": 0.0, "predicted_s": 1.0, "took_s": 1.0}
+    same = {"device": "cpu", "chosen": "cpu", "variant": "v", "field": "rho", "utilisation": 0.0}
+    size = {"bytes": 8, "result_bytes": 8, "is_trial": False, "failed": False}
+    done = [
+        devices.Decided(label=f"rho #{i}", begin_s=float(i), **same, **size, **times)
+        for i in range(700)
+    ]
+    section = places_section(devices.Decisions(["cpu"], done))
+    assert "The last 500 of 700" in section
+    assert "rho #699<" in section and "rho #199<" not in section
 
 
 def test_the_report_has_the_devices_and_what_analyses_found(

@@ -36,9 +36,10 @@ Status Status::with_context(std::string_view context) const {
 }
 
 std::string_view to_string(DType dtype) {
-    constexpr std::string_view k_names[] = {"unknown type", "float32", "float64", "int8",
-                                            "int16",        "int32",   "int64",   "uint8",
-                                            "uint16",       "uint32",  "uint64"};
+    constexpr std::string_view k_names[] = {"unknown type", "float32",  "float64",   "int8",
+                                            "int16",        "int32",    "int64",     "uint8",
+                                            "uint16",       "uint32",   "uint64",    "bool",
+                                            "float16",      "bfloat16", "complex64", "complex128"};
     const auto type = static_cast<std::size_t>(dtype);
     return k_names[type < std::size(k_names) ? type : 0];
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/short_float.hpp"
 #include "caesura/caesura.h"
 #include "caesura/writer.hpp"
 #include "capi/c_communicator.hpp"
@@ -34,6 +35,17 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
     caesura::WriterOptions options;
     if (all.codec) options.codec.name = all.codec;
+    if (!all.cd_values && all.cd_value_count > 0) refused = invalid("cd_values is NULL");
+    if (all.cd_values)
+        options.codec.cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
+    if (!all.analyses && all.analysis_count > 0) refused = invalid("analyses is NULL");
+    for (std::size_t i = 0; all.analyses && i < all.analysis_count; ++i) {
+        if (all.analyses[i])
+            options.analyses.emplace_back(all.analyses[i]);
+        else
+            refused = invalid("analyses[" + std::to_string(i) + "] is NULL");
+    }
+    if (all.verify >= 0) options.codec.verify = all.verify != 0;
     options.memory_bytes = all.memory_bytes;
     if (all.chunk_bytes) options.chunk_bytes = all.chunk_bytes;
     options.planning = all.planning != 0;
@@ -62,6 +74,9 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     options.max_delay_s = all.max_delay_s;
     if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
     if (all.transport) options.transport = all.transport;
+    if (all.layout) options.layout = all.layout;
+    if (all.dumps_per_file) options.dumps_per_file = all.dumps_per_file;
+    if (all.pending_files) options.pending_files = all.pending_files;
     if (all.on_message)
         options.on_message = [call = all.on_message,
                               context = all.message_context](std::string_view message) {
@@ -102,6 +117,13 @@ caesura::FillValue fill_as(const void* value) {
         return static_cast<std::uint64_t>(one);
 }
 
+template <class Short>
+caesura::FillValue short_fill(const void* value) {
+    Short one;
+    std::memcpy(&one, value, sizeof one);
+    return static_cast<double>(caesura::base::to_float(one));
+}
+
 caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
     switch (dtype) {
         case caesura::float32:
@@ -124,6 +146,16 @@ caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
             return fill_as<std::uint32_t>(value);
         case caesura::uint64:
             return fill_as<std::uint64_t>(value);
+        case caesura::boolean:
+            return fill_as<std::uint8_t>(value);  // fill_of() of the field sees what is no bool
+        case caesura::float16:
+            return short_fill<caesura::Float16>(value);
+        case caesura::bfloat16:
+            return short_fill<caesura::Bfloat16>(value);
+        case caesura::complex64:  // one number, of both parts
+            return fill_as<float>(value);
+        case caesura::complex128:
+            return fill_as<double>(value);
     }
     return 0.0;
 }
@@ -144,6 +176,11 @@ caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_opti
             return invalid("axis_labels[" + std::to_string(axis) + "] is NULL");
     caesura::FieldOptions options;
     if (all.codec) options.codec.emplace().name = all.codec;
+    if (all.cd_value_count > 0) {
+        if (!all.cd_values || !all.codec)
+            return invalid("cd_values belong to a codec; cd_values or codec is NULL");
+        options.codec->cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
+    }
     options.unit_si = all.unit_si;
     std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
     if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + n);
@@ -185,7 +222,7 @@ caesura::RecordOptions record_options_of(const caesura_record_options* given) {
 // What define calls of fields and records are told alike.
 caesura::Result<caesura::ErrorBound> bound_of(const std::string& who, int dtype, int kind,
                                               double bound) {
-    if (kind < CAESURA_LOSSLESS || kind > CAESURA_RELATIVE)
+    if (kind < CAESURA_LOSSLESS || kind > CAESURA_PSNR)
         return invalid(who + ": bound kind " + std::to_string(kind) + " is unknown");
     if (!known(dtype)) return invalid(who + ": dtype " + std::to_string(dtype) + " is unknown");
     return caesura::ErrorBound{static_cast<caesura::ErrorBound::Kind>(kind),
@@ -224,31 +261,50 @@ caesura::Result<caesura::store::AttributeValue> attribute_value(int type, const 
     return caesura::store::AttributeValue(std::move(all));
 }
 
+// @param where  null: a new file.
+Status make_writer(const char* path, const caesura_communicator* communicator,
+                   const caesura_options* options, const caesura_open_options* where,
+                   caesura_writer** writer) {
+    if (!writer) return invalid("writer is NULL");
+    *writer = nullptr;
+    if (!path) return invalid("path is NULL");
+    std::unique_ptr<caesura::Communicator> comm;
+    if (communicator) {
+        auto made = caesura::capi::make_c_communicator(*communicator);
+        if (!made.ok()) return made.status();
+        comm = std::move(*made);
+    }
+    Status refused;
+    auto writer_options = options_of(options, refused);
+    caesura::OpenOptions open_options;
+    if (where && where->has_after) open_options.after = where->after;
+    auto made = where ? caesura::Writer::open(path, std::move(comm), std::move(writer_options),
+                                              open_options)
+                      : caesura::Writer::create(path, std::move(comm), std::move(writer_options));
+    if (!refused.ok()) return refused;
+    if (!made.ok()) return made.status();
+    auto handle = std::make_unique<caesura_writer>();
+    handle->writer = std::move(*made);
+    *writer = handle.release();
+    return {};
+}
+
 }  // namespace
 
 extern "C" {
 
 caesura_code caesura_writer_create(const char* path, const caesura_communicator* communicator,
                                    const caesura_options* options, caesura_writer** writer) {
-    return guarded([&]() -> Status {
-        if (!writer) return invalid("writer is NULL");
-        *writer = nullptr;
-        if (!path) return invalid("path is NULL");
-        std::unique_ptr<caesura::Communicator> comm;
-        if (communicator) {
-            auto made = caesura::capi::make_c_communicator(*communicator);
-            if (!made.ok()) return made.status();
-            comm = std::move(*made);
-        }
-        Status refused;
-        auto writer_options = options_of(options, refused);
-        auto created = caesura::Writer::create(path, std::move(comm), std::move(writer_options));
-        if (!refused.ok()) return refused;
-        if (!created.ok()) return created.status();
-        auto handle = std::make_unique<caesura_writer>();
-        handle->writer = std::move(*created);
-        *writer = handle.release();
-        return {};
+    return guarded([&] { return make_writer(path, communicator, options, nullptr, writer); });
+}
+
+caesura_code caesura_writer_open(const char* path, const caesura_communicator* communicator,
+                                 const caesura_options* options, const caesura_open_options* where,
+                                 caesura_writer** writer) {
+    return guarded([&] {
+        caesura_open_options all = CAESURA_OPEN_OPTIONS_DEFAULT;
+        if (where) std::memcpy(&all, where, std::min(sizeof all, where->struct_bytes));
+        return make_writer(path, communicator, options, &all, writer);
     });
 }
 

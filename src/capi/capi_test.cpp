@@ -103,7 +103,7 @@ TEST(CApi, bounds_and_dtypes_are_checked) {
     EXPECT_EQ(caesura_define_field(writer, "a", CAESURA_FLOAT32, 1, shape, CAESURA_ABSOLUTE,
                                    std::nan(""), &field),
               CAESURA_INVALID_ARGUMENT);
-    EXPECT_EQ(caesura_define_field(writer, "a", 11, 1, shape, CAESURA_LOSSLESS, 0, &field),
+    EXPECT_EQ(caesura_define_field(writer, "a", 16, 1, shape, CAESURA_LOSSLESS, 0, &field),
               CAESURA_INVALID_ARGUMENT);
     EXPECT_EQ(
         caesura_define_field(writer, "a", CAESURA_FLOAT32, 5, shape, CAESURA_LOSSLESS, 0, &field),

@@ -26,6 +26,6 @@ caesura_code guarded(Body body) {
     }
 }
 
-inline bool known(int dtype) { return dtype >= CAESURA_FLOAT32 && dtype <= CAESURA_UINT64; }
+inline bool known(int dtype) { return dtype >= CAESURA_FLOAT32 && dtype <= CAESURA_COMPLEX128; }
 
 }  // namespace caesura::capi

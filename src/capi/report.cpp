@@ -64,6 +64,8 @@ caesura_writer_report c_report(const WriterReport& from) {
     to.lost_bytes = from.lost_bytes;
     to.lost_services = from.lost_services;
     to.regained_services = from.regained_services;
+    to.files = from.files;
+    to.file_wait_s = from.file_wait_s;
     return to;
 }
 

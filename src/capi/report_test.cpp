@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
     X(compress_interference_s) X(replans) X(taken_over_blocks) X(taken_over_s) \
     X(longest_to_written_s) X(longest_to_committed_s) X(planned_dumps) X(planned_end_s) \
     X(actual_end_s) X(planned_iteration_s) X(actual_iteration_s) X(plan_deviation) \
-    X(lost_dumps) X(lost_bytes) X(lost_services) X(regained_services)
+    X(lost_dumps) X(lost_bytes) X(lost_services) X(regained_services) \
+    X(files) X(file_wait_s)
 // clang-format on
 
 // A one-dimensional field of 16 chunks in a file of its own, by default stored as it is.

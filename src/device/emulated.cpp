@@ -46,7 +46,7 @@ Result<std::byte*> EmulatedDevice::allocate(std::uint64_t bytes) {
                       fmt::format("{} bytes of the device asked for, {} of {} are taken", bytes,
                                   allocated_bytes_, machine_.memory_bytes)};
     // At least one byte, so that pieces have addresses of their own.
-    std::vector<std::byte> piece(std::max<std::uint64_t>(bytes, 1));
+    EmulatedMemory piece(std::max<std::uint64_t>(bytes, 1));
     std::byte* const at = piece.data();
     allocated_bytes_ += piece.size();
     memory_.emplace(at, std::move(piece));

@@ -109,6 +109,10 @@ struct CodecRecipe {
 Result<FilterSpec> filter_before_range(const CodecSpec& spec, DType dtype, const Shape& chunk,
                                        const ErrorBound& bound, const TableSet& tables);
 
+/// The set that the blocks of a dataset with this pipeline are coded with; nullopt: another codec's
+/// pipeline, or the built-in set.
+std::optional<TableSet> tables_in(std::span<const FilterSpec> pipeline);
+
 /// Make the codec of one dataset. Calls HDF5 (property lists, plugin search) and keeps plugins
 /// loaded for the life of the process: only from the thread that owns HDF5. Cost: about 0.1 ms; the
 /// first codec of a kind also loads its plugin (milliseconds).

@@ -266,3 +266,10 @@ caesura::Result<caesura::FilterSpec> caesura::filter_before_range(const CodecSpe
     if (!codec.ok()) return codec.status();
     return (*codec)->pipeline()[0];
 }
+
+std::optional<caesura::TableSet> caesura::tables_in(std::span<const FilterSpec> pipeline) {
+    if (pipeline.size() != 1 || pipeline[0].id != hdf5::k_filter_id) return std::nullopt;
+    auto settings = hdf5::parse_cd_values(pipeline[0].cd_values);
+    if (!settings.ok() || settings->tables.id() == 0) return std::nullopt;
+    return std::move(settings->tables);
+}

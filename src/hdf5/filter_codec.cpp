@@ -258,13 +258,14 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
     // Zstd does what is asked where the filter cannot: SZ3 has no lossless mode, and leaves blocks
     // below 20 values as they are; ZFP refuses a chunk of one value.
     constexpr std::uint64_t k_fewest_values = 20;
-    // Neither is for integers of every width.
+    // Neither is for integers of every width, or floating point in 16 bits.
+    const bool is_wide = dtype == DType::float32 || dtype == DType::float64;
     const bool cannot = (traits->id == k_sz3_id && lossless_bound) ||
                         (traits->screened && chunk.count() < k_fewest_values) ||
-                        (traits->screened && is_integer(dtype));
-    if (is_integer(dtype) && traits->screened && !spec.cd_values.empty())
+                        (traits->screened && !is_wide);
+    if (!is_wide && traits->screened && !spec.cd_values.empty())
         return Status(StatusCode::unsupported,
-                      fmt::format("codec \"{}\" with cd_values of its own for {}; integers take "
+                      fmt::format("codec \"{}\" with cd_values of its own for {}, which takes "
                                   "\"caesura\", \"zstd\", \"blosc2\" or \"none\"",
                                   spec.name, to_string(dtype)));
     if (cannot && spec.cd_values.empty()) traits = find_traits("zstd");
@@ -286,7 +287,8 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
                                   "lossy can follow \"round+\"",
                                   spec.name));
     }
-    if (choice->round && !lossless_bound) parts.round_step = codec::grid_step(bound.value, dtype);
+    if (choice->round && !lossless_bound && is_wide)
+        parts.round_step = codec::grid_step(bound.value, dtype);
     parts.verify = spec.verify.value_or(true) && !parts.exact;
     parts.traits = *traits;
     parts.user = std::move(*user);

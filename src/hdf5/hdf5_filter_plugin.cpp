@@ -39,6 +39,14 @@ hid_t native_type(DType dtype) {
             return H5T_NATIVE_UINT32;
         case DType::uint64:
             return H5T_NATIVE_UINT64;
+        case DType::boolean:
+            return H5T_NATIVE_UINT8;
+        case DType::float16:
+        case DType::bfloat16:  // to a filter that knows neither
+            return H5T_NATIVE_UINT16;
+        case DType::complex64:
+        case DType::complex128:
+            break;
     }
     return H5I_INVALID_HID;
 }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "hdf5/caesura_codec.hpp"
+#include "hdf5/complex_codec.hpp"
 #include "hdf5/filter_codec.hpp"
 #include "hdf5/known_filters.hpp"
 #include "hdf5/pipeline_codec.hpp"
@@ -22,6 +23,12 @@ Status check_chunk(DType dtype, const Shape& chunk) {
         return {StatusCode::invalid_argument,
                 fmt::format("chunk {} has {} axes; 1 to {} are possible", to_string(chunk),
                             chunk.rank(), k_max_rank)};
+    }
+    if (is_complex(dtype) && chunk.rank() == k_max_rank) {
+        return {StatusCode::invalid_argument,
+                fmt::format("chunk {} of {} has {} axes; complex numbers have 1 to {}, their parts "
+                            "are one more",
+                            to_string(chunk), to_string(dtype), chunk.rank(), k_max_rank - 1)};
     }
     // HDF5 stores a chunk's size in 32 bits.
     constexpr std::uint64_t k_limit_bytes = std::numeric_limits<std::uint32_t>::max();
@@ -74,6 +81,13 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
     if (Status status = validate(bound); !status.ok()) return status;
     if (Status status = check_bound_kind(spec, dtype, bound); !status.ok()) return status;
     if (Status status = check_chunk(dtype, chunk); !status.ok()) return status;
+    if (is_complex(dtype) && spec.name != k_none) {
+        auto of_parts =
+            make_block_codec(spec, number_type(dtype), hdf5::with_parts(chunk), bound, tables);
+        if (!of_parts.ok()) return of_parts.status();
+        return hdf5::make_complex_codec(std::move(*of_parts), dtype, chunk, bound,
+                                        hdf5::is_caesura(spec));
+    }
     if (hdf5::is_caesura(spec)) {
         return hdf5::make_caesura_codec(spec, dtype, chunk, bound, tables);
     }

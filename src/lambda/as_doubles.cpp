@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/invalid.hpp"
+#include "base/short_float.hpp"
 
 namespace caesura::lambda {
 namespace {
@@ -16,6 +17,15 @@ void widen(std::span<const std::byte> from, std::vector<double>& to) {
         std::memcpy(&value, from.data() + i * sizeof(T), sizeof(T));
         to[i] = static_cast<double>(value);
     }
+}
+
+void widen_short(std::span<const std::byte> from, DType dtype, std::vector<double>& to) {
+    base::for_short_float(dtype, [&]<class Short>(Short value) {
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            std::memcpy(&value, from.data() + i * sizeof value, sizeof value);
+            to[i] = static_cast<double>(base::to_float(value));
+        }
+    });
 }
 
 void widen(std::span<const std::byte> from, DType dtype, std::vector<double>& to) {
@@ -36,8 +46,15 @@ void widen(std::span<const std::byte> from, DType dtype, std::vector<double>& to
             return widen<std::uint32_t>(from, to);
         case DType::uint64:
             return widen<std::uint64_t>(from, to);
+        case DType::boolean:
+            return widen<std::uint8_t>(from, to);
+        case DType::float16:
+        case DType::bfloat16:
+            return widen_short(from, dtype, to);
         case DType::float32:
         case DType::float64:
+        case DType::complex64:
+        case DType::complex128:
             return;
     }
 }
@@ -46,7 +63,7 @@ void widen(std::span<const std::byte> from, DType dtype, std::vector<double>& to
 
 Result<RegionView> AsDoubles::of(const RegionView& region) {
     RegionView view = region;
-    if (is_integer(region.dtype)) {
+    if (is_integer(region.dtype) || is_short_float(region.dtype)) {
         view.dtype = float64;
         if (Status status = validate_place(view); !status.ok()) return status;
         if (region.values.size() != region.count() * size_of(region.dtype))

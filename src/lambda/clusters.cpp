@@ -293,19 +293,18 @@ class Clusters : public Analysis {
         return std::unique_ptr<Analysis>(std::make_unique<Clusters>(arguments));
     }
     Status add(const RegionView& region) override {
-        if (region.shape.rank() > 3)
-            return {StatusCode::unsupported, "clusters: an object of 4 axes; 1 to 3 are possible"};
-        if (region.count() >> 32 != 0)
-            return {StatusCode::unsupported, "clusters: a region of 2^32 values or more"};
-        wanted_ = region.shape.count();
-        if (region.count() > wanted_ - seen_) return base::invalid("clusters: regions overlap");
-        seen_ += region.count();
-        if (region.count() == 0) return {};
-        const Shape extent = with_three_axes(region.box.extent, 1);
-        auto labelled = with_values(
-            region, [&](auto values) { return label_region(values, extent, threshold_); });
-        return set_.add(std::move(labelled), with_three_axes(region.box.offset, 0), extent,
-                        with_three_axes(region.shape, 1));
+        return add_labelled(region, [&](const Shape& extent) {
+            return with_values(
+                region, [&](auto values) { return label_region(values, extent, threshold_); });
+        });
+    }
+    Reduction reduction() const override { return {Reduction::Kind::marks, {}, threshold_}; }
+    Status add_reduced(const RegionView& place, const Reduced& reduced) override {
+        if (reduced.marks.size() * 64 < place.box.extent.count())
+            return base::invalid("clusters: marks of " + std::to_string(reduced.marks.size() * 64) +
+                                 " values in place of " + std::to_string(place.box.extent.count()));
+        return add_labelled(
+            place, [&](const Shape& extent) { return label_marks(reduced.marks, extent); });
     }
     Status merge(const Analysis& other) override {
         const auto& that = static_cast<const Clusters&>(other);
@@ -337,6 +336,22 @@ class Clusters : public Analysis {
     }
 
   private:
+    template <class Label>
+    Status add_labelled(const RegionView& region, const Label& label) {
+        const std::uint64_t cells = region.box.extent.count();
+        if (region.shape.rank() > 3)
+            return {StatusCode::unsupported, "clusters: an object of 4 axes; 1 to 3 are possible"};
+        if (cells >> 32 != 0)
+            return {StatusCode::unsupported, "clusters: a region of 2^32 values or more"};
+        wanted_ = region.shape.count();
+        if (cells > wanted_ - seen_) return base::invalid("clusters: regions overlap");
+        seen_ += cells;
+        if (cells == 0) return {};
+        const Shape extent = with_three_axes(region.box.extent, 1);
+        return set_.add(label(extent), with_three_axes(region.box.offset, 0), extent,
+                        with_three_axes(region.shape, 1));
+    }
+
     double threshold_;
     ClusterSet set_;
     std::uint64_t wanted_ = 0, seen_ = 0;
@@ -356,7 +371,7 @@ void add_clusters(std::vector<Function>& to) {
         {"least_cells", Parameter::Type::whole, "Smaller groups are counted by themselves.",
          std::int64_t{1}, false, 1, 1e15},
         {"periodic", Parameter::Type::flag, "Opposite borders of the object touch.", false}};
-    function.variants = {analysis_on_cpu<Clusters>()};
+    function.variants = {analysis_on_cpu<Clusters>({Device::gpu, Device::remote})};
     to.push_back(std::move(function));
 }
 

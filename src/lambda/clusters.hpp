@@ -69,6 +69,9 @@ struct LabelledRegion {
 /// Limit: one read of the values where few are above; 0.6 ns a value there.
 LabelledRegion label_region(std::span<const float> values, const Shape& extent, double threshold);
 LabelledRegion label_region(std::span<const double> values, const Shape& extent, double threshold);
+/// The same of cells that are marked already.
+/// @param marks  a bit a cell, from the lowest of the first word; at least as many as there are.
+LabelledRegion label_marks(std::span<const std::uint64_t> marks, const Shape& extent);
 
 /// Components of all that was given, and the faces that wait for neighbours.
 class ClusterSet {

@@ -70,6 +70,36 @@ TEST(Clusters, of_parts_in_any_order_are_those_of_a_flood) {
     for (int round = 0; round < 3; ++round) check<float>(2, 300, random, 100 + round);
 }
 
+// Goal: marks that a device has made give the same components as the values, at any place in a
+// word.
+TEST(Clusters, of_marks_are_those_of_the_values) {
+    const Registry registry;
+    std::mt19937_64 random(95);
+    for (int round = 0; round < 60; ++round) {
+        auto object = random_object<double>(random_shape(1 + round % 3, 200, random), random, 0.02);
+        object.cut(1 + random() % 6, random);
+        const double above = 0.1 * static_cast<double>(random() % 8) - 0.2;
+        const std::string call = "clusters(above=" + text(Argument(above)) + ", largest=1000)";
+        auto by_values = take(registry.start(call)), by_marks = take(registry.start(call));
+        ASSERT_EQ(by_marks.reduction().kind, Reduction::Kind::marks);
+        for (std::size_t i = 0; i < object.regions.size(); ++i) {
+            const auto& values = object.regions[i].values;
+            Reduced reduced;
+            reduced.marks.resize((values.size() + 63) / 64);
+            for (std::size_t n = 0; n < values.size(); ++n)
+                if (values[n] > by_marks.reduction().threshold)
+                    reduced.marks[n / 64] |= std::uint64_t{1} << (n % 64);
+            ASSERT_TRUE(by_values.add(object.region(i)).ok());
+            ASSERT_TRUE(by_marks.add_reduced(object.region(i), reduced).ok());
+        }
+        EXPECT_EQ(by_marks.bytes(), by_values.bytes()) << "seed 95 round " << round;
+    }
+    auto object = random_object<float>({100}, random);
+    object.cut(1, random);
+    auto state = take(registry.start("clusters(above=0)"));
+    EXPECT_EQ(state.add_reduced(object.region(0), {}).code(), StatusCode::invalid_argument);
+}
+
 // What has met all its neighbours is forgotten.
 TEST(Clusters, the_state_of_a_whole_object_keeps_no_faces) {
     const Registry registry;

@@ -30,14 +30,17 @@ struct Reduced {
     std::vector<std::uint64_t>
         counts;  ///< of Reduction::Kind::counts: of each bin, and beside them
     std::uint64_t below = 0, above = 0, nan = 0, infinite = 0;
+    std::vector<std::uint64_t>
+        marks;  ///< of Reduction::Kind::marks: a bit a value, from the lowest
 };
 /// What an analysis needs of a region.
 struct Reduction {
-    enum class Kind : std::uint8_t { values, moments, counts };
+    enum class Kind : std::uint8_t { values, moments, counts, marks };
     Kind kind = Kind::values;
     /// Kind::counts: bin i holds edges[i] <= x < edges[i + 1], the last one its end too. Valid
     /// until the state changes.
     std::span<const double> edges = {};
+    double threshold = 0.0;  ///< Kind::marks: of values that are greater
 };
 
 /// The state of an analysis over the regions it was given. One thread at a time.
@@ -53,9 +56,10 @@ class Analysis {
     virtual Status add(const RegionView& region) = 0;
     /// What add() may be spared with, in this pass.
     virtual Reduction reduction() const { return {}; }
-    /// Instead of add(): what reduction() says of a region. Errors: those of add();
-    /// invalid_argument (something else).
-    virtual Status add_reduced(const Reduced& reduced);
+    /// Instead of add(): what reduction() says of a region.
+    /// @param place  the region, without its values. Errors: those of add(); invalid_argument
+    /// (something else).
+    virtual Status add_reduced(const RegionView& place, const Reduced& reduced);
     /// Take over what another state of the same call has seen; that one is not changed.
     /// Errors: invalid_argument (of another function, or another pass), and those of add().
     virtual Status merge(const Analysis& other) = 0;

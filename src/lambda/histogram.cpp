@@ -30,7 +30,7 @@ class Histogram : public Analysis {
         if (edges_.empty()) return {Reduction::Kind::moments};  // the first pass finds extremes
         return {Reduction::Kind::counts, edges_};
     }
-    Status add_reduced(const Reduced& reduced) override;
+    Status add_reduced(const RegionView& place, const Reduced& reduced) override;
     Status merge(const Analysis& other) override;
     Result<Results> finish() const override;
     int passes_left() const override { return edges_.empty() ? 1 : 0; }
@@ -132,7 +132,7 @@ Status Histogram::add(const RegionView& region) {
     return {};
 }
 
-Status Histogram::add_reduced(const Reduced& reduced) {
+Status Histogram::add_reduced(const RegionView&, const Reduced& reduced) {
     if (edges_.empty()) {
         seen_low_ = std::min(seen_low_, reduced.moments.low);
         seen_high_ = std::max(seen_high_, reduced.moments.high);

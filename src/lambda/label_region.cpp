@@ -10,16 +10,55 @@ struct RowRun {
     std::uint32_t begin, end, label;
 };
 
-/// One row after the other, from the region's first to its last.
+// Cells that are looked at together: most are not above, and whole blocks are passed over.
+constexpr std::uint32_t k_block = 64;
+
+/// Which cells of a row are above, by their values.
 template <class T>
+class ValueRows {
+  public:
+    ValueRows(std::span<const T> values, double threshold)
+        : values_(values.data()), threshold_(threshold) {}
+    void begin(std::uint64_t first_cell) { row_ = values_ + first_cell; }
+    bool is_above(std::uint32_t i) const { return double{row_[i]} > threshold_; }
+    // Without a branch in between, so that the compiler takes vectors.
+    bool any_above(std::uint32_t first) const {
+        int above = 0;
+        for (std::uint32_t i = first; i < first + k_block; ++i) above |= is_above(i) ? 1 : 0;
+        return above != 0;
+    }
+
+  private:
+    const T* values_;
+    const T* row_ = nullptr;
+    double threshold_;
+};
+
+/// By marks that somebody else has made.
+class MarkedRows {
+  public:
+    explicit MarkedRows(std::span<const std::uint64_t> marks) : marks_(marks) {}
+    void begin(std::uint64_t first_cell) { first_ = first_cell; }
+    bool is_above(std::uint32_t i) const {
+        return (marks_[(first_ + i) / 64] >> ((first_ + i) % 64) & 1) != 0;
+    }
+    bool any_above(std::uint32_t first) const {
+        const std::uint64_t at = (first_ + first) / 64, bit = (first_ + first) % 64;
+        if ((marks_[at] >> bit) != 0) return true;
+        return bit > 0 && (marks_[at + 1] << (64 - bit)) != 0;
+    }
+
+  private:
+    std::span<const std::uint64_t> marks_;
+    std::uint64_t first_ = 0;
+};
+
+/// One row after the other, from the region's first to its last.
+template <class Rows>
 class Labeller {
   public:
-    Labeller(std::span<const T> values, const Shape& extent, double threshold)
-        : values_(values),
-          extent_(extent),
-          threshold_(threshold),
-          rows_before_(extent[1]),
-          rows_(extent[1]) {
+    Labeller(Rows cells, const Shape& extent)
+        : cells_(cells), extent_(extent), rows_before_(extent[1]), rows_(extent[1]) {
         region_.faces.resize(3);
         for (int axis = 0; axis < 3; ++axis)
             for (Face& face : region_.faces[static_cast<std::size_t>(axis)])
@@ -42,30 +81,22 @@ class Labeller {
 
   private:
     void find_runs(std::uint64_t z, std::uint64_t y) {
-        const T* row = values_.data() + (z * extent_[1] + y) * extent_[2];
+        cells_.begin((z * extent_[1] + y) * extent_[2]);
         const auto n = static_cast<std::uint32_t>(extent_[2]);
         std::vector<RowRun>& runs = rows_[y];
         runs.clear();
-        constexpr std::uint32_t k_block = 64;
         for (std::uint32_t i = 0; i < n;) {
-            if (i + k_block <= n && !any_above(row + i)) {  // most are like this
+            if (i + k_block <= n && !cells_.any_above(i)) {  // most are like this
                 i += k_block;
                 continue;
             }
             const std::uint32_t stop = std::min(n, i + k_block);
-            while (i < stop && !is_above(row[i])) ++i;
+            while (i < stop && !cells_.is_above(i)) ++i;
             if (i == stop) continue;
             const std::uint32_t begin = i;
-            while (i < n && is_above(row[i])) ++i;
+            while (i < n && cells_.is_above(i)) ++i;
             runs.push_back({begin, i, components_.add(i - begin)});
         }
-    }
-    bool is_above(T value) const { return double{value} > threshold_; }
-    // Without a branch in between, so that the compiler takes vectors.
-    bool any_above(const T* block) const {
-        int above = 0;
-        for (int i = 0; i < 64; ++i) above |= is_above(block[i]) ? 1 : 0;
-        return above != 0;
     }
 
     void join(const std::vector<RowRun>& a, const std::vector<RowRun>& b) {
@@ -120,9 +151,8 @@ class Labeller {
                 for (FaceRun& run : face.runs) run.label = names[components_.root(run.label)];
     }
 
-    std::span<const T> values_;
+    Rows cells_;
     const Shape extent_;
-    const double threshold_;
     std::vector<std::vector<RowRun>> rows_before_, rows_;  // of two neighbouring planes
     Components components_;
     LabelledRegion region_;
@@ -131,10 +161,13 @@ class Labeller {
 }  // namespace
 
 LabelledRegion label_region(std::span<const float> values, const Shape& extent, double threshold) {
-    return Labeller<float>(values, extent, threshold).run();
+    return Labeller(ValueRows<float>(values, threshold), extent).run();
 }
 LabelledRegion label_region(std::span<const double> values, const Shape& extent, double threshold) {
-    return Labeller<double>(values, extent, threshold).run();
+    return Labeller(ValueRows<double>(values, threshold), extent).run();
+}
+LabelledRegion label_marks(std::span<const std::uint64_t> marks, const Shape& extent) {
+    return Labeller(MarkedRows(marks), extent).run();
 }
 
 }  // namespace caesura::lambda

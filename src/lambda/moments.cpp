@@ -32,7 +32,7 @@ class MomentsAnalysis : public Analysis {
         return {};
     }
     Reduction reduction() const override { return {Reduction::Kind::moments}; }
-    Status add_reduced(const Reduced& reduced) override {
+    Status add_reduced(const RegionView&, const Reduced& reduced) override {
         moments_.merge(reduced.moments);
         return {};
     }

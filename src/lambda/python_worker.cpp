@@ -369,6 +369,17 @@ Result<Results> PythonWorker::converse(const std::string& function, RegionIterat
 
 Result<Results> PythonWorker::call(const std::string& function, const Arguments& arguments,
                                    const RegionView* region, RegionIterator* regions) {
+    std::optional<Result<Results>> made;
+    const Status status = helper_.at_normal_priority([&]() -> Status {
+        made = call_here(function, arguments, region, regions);
+        return {};
+    });
+    if (!made) return status.with_context(function);
+    return std::move(*made);
+}
+
+Result<Results> PythonWorker::call_here(const std::string& function, const Arguments& arguments,
+                                        const RegionView* region, RegionIterator* regions) {
     const std::lock_guard lock(mutex_);
     if (process_ > 0 && has_ended()) stop();  // between two calls
     if (process_ <= 0) {

@@ -8,6 +8,10 @@
 //    fresh one. That the process ended is seen even where a child of it keeps the connection open.
 //  - The process inherits three descriptors and an environment of a few names; its module path has
 //    no current directory and nothing of the user's.
+//  - A thread at idle priority never has the process to itself: another one, which must not wait
+//  for
+//    it, may need it next (decision D22). So its calls, and the regions that they take, are a
+//    helper's, at normal priority, as the process itself is.
 //  - Values reach it through memory that it may read and this process never maps: what it does to
 //    it harms nobody.
 // The connection is a pair of sockets, not pipes: writing to a pipe whose reader died is a signal
@@ -22,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/helper_threads.hpp"
 #include "lambda/call.hpp"
 #include "lambda/region.hpp"
 #include "lambda/results.hpp"
@@ -57,6 +62,7 @@ class PythonWorker {
         std::vector<std::string> errors;  ///< of files that could not be loaded
     };
 
+    /// On a thread of normal priority.
     explicit PythonWorker(PythonSettings settings) : settings_(std::move(settings)) {}
     ~PythonWorker();
     PythonWorker(const PythonWorker&) = delete;
@@ -65,7 +71,8 @@ class PythonWorker {
     /// Start the process, if none runs. Errors: io (no such Python, no memory to share), internal
     /// (it ended, took too long, or said nonsense), with what is known of why.
     Result<Hello> start();
-    /// Run a function. Exactly one of region and regions.
+    /// Run a function. Exactly one of region and regions, which another thread may ask for the next
+    /// one while this one waits.
     /// Errors: those of start(); invalid_argument (the function raised, or returned nonsense; the
     /// message has its words and place), no_space (memory), cancelled (a limit), internal (crash).
     Result<Results> call(const std::string& function, const Arguments& arguments,
@@ -94,16 +101,19 @@ class PythonWorker {
     Status limit_memory() const;
     Status limit_cpu() const;
     Result<Hello> read_hello();
+    Result<Results> call_here(const std::string& function, const Arguments& arguments,
+                              const RegionView* region, RegionIterator* regions);
     Result<Results> converse(const std::string& function, RegionIterator* regions);
     Status give_next(RegionIterator& regions, const std::string& who);
 
     const PythonSettings settings_;
-    std::mutex mutex_;
+    std::mutex mutex_;  ///< no thread at idle priority takes it
     pid_t process_ = -1;
     int connection_ = -1, values_ = -1;
     int end_ = -1;  // readable when the process has ended; -1 before Linux 5.3
     std::atomic<int> starts_{0};
     Hello hello_;
+    base::HelperThreads helper_;  ///< one; ends first
 };
 
 }  // namespace caesura::lambda

@@ -93,7 +93,7 @@ std::string_view to_string(Device device) {
     return k_names[static_cast<std::size_t>(device)];
 }
 
-Status Analysis::add_reduced(const Reduced&) {
+Status Analysis::add_reduced(const RegionView&, const Reduced&) {
     return invalid("this analysis needs the values themselves");
 }
 
@@ -126,7 +126,7 @@ Status AnalysisState::add_reduced(const RegionView& place, const Reduced& reduce
     if (Status status = check_object(place.dtype, place.shape); !status.ok()) return status;
     dtype_ = place.dtype;
     shape_ = place.shape;
-    return guarded(call_, [&] { return analysis_->add_reduced(reduced); });
+    return guarded(call_, [&] { return analysis_->add_reduced(place, reduced); });
 }
 
 Status AnalysisState::merge(const AnalysisState& other) {

@@ -121,6 +121,8 @@ class Book {
     /// Errors: internal (one is not durable here).
     Status gather(std::uint64_t until);
     bool may_build(bool trim) const;
+    /// Nothing that was built is on its way to the file, as heard last.
+    bool is_settled() const { return !image_pending_ && !unsettled_; }
     /// What is gathered is given to the tree. @return  the end of the file for the image.
     /// Errors: internal (the build before is not settled).
     Result<std::uint64_t> build(bool trim);

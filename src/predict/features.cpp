@@ -323,7 +323,9 @@ Features sample_block(const std::byte* data, DType dtype, const Box& array_box, 
                 return sample_lossless<std::uint64_t>(data, tiling, step);
         }
     };
-    if (!bounded || family == Family::lossless || family == Family::shuffled) {
+    // Other codecs store types of 16 bits without loss; of complex numbers it is a first guess.
+    if (!bounded || is_short_float(dtype) || is_complex(dtype) || family == Family::lossless ||
+        family == Family::shuffled) {
         features = exactly(0.0);
     } else if (family == Family::rounded || family == Family::rounded_shuffled) {
         features = exactly(codec::grid_step(bound.value, dtype));

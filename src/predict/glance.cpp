@@ -32,6 +32,7 @@ std::optional<double> activity_of(const std::byte* first, const Shape& shape, co
 std::optional<double> glance(const std::byte* data, DType dtype, const Box& array_box,
                              const Box& part, const ErrorBound& bound) {
     if (bound.kind != ErrorBound::Kind::absolute || !validate(bound).ok()) return {};
+    if (dtype != float32 && dtype != float64) return {};
     if (part.extent.rank() < 1 || part.extent.count() == 0) return {};
     if (part.extent.count() >> 32 != 0) return {};  // spots are those of a slab
     const codec::FloatEnvironment environment;

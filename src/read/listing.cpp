@@ -96,6 +96,13 @@ void name_field(const Layout& layout, FieldInfo& field) {
     field.name = field.path.substr(field.path.find_first_not_of('/'));
     const auto dump = layout.dumps.of(field.path);
     if (!dump) return;
+    if (!dump->field.empty()) {
+        field.name = dump->field;
+        field.kind = find_in(field.attributes, store::DumpPath::k_species) == nullptr
+                         ? FieldInfo::Kind::mesh
+                         : FieldInfo::Kind::particles;
+        return;
+    }
     const std::string below = field.path.substr(dump->bytes);
     for (const auto& [folder, kind] : {std::pair(layout.meshes, FieldInfo::Kind::mesh),
                                        std::pair(layout.particles, FieldInfo::Kind::particles)}) {
@@ -177,6 +184,8 @@ bool needs_hdf5(const std::vector<FilterSpec>& pipeline) {
 }
 
 ValueType::Kind kind_of(DType dtype) {
+    if (dtype == boolean) return ValueType::Kind::logical;
+    if (dtype == bfloat16) return ValueType::Kind::brain_floating;
     if (!is_integer(dtype)) return ValueType::Kind::floating;
     return is_signed_integer(dtype) ? ValueType::Kind::signed_integer
                                     : ValueType::Kind::unsigned_integer;
@@ -278,7 +287,12 @@ void put_in_order(Lists& lists) {
         }
         // The first field that lies in the dump's group: others may be of iteration 0, too.
         const auto dump = lists.layout.dumps.of(field.path);
-        if (dump && out.dumps.back().attributes.empty()) {
+        if (dump && dump->bytes == 0) {  // each field has its time with it
+            out.dumps.back().attributes.clear();
+            for (const char* const name : {"time", "dt", "timeUnitSI"})
+                if (const Attribute* const one = find_in(field.attributes, name))
+                    out.dumps.back().attributes.push_back(*one);
+        } else if (dump && out.dumps.back().attributes.empty()) {
             const auto group = lists.groups.find(field.path.substr(0, dump->bytes - 1));
             if (group != lists.groups.end()) out.dumps.back().attributes = *group->second;
         }
@@ -305,6 +319,44 @@ Listing list_fields(const Source& source) {
     for (const std::string& path : info.others)
         if (!readable.contains(path)) lists.out.unreadable.push_back(path);
     return std::move(lists.out);
+}
+
+Result<Listing> join(std::vector<ListedFile> files) {
+    struct Place {
+        std::uint64_t iteration = 0;
+        std::size_t file = 0, dump = 0;
+    };
+    std::vector<Place> order;
+    for (std::size_t f = 0; f < files.size(); ++f) {
+        auto& dumps = files[f].listing.dumps;
+        if (!files[f].has_iterations && dumps.size() == 1) dumps[0].iteration = files[f].number;
+        for (std::size_t d = 0; d < dumps.size(); ++d) order.push_back({dumps[d].iteration, f, d});
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Place& a, const Place& b) { return a.iteration < b.iteration; });
+    Listing out;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const Place& at = order[i];
+        if (i > 0 && order[i - 1].iteration == at.iteration)
+            return invalid(fmt::format("iteration {} is in {} and in {}; open one of them",
+                                       at.iteration, files[order[i - 1].file].path,
+                                       files[at.file].path));
+        Listing& from = files[at.file].listing;
+        DumpInfo dump = std::move(from.dumps[at.dump]);
+        for (std::size_t& number : dump.fields) {
+            FieldInfo& field = from.fields[number];
+            field.iteration = dump.iteration;
+            from.ways[number].file = at.file;
+            out.by_path.emplace(field.path, out.fields.size());
+            out.fields.push_back(std::move(field));
+            out.ways.push_back(std::move(from.ways[number]));
+            number = out.fields.size() - 1;
+        }
+        out.dumps.push_back(std::move(dump));
+    }
+    for (ListedFile& file : files)
+        for (std::string& path : file.listing.unreadable) out.unreadable.push_back(std::move(path));
+    return out;
 }
 
 void Listing::filter(const std::function<bool(const FieldInfo&)>& keep) {
@@ -367,10 +419,11 @@ Result<std::size_t> Listing::find(const std::string& file, const std::string& pa
 namespace caesura {
 
 std::string to_string(const ValueType& type) {
-    const char* const name = type.kind == ValueType::Kind::floating         ? "float"
-                             : type.kind == ValueType::Kind::signed_integer ? "int"
-                                                                            : "uint";
-    const std::string number = fmt::format("{}{}", name, 8 * type.bytes);
+    constexpr const char* k_names[] = {"float", "int", "uint", "bool", "bfloat"};
+    const char* const name = k_names[static_cast<std::size_t>(type.kind)];
+    const std::string number = type.kind == ValueType::Kind::logical
+                                   ? std::string(name)
+                                   : fmt::format("{}{}", name, 8 * type.bytes);
     return type.members.empty() ? number : fmt::format("{} {}", type.members.size(), number);
 }
 

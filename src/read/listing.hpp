@@ -19,6 +19,7 @@ struct Way {
     };
     Kind kind = Kind::chunks;
     std::size_t dataset = 0;            ///< chunks: of the Source
+    std::size_t file = 0;               ///< of several files, the number of the Source
     std::vector<std::byte> value = {};  ///< constant
 };
 
@@ -37,5 +38,16 @@ struct Listing {
 };
 
 Listing list_fields(const Source& source);
+
+/// What one file of several lists. Without openPMD's iterations its dump gets the file's number.
+struct ListedFile {
+    std::string path;
+    std::uint64_t number = 0;
+    bool has_iterations = true;
+    Listing listing;
+};
+/// As one; the number of a Source is the place in `files`. Errors: invalid_argument (an iteration
+/// that two of them have).
+Result<Listing> join(std::vector<ListedFile> files);
 
 }  // namespace caesura::read

@@ -99,7 +99,8 @@ class Together {
         return job.wanted_by.size() == 1 && job.wanted_by[0] == job.owner;
     }
     const read::ChunkLayout& layout(const Job& job) const {
-        return impl_.state.source->layout(impl_.state.listing.ways[job.field].dataset);
+        return impl_.state.file_of(job.field).source->layout(
+            impl_.state.listing.ways[job.field].dataset);
     }
     std::size_t value_bytes(const Job& job) const {
         return impl_.state.listing.fields[job.field].type.value_bytes();
@@ -201,13 +202,20 @@ class Together {
             std::size_t at;  // in its message
         };
         std::vector<const Job*> jobs;
-        std::vector<read::Source::ChunkOf> chunks;
         std::vector<std::vector<Part>> parts;
+        /// Of each file: its chunks, and which jobs they are.
+        struct OfFile {
+            std::vector<read::Source::ChunkOf> chunks;
+            std::vector<std::size_t> jobs;
+        };
+        std::vector<OfFile> files(impl_.state.files.size());
         std::vector<std::size_t> message_bytes(static_cast<std::size_t>(comm_.size()), 0);
         for (const Job& job : jobs_) {
             if (!is_in(job, round, me)) continue;
             jobs.push_back(&job);
-            chunks.push_back({impl_.state.listing.ways[job.field].dataset, job.chunk});
+            const read::Way& way = impl_.state.listing.ways[job.field];
+            files[way.file].chunks.push_back({way.dataset, job.chunk});
+            files[way.file].jobs.push_back(parts.size());
             parts.emplace_back();
             for (const int rank : job.wanted_by) {
                 std::size_t& end = message_bytes[static_cast<std::size_t>(rank)];
@@ -216,19 +224,28 @@ class Together {
             }
         }
         for (const std::size_t bytes : message_bytes) send.emplace_back(bytes);
-        return impl_.state.source->each_chunk(
-            chunks, impl_.read_options(),
-            [&](std::size_t i, const Box& box, const std::byte* values) {
-                for (const Part& part : parts[i]) {
-                    const Box which = part_of(*jobs[i], part.rank);
-                    const std::size_t bytes = value_bytes(*jobs[i]);
-                    if (part.rank == me)
-                        read::copy_strided(which, box, values, mine_.box, target_, bytes);
-                    else
-                        copy_box(which, box, values, which,
-                                 send[static_cast<std::size_t>(part.rank)].data() + part.at, bytes);
-                }
-            });
+        const auto hand_over = [&](std::size_t i, const Box& box, const std::byte* values) {
+            for (const Part& part : parts[i]) {
+                const Box which = part_of(*jobs[i], part.rank);
+                const std::size_t bytes = value_bytes(*jobs[i]);
+                if (part.rank == me)
+                    read::copy_strided(which, box, values, mine_.box, target_, bytes);
+                else
+                    copy_box(which, box, values, which,
+                             send[static_cast<std::size_t>(part.rank)].data() + part.at, bytes);
+            }
+        };
+        for (std::size_t f = 0; f < files.size(); ++f) {
+            const OfFile& of = files[f];
+            if (of.chunks.empty()) continue;
+            const Status status = impl_.state.files[f].source->each_chunk(
+                of.chunks, impl_.read_options(),
+                [&](std::size_t i, const Box& box, const std::byte* values) {
+                    hand_over(of.jobs[i], box, values);
+                });
+            if (!status.ok()) return status;
+        }
+        return {};
     }
 
     void place(std::uint64_t round, const std::vector<Bytes>& received) {

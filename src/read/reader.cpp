@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <set>
 
@@ -35,6 +36,16 @@ Status check_options(const ReaderOptions& options) {
         return invalid(fmt::format("ReaderOptions::threads is {}", options.threads));
     if (options.round_bytes == 0) return invalid("ReaderOptions::round_bytes is 0");
     return {};
+}
+
+/// Is it one of ours, or empty, that no commit has made an HDF5 file yet?
+bool waits_for_first_commit(const std::string& path) {
+    const auto file = base::FileSystem::posix().open(path, base::FileSystem::Mode::read);
+    if (!file.ok()) return false;
+    std::array<std::byte, 8> front{};
+    const Status status = (*file)->read_at(0, front);
+    if (!status.ok()) return status.code() == StatusCode::insufficient_data;
+    return std::all_of(front.begin(), front.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 /// Is it what it was? A dataset that grows is another one afterwards.
@@ -147,12 +158,42 @@ Status agree_on(Communicator& comm, const Status& mine) {
 Status Reader::Impl::open_state(State& opened) const {
     return within_memory(path, "no memory to list it", [&]() -> Status {
         const std::lock_guard lock(store::hdf5_readers());
+        const auto name = base::SeriesName::parse(path);
+        // A file may have such a name.
+        std::error_code error;
+        if (name.ok() && *name && !std::filesystem::exists(path, error))
+            return open_series(**name, opened);
         auto source = read::Source::open(path);
         if (!source.ok()) return source.status();
-        opened.source = std::move(*source);
-        opened.listing = read::list_fields(*opened.source);
+        opened.files.push_back({path, std::move(*source)});
+        opened.listing = read::list_fields(*opened.files[0].source);
         return {};
     });
+}
+
+// A file that has no commit yet is not there for readers.
+Status Reader::Impl::open_series(const base::SeriesName& name, State& opened) const {
+    const auto found = name.find();
+    if (!found.ok()) return found.status();
+    if (found->empty()) return {StatusCode::io, path + ": there is no such file"};
+    std::vector<read::ListedFile> listed;
+    for (const base::SeriesName::Found& one : *found) {
+        auto source = read::Source::open(one.path);
+        if (!source.ok()) {
+            if (waits_for_first_commit(one.path)) continue;
+            return source.status();
+        }
+        const auto& root = (*source)->info().root;
+        const bool has_iterations =
+            std::any_of(root.begin(), root.end(),
+                        [](const store::Attribute& said) { return said.name == "openPMD"; });
+        listed.push_back({one.path, one.number, has_iterations, read::list_fields(**source)});
+        opened.files.push_back({one.path, std::move(*source)});
+    }
+    auto all = read::join(std::move(listed));
+    if (!all.ok()) return all.status();
+    opened.listing = std::move(*all);
+    return {};
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -214,7 +255,9 @@ Result<bool> Reader::refresh() try {
 
 const std::string& Reader::path() const { return impl_->path; }
 const std::vector<store::Attribute>& Reader::attributes() const {
-    return impl_->state.source->info().root;
+    static const std::vector<store::Attribute> none;
+    const auto& files = impl_->state.files;
+    return files.empty() ? none : files[0].source->info().root;
 }
 const std::vector<DumpInfo>& Reader::dumps() const { return impl_->state.listing.dumps; }
 const std::vector<FieldInfo>& Reader::fields() const { return impl_->state.listing.fields; }
@@ -256,19 +299,21 @@ Status Reader::Impl::read(std::size_t field, const Box& box, const read::Strided
     const FieldInfo& the = state.listing.fields[field];
     const read::Way& way = state.listing.ways[field];
     if (way.kind == read::Way::Kind::chunks)
-        return state.source->read_strided(way.dataset, box, target, read_options(), only);
+        return state.file_of(field).source->read_strided(way.dataset, box, target, read_options(),
+                                                         only);
     if (box.extent.count() == 0) return {};
     if (way.kind == read::Way::Kind::constant) {
         read::fill_strided(box.extent, target, way.value);
         return {};
     }
-    base::File& file = state.source->file();
+    const State::File& from = state.file_of(field);
+    base::File& file = from.source->file();
     const std::size_t value_bytes = the.type.value_bytes();
     if (target.stride_bytes == read::dense_strides(box.extent, value_bytes))
-        return store::read_values(file, path, the.path, box,
+        return store::read_values(file, from.path, the.path, box,
                                   values.first(box.extent.count() * value_bytes));
     std::vector<std::byte> dense(box.extent.count() * value_bytes);
-    if (Status s = store::read_values(file, path, the.path, box, dense); !s.ok()) return s;
+    if (Status s = store::read_values(file, from.path, the.path, box, dense); !s.ok()) return s;
     read::copy_strided(box, box, dense.data(), box, target, value_bytes);
     return {};
 } catch (const std::bad_alloc&) {

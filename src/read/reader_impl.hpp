@@ -3,14 +3,21 @@
 
 #include <new>
 
+#include "base/series_name.hpp"
 #include "read/listing.hpp"
 
 namespace caesura {
 
 struct Reader::Impl {
     struct State {
-        std::unique_ptr<read::Source> source;
+        struct File {
+            std::string path;
+            std::unique_ptr<read::Source> source;
+        };
+        std::vector<File> files;  // one, or those of a series by number
         read::Listing listing;
+
+        const File& file_of(std::size_t field) const { return files[listing.ways[field].file]; }
     };
 
     std::string path;
@@ -19,6 +26,7 @@ struct Reader::Impl {
     State state;
 
     Status open_state(State& opened) const;
+    Status open_series(const base::SeriesName& name, State& opened) const;
 
     read::ReadOptions read_options() const {
         return {.threads = options.threads, .verify = options.verify, .member = {}};

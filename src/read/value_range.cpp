@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/invalid.hpp"
+#include "base/short_float.hpp"
 #include "codec/frame/slabs.hpp"
 #include "codec/kernels/range_kernels.hpp"
 #include "read/impl.hpp"
@@ -72,6 +73,18 @@ ValueRange range_of(std::span<const std::byte> values, DType dtype) {
             return integer_range<std::uint32_t>(values);
         case DType::uint64:
             return integer_range<std::uint64_t>(values);
+        case DType::boolean:
+            return integer_range<std::uint8_t>(values);
+        case DType::float16:
+        case DType::bfloat16: {
+            std::vector<std::byte> wide(values.size() * 2);
+            base::widen(values, dtype, wide.data());
+            return finite_range<float>(wide);
+        }
+        case DType::complex64:  // of both parts
+            return finite_range<float>(values);
+        case DType::complex128:
+            return finite_range<double>(values);
     }
     return {};
 }

@@ -152,7 +152,7 @@ bool Executor::help_neighbours(double& wait_s) {
     for (const NodeShare::Offer& offer : claimed)
         if (status.ok()) status = options_.share->write(offer);
     if (status.ok()) note_help(claimed, total, begin_s);
-    if (status.ok()) status = options_.share->sync();
+    if (status.ok()) status = options_.share->sync(claimed);
     options_.share->complete(claimed, status.ok());
     // An error is the owner's to meet: it writes the same and gets the same, or has better luck.
     // Whoever could not help once does not offer to again.

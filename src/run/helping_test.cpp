@@ -138,13 +138,20 @@ struct Node {
     std::shared_ptr<base::SharedMemory> memory;
 };
 
+/// Not to be closed by whom it is given to.
+std::shared_ptr<base::File> lent(base::File& file) {
+    return {std::shared_ptr<base::File>(), &file};
+}
+
 /// One rank: its file, its share, its lanes.
 class Rank {
   public:
     Rank(Node& node, int rank, double timeout_s = 30.0, bool durable = false)
         : file(node.disk),
-          share(std::move(
-              *NodeShare::make(node.memory, file, settings(node, rank, timeout_s, durable)))) {}
+          share(
+              std::move(*NodeShare::make(node.memory, settings(node, rank, timeout_s, durable)))) {
+        share->add_file(0, lent(file));
+    }
     ~Rank() { stop(); }
 
     /// @param busy  the application writes, until free().
@@ -292,6 +299,37 @@ TEST(Helping, an_idle_rank_writes_what_it_is_given_and_syncs_it_first) {
     EXPECT_GE(helper.file.syncs.load(), 1);
     owner.reclaim();
     EXPECT_EQ(owner.budget.held_bytes(), 0u);
+}
+
+// Each task says which file it belongs to, and a file that is gone is an error, not another file.
+TEST(NodeShare, keeps_files_apart) {
+    Node node(2);
+    Disk other_disk;
+    Rank owner(node, 0), helper(node, 1);
+    RankFile other(other_disk), gone(other_disk);
+    helper.share->add_file(7, lent(other));
+    helper.share->add_file(8, lent(gone));
+    const std::vector<std::byte> block(100, std::byte{42});
+    std::vector<Share> shares(3);
+    const std::uint32_t files[] = {0, 7, 8};
+    for (std::size_t i = 0; i < 3; ++i) {
+        ASSERT_TRUE(owner.share->allot(shares[i], 1, block.size(), files[i]));
+        ASSERT_TRUE(owner.share->keep(shares[i], block));
+        owner.share->offer(shares[i], block.size(), 1000 * (i + 1), 0, 0, 0.0);
+    }
+    const auto claimed = helper.share->claim(helper.share->offers());
+    ASSERT_EQ(claimed.size(), 3u);
+    helper.share->drop_file(8);
+    EXPECT_TRUE(helper.share->write(claimed[0]).ok());
+    EXPECT_TRUE(helper.share->write(claimed[1]).ok());
+    EXPECT_EQ(helper.share->write(claimed[2]).code(), StatusCode::cancelled);
+    EXPECT_EQ(node.disk.bytes.size(), 1100u);
+    EXPECT_EQ(other_disk.bytes.size(), 2100u);
+    EXPECT_TRUE(helper.share->sync(std::span(claimed).first(2)).ok());
+    EXPECT_EQ(helper.file.syncs.load() + other.syncs.load(), 0) << "they are not to be durable";
+    helper.share->complete(std::span(claimed).first(2), true);
+    helper.share->complete(std::span(claimed).subspan(2), false);
+    for (Share& share : shares) owner.share->recycle(share);
 }
 
 TEST(Helping, without_a_helper_the_owner_writes_everything) {

@@ -34,6 +34,7 @@ struct alignas(64) NodeShare::Task {
     std::atomic<double> offered_s{0.0};
     std::uint64_t begin = 0;    // in shared memory
     std::uint64_t address = 0;  // in the file
+    std::uint32_t file = 0;
 };
 
 struct alignas(64) NodeShare::Rank {
@@ -51,12 +52,8 @@ std::uint64_t NodeShare::bytes_needed(std::span<const std::uint64_t> arena_bytes
     return bytes;
 }
 
-NodeShare::NodeShare(std::shared_ptr<base::SharedMemory> memory, base::File& file,
-                     Settings settings)
-    : memory_(std::move(memory)),
-      file_(file),
-      settings_(std::move(settings)),
-      task_taken_(k_tasks, false) {
+NodeShare::NodeShare(std::shared_ptr<base::SharedMemory> memory, Settings settings)
+    : memory_(std::move(memory)), settings_(std::move(settings)), task_taken_(k_tasks, false) {
     set_aside_.reserve(k_tasks);  // recycle() needs no memory
     const auto& arenas = settings_.arena_bytes;
     const auto mine = static_cast<std::size_t>(settings_.rank);
@@ -66,8 +63,8 @@ NodeShare::NodeShare(std::shared_ptr<base::SharedMemory> memory, base::File& fil
 }
 
 Result<std::unique_ptr<NodeShare>> NodeShare::make(std::shared_ptr<base::SharedMemory> memory,
-                                                   base::File& file, Settings settings) {
-    std::unique_ptr<NodeShare> share(new NodeShare(std::move(memory), file, std::move(settings)));
+                                                   Settings settings) {
+    std::unique_ptr<NodeShare> share(new NodeShare(std::move(memory), std::move(settings)));
     const std::uint64_t at = base::SharedMemory::k_first_byte +
                              static_cast<std::uint64_t>(share->settings_.rank) * sizeof(Rank);
     if (Status status = share->memory_->allocate(at, sizeof(Rank)); !status.ok()) return status;
@@ -86,6 +83,27 @@ NodeShare::Task& NodeShare::task_of(const Share& share) const {
 
 base::Event& NodeShare::event() { return rank_at(settings_.rank).event; }
 
+void NodeShare::add_file(std::uint32_t number, std::shared_ptr<base::File> file) {
+    const std::lock_guard lock(files_mutex_);
+    files_[number] = std::move(file);
+}
+
+void NodeShare::drop_file(std::uint32_t number) {
+    std::shared_ptr<base::File> last;  // closed, if nobody else has it, without the lock
+    const std::lock_guard lock(files_mutex_);
+    if (const auto found = files_.find(number); found != files_.end()) {
+        last = std::move(found->second);
+        files_.erase(found);
+    }
+}
+
+Result<std::shared_ptr<base::File>> NodeShare::file_of(std::uint32_t number) const {
+    const std::lock_guard lock(files_mutex_);
+    const auto found = files_.find(number);
+    if (found != files_.end()) return found->second;
+    return Status{StatusCode::cancelled, "a block of a file that is completed"};
+}
+
 // -------------------------------------------------------------------- owner, application's thread
 
 // First fit.
@@ -99,7 +117,7 @@ std::optional<std::uint64_t> NodeShare::find_room(std::uint64_t bytes) const {
     return std::nullopt;
 }
 
-bool NodeShare::allot(Share& share, int helper, std::uint64_t block_bytes) {
+bool NodeShare::allot(Share& share, int helper, std::uint64_t block_bytes, std::uint32_t file) {
     // Helpers that were late may have come.
     std::erase_if(set_aside_, [&](const Share& late) {
         if (phase(late) == Phase::claimed) return false;
@@ -115,6 +133,7 @@ bool NodeShare::allot(Share& share, int helper, std::uint64_t block_bytes) {
     *free = true;
     share = {};
     share.helper = helper;
+    share.file = file;
     share.task = static_cast<std::uint32_t>(free - task_taken_.begin());
     share.offset = *offset;
     share.capacity = bytes;
@@ -172,6 +191,7 @@ void NodeShare::offer(Share& share, std::uint64_t block_bytes, std::uint64_t add
     Task& task = task_of(share);
     task.begin = share.begin;
     task.address = address;
+    task.file = share.file;
     task.helper.store(share.helper, std::memory_order_relaxed);
     task.bytes.store(share.bytes, std::memory_order_relaxed);
     task.offered_s.store(now_s, std::memory_order_relaxed);
@@ -198,7 +218,9 @@ bool NodeShare::take_back(Share& share) {
 }
 
 Status NodeShare::write_own(const Share& share) {
-    return file_.write_at(share.address, {memory_->data() + share.begin, share.bytes});
+    const auto file = file_of(share.file);
+    if (!file.ok()) return file.status();
+    return (*file)->write_at(share.address, {memory_->data() + share.begin, share.bytes});
 }
 
 void NodeShare::drop_pages(const Share& share) {
@@ -248,10 +270,24 @@ std::vector<NodeShare::Offer> NodeShare::claim(std::span<const Offer> offers) {
 Status NodeShare::write(const Offer& claimed) {
     const Task& task = rank_at(claimed.owner).tasks[claimed.task];
     const std::uint64_t bytes = task.bytes.load(std::memory_order_relaxed);
-    return file_.write_at(task.address, {memory_->data() + task.begin, bytes});
+    const auto file = file_of(task.file);
+    if (!file.ok()) return file.status();
+    return (*file)->write_at(task.address, {memory_->data() + task.begin, bytes});
 }
 
-Status NodeShare::sync() { return settings_.durable ? file_.sync() : Status{}; }
+Status NodeShare::sync(std::span<const Offer> claimed) {
+    if (!settings_.durable) return {};
+    std::vector<std::uint32_t> synced;
+    for (const Offer& offer : claimed) {
+        const std::uint32_t number = rank_at(offer.owner).tasks[offer.task].file;
+        if (std::find(synced.begin(), synced.end(), number) != synced.end()) continue;
+        synced.push_back(number);
+        const auto file = file_of(number);
+        if (!file.ok()) return file.status();
+        if (Status status = (*file)->sync(); !status.ok()) return status;
+    }
+    return {};
+}
 
 void NodeShare::complete(std::span<const Offer> claimed, bool ok) {
     for (const Offer& offer : claimed) {

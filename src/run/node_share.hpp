@@ -14,13 +14,17 @@
 //      * the bytes do not change, because slot and task are not used again before the helper has
 //        said that it is finished. If it never does, they stay set aside until the end;
 //      * close() ends with a barrier of the node behind the end of every write lane, so nothing
-//        comes in after it. A process that is dead writes nothing.
+//        comes in after it. Into a file of a series that was completed before it may: the same
+//        bytes once more. A process that is dead writes nothing.
 //  - What is written for somebody else is synced before it is called done, if dumps are to be
 //    durable: the owner's own sync covers the same inode on a local file system, but not where
 //    each client process has a cache of its own.
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -37,6 +41,7 @@ inline constexpr std::size_t k_share_front_bytes = 64, k_share_back_bytes = 8;
 struct Share {
     int helper = -1;  ///< rank of the node that is to write the block; < 0: the owner does
     std::uint32_t task = 0;
+    std::uint32_t file = 0;      ///< NodeShare::add_file()
     std::uint64_t offset = 0;    ///< of the slot
     std::uint64_t capacity = 0;  ///< of the slot, 0: it has none
     // Of the write lane:
@@ -62,20 +67,26 @@ class NodeShare {
     };
     static std::uint64_t bytes_needed(std::span<const std::uint64_t> arena_bytes);
     /// @param memory  of bytes_needed(), zeros where no rank has been.
-    /// @param file    where this rank writes for others.
     /// Errors: no_space.
     static Result<std::unique_ptr<NodeShare>> make(std::shared_ptr<base::SharedMemory> memory,
-                                                   base::File& file, Settings settings);
+                                                   Settings settings);
 
     const Settings& settings() const { return settings_; }
     /// Raised by others of the node when they offer or finish something; and to be used for all
     /// else that this rank's write lane waits for.
     base::Event& event();
 
+    // ---- application's thread
+    /// Where this rank writes what belongs to the file of that number: the same file has the same
+    /// number on all ranks, which have added it before one of them offers a block of it.
+    void add_file(std::uint32_t number, std::shared_ptr<base::File> file);
+    /// No rank offers a block of it any more.
+    void drop_file(std::uint32_t number);
+
     // ---- owner, application's thread
-    /// A task and a slot of that many bytes for a block that `helper` is to write. False: none
-    /// free.
-    bool allot(Share& share, int helper, std::uint64_t block_bytes);
+    /// A task and a slot of that many bytes for a block of a file that `helper` is to write. False:
+    /// none free.
+    bool allot(Share& share, int helper, std::uint64_t block_bytes, std::uint32_t file = 0);
     /// The dump is over. What a helper still holds is set aside.
     void recycle(Share& share);
 
@@ -110,8 +121,8 @@ class NodeShare {
     /// Claim as many of these as are still offered.
     std::vector<Offer> claim(std::span<const Offer> offers);
     Status write(const Offer& claimed);
-    /// If dumps are durable.
-    Status sync();
+    /// The files of these, if dumps are durable.
+    Status sync(std::span<const Offer> claimed);
     /// Tell owners how it went.
     void complete(std::span<const Offer> claimed, bool ok);
 
@@ -122,14 +133,17 @@ class NodeShare {
         std::uint64_t offset = 0, bytes = 0;
     };
 
-    NodeShare(std::shared_ptr<base::SharedMemory> memory, base::File& file, Settings settings);
+    NodeShare(std::shared_ptr<base::SharedMemory> memory, Settings settings);
+    Result<std::shared_ptr<base::File>> file_of(std::uint32_t number) const;
     Rank& rank_at(int rank) const;
     Task& task_of(const Share& share) const;
     std::optional<std::uint64_t> find_room(std::uint64_t bytes) const;
     void free_task(const Share& share);
 
     std::shared_ptr<base::SharedMemory> memory_;
-    base::File& file_;
+    /// Held as long as it takes to look a file up, by threads of normal priority.
+    mutable std::mutex files_mutex_;
+    std::map<std::uint32_t, std::shared_ptr<base::File>> files_;
     Settings settings_;
     std::uint64_t arena_begin_ = 0, arena_end_ = 0;
     std::vector<Stretch> taken_;    // of the arena, ascending

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 
 #include "store/commit_parts.hpp"
 #include "store/committer.hpp"
@@ -142,6 +143,7 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
                    std::vector<std::uint64_t>& headers) {
     for (const DumpManifest& dump : dumps) {
         if (Status s = write_root_attributes(file, dump.root); !s.ok()) return s;
+        if (Status s = replace_root_attributes(file, dump.root_set); !s.ok()) return s;
         for (const GroupSpec& group : dump.groups)
             if (Status s = write_group(file, group); !s.ok()) return s;
     }
@@ -156,10 +158,13 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
     return {};
 }
 
-/// Open (or make) the HDF5 file on `state`, write the dumps, close it. Afterwards the overlay holds
-/// all that is new, and state.eoa is the stored end of the file.
-Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
-                std::span<const PlannedDataset> planned, bool pad) {
+/// What a commit does to the open file; adds the object headers of datasets that it has made.
+using Change =
+    std::function<Status(hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers)>;
+
+/// Open (or make) the HDF5 file on `state`, change it, close it. Afterwards the overlay holds all
+/// that is new, and state.eoa is the stored end of the file.
+Status run_hdf5(PlacingState& state, const Change& change, bool pad) {
     const QuietErrors quiet;
     auto access = placing_access(state);
     if (!access.ok()) return access.status();
@@ -175,9 +180,11 @@ Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
     state.eoa = pad || state.creating ? std::max(state.eoa, state.floor) : state.floor;
     FilterAliases aliases;
     std::vector<std::uint64_t> headers;
-    Status status = write_dumps(state, file.get(), dumps, planned, aliases, headers);
+    Status status = change(file.get(), aliases, headers);
     if (status.ok() && H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0)
         status = hdf5_error(StatusCode::internal, "flushing metadata");
+    // What was freed at the end stays the file's: the image begins behind it.
+    state.eoa = std::max(state.eoa, state.floor);
     // The last byte must be ours to write (flush.cpp step 1). The superblock takes the end from
     // the driver when the file is closed.
     const bool grown = state.eoa > state.floor || state.creating;
@@ -204,19 +211,63 @@ Status run_hdf5(PlacingState& state, std::span<const DumpManifest> dumps,
     return {};
 }
 
+Status take_out(hid_t file, std::span<const std::string> groups) {
+    for (const std::string& group : groups)
+        if (H5Ldelete(file, group.c_str(), H5P_DEFAULT) < 0)
+            return hdf5_error(StatusCode::internal, "taking out group " + group);
+    return {};
+}
+
 }  // namespace
+
+Status Committer::expect_flushed() {
+    if (!state_->last) return {};
+    auto expected = Stage::dropped;
+    state_->last->stage.compare_exchange_strong(expected, Stage::superseded);
+    const Stage stage = state_->last->stage;
+    if (stage == Stage::done || stage == Stage::superseded) return {};
+    return {StatusCode::cancelled,
+            "the commit before has not been flushed; flush it (again) first"};
+}
+
+Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try {
+    if (Status status = expect_flushed(); !status.ok()) return status;
+    auto before = read_before(*state_->file);
+    if (!before.ok()) return before.status();
+    if (!before->has_superblock)
+        return Status{StatusCode::invalid_argument, "nothing is committed that could be taken out"};
+    PlacingState state;
+    state.file = &state_->file->file();
+    state.file_bytes = before->file_bytes;
+    state.floor = align_up(before->stored_end);
+    const auto work = [&](hid_t file, FilterAliases&, std::vector<std::uint64_t>&) {
+        return store::take_out(file, groups);
+    };
+    if (Status status = run_hdf5(state, work, false); !status.ok()) return status;
+    CommitRecord record = before->record;
+    record.drop(groups.size());
+    return image_of(state, before->record, std::move(record), true);
+} catch (const std::bad_alloc&) {
+    return Status{StatusCode::no_space, "out of memory while building a commit"};
+} catch (const std::exception& error) {
+    return Status{StatusCode::internal, error.what()};
+}
+
+CommitImage Committer::image_of(const PlacingState& state, const CommitRecord& before,
+                                CommitRecord record, bool trim) {
+    CommitImage image;
+    image.state_ = std::make_unique<CommitImage::State>();
+    fill_image(*image.state_, state.overlay, {state.floor, state.eoa}, before, std::move(record),
+               state_->file->run());
+    image.state_->trim = trim;
+    image.state_->progress = state_->last = std::make_shared<CommitProgress>();
+    return image;
+}
 
 Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
                                      std::span<const ChunkRecord> records, std::uint64_t file_end,
                                      bool trim) try {
-    if (state_->last) {
-        auto expected = Stage::dropped;
-        state_->last->stage.compare_exchange_strong(expected, Stage::superseded);
-        const Stage stage = state_->last->stage;
-        if (stage != Stage::done && stage != Stage::superseded)
-            return Status{StatusCode::cancelled,
-                          "the commit before has not been flushed; flush it (again) first"};
-    }
+    if (Status status = expect_flushed(); !status.ok()) return status;
     auto before = read_before(*state_->file);
     if (!before.ok()) return before.status();
     CommitRecord record = before->record;
@@ -237,15 +288,11 @@ Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
     state.creating = !before->has_superblock;
     state.floor = align_up(trim ? std::max(file_end, k_first_region_address)
                                 : std::max(file_end, before->stored_end));
-    if (Status status = run_hdf5(state, dumps, *planned, !trim); !status.ok()) return status;
-
-    CommitImage image;
-    image.state_ = std::make_unique<CommitImage::State>();
-    fill_image(*image.state_, state.overlay, {state.floor, state.eoa}, before->record,
-               std::move(record), state_->file->run());
-    image.state_->trim = trim;
-    image.state_->progress = state_->last = std::make_shared<CommitProgress>();
-    return image;
+    const auto work = [&](hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers) {
+        return write_dumps(state, file, dumps, *planned, aliases, headers);
+    };
+    if (Status status = run_hdf5(state, work, !trim); !status.ok()) return status;
+    return image_of(state, before->record, std::move(record), trim);
 } catch (const std::bad_alloc&) {
     return Status{StatusCode::no_space, "out of memory while building a commit"};
 } catch (const std::exception& error) {

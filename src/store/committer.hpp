@@ -40,6 +40,9 @@ class CommitImage {
     std::unique_ptr<State> state_;
 };
 
+struct CommitRecord;
+struct PlacingState;
+
 /// Builds the HDF5 metadata of dumps in memory. Exists on one rank. Calls HDF5.
 class Committer {
   public:
@@ -61,8 +64,15 @@ class Committer {
     Result<CommitImage> build(std::span<const DumpManifest> dumps,
                               std::span<const ChunkRecord> records, std::uint64_t file_end,
                               bool trim = false);
+    /// Take committed dumps out of the tree, while nobody else has the file. Their blocks stay
+    /// where they are, and are nobody's. @param groups  absolute paths, one a dump. Errors: as
+    /// build()'s; invalid_argument (nothing is committed).
+    Result<CommitImage> take_out(std::span<const std::string> groups);
 
   private:
+    Status expect_flushed();
+    CommitImage image_of(const PlacingState& state, const CommitRecord& before, CommitRecord record,
+                         bool trim);
     struct State;
     std::unique_ptr<State> state_;
 };

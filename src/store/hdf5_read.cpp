@@ -47,8 +47,8 @@ std::vector<std::byte> read_fill(hid_t creation, hid_t type, const FoundDataset&
     H5Pfill_value_defined(creation, &defined);
     if (defined != H5D_FILL_VALUE_USER_DEFINED) return fill;
     // Members are this machine's already, and lie one after the other.
-    H5Pget_fill_value(creation, found.members.empty() ? native_type(found.spec.dtype) : type,
-                      fill.data());
+    const Handle number = native_type(found.spec.dtype);
+    H5Pget_fill_value(creation, found.members.empty() ? number.get() : type, fill.data());
     return fill;
 }
 
@@ -97,6 +97,42 @@ void read_place(hid_t dataset, FoundDataset& found) {
     found.chunks.push_back(record);
 }
 
+struct Names {
+    std::vector<std::string> all;
+    bool no_memory = false;
+};
+
+herr_t note_name(hid_t, const char* name, const LinkInfo* info, void* data) {
+    auto& names = *static_cast<Names*>(data);
+    try {
+        if (info->type == H5L_TYPE_HARD) names.all.emplace_back(name);
+        return 0;
+    } catch (const std::bad_alloc&) {
+        names.no_memory = true;
+        return -1;
+    }
+}
+
+/// Of all objects that a group has itself.
+Result<std::vector<std::string>> names_in(hid_t group, const std::string& path) {
+    Names names;
+    const herr_t listed = iterate_links(group, note_name, &names);
+    if (names.no_memory)
+        return Status{StatusCode::no_space, fmt::format("group {}: no memory to list it", path)};
+    if (listed < 0) return hdf5_error(StatusCode::corrupt, fmt::format("group {}", path));
+    return std::move(names.all);
+}
+
+Result<std::vector<std::string>> names_of_groups(hid_t group, const std::string& path) {
+    auto names = names_in(group, path);
+    if (!names.ok()) return names;
+    std::erase_if(*names, [&](const std::string& name) {
+        const Handle object(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose);
+        return H5Iget_type(object.get()) != H5I_GROUP;
+    });
+    return names;
+}
+
 class Walk {
   public:
     Walk(PlacingState& state, Hdf5Content& out) : state_(state), out_(out) {}
@@ -106,12 +142,9 @@ class Walk {
         auto address = object_address(id);
         if (!address.ok()) return address.status();
         if (!visited_.insert(*address).second) return {};  // hard links may form a cycle
-        Names names;
-        const herr_t listed = iterate_links(id, note_name, &names);
-        if (names.no_memory)
-            return {StatusCode::no_space, fmt::format("group {}: no memory to list it", path)};
-        if (listed < 0) return hdf5_error(StatusCode::corrupt, fmt::format("group {}", path));
-        for (const std::string& name : names.all) {
+        auto names = names_in(id, path);
+        if (!names.ok()) return names.status();
+        for (const std::string& name : *names) {
             const Handle object(H5Oopen(id, name.c_str(), H5P_DEFAULT), H5Oclose);
             if (!object.ok())
                 return hdf5_error(StatusCode::corrupt, fmt::format("object {}{}", path, name));
@@ -125,21 +158,6 @@ class Walk {
     }
 
   private:
-    struct Names {
-        std::vector<std::string> all;
-        bool no_memory = false;
-    };
-    static herr_t note_name(hid_t, const char* name, const LinkInfo* info, void* data) {
-        auto& names = *static_cast<Names*>(data);
-        try {
-            if (info->type == H5L_TYPE_HARD) names.all.emplace_back(name);
-            return 0;
-        } catch (const std::bad_alloc&) {
-            names.no_memory = true;
-            return -1;
-        }
-    }
-
     Status child(hid_t id, const std::string& path) {
         auto attributes = read_attributes(id);
         if (!attributes.ok()) return attributes.status().with_context("group " + path);
@@ -231,23 +249,52 @@ std::vector<FilterSpec> read_pipeline(hid_t creation) {
     return out;
 }
 
-Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path) {
+Result<OpenedForReading> OpenedForReading::open(PlacingState& state, const std::string& path) {
     const QuietErrors quiet;
     auto access = placing_access(state);
     if (!access.ok()) return access.status();
-    const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access->get()), H5Fclose);
-    if (!file.ok()) {
-        const Status status = hdf5_error(StatusCode::corrupt, path);
-        return state.error.ok() ? status : state.error;
-    }
-    const Handle root(H5Gopen2(file.get(), "/", H5P_DEFAULT), H5Gclose);
-    if (!root.ok()) return hdf5_error(StatusCode::corrupt, path + ": group /");
+    OpenedForReading opened;
+    opened.state_ = &state;
+    opened.file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access->get()), H5Fclose);
+    if (opened.file_.ok()) return opened;
+    const Status status = hdf5_error(StatusCode::corrupt, path);
+    return state.error.ok() ? status : state.error;
+}
+
+Result<std::vector<Attribute>> OpenedForReading::root() const {
+    const QuietErrors quiet;
+    const Handle root(H5Gopen2(file_.get(), "/", H5P_DEFAULT), H5Gclose);
+    if (!root.ok()) return hdf5_error(StatusCode::corrupt, "group /");
+    return read_attributes(root.get());
+}
+
+Result<std::vector<std::string>> OpenedForReading::groups_in(const std::string& group) const {
+    const QuietErrors quiet;
+    if (group != "/" && H5Lexists(file_.get(), group.c_str(), H5P_DEFAULT) <= 0)
+        return std::vector<std::string>();
+    const Handle id(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose);
+    if (!id.ok()) return hdf5_error(StatusCode::corrupt, "group " + group);
+    return names_of_groups(id.get(), group);
+}
+
+Result<Hdf5Content> OpenedForReading::below(const std::string& group) const {
+    const QuietErrors quiet;
+    const Handle id(H5Gopen2(file_.get(), group.c_str(), H5P_DEFAULT), H5Gclose);
+    if (!id.ok()) return hdf5_error(StatusCode::corrupt, "group " + group);
     Hdf5Content out;
-    auto attributes = read_attributes(root.get());
+    const Status status = Walk(*state_, out).group(id.get(), group == "/" ? group : group + "/");
+    if (!status.ok()) return status;
+    return out;
+}
+
+Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path) {
+    auto file = OpenedForReading::open(state, path);
+    if (!file.ok()) return file.status();
+    auto attributes = file->root();
     if (!attributes.ok()) return attributes.status().with_context(path);
-    out.root = std::move(*attributes);
-    if (Status status = Walk(state, out).group(root.get(), "/"); !status.ok())
-        return status.with_context(path);
+    auto out = file->below("/");
+    if (!out.ok()) return out.status().with_context(path);
+    out->root = std::move(*attributes);
     return out;
 }
 

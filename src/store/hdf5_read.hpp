@@ -35,6 +35,23 @@ std::optional<OtherDataset> describe_other(hid_t dataset, const std::string& pat
 /// The filters of a dataset creation property list.
 std::vector<FilterSpec> read_pipeline(hid_t creation);
 
+/// A file that is open read-only on a placing state.
+class OpenedForReading {
+  public:
+    /// @param state  outlives it. Errors: corrupt (not HDF5, or damaged), io.
+    static Result<OpenedForReading> open(PlacingState& state, const std::string& path);
+    /// Attributes of the root group. Errors: corrupt.
+    Result<std::vector<Attribute>> root() const;
+    /// Names of the groups in a group; none if there is no such group. Errors: corrupt, no_space.
+    Result<std::vector<std::string>> groups_in(const std::string& group) const;
+    /// Everything below a group, an absolute path; its root is empty. Errors: corrupt, no_space.
+    Result<Hdf5Content> below(const std::string& group) const;
+
+  private:
+    PlacingState* state_ = nullptr;
+    Handle file_;
+};
+
 /// Open read-only on `state` and list everything. Errors: corrupt (not HDF5, or damaged), io.
 Result<Hdf5Content> read_hdf5(PlacingState& state, const std::string& path);
 

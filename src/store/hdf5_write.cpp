@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "store/hdf5_attributes.hpp"
 #include "store/manifest.hpp"
 #include "store/number_types.hpp"
 
@@ -168,7 +169,7 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
                                partial ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER) >= 0 &&
               H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_INCR) >= 0;
     if (!dataset.fill.empty())
-        ok = ok && H5Pset_fill_value(creation.get(), native_type(dataset.dtype),
+        ok = ok && H5Pset_fill_value(creation.get(), native_type(dataset.dtype).get(),
                                      dataset.fill.data()) >= 0;
     for (const FilterSpec& filter : dataset.pipeline) {
         auto number = aliases.alias(filter);
@@ -196,7 +197,31 @@ Status write_root_attributes(hid_t file, std::span<const Attribute> attributes) 
     if (!root.ok()) return root.status();
     const int present = H5Aget_num_attrs(root->get());
     if (present < 0) return hdf5_error(StatusCode::internal, "attributes of /");
-    return present > 0 ? Status{} : write_attributes(root->get(), "/", attributes);
+    if (present == 0) return write_attributes(root->get(), "/", attributes);
+    // A run that went on with the file may be the first with particles.
+    for (const Attribute& attribute : attributes)
+        if (attribute.name == "particlesPath")
+            return write_attributes(root->get(), "/", {&attribute, 1});
+    return {};
+}
+
+Status replace_root_attributes(hid_t file, std::span<const Attribute> attributes) {
+    if (attributes.empty()) return {};
+    auto root = open_group(file, "/");
+    if (!root.ok()) return root.status();
+    const auto there = read_attributes(root->get());
+    if (!there.ok()) return there.status().with_context("group /");
+    std::vector<Attribute> other;
+    for (const Attribute& one : attributes)
+        if (std::find(there->begin(), there->end(), one) == there->end()) other.push_back(one);
+    const auto has = [](std::span<const Attribute> list, std::string_view name) {
+        return std::any_of(list.begin(), list.end(), [&](auto& one) { return one.name == name; });
+    };
+    constexpr const char* k_version = "softwareVersion";
+    if (has(other, "software") && !has(attributes, k_version) && has(*there, k_version) &&
+        H5Adelete(root->get(), k_version) < 0)
+        return hdf5_error(StatusCode::internal, "attributes of /");
+    return set_attributes(root->get(), "/", other);
 }
 
 Status write_group(hid_t file, const GroupSpec& group) {
@@ -246,8 +271,8 @@ Result<Handle> create_dataset(hid_t file, const DatasetSpec& dataset, FilterAlia
     for (int a = 0; a < dataset.shape.rank(); ++a)
         extent[static_cast<std::size_t>(a)] = dataset.shape[a];
     const Handle space(H5Screate_simple(dataset.shape.rank(), extent.data(), nullptr), H5Sclose);
-    Handle handle(H5Dcreate2(parent->get(), name.c_str(), file_type(dataset.dtype), space.get(),
-                             H5P_DEFAULT, creation->get(), H5P_DEFAULT),
+    Handle handle(H5Dcreate2(parent->get(), name.c_str(), file_type(dataset.dtype).get(),
+                             space.get(), H5P_DEFAULT, creation->get(), H5P_DEFAULT),
                   H5Dclose);
     if (!handle.ok()) return hdf5_error(StatusCode::internal, "dataset " + dataset.path);
     if (Status status = write_attributes(handle.get(), dataset.path, dataset.attributes);

@@ -12,8 +12,11 @@ namespace caesura::store {
 
 /// A file creation list for a new file. Errors: internal.
 Result<Handle> file_creation();
-/// Attributes of the root group, if it has none yet.
+/// Attributes of the root group, if it has none yet; later only where particles are to be found.
 Status write_root_attributes(hid_t file, std::span<const Attribute> attributes);
+/// Attributes of the root group, in place of those of the same names. With a new "software" the
+/// version of the one before goes.
+Status replace_root_attributes(hid_t file, std::span<const Attribute> attributes);
 Status write_group(hid_t file, const GroupSpec& group);
 /// In place of those of the same names.
 Status set_attributes(hid_t object, const std::string& path, std::span<const Attribute> attributes);

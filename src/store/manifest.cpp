@@ -22,6 +22,8 @@ using nlohmann::json;
 constexpr std::uint32_t k_application_version = 2;
 /// Likewise those that would miss the chunks that are not there.
 constexpr std::uint32_t k_partial_version = 3;
+/// Likewise those that know no types of numbers after uint64.
+constexpr std::uint32_t k_types_version = 4;
 
 json from_double(double v) {
     if (std::isnan(v)) return "nan";
@@ -218,6 +220,7 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
     out.dump = j.at("dump").get<std::uint64_t>();
     out.iteration = j.at("iteration").get<std::uint64_t>();
     out.root = to_attributes(j.at("root"));
+    if (const auto set = j.find("root_set"); set != j.end()) out.root_set = to_attributes(*set);
     for (const json& group : j.at("groups"))
         out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
     for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
@@ -239,6 +242,7 @@ std::string encode_manifest(const DumpManifest& manifest) {
     json out = {{"version", k_format_version},     {"dump", manifest.dump},
                 {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},
                 {"groups", std::move(groups)},     {"datasets", std::move(datasets)}};
+    if (!manifest.root_set.empty()) out["root_set"] = from_attributes(manifest.root_set);
     if (manifest.tree == TreeOwner::application) {
         out["version"] = k_application_version;
         out["tree"] = "application";
@@ -246,6 +250,9 @@ std::string encode_manifest(const DumpManifest& manifest) {
     const bool partial = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
                                      [](const auto& one) { return one.partial_chunks; });
     if (partial && manifest.tree == TreeOwner::caesura) out["version"] = k_partial_version;
+    const bool later = std::any_of(manifest.datasets.begin(), manifest.datasets.end(),
+                                   [](const auto& one) { return one.dtype > uint64; });
+    if (later && manifest.tree == TreeOwner::caesura) out["version"] = k_types_version;
     for (const PlacedIn& place : manifest.placed_in) out["placed_in"].push_back(from_place(place));
     return out.dump();
 }
@@ -255,7 +262,7 @@ Result<DumpManifest> decode_manifest(std::string_view text) {
         const json j = json::parse(text);
         const auto version = j.at("version").get<std::uint32_t>();
         if (version != k_format_version && version != k_application_version &&
-            version != k_partial_version)
+            version != k_partial_version && version != k_types_version)
             return Status{StatusCode::unsupported,
                           "manifest: unknown version; use a newer Caesura"};
         return to_manifest(j, version);

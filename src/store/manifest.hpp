@@ -31,6 +31,8 @@ struct DumpManifest {
     /// (closed_tree.hpp); datasets then only say what blocks belong to.
     TreeOwner tree = TreeOwner::caesura;
     std::vector<Attribute> root;  ///< of the root group; written while that has none yet
+    /// Of the root group, in place of what it has: by a run that goes on with the file.
+    std::vector<Attribute> root_set = {};
     std::vector<GroupSpec> groups;
     std::vector<DatasetSpec> datasets;  ///< ChunkRecord::dataset indexes this
     std::vector<PlacedIn> placed_in;    ///< of an application's: one a dataset, or none

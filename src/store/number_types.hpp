@@ -6,14 +6,16 @@
 #include <optional>
 
 #include "caesura/base.hpp"
+#include "store/hdf5_handle.hpp"
 
 namespace caesura::store {
 
 /// In this machine's memory.
-hid_t native_type(DType dtype);
+Handle native_type(DType dtype);
 /// In our files: little-endian.
-hid_t file_type(DType dtype);
-/// What a file's type is, in either byte order; nullopt: none of ours (an enumeration is not).
+Handle file_type(DType dtype);
+/// What a file's type is, in either byte order; nullopt: none of ours. Of enumerations only
+/// that of FALSE and TRUE is. Complex numbers are compounds here (compound_type.hpp).
 std::optional<DType> number_of(hid_t type);
 
 }  // namespace caesura::store

@@ -129,14 +129,28 @@ Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candi
     return {};
 }
 
+/// What a region's manifest says of its dump.
+void note_begun(const RegionHeader& header, const DumpManifest& manifest, bool committed,
+                Begun& begun) {
+    if (begun.dumps.empty()) begun.root = manifest.root;
+    begun.dumps[header.dump] = {manifest.iteration, committed};
+    begun.of_application |= manifest.tree == TreeOwner::application;
+}
+
+/// @param begun  null: what is committed need not be looked at.
 Result<Candidates> find_candidates(base::File& file, const RunId& run, const Committed& committed,
-                                   std::uint64_t file_bytes) {
+                                   std::uint64_t file_bytes, Begun* begun) {
     auto regions = scan_regions(file, run, file_bytes);
     if (!regions.ok()) return regions.status();
     Candidates out;
     std::map<std::uint64_t, std::vector<ChunkRecord>> blocks;
     for (const FoundRegion& region : *regions) {
-        if (committed.record.contains(region.header.dump)) continue;
+        const bool is_committed = committed.record.contains(region.header.dump);
+        if (begun != nullptr && !region.manifest.empty())
+            if (auto said = decode_manifest(region.manifest);
+                said.ok() && said->dump == region.header.dump)
+                note_begun(region.header, *said, is_committed, *begun);
+        if (is_committed) continue;
         Candidate& candidate = out[region.header.dump];
         candidate.regions.push_back(region.header);
         candidate.end = std::max(candidate.end, region.end);
@@ -316,20 +330,33 @@ Status check_length(const Committed& committed, std::uint64_t bytes, const std::
                         path, bytes, committed.stored_end)};
 }
 
+/// What a caller wants to know of the file, and may refuse, before anything is changed.
+struct Look {
+    const std::function<Status(const Begun&)>& accept;
+    Begun& begun;
+};
+
 Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std::string& path,
-                                     const RunId& run, How how) {
+                                     const RunId& run, How how, const Look* look) {
     RecoverReport report;
     Overlay overlay;
-    const bool looks = how != How::recover;
-    if (Status s = settle_journal(*file, run, looks, report, overlay); !s.ok()) return s;
+    if (Status s = settle_journal(*file, run, true, report, overlay); !s.ok()) return s;
     auto committed = read_committed(*file, overlay, run, path);
     if (!committed.ok()) return committed.status();
     auto bytes = file->size();
     if (!bytes.ok()) return bytes.status();
     if (Status s = check_length(*committed, *bytes, path); !s.ok()) return s;
     report.committed_dumps = committed->record.count();
-    auto candidates = find_candidates(*file, run, *committed, *bytes);
+    auto candidates =
+        find_candidates(*file, run, *committed, *bytes, look != nullptr ? &look->begun : nullptr);
     if (!candidates.ok()) return candidates.status();
+    if (look != nullptr) {
+        look->begun.has_tree = committed->has_superblock;
+        look->begun.record = committed->record;
+        if (Status s = look->accept(look->begun); !s.ok()) return s;
+    }
+    if (how == How::recover)
+        if (Status s = settle_journal(*file, run, false, report, overlay); !s.ok()) return s;
     auto tree = find_closed(*file, run, *committed, *candidates);
     if (!tree.ok()) return tree.status();
     // Nobody else has the file: whoever said that it is being written has died.
@@ -384,7 +411,8 @@ Status ask(base::File& file, const std::string& path, const Result<RunId>& run,
 
 /// With the exclusive lock. @return the file, and what was done.
 Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string& path, How how,
-                                const AcceptRoot& accept, RecoverReport& report) try {
+                                const AcceptRoot& accept, RecoverReport& report,
+                                const Look* look = nullptr) try {
     using Mode = base::FileSystem::Mode;
     auto opened = file_system.open(path, how == How::dry_run ? Mode::read : Mode::read_write);
     if (!opened.ok()) return opened.status();
@@ -395,7 +423,7 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
     if (accept)
         if (Status status = ask(*file, path, run, accept); !status.ok()) return status;
     if (!run.ok()) return run.status();
-    auto recovered = recover_locked(file, path, *run, how);
+    auto recovered = recover_locked(file, path, *run, how, look);
     if (!recovered.ok()) return recovered.status();
     report = *std::move(recovered);
     return SharedFileAccess::make(path, *run, std::move(file));
@@ -430,6 +458,16 @@ Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::st
     if (file.ok())
         if (Status status = file->file().lock(false); !status.ok()) return status;
     return file;
+}
+
+Result<Recovered> recover_and_keep(base::FileSystem& file_system, const std::string& path,
+                                   const std::function<Status(const Begun&)>& accept) {
+    Recovered out;
+    const Look look{accept, out.begun};
+    auto file = recover_file(file_system, path, How::recover, {}, out.report, &look);
+    if (!file.ok()) return file.status();
+    out.file = std::move(*file);
+    return out;
 }
 
 }  // namespace caesura::store

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
-#include "store/shared_file.hpp"
+#include "store/region_format.hpp"
 
 namespace caesura::store {
 
@@ -21,6 +22,27 @@ using AcceptRoot = std::function<Status(const std::vector<Attribute>& root)>;
 ///                where nothing is, about each dump that was begun. Errors: also its own.
 Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
                                     const AcceptRoot& accept);
+
+/// What lies in a file beside HDF5's tree, as its regions say.
+struct Begun {
+    struct Dump {
+        std::uint64_t iteration = 0;
+        bool committed = false;
+    };
+    std::map<std::uint64_t, Dump> dumps;  ///< by number; those whose manifest is there
+    bool of_application = false;          ///< dumps are part of a tree that an application makes
+    std::vector<Attribute> root;          ///< of the first manifest
+    bool has_tree = false;                ///< something is committed
+    CommitRecord record;                  ///< of what is
+};
+struct Recovered {
+    SharedFile file;  ///< with the exclusive lock, until lock(false)
+    RecoverReport report;
+    Begun begun;  ///< before it was recovered
+};
+/// As recover_and_open(), and what was found. @param accept  asked before anything is changed.
+Result<Recovered> recover_and_keep(base::FileSystem& file_system, const std::string& path,
+                                   const std::function<Status(const Begun&)>& accept);
 
 /// As read_info(path) of caesura/store.hpp.
 Result<FileInfo> read_info(base::FileSystem& file_system, const std::string& path);

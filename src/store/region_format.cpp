@@ -218,6 +218,8 @@ std::optional<ChunkRecord> decode_block_prefix(std::span<const std::byte> bytes,
 namespace {
 constexpr std::size_t k_commit_fixed_bytes = 64;
 constexpr std::size_t k_max_intervals = (k_commit_record_bytes - k_commit_fixed_bytes - 8) / 16;
+constexpr std::size_t k_commit_dropped_at = k_commit_record_bytes - 16;
+static_assert(k_commit_fixed_bytes + 16 * k_max_intervals <= k_commit_dropped_at);
 }  // namespace
 
 bool CommitRecord::contains(std::uint64_t dump) const {
@@ -229,7 +231,14 @@ bool CommitRecord::contains(std::uint64_t dump) const {
 std::uint64_t CommitRecord::count() const {
     std::uint64_t n = 0;
     for (const auto& [begin, end] : dumps) n += end - begin;
-    return n;
+    return n - std::min(n, dropped);
+}
+
+void CommitRecord::drop(std::uint64_t dumps_out) {
+    const std::uint64_t left = count() - std::min(count(), dumps_out);
+    if (dumps.empty()) return;
+    dumps = {{0, end()}};
+    dropped = end() - left;
 }
 
 Status CommitRecord::add(std::uint64_t dump) {
@@ -268,6 +277,7 @@ CommitRecordBytes encode_commit_record(const CommitRecord& record, const RunId& 
         .u64(record.metadata_bytes)
         .pad_to(k_commit_fixed_bytes);
     for (const auto& [begin, end] : record.dumps) writer.u64(begin).u64(end);
+    writer.pad_to(k_commit_dropped_at).u64(record.dropped);
     seal(out, k_commit_record_address);
     return out;
 }
@@ -294,6 +304,8 @@ std::optional<CommitRecord> decode_commit_record(std::span<const std::byte> byte
         const std::uint64_t begin = reader.u64();
         record.dumps.emplace_back(begin, reader.u64());
     }
+    reader.skip_to(k_commit_dropped_at);
+    record.dropped = reader.u64();
     return record;
 }
 

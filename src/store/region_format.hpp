@@ -71,11 +71,18 @@ struct CommitRecord {
     std::uint64_t file_end = 0;        ///< end of file as the superblock has it
     std::uint64_t metadata_bytes = 0;  ///< new metadata of all commits
     std::vector<std::pair<std::uint64_t, std::uint64_t>> dumps;  ///< committed, half-open, sorted
+    std::uint64_t dropped = 0;  ///< of these: not in the tree any more, or lost
 
     bool contains(std::uint64_t dump) const;
     /// Errors: unsupported when the record has no room for one more gap.
     Status add(std::uint64_t dump);
+    /// So many of the dumps leave the tree. Their numbers, and those of lost dumps, stay taken:
+    /// what lies in the file of them is nobody's, and no dump to come can be taken for one.
+    void drop(std::uint64_t dumps_out);
+    /// Of dumps in the tree.
     std::uint64_t count() const;
+    /// Every number that was ever committed is below it.
+    std::uint64_t end() const { return dumps.empty() ? 0 : dumps.back().second; }
     friend bool operator==(const CommitRecord&, const CommitRecord&) = default;
 };
 /// How many commits a file of this run holds, as it lies there. Errors: io, corrupt (a commit is

@@ -17,6 +17,8 @@ RunId make_run_id();
 /// readers open it and stock writers are refused.
 class SharedFile {
   public:
+    /// One that is not made yet: to be assigned. Until then nothing may be asked of it.
+    SharedFile() = default;
     /// On one rank, before the others open it. Empties a file that is there; writes the reserved
     /// header with `run`. Of several at once one gets the file, and the others do it no harm.
     /// @param durable  wait until header and name are on the disk: the directory is synced, by this
@@ -35,6 +37,8 @@ class SharedFile {
     /// Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
     static Result<RunId> run_of(base::FileSystem& file_system, const std::string& path);
     base::File& file() const { return *file_; }
+    /// It stays open, and locked, as long as somebody has it.
+    std::shared_ptr<base::File> keep() const { return file_; }
     const std::string& path() const { return path_; }
     const RunId& run() const { return run_; }
 

@@ -28,7 +28,7 @@ void fields(Io& io, Of<Io, ErrorBound>& bound) {
 
 template <class Io>
 void fields(Io& io, Of<Io, DType>& dtype) {
-    io.one_of(dtype, DType::float32, DType::uint64, "dtype");
+    io.one_of(dtype, DType::float32, DType::complex128, "dtype");
 }
 
 /// How an array of a block lies among the others.

@@ -64,6 +64,10 @@ class DeviceRecord {
     /// A sample that was run to know the device: what variants begin with of which it has done
     /// nothing yet.
     void calibrate(const Run& run);
+    /// Values that lay there came to the host.
+    void fetched(double bytes, double seconds) {
+        if (seconds > 0.0) from_.learn(bytes, seconds);
+    }
     /// @param to_link, from_link  do the values, does the result, have to go over the link?
     Expected predict(const std::string& variant, const std::string& field, double bytes,
                      double utilisation, bool to_link = true, bool from_link = true,

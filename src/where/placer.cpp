@@ -48,7 +48,8 @@ Option Placer::option(std::size_t number, const Request& request, const Present&
     const bool to_link = number != 0 && request.from != number;
     const bool from_link = number != 0 && request.to != number;
     // Data of one device that another is to work on go through the host.
-    const bool from_elsewhere = request.from != k_host && request.from != number;
+    const bool from_elsewhere =
+        request.from != k_host && request.from != number && !request.is_on_host_too;
     const bool to_elsewhere = request.to != k_host && request.to != number;
     Option option;
     option.utilisation = present.utilisation;

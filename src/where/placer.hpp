@@ -31,6 +31,7 @@ struct Request {
     double bytes = 0.0;
     /// Where the values are and the result goes: the host's memory, or a device's.
     std::size_t from = k_host, to = k_host;
+    bool is_on_host_too = false;  ///< `from` is a device, and nobody else has to fetch them there
     /// What the result's bytes cost where it goes, such as a disk's seconds a byte.
     double result_s_per_byte = 0.0;
     bool is_like_samples = true;  ///< calibrate()'s runs say something of it
@@ -88,6 +89,10 @@ class Placer {
                const Run& run);
     /// What a device took for a sample, of no client's: what is known of it until there is better.
     void calibrate(std::size_t device, const Run& run) { devices_[device].record.calibrate(run); }
+    /// So long it took to bring so many bytes from the device to the host.
+    void fetched(std::size_t device, double bytes, double seconds) {
+        devices_[device].record.fetched(bytes, seconds);
+    }
     /// A request that somebody else had chosen the device for.
     void teach(std::size_t device, const Request& request, const Run& run);
     /// A request has failed on the device, or its connection has.

@@ -145,6 +145,20 @@ TEST(Placer, data_that_lie_in_a_device_need_no_way_there) {
     EXPECT_EQ(from_device->options[1].expected.to_s, 0.0);
     EXPECT_GT(from_device->options[0].expected.to_s, 0.0) << "the host has to fetch them";
     EXPECT_LT(from_device->options[1].latency_s, from_host->options[1].latency_s);
+    request.is_on_host_too = true;
+    const auto from_both = world.placer.choose(request, present, 0.0);
+    EXPECT_EQ(from_both->options[0].expected.to_s, 0.0);
+    EXPECT_EQ(from_both->options[1].expected.to_s, 0.0);
+    EXPECT_EQ(from_both->options[2].expected.to_s, from_host->options[2].expected.to_s);
+}
+
+TEST(Placer, what_fetching_from_a_device_takes_is_learned) {
+    PlacerWorld world;
+    const std::vector<Present> present(3);
+    Request request{"v", "f", 4e6};
+    request.from = 1;
+    for (int i = 0; i < 20; ++i) world.placer.fetched(1, 4e6, 0.125);
+    EXPECT_NEAR(world.placer.options(request, present, 0.0)[0].expected.to_s, 0.125, 0.01);
 }
 
 TEST(Placer, the_running_average_takes_each_once_and_then_the_quickest) {

@@ -34,6 +34,11 @@ class Assembly {
         const Tree& tree;
         run::Executor& executor;
         const Background& background;
+        /// Of the file: Node::add_file().
+        std::uint32_t file_number;
+        std::uint64_t first_dump;  ///< of the Writer
+        /// Makes the file, if it is not there yet. Collective. Errors: of any rank, on all of them.
+        std::function<Status()> make_file;
         /// All dumps before are committed when it returns. Collective.
         std::function<Status()> finish_dumps;
     };

@@ -46,6 +46,7 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
     };
     if (closed) return why("after close()");
     if (here && !dump) return why("outside a dump");
+    if (const std::string lack = tree->cannot_have(owner.kind); !lack.empty()) return why(lack);
     std::string field;
     if (owner.kind == Kind::record || owner.kind == Kind::field) {
         if (owner.of.index >= fields.size())
@@ -57,10 +58,11 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
     }
     const AttributedObject object = writer::object_of(owner.kind, field, name);
     if (Status may = writer::check_attribute(object, name, value); !may.ok()) return may;
-    const ledger::Book& book = ledger->book();
     if (object.kind == Kind::file && here)
         return why("in one dump: the file has it for all; set it on the Writer");
-    if (object.kind == Kind::file && book.next_dump() > book.first_dump())
+    // Of a series it is the next file's.
+    const bool begun = ledger->book().next_dump() > ledger->book().first_dump();
+    if (object.kind == Kind::file && begun && !series.name)
         return why(
             "after the file's first dump, with which its attributes are committed; set it "
             "before, or on the iteration");

@@ -79,7 +79,8 @@ Status Assembly::balance_writes() {
         // Room for a prediction that is off; a block that is larger still stays here.
         const double mean = predicted_[i].mean;
         const auto room = static_cast<std::uint64_t>(1.5 * mean) + (64u << 10);
-        (void)parts_.node.share()->allot(task.jobs[i].share, static_cast<int>(move.to), room);
+        (void)parts_.node.share()->allot(task.jobs[i].share, static_cast<int>(move.to), room,
+                                         parts_.file_number);
     }
     parts_.session.totals.plan_s += parts_.session.now_s() - begin_s;
     return {};

@@ -70,8 +70,8 @@ Status Writer::Impl::load_calibration() {
                 named ? "" : ": not used; `caesura calibrate` measures this one"));
         if (!named) return {};
     }
-    if (const auto* curve = parsed->find_write(file_system_type(session.path), false);
-        curve != nullptr)
+    const std::string& there = series.name ? series.name->directory() : session.path;
+    if (const auto* curve = parsed->find_write(file_system_type(there), false); curve != nullptr)
         session.experience->write_model = predict::WriteModel(*curve);
     session.experience->profile = std::move(*parsed);
     return {};

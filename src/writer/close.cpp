@@ -14,7 +14,7 @@ Status Writer::Impl::finish_dumps() {
     if (!round.failed().ok()) return round.failed();
     const run::Unobserved ours;
     executor->set_draining(true);
-    const Status status = together([this] { return finishing_rounds(false); });
+    const Status status = together([this] { return finishing_rounds({}); });
     executor->set_draining(false);
     return status;
 }
@@ -28,25 +28,50 @@ Status Writer::Impl::finish_by(double seconds) {
     const run::Unobserved ours;
     const double until_s = session.now_s() + std::min(seconds, 1e6);
     executor->set_draining(true);
-    const Status status = together([&] { return finishing_rounds(false, {}, until_s); });
+    const Status status = together([&] { return finishing_rounds({false, until_s}); });
     executor->set_draining(false);
     return status;
 }
 
-// Every round: do the local work to the end, tell each other, take one step that all ranks know
-// to be needed. Ends when a round finds nothing to do. After an error nothing new is begun, but
-// dumps that are durable everywhere are still committed.
+// What is next for one file. `any`: there is something.
+Status Writer::Impl::take_step(ledger::Ledger& of, const ledger::Finishing& state,
+                               std::vector<Commit>& commits, bool& any) {
+    const ledger::Step step = of.book().next_step(state);
+    any |= step != ledger::Step::nothing;
+    bool trim = step == ledger::Step::trim;
+    switch (step) {
+        case ledger::Step::nothing:
+            return {};
+        case ledger::Step::place_overflow:
+            flights->place_overflow(of);
+            return {};
+        case ledger::Step::gather_and_trim:
+        case ledger::Step::gather:
+            if (Status status = gather(of); !status.ok()) return status;
+            trim = step == ledger::Step::gather_and_trim && of.book().may_build(true);
+            break;
+        case ledger::Step::build:
+        case ledger::Step::trim:
+            break;
+    }
+    commits.push_back({&of, trim});
+    return {};
+}
+
+// Every round: do the local work to the end, tell each other, take one step of each file that all
+// ranks know to be needed. Ends when a round finds nothing to do. After an error nothing new is
+// begun, but dumps that are durable everywhere are still committed.
 // `left` is an error that only this rank knows. The first round tells it.
-// `until_s`: what is not written by then is left as it is. Commits take milliseconds and are
-// finished.
-Status Writer::Impl::finishing_rounds(bool closing, Status left, double until_s) {
-    ledger::Finishing state;
-    state.closing = closing;
-    const auto time_is_up = [&] {
-        return session.now_s() >= until_s && !executor->flush_running();
+// Commits take milliseconds and are finished whatever the time is.
+Status Writer::Impl::finishing_rounds(const Finish& wanted, Status left) {
+    const auto enough = [&] {
+        if (executor->flush_running()) return false;
+        const bool oldest_is_done = wanted.most_pending && !series.pending.empty() &&
+                                    !flights->any_at_work(series.pending.front().ledger.get());
+        return oldest_is_done || session.now_s() >= wanted.until_s;
     };
     for (;;) {
-        executor->help(time_is_up, until_s);
+        executor->help(enough, wanted.until_s);
         flights->harvest();
         Status mine = executor->error();
         if (mine.ok()) mine = std::exchange(left, {});
@@ -59,39 +84,36 @@ Status Writer::Impl::finishing_rounds(bool closing, Status left, double until_s)
             round.fail_at_first(first);
             if (round.comm_failed()) return round.failed();
         }
+        if (wanted.most_pending && series.pending.size() <= *wanted.most_pending)
+            return round.failed();
+        ledger::Finishing state;
         state.failed = !round.failed().ok();
         state.rank_0_failed = (*all)[0].code != 0;
-        const ledger::Step step = ledger->book().next_step(state);
-        bool trim = step == ledger::Step::trim;
-        switch (step) {
-            case ledger::Step::nothing:
-                return until_s < k_no_end_s ? round.failed() : none_is_missing();
-            case ledger::Step::place_overflow:
-                flights->place_overflow();
-                continue;
-            case ledger::Step::gather_and_trim:
-            case ledger::Step::gather:
-                if (Status status = gather(); !status.ok()) return round.failed();
-                trim = step == ledger::Step::gather_and_trim && ledger->book().may_build(true);
-                break;
-            case ledger::Step::build:
-            case ledger::Step::trim:
-                break;
-        }
-        state.trimmed = state.trimmed || trim;
-        commit(trim);
+        std::vector<Commit> commits;
+        bool any = false;
+        Status status;
+        for_each_ledger([&](ledger::Ledger& one) {
+            state.closing = wanted.closing || !is_current(one);  // which gets more dumps
+            state.trimmed = is_trimmed(one);
+            if (status.ok()) status = take_step(one, state, commits, any);
+        });
+        if (!status.ok()) return round.failed();
+        if (!any) return wanted.until_s < k_no_end_s ? round.failed() : none_is_missing();
+        commit(commits);
     }
 }
 
 // Nothing is left to do, so either an error is known or every dump is committed. Otherwise a dump
 // is stuck, and would be lost without a word.
 Status Writer::Impl::none_is_missing() {
-    const ledger::Book& book = ledger->book();
-    if (round.failed().ok() && book.committed() < book.next_dump())
-        round.fail_at_first(
-            {StatusCode::internal, fmt::format("{}: dumps from number {} on are not committed, and "
-                                               "nothing says why",
-                                               session.path, book.committed())});
+    for_each_ledger([&](const ledger::Ledger& one) {
+        const ledger::Book& book = one.book();
+        if (round.failed().ok() && book.committed() < book.next_dump())
+            round.fail_at_first(
+                {StatusCode::internal,
+                 fmt::format("{}: dumps from number {} on are not committed, and nothing says why",
+                             one.file().path(), book.committed())});
+    });
     return round.failed();
 }
 
@@ -129,7 +151,7 @@ Status Writer::Impl::close() {
     intake->close();
     executor->set_draining(true);
     if (!round.comm_failed())
-        (void)together([&] { return finishing_rounds(true, std::move(left)); });
+        (void)together([&] { return finishing_rounds({true}, std::move(left)); });
     if (tree->serves_next_file() && round.failed().ok())
         (void)together([this] { return tables.agree(); });
     if_memory_allows([&] { session.notice_service(); });
@@ -144,13 +166,14 @@ Status Writer::Impl::close() {
         finish_traces();
         return round.failed();
     });
-    const ledger::Book& book = ledger->book();
-    if (round.failed().ok() && book.committed() == book.first_dump() && !metadata.all().empty())
+    if (round.failed().ok() && committed() == first_dump && !metadata.all().empty())
         if_memory_allows([&] {
-            session.say(fmt::format("{} has no dump, and so none of the attributes that were set",
-                                    session.path));
+            session.say(fmt::format("{} has no {}dump, and so none of the attributes that were set",
+                                    session.path, known.kept.empty() ? "" : "new "));
         });
-    own.file.reset();  // and its lock: recover and stock writers may have the file now
+    // And their locks: recover and stock writers may have the files now.
+    for (writer::OwnFile& file : series.pending) drop_file(file);
+    drop_file(own);
     return round.failed();
 }
 

@@ -32,7 +32,8 @@ bool differ_in_metadata(std::span<const Hello> all) {
 // was agreed at the last exchange.
 bool Writer::Impl::anything_to_do() const {
     const ledger::Book& book = ledger->book();
-    return intake->dump() || book.committed() < book.next_dump() || tree->changed();
+    return intake->dump() || !series.pending.empty() || book.committed() < book.next_dump() ||
+           tree->changed();
 }
 
 Hello Writer::Impl::hello(const Status& mine, bool fatal) {
@@ -45,34 +46,42 @@ Hello Writer::Impl::hello(const Status& mine, bool fatal) {
     message.iteration = session.iteration;
     message.definitions = fields.hash();
     if (dump) message.metadata = metadata.digest() + 3 * dump->metadata.digest();
-    message.statement = ledger->statement(!executor->flush_running() && executor->error().ok());
     return message;
 }
 
+// With the Hello goes what there is to say of each file that is not closed.
 Result<std::vector<Hello>> Writer::Impl::exchange(const Hello& mine) {
-    auto all = round.exchange(mine);
-    if (!all.ok()) return all;
-    std::vector<ledger::Statement> statements;
-    for (const Hello& theirs : *all) statements.push_back(theirs.statement);
-    Status of_tree;
+    const bool flushed = !executor->flush_running() && executor->error().ok();
+    std::vector<ledger::Statement> ours;
+    for_each_ledger([&](ledger::Ledger& one) { ours.push_back(one.statement(flushed)); });
+    auto all = round.exchange(mine, ours);
+    if (!all.ok()) return all.status();
     // After an error of one rank trees need not be alike any more.
-    const Status heard = ledger->hear(statements, !writer::any_error(*all), of_tree);
-    if (!heard.ok()) return round.fail(heard);
-    flights->committed(ledger->book().committed());
-    if (!of_tree.ok()) executor->report(of_tree);
-    return all;
+    const bool alike = !writer::any_error(all->hellos);
+    Status broken;
+    std::size_t file = 0;
+    for_each_ledger([&](ledger::Ledger& one) {
+        Status of_tree;
+        const Status heard = one.hear(all->statements[file++], alike, of_tree);
+        if (broken.ok()) broken = heard;
+        if (!of_tree.ok()) executor->report(of_tree);
+        flights->committed({one.book().first_dump(), one.book().committed()});
+    });
+    if (!broken.ok()) return round.fail(broken);
+    close_committed();
+    return std::move(all->hellos);
 }
 
-// Records of all dumps that are durable everywhere travel to the ranks that build, which then know
-// them completely; what their blocks say about table sets, to rank 0.
-Status Writer::Impl::gather() {
-    const std::uint64_t until = ledger->book().heard().durable_dumps;
+// Records of all dumps of a file that are durable everywhere travel to the ranks that build, which
+// then know them completely; what their blocks say about table sets, to rank 0.
+Status Writer::Impl::gather(ledger::Ledger& from) {
+    const writer::Flights::Range dumps{from.book().gathered(), from.book().heard().durable_dumps};
     const bool everywhere = tree->records_on_all_ranks();
     base::Packer counts;
-    flights->send_findings(until, counts);
+    flights->send_findings(dumps, counts);
     // At the last close of a file of our own nobody will need them.
     if (!everywhere && (!closed || tree->serves_next_file())) tables.send_to(counts);
-    auto gathered = ledger->gather(until, counts.bytes());
+    auto gathered = from.gather(dumps.end, counts.bytes());
     if (!gathered.ok()) return round.lost(gathered.status());
     for (const Communicator::Bytes& aside : gathered->asides) {
         base::Unpacker unpacker(aside);
@@ -82,30 +91,58 @@ Status Writer::Impl::gather() {
     if (everywhere)
         if (Status sent = tables.gather_counts(); !sent.ok()) return sent;
     tables.note_new_counts();
-    flights->keep_findings();
-    flights->gathered(until, gathered->records);
+    flights->keep_findings(from);
+    flights->gathered(dumps, gathered->records);
     return {};
 }
 
 // The metadata of all gathered dumps (HDF5, 1.5 us a block); rank 0 hands their flush to the write
-// lane. Waits for its turn if the last commit is still being flushed.
-void Writer::Impl::commit(bool trim) {
-    if (!ledger->book().may_build(trim)) return;
-    const double begin_s = session.now_s();
-    Status built = ledger->build(trim);
-    if (ledger->builds()) session.trace("commit", "build metadata", begin_s);
-    if (!built.ok())
-        built = built.with_context("committing to " + session.path);
-    else if (ledger->flush_due())
-        built = executor->submit_flush([this] { return ledger->flush(); });
-    if (!built.ok()) executor->report(built);
-    if (!tree->records_on_all_ranks()) return;
-    if (Status agreed = ledger->agree_on_end(); !agreed.ok()) (void)round.lost(agreed);
+// lane. Waits for its turn if the last commit, of any file, is still being flushed.
+void Writer::Impl::commit(std::span<const Commit> wanted) {
+    bool settled = true;
+    for_each_ledger([&](ledger::Ledger& one) { settled &= one.book().is_settled(); });
+    std::vector<ledger::Ledger*> due;
+    for (const Commit& one : wanted) {
+        if (!settled) return;
+        if (one.trim) note_trimmed(*one.ledger);
+        if (!one.ledger->book().may_build(one.trim)) continue;
+        const double begin_s = session.now_s();
+        const Status built = one.ledger->build(one.trim);
+        if (one.ledger->builds()) session.trace("commit", "build metadata", begin_s);
+        if (!built.ok())
+            executor->report(built.with_context("committing to " + one.ledger->file().path()));
+        else if (one.ledger->flush_due())
+            due.push_back(one.ledger);
+        if (!tree->records_on_all_ranks()) continue;
+        if (Status agreed = one.ledger->agree_on_end(); !agreed.ok()) (void)round.lost(agreed);
+    }
+    if (due.empty()) return;
+    const auto unnamed = take_unnamed(due);
+    const Status given = executor->submit_flush([this, due, unnamed] {
+        for (const std::string& path : unnamed)
+            if (Status status = file_system().sync_directory_of(path); !status.ok()) return status;
+        for (ledger::Ledger* const one : due)
+            if (Status status = one->flush(); !status.ok()) return status;
+        return Status{};
+    });
+    if (!given.ok()) executor->report(given);
+}
+
+// What has been gathered; a file that has all its dumps gives the rest back.
+void Writer::Impl::commit_ready() {
+    std::vector<Commit> wanted;
+    for_each_ledger([&](ledger::Ledger& one) {
+        const ledger::Book& book = one.book();
+        const bool all = !is_current(one) && book.gathered() == book.next_dump();
+        if (is_current(one) || book.gathered() > book.built()) wanted.push_back({&one, all});
+    });
+    commit(wanted);
 }
 
 Status Writer::Impl::assemble(std::span<const Hello> all) {
     writer::Assembly assembly({session, fields, metadata, round, tables, *flights, node, *ledger,
-                               *tree, *executor, background, [this] { return finish_dumps(); }},
+                               *tree, *executor, background, own.number, first_dump,
+                               [this] { return make_file(); }, [this] { return finish_dumps(); }},
                               *intake->dump());
     return assembly.run(any_boxes_changed(all));
 }
@@ -132,15 +169,21 @@ Status Writer::Impl::collective() {
         if (round.comm_failed()) return status;
     }
 
-    flights->place_overflow();
-    if (ledger->book().heard().durable_dumps > ledger->book().gathered())
-        if (Status gathered = gather(); !gathered.ok()) return gathered;
+    Status gathered;
+    for_each_ledger([&](ledger::Ledger& one) {
+        flights->place_overflow(one);
+        if (gathered.ok() && one.book().heard().durable_dumps > one.book().gathered())
+            gathered = gather(one);
+    });
+    if (!gathered.ok()) return gathered;
     const bool dumps = intake->dump() && (tree->dump_is_whole() || any_puts(*all));
     // What every rank does by itself: who compresses and writes is no concern of the others.
     if (dumps) if_memory_allows([&] { session.mend_service(); });
+    if (dumps && status.ok()) status = make_room();
     if (dumps && status.ok()) status = assemble(*all);
     if (round.comm_failed()) return status;
-    commit(false);
+    if (dumps && status.ok()) note_full();
+    commit_ready();
     return status;
 }
 

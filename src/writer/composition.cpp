@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <mutex>
+
+#include "base/short_float.hpp"
 
 namespace caesura::writer {
 namespace {
@@ -24,11 +27,23 @@ void widen(const T* values, std::uint64_t count, std::uint64_t stride, Compositi
     range.max = std::max(range.max, static_cast<double>(most));
 }
 
+void widen_short(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
+                 Composition::Range& range) {
+    base::for_short_float(dtype, [&]<class Short>(Short value) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            std::memcpy(&value, data + i * stride * sizeof value, sizeof value);
+            const float wide = base::to_float(value);
+            widen(&wide, 1, 1, range);
+        }
+    });
+}
+
 void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
            Composition::Range& range) {
     const auto as = [&]<class T>(T) {
         widen(reinterpret_cast<const T*>(data), count, stride, range);
     };
+    if (is_short_float(dtype)) return widen_short(data, count, stride, dtype, range);
     switch (dtype) {
         case DType::float32:
             return as(float{});
@@ -80,6 +95,7 @@ void cut(const Shape& shape, std::uint64_t begin, std::uint64_t end, codec::Bund
 
 void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range) {
+    if (is_complex(dtype)) return widen(data, 2 * count, 1, number_type(dtype), range);
     widen(data, count, 1, dtype, range);
 }
 

@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "store/region_writer.hpp"
 #include "writer/impl.hpp"
+#include "writer/plain_tree.hpp"
 #include "writer/user_attributes.hpp"
 
 namespace caesura {
@@ -69,11 +70,16 @@ Status check_options(const WriterOptions& options) {
             fmt::format("stripe_bytes is {}; it must be 0 or a power of two from 4096 to "
                         "1073741824",
                         options.stripe_bytes));
+    if (options.dumps_per_file == 0) return bad("dumps_per_file is 0; it must be 1 or more");
+    if (options.pending_files == 0) return bad("pending_files is 0; it must be 1 or more");
     if (!(options.max_delay_s >= 0.0))
         return bad(fmt::format("max_delay_s is {}; it must be 0 or more", options.max_delay_s));
     if (options.write_buffer_bytes == 0) return bad("write_buffer_bytes is 0");
     if (Status status = validate(options.bound); !status.ok())
         return status.with_context("WriterOptions::bound");
+    if (!options.layout.empty())
+        if (auto layout = store::PathTemplate::parse(options.layout); !layout.ok())
+            return layout.status();
     return writer::attributes_of(options).status();
 }
 
@@ -99,11 +105,15 @@ Writer::Impl::~Impl() {
     if (executor && listener.reports_to(*executor)) listener.end();
 }
 
+base::FileSystem& Writer::Impl::file_system() const {
+    if (session.experience->transport) return session.experience->transport->files();
+    base::FileSystem* const given = session.options.file_system;
+    return given != nullptr ? *given : base::FileSystem::posix();
+}
+
 Status Writer::Impl::open_file() {
     const WriterOptions& options = session.options;
-    base::FileSystem& files = session.experience->transport ? session.experience->transport->files()
-                              : options.file_system         ? *options.file_system
-                                                            : base::FileSystem::posix();
+    base::FileSystem& files = file_system();
     store::RunId run = store::make_run_id();
     Status status;
     const auto take = [&](Result<store::SharedFile> opened) {
@@ -112,7 +122,9 @@ Status Writer::Impl::open_file() {
         else
             status = opened.status();
     };
-    if (session.rank == 0) take(store::SharedFile::create(files, session.path, run));
+    if (session.rank == 0)
+        take(opening ? take_up(files) : store::SharedFile::create(files, session.path, run));
+    if (own.file) run = own.file->run();
     if (Status all = round.agree(status); !all.ok()) return all;
     struct Common {
         store::RunId run;
@@ -123,18 +135,34 @@ Status Writer::Impl::open_file() {
     if (!sent.ok()) return sent;
     if (session.rank != 0) take(store::SharedFile::open(files, session.path, common.run));
     if (Status all = round.agree(status); !all.ok()) return all;
-    own.tree = std::make_unique<writer::OpenPmdTree>(*own.file, session.rank);
+    if (opening)
+        if (Status told = tell_known(); !told.ok()) return told;
+    own.tree = new_tree(*own.file, {});
+    tree = own.tree.get();
+    own.is_made = true;
+    ++session.totals.files;
     const auto attributes = writer::attributes_of(options);
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [name, value] : *attributes)
         metadata.set({AttributeOwner::Kind::file}, name, value);
     own.ledger = std::make_unique<ledger::Ledger>(
-        ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable}, 0,
-        store::first_region_address());
+        ledger::Ledger::Subject{*own.file, *own.tree, *session.comm, options.durable},
+        known.next_dump, std::max(known.file_end, store::first_region_address()));
     own.ledger->book().set_stripe(common.stripe_bytes);
-    tree = own.tree.get();
     ledger = own.ledger.get();
     return {};
+}
+
+std::unique_ptr<writer::Tree> Writer::Impl::new_tree(store::SharedFile& file,
+                                                     std::string file_format) const {
+    const bool has_dumps = !known.kept.empty();
+    const std::string& text = opening ? known.layout : session.options.layout;
+    if (text.empty())
+        return std::make_unique<writer::OpenPmdTree>(file, session.rank, has_dumps,
+                                                     std::move(file_format));
+    // check_options(), or the file's own Writer, has parsed it.
+    return std::make_unique<writer::PlainTree>(file, session.rank, has_dumps,
+                                               *store::PathTemplate::parse(text));
 }
 
 // Every rank by itself; whether it worked is agreed on by the caller.
@@ -168,9 +196,19 @@ Result<std::unique_ptr<Writer>> Writer::create(const std::string& path,
     return std::unique_ptr<Writer>(new Writer(std::move(*impl)));
 }
 
+Result<std::unique_ptr<Writer>> Writer::open(const std::string& path,
+                                             std::unique_ptr<Communicator> communicator,
+                                             WriterOptions options, const OpenOptions& where) {
+    auto impl =
+        Impl::make(path, std::move(communicator), std::move(options), nullptr, nullptr, where);
+    if (!impl.ok()) return impl.status();
+    return std::unique_ptr<Writer>(new Writer(std::move(*impl)));
+}
+
 Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     const std::string& path, std::shared_ptr<Communicator> communicator, WriterOptions options,
-    std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target) {
+    std::shared_ptr<writer::Experience> experience, const writer::TargetFile* target,
+    std::optional<OpenOptions> opening) {
     if (!communicator) communicator = Communicator::self();
     const run::Unobserved ours;
     auto node = communicator->node_local();
@@ -181,19 +219,25 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     auto impl = std::make_unique<Impl>(path, std::move(communicator), std::move(options),
                                        budget_bytes, std::move(experience));
     writer::Session& session = impl->session;
+    impl->opening = opening;
     Status mine = check_options(session.options);
+    if (mine.ok() && opening) mine = impl->check_opening();
     if (mine.ok()) mine = impl->connect();
     if (Status status = impl->round.agree(mine); !status.ok()) return status;
-    if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
-        return status;
+    if (target == nullptr)
+        if (Status status = impl->begin_series(); !status.ok()) return status;
+    if (!impl->series.name)
+        if (Status status = target ? impl->take_file(*target) : impl->open_file(); !status.ok())
+            return status;
+    impl->first_dump = impl->ledger->book().first_dump();
     if (Status status = impl->load_calibration(); !status.ok()) return status;
+    impl->learn_known();
     impl->node.read_binding(node.ok() ? node->get() : nullptr);
     if (session.experience->transport) {
         // The service writes, and knows what waits there.
     } else if (node.ok()) {
-        if (Status status = impl->node.share_writes(std::move(*node), impl->ledger->file().file());
-            !status.ok())
-            return status;
+        if (Status status = impl->node.share_writes(std::move(*node)); !status.ok()) return status;
+        if (!impl->series.name) impl->node.add_file(0, impl->ledger->file());
     } else if (session.size > 1 && session.options.balance_writes) {
         session.say("balance_writes is off: " + node.status().message());
     }
@@ -217,8 +261,10 @@ void Writer::Impl::make_parts() {
     lanes.write_buffer_bytes = options.write_buffer_bytes;
     lanes.trace = session.traces();
     executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
-    flights = std::make_unique<writer::Flights>(session, fields, tables, *ledger, *executor);
-    intake = std::make_unique<writer::Intake>(session, fields, *tree, round, *flights, *executor);
+    flights = std::make_unique<writer::Flights>(session, fields, tables, *executor);
+    flights->begin_after(known.kept);
+    intake = std::make_unique<writer::Intake>(session, fields, tree->dump_is_whole(), round,
+                                              *flights, *executor);
 }
 
 }  // namespace caesura

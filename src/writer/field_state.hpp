@@ -26,7 +26,8 @@ struct FieldState {
           options(std::move(field_options)),
           sizes(models.sizes),
           times(models.times),
-          newest_tables(models.tables) {}
+          newest_tables(models.tables),
+          tables(models.tables) {}
 
     std::string name;
     DType dtype = float32;
@@ -105,6 +106,18 @@ struct SpeciesState {
 class Fields {
   public:
     std::vector<SpeciesState> species;
+    /// Is a field, or its record, named as a species?
+    bool has_species(const std::string& field) const {
+        const std::string first = field.substr(0, field.find('/'));
+        return std::any_of(species.begin(), species.end(),
+                           [&](const SpeciesState& one) { return one.name == first; });
+    }
+    /// A record of fields or a scalar field of that name?
+    bool has_record(const std::string& name) const {
+        return std::any_of(all_.begin(), all_.end(), [&](const FieldState& one) {
+            return !one.particles && one.name.substr(0, one.name.find('/')) == name;
+        });
+    }
     FieldState& operator[](std::size_t field) { return all_[field]; }
     const FieldState& operator[](std::size_t field) const { return all_[field]; }
     std::size_t size() const { return all_.size(); }

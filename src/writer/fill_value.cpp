@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/short_float.hpp"
+
 namespace caesura::writer {
 namespace {
 
@@ -30,6 +32,9 @@ template <class T, class Integer>
 requires std::is_integral_v<Integer> std::optional<T> converted(Integer value) {
     if constexpr (std::is_floating_point_v<T>)
         return static_cast<T>(value);
+    else if constexpr (std::is_same_v<T, bool>)
+        return std::in_range<std::uint8_t>(value) && value <= 1 ? std::optional(value != 0)
+                                                                : std::nullopt;
     else
         return std::in_range<T>(value) ? std::optional(static_cast<T>(value)) : std::nullopt;
 }
@@ -40,6 +45,18 @@ std::optional<std::array<std::byte, 8>> fill_as(const FillValue& value) {
     if (!found) return std::nullopt;
     std::array<std::byte, 8> bytes{};
     std::memcpy(bytes.data(), &*found, sizeof(T));
+    return bytes;
+}
+
+template <class Short>
+std::optional<std::array<std::byte, 8>> short_fill(const FillValue& value) {
+    const auto wide = std::visit([](auto number) { return converted<float>(number); }, value);
+    const double largest = base::format_of(dtype_of<Short>()).largest;
+    if (!wide || (std::isfinite(*wide) && std::abs(static_cast<double>(*wide)) > largest))
+        return std::nullopt;
+    const Short narrow = base::to_short<Short>(*wide);
+    std::array<std::byte, 8> bytes{};
+    std::memcpy(bytes.data(), &narrow, sizeof narrow);
     return bytes;
 }
 
@@ -65,6 +82,16 @@ std::optional<std::array<std::byte, 8>> fill_as(const FillValue& value, DType dt
             return fill_as<std::uint32_t>(value);
         case DType::uint64:
             return fill_as<std::uint64_t>(value);
+        case DType::boolean:
+            return fill_as<bool>(value);
+        case DType::float16:
+            return short_fill<Float16>(value);
+        case DType::bfloat16:
+            return short_fill<Bfloat16>(value);
+        case DType::complex64:  // of both parts
+            return fill_as<float>(value);
+        case DType::complex128:
+            return fill_as<double>(value);
     }
     return std::nullopt;
 }

@@ -10,17 +10,17 @@ constexpr std::size_t k_most_text_bytes = 32768;
 
 }  // namespace
 
-void Flights::send_findings(std::uint64_t until, base::Packer& packer) {
+void Flights::send_findings(const Range& dumps, base::Packer& packer) {
     base::Packer mine;
-    while (!findings_.empty() && findings_.begin()->first < until) {
-        for (const Finding& finding : findings_.begin()->second) {
-            mine.put(findings_.begin()->first);
+    const auto begin = findings_.lower_bound(dumps.begin), end = findings_.lower_bound(dumps.end);
+    for (auto of_dump = begin; of_dump != end; ++of_dump)
+        for (const Finding& finding : of_dump->second) {
+            mine.put(of_dump->first);
             mine.put(finding.dataset);
             mine.put(finding.values);
             mine.put_bytes(finding.state);
         }
-        findings_.erase(findings_.begin());
-    }
+    findings_.erase(begin, end);
     packer.put_bytes(mine.bytes());
 }
 
@@ -37,10 +37,10 @@ void Flights::take_findings(base::Unpacker& unpacker) {
     }
 }
 
-void Flights::keep_findings() {
+void Flights::keep_findings(ledger::Ledger& ledger) {
     const Transport* const transport = session_.experience->transport.get();
     for (auto& [dump, findings] : std::exchange(findings_of_all_, {})) {
-        store::DumpManifest* const manifest = ledger_.gathered_manifest(dump);
+        store::DumpManifest* const manifest = ledger.gathered_manifest(dump);
         if (manifest == nullptr || transport == nullptr) continue;
         for (std::uint32_t i = 0; i < manifest->datasets.size(); ++i) {
             std::vector<Finding> of_dataset;

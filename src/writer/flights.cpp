@@ -63,8 +63,8 @@ std::unique_ptr<run::DumpTask> Flights::overflow_task(Flight& flight) {
     return task;
 }
 
-void Flights::place_overflow() {
-    for (const ledger::Book::Place& place : ledger_.place_overflow()) {
+void Flights::place_overflow(ledger::Ledger& ledger) {
+    for (const ledger::Book::Place& place : ledger.place_overflow()) {
         Flight* const flight = find(place.dump);
         if (flight == nullptr) continue;  // not one of this Writer
         auto task = overflow_task(*flight);
@@ -72,7 +72,7 @@ void Flights::place_overflow() {
             fmt::format("rank {}: iteration {}: {} blocks did not fit into the reserved region "
                         "and go to the end of the file",
                         session_.rank, flight->iteration, task->n_jobs));
-        SinkOrder order{ledger_.file(), {place}};
+        SinkOrder order{ledger.file(), {place}};
         order.durable = session_.options.durable;
         hand_over(*flight, std::move(task), std::move(order));
     }
@@ -131,12 +131,12 @@ void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
         findings_[flight.dump] = std::move(findings);
     const auto tails = sink.tails();
     if (Status status =
-            ledger_.wrote(flight.dump, {sink.records(), tails, sink.used_end(), overflow});
+            flight.ledger->wrote(flight.dump, {sink.records(), tails, sink.used_end(), overflow});
         !status.ok())
         executor_.report(std::move(status));
 }
 
-void Flights::gathered(std::uint64_t until, std::span<const store::ChunkRecord> records) {
+void Flights::gathered(const Range& dumps, std::span<const store::ChunkRecord> records) {
     for (const store::ChunkRecord& record : records) {
         Flight* const flight = session_.rank == 0 ? find(record.dump) : nullptr;
         if (flight == nullptr) continue;
@@ -146,13 +146,16 @@ void Flights::gathered(std::uint64_t until, std::span<const store::ChunkRecord> 
         session_.totals.superseded_bytes += bytes;
         bytes = record.bytes;
     }
-    while (!flights_.empty() && flights_.front().dump < until) flights_.pop_front();
+    std::erase_if(flights_, [&](const Flight& flight) { return dumps.has(flight.dump); });
 }
 
-void Flights::committed(std::uint64_t until) {
+void Flights::committed(const Range& dumps) {
     double& longest_s = session_.totals.longest_to_committed_s;
-    for (; !uncommitted_.empty() && uncommitted_.front().dump < until; uncommitted_.pop_front())
-        longest_s = std::max(longest_s, session_.now_s() - uncommitted_.front().at_s);
+    std::erase_if(uncommitted_, [&](const HandedOver& one) {
+        if (!dumps.has(one.dump)) return false;
+        longest_s = std::max(longest_s, session_.now_s() - one.at_s);
+        return true;
+    });
 }
 
 PutSums Flights::uncommitted() const {
@@ -169,9 +172,11 @@ void Flights::end_spills() {
         if (flight.task != nullptr) static_cast<DumpSink&>(*flight.task->sink).end_spill();
 }
 
-bool Flights::any_at_work() const {
-    return std::any_of(flights_.begin(), flights_.end(),
-                       [](const Flight& flight) { return flight.task != nullptr; });
+bool Flights::any_at_work(const ledger::Ledger* ledger) const {
+    return std::any_of(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+        return flight.task != nullptr && (ledger == nullptr || flight.ledger == ledger) &&
+               flight.task->phase.load(std::memory_order_acquire) != run::DumpPhase::finished;
+    });
 }
 
 Flight* Flights::find(std::uint64_t dump) {
@@ -188,6 +193,11 @@ std::optional<std::uint64_t> Flights::iteration_of(std::uint64_t dump) const {
 bool Flights::has_dumped(std::uint64_t iteration) const {
     return std::any_of(iterations_.begin(), iterations_.end(),
                        [&](const auto& entry) { return entry.second == iteration; });
+}
+
+void Flights::begin_after(const std::vector<std::uint64_t>& iterations) {
+    before_.insert(iterations.begin(), iterations.end());
+    if (!iterations.empty()) last_before_ = iterations.back();
 }
 
 // --------------------------------------------------------------------------------- what is learned

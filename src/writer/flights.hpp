@@ -1,11 +1,12 @@
 // The dumps of this rank that the lanes work on, and what is taken in when they are done: records
 // for the ledger, what models learn, counters, and blocks that found no room.
 //
-// Invariant: dumps come and go in their order, as the ledger has them.
+// Invariant: dumps come in the order of their numbers, and go as their file's ledger has them.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <unordered_set>
 
 #include "base/wire.hpp"
 #include "ledger/ledger.hpp"
@@ -28,6 +29,7 @@ struct OverflowBlock {
 /// A dump between end() and the gathering of its records.
 struct Flight {
     std::uint64_t dump = 0, iteration = 0;
+    ledger::Ledger* ledger = nullptr;         ///< of the file that it goes to
     std::vector<std::uint32_t> fields;        ///< by dataset
     run::DumpTask* task = nullptr;            ///< while a lane works on it
     std::vector<predict::Features> features;  ///< by job
@@ -39,13 +41,8 @@ struct Flight {
 
 class Flights {
   public:
-    Flights(Session& session, Fields& fields, Tables& tables, ledger::Ledger& ledger,
-            run::Executor& executor)
-        : session_(session),
-          fields_(fields),
-          tables_(tables),
-          ledger_(ledger),
-          executor_(executor) {}
+    Flights(Session& session, Fields& fields, Tables& tables, run::Executor& executor)
+        : session_(session), fields_(fields), tables_(tables), executor_(executor) {}
 
     /// A dump that the ledger has begun is handed over.
     void submit(Flight flight, std::unique_ptr<run::DumpTask> task, SinkOrder order);
@@ -53,30 +50,41 @@ class Flights {
     void harvest();
     /// What finished writes say about the next ones, and how much of them fell into obstacles.
     void learn_writes();
-    /// Blocks that found no room get a region at the end of the file. Collective; says nothing.
-    void place_overflow();
+    /// Blocks of a file that found no room get a region at its end. Collective; says nothing.
+    void place_overflow(ledger::Ledger& ledger);
+    /// Dumps of one file.
+    struct Range {
+        std::uint64_t begin = 0, end = 0;
+        bool has(std::uint64_t dump) const { return begin <= dump && dump < end; }
+    };
     /// Their records have been gathered; with them, on rank 0, blocks that were written before and
     /// are left behind in the file.
-    void gathered(std::uint64_t until, std::span<const store::ChunkRecord> records);
+    void gathered(const Range& dumps, std::span<const store::ChunkRecord> records);
 
-    /// What analyses have found in this rank's blocks of dumps before this number, for the ranks
-    /// that build; and from there.
-    void send_findings(std::uint64_t until, base::Packer& packer);
+    /// What analyses have found in this rank's blocks of these dumps, for the ranks that build; and
+    /// from there.
+    void send_findings(const Range& dumps, base::Packer& packer);
     void take_findings(base::Unpacker& unpacker);
     /// All have come: they become attributes of their datasets.
-    void keep_findings();
+    void keep_findings(ledger::Ledger& ledger);
 
-    /// Dumps before this number are known to be committed.
-    void committed(std::uint64_t until);
+    /// They are known to be committed.
+    void committed(const Range& dumps);
     /// Dumps that are not known to be.
     PutSums uncommitted() const;
 
     /// The file, which was paused, goes on: other things come where blocks were spilled.
     void end_spills();
-    bool any_at_work() const;
+    /// @param ledger  null: of any file.
+    bool any_at_work(const ledger::Ledger* ledger = nullptr) const;
     /// The application's number of a dump of this Writer.
     std::optional<std::uint64_t> iteration_of(std::uint64_t dump) const;
     bool has_dumped(std::uint64_t iteration) const;
+    /// The file has dumps of these iterations, in this order, from before this Writer.
+    void begin_after(const std::vector<std::uint64_t>& iterations);
+    bool was_there(std::uint64_t iteration) const { return before_.contains(iteration); }
+    /// The last of them.
+    std::optional<std::uint64_t> last_before() const { return last_before_; }
     Outcomes& outcomes() { return outcomes_; }
 
   private:
@@ -90,7 +98,6 @@ class Flights {
     Session& session_;
     Fields& fields_;
     Tables& tables_;
-    ledger::Ledger& ledger_;
     run::Executor& executor_;
     std::deque<Flight> flights_;
     struct HandedOver {
@@ -99,7 +106,9 @@ class Flights {
         std::uint64_t put_bytes = 0;
     };
     std::deque<HandedOver> uncommitted_;
-    std::map<std::uint64_t, std::uint64_t> iterations_;              ///< by dump
+    std::map<std::uint64_t, std::uint64_t> iterations_;  ///< by dump
+    std::unordered_set<std::uint64_t> before_;
+    std::optional<std::uint64_t> last_before_;
     using Findings = std::map<std::uint64_t, std::vector<Finding>>;  ///< by dump
     Findings findings_, findings_of_all_;
     Outcomes outcomes_;

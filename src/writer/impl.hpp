@@ -6,6 +6,7 @@
 //     Flights    dumps that the lanes work on
 //     Tables     table sets from dump to dump
 //     Node       what is shared with the other ranks of the node
+//     Series     the files that dumps go to, if they are several
 //     Ledger     which bytes belong to whom, and what is committed (src/ledger)
 //
 // Invariants:
@@ -15,10 +16,10 @@
 //    makes the same; `Hello` is the only thing exchanged when nothing is dumped.
 #pragma once
 
-#include "store/shared_file.hpp"
 #include "writer/assembly.hpp"
 #include "writer/intake.hpp"
 #include "writer/open_writer.hpp"
+#include "writer/series.hpp"
 
 namespace caesura {
 
@@ -30,17 +31,71 @@ struct Writer::Impl {
     ~Impl();
 
     // ---- set-up (create.cpp, calibration.cpp)
-    /// Collective. @param target  null: a file of the Writer's own, made here.
+    /// Collective. @param target  null: a file of the Writer's own.
+    /// @param opening  goes on with one that is there; unset: makes one.
     static Result<std::unique_ptr<Impl>> make(const std::string& path,
                                               std::shared_ptr<Communicator> communicator,
                                               WriterOptions options,
                                               std::shared_ptr<writer::Experience> experience,
-                                              const writer::TargetFile* target);
+                                              const writer::TargetFile* target,
+                                              std::optional<OpenOptions> opening = {});
     Status connect();
     Status open_file();
+    /// Of a file of the Writer's own. @param file_format  of one with a single dump: openPMD's
+    /// iterationFormat; else empty.
+    std::unique_ptr<writer::Tree> new_tree(store::SharedFile& file, std::string file_format) const;
+    base::FileSystem& file_system() const;
     Status take_file(const writer::TargetFile& target);
     Status load_calibration();
     void make_parts();
+
+    // ---- a file that was there (go_on.cpp)
+    /// What all ranks know of it.
+    struct Known {
+        std::uint64_t next_dump = 0, file_end = 0;
+        std::vector<std::uint64_t> kept;  ///< iterations, in the order of their dumps
+        std::string layout;               ///< WriterOptions::layout from now on
+        struct Tables {
+            std::string name, codec;  ///< as Experience::of_field() has them
+            DType dtype = float32;
+            std::vector<std::byte> set;
+        };
+        std::vector<Tables> tables;  ///< of the last dump's fields
+    };
+    Status check_opening() const;
+    /// Rank 0. Errors: those of Writer::open.
+    Result<store::SharedFile> take_up(base::FileSystem& files);
+    /// Collective: what rank 0 knows becomes everybody's.
+    Status tell_known();
+    /// Predictions and tables begin where the file ends.
+    void learn_known();
+    // ---- the files of a series (series.cpp)
+    /// Collective. What all ranks must have the same of the file or the series. Nothing more is
+    /// done about a path that is none.
+    Status begin_series();
+    /// In place of the current file one that is not made yet.
+    void plan_file(std::uint64_t next_dump);
+    /// Collective. Makes the current file, if it is not there yet.
+    Status make_file();
+    /// After a dump: has the file all that it is to have?
+    void note_full();
+    /// Collective. One more file may be pending when it returns.
+    Status make_room();
+    void close_committed();
+    void note_trimmed(const ledger::Ledger& of);
+    bool is_trimmed(const ledger::Ledger& one) const;
+    void drop_file(writer::OwnFile& file);
+    /// Of rank 0: files whose names are to be on the disk before these commits count.
+    std::vector<std::string> take_unnamed(std::span<ledger::Ledger* const> due);
+    /// Of every file that is not closed, the current one last.
+    template <class Call>
+    void for_each_ledger(Call&& call) {
+        for (writer::OwnFile& file : series.pending) call(*file.ledger);
+        call(*ledger);
+    }
+    /// Dumps before this number are committed.
+    std::uint64_t committed() const;
+    bool is_current(const ledger::Ledger& one) const { return &one == ledger; }
 
     // ---- attributes (attributes.cpp)
     /// @param here  of the open dump alone.
@@ -82,22 +137,29 @@ struct Writer::Impl {
     bool anything_to_do() const;
     writer::Hello hello(const Status& mine, bool fatal);
     Result<std::vector<writer::Hello>> exchange(const writer::Hello& mine);
-    Status gather();
-    void commit(bool trim);
+    Status gather(ledger::Ledger& from);
+    /// What may be committed of a file. `trim`: what is reserved and not needed is given back.
+    struct Commit {
+        ledger::Ledger* ledger = nullptr;
+        bool trim = false;
+    };
+    void commit(std::span<const Commit> wanted);
+    void commit_ready();
     Status finish_dumps();
     static constexpr double k_no_end_s = std::numeric_limits<double>::infinity();
-    Status finishing_rounds(bool closing, Status left = {}, double until_s = k_no_end_s);
+    /// When rounds end that finish what was handed over: when nothing is left, or before.
+    struct Finish {
+        bool closing = false;
+        double until_s = k_no_end_s;  ///< what is not written by then is left as it is
+        std::optional<std::size_t> most_pending = {};  ///< so few files are enough
+    };
+    Status finishing_rounds(const Finish& wanted, Status left = {});
+    Status take_step(ledger::Ledger& of, const ledger::Finishing& state,
+                     std::vector<Commit>& commits, bool& any);
     Status finish_by(double seconds);
     Status none_is_missing();
     Status close();
     void finish_traces();
-
-    /// Of a file that is the Writer's own.
-    struct Own {
-        std::unique_ptr<store::SharedFile> file;
-        std::unique_ptr<writer::Tree> tree;
-        std::unique_ptr<ledger::Ledger> ledger;
-    };
 
     writer::Session session;  // used by all that follows
     writer::Round round{session};
@@ -105,9 +167,13 @@ struct Writer::Impl {
     writer::Metadata metadata;  // said of all dumps from the next on
     writer::Tables tables{session, fields, round};
     writer::Node node{session};
-    Own own;
+    std::optional<OpenOptions> opening;  // of a file of the Writer's own: it was there
+    Known known;                         // and what of it
+    writer::Series series;
+    writer::OwnFile own;
     writer::Tree* tree = nullptr;  // what dumps become part of
     ledger::Ledger* ledger = nullptr;
+    std::uint64_t first_dump = 0;
     writer::Background background;
     std::unique_ptr<writer::Flights> flights;
     std::unique_ptr<writer::Intake> intake;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "caesura/device.hpp"
+
 namespace caesura::writer {
 
 void Intake::begin_iteration(std::uint64_t number) try {
@@ -46,6 +48,11 @@ void Intake::begin_dump(const DumpTime& time) try {
     if (misuse_.ok() && flights_.has_dumped(iteration))
         misuse_ = {StatusCode::invalid_argument,
                    fmt::format("iteration {} has been dumped before", iteration)};
+    if (misuse_.ok() && flights_.was_there(iteration))
+        misuse_ = {StatusCode::invalid_argument,
+                   fmt::format("iteration {} is in {} already, from before this run opened it; go "
+                               "on behind the last one, or drop it by OpenOptions::after",
+                               iteration, session_.path)};
     expect_no_snapshots();
     dump_->time = time;
 } catch (const std::bad_alloc&) {
@@ -172,7 +179,7 @@ void Intake::expect_no_snapshots() {
 
 Status Intake::refuse(Status status) {
     // What an application's write says to it concerns nobody else.
-    if (tree_.dump_is_whole() && dump_ && dump_->error.ok()) dump_->error = status;
+    if (dump_is_whole_ && dump_ && dump_->error.ok()) dump_->error = status;
     return status;
 }
 
@@ -214,7 +221,9 @@ Status Intake::take(const Handed& handed) try {
     put.snapshot = &snapshot;
     put.exactly = loss == Loss::spent;
     put.turn = turn;
-    if (own == Ownership::copy && bytes > 0) {
+    // Nobody but put() reads a device's memory: it is staged, whoever owns it.
+    const bool in_device = bytes > 0 && device::owns_memory(data);
+    if ((own == Ownership::copy || in_device) && bytes > 0) {
         if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
         snapshot.budget = &session_.budget;
         snapshot.charged_bytes = bytes;
@@ -225,7 +234,16 @@ Status Intake::take(const Handed& handed) try {
                 fmt::format("field '{}' on rank {}", state.name, session_.rank)));
         }
         snapshot.buffer = std::move(*buffer);
-        std::memcpy(snapshot.buffer.data(), data, bytes);
+        if (in_device) {
+            if (Status status = device::fetch({snapshot.buffer.data(), bytes}, data);
+                !status.ok()) {
+                snapshot.release_memory();
+                return refuse(status.with_context(
+                    fmt::format("field '{}' on rank {}", state.name, session_.rank)));
+            }
+        } else {
+            std::memcpy(snapshot.buffer.data(), data, bytes);
+        }
         put.data = snapshot.buffer.data();
     }
     put.ranges.resize(state.ranges());

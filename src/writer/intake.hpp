@@ -24,11 +24,12 @@ struct Handed {
 
 class Intake {
   public:
-    Intake(Session& session, const Fields& fields, const Tree& tree, const Round& round,
+    /// @param dump_is_whole  Tree's.
+    Intake(Session& session, const Fields& fields, bool dump_is_whole, const Round& round,
            const Flights& flights, run::Executor& executor)
         : session_(session),
           fields_(fields),
-          tree_(tree),
+          dump_is_whole_(dump_is_whole),
           round_(round),
           flights_(flights),
           executor_(executor) {}
@@ -63,7 +64,7 @@ class Intake {
 
     Session& session_;
     const Fields& fields_;
-    const Tree& tree_;
+    const bool dump_is_whole_;
     const Round& round_;
     const Flights& flights_;
     run::Executor& executor_;

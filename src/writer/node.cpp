@@ -73,7 +73,7 @@ void Node::read_binding(Communicator* node) {
         session_.rank, all.size(), text_of(mine), share));
 }
 
-Status Node::share_writes(std::unique_ptr<Communicator> ranks, base::File& file) {
+Status Node::share_writes(std::unique_ptr<Communicator> ranks) {
     const WriterOptions& options = session_.options;
     struct Wish {
         std::uint64_t arena_bytes;
@@ -124,7 +124,7 @@ Status Node::share_writes(std::unique_ptr<Communicator> ranks, base::File& file)
             opened = {StatusCode::unsupported, "the node's lowest rank could not share memory"};
     }
     if (opened.ok()) {
-        auto made = run::NodeShare::make(memory, file, std::move(settings));
+        auto made = run::NodeShare::make(memory, std::move(settings));
         if (made.ok())
             share_ = std::move(*made);
         else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "run/node_share.hpp"
+#include "store/shared_file.hpp"
 #include "writer/session.hpp"
 
 namespace caesura::writer {
@@ -15,7 +16,14 @@ class Node {
     void read_binding(Communicator* ranks);
     /// Ranks write blocks for each other, if all want to and can. Collective over the node; without
     /// it every rank writes its own blocks, and says why.
-    Status share_writes(std::unique_ptr<Communicator> ranks, base::File& file);
+    Status share_writes(std::unique_ptr<Communicator> ranks);
+    /// Files into which others' blocks may go, by the same number on all ranks.
+    void add_file(std::uint32_t number, const store::SharedFile& file) {
+        if (share_) share_->add_file(number, file.keep());
+    }
+    void drop_file(std::uint32_t number) {
+        if (share_) share_->drop_file(number);
+    }
 
     /// Have compress threads a core that the application leaves alone?
     bool workers_have_a_core() const { return workers_have_a_core_; }

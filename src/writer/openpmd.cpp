@@ -62,23 +62,28 @@ std::string now_text() {
 
 }  // namespace
 
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said) {
+Attributes made_by(const DumpMetadata& said) {
+    const AttributeMap of_file = said.of({AttributeOwner::Kind::file});
+    Attributes root = {{"software", std::string("caesura")}, {"date", now_text()}};
+    // Another software's version is not ours.
+    if (of_file.find("software") == of_file.end())
+        root.push_back({"softwareVersion", std::string("0.1.0")});
+    overlay(root, of_file);
+    return root;
+}
+
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format) {
     using Kind = AttributeOwner::Kind;
-    const AttributeMap of_file = said.of({Kind::file});
     manifest.root = {
         {"openPMD", std::string("1.1.0")},
         {"openPMDextension", std::uint32_t{0}},
         {"basePath", std::string("/data/%T/")},
         {"meshesPath", std::string("meshes/")},
-        {"iterationEncoding", std::string("groupBased")},
-        {"iterationFormat", std::string("/data/%T/")},
-        {"software", std::string("caesura")},
-        {"date", now_text()},
+        {"iterationEncoding", std::string(file_format.empty() ? "groupBased" : "fileBased")},
+        {"iterationFormat", file_format.empty() ? std::string("/data/%T/") : file_format},
     };
-    // Another software's version is not ours.
-    if (of_file.find("software") == of_file.end())
-        manifest.root.push_back({"softwareVersion", std::string("0.1.0")});
-    overlay(manifest.root, of_file);
+    for (Attribute& attribute : made_by(said)) manifest.root.push_back(std::move(attribute));
     const std::string iteration = fmt::format("/data/{}", manifest.iteration);
     manifest.groups = {
         {iteration,

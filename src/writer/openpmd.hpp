@@ -27,8 +27,12 @@ struct DumpMetadata {
     AttributeMap of(const AttributedObject& object) const { return holding(object, always, here); }
 };
 
+/// What any file of ours says of itself: the software, the date, what a user has set.
+std::vector<store::Attribute> made_by(const DumpMetadata& said);
 /// The root group's, and the groups that every dump has.
-void add_groups(store::DumpManifest& manifest, const DumpMetadata& said);
+/// @param file_format  of a file for each dump: its iterationFormat; else empty.
+void add_groups(store::DumpManifest& manifest, const DumpMetadata& said,
+                const std::string& file_format = {});
 
 /// Add the dataset of one field, and the record's group if it is a component.
 /// @param extra  of the dataset, the library's own.
@@ -36,6 +40,8 @@ void add_field(store::DumpManifest& manifest, const std::string& name, DType dty
                const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
                const DumpMetadata& said, std::vector<store::Attribute> extra);
 
+/// A value of the type that is nearest to the record's: a reader of all dumps may ask for one.
+store::AttributeValue zero_of(DType dtype);
 /// Of a file that has species: openPMD's validator wants the group in each iteration.
 void add_particles_group(store::DumpManifest& manifest);
 /// Add a component of a record: a dataset, or, of no particles, what stands for it.

@@ -55,14 +55,6 @@ void add_constant(store::DumpManifest& manifest, const std::string& species_path
     manifest.groups.push_back(std::move(group));
 }
 
-/// Of the type that is nearest to the record's: a reader of all dumps may ask for one.
-store::AttributeValue zero_of(DType dtype) {
-    if (dtype == float32) return 0.0F;
-    if (!is_integer(dtype)) return 0.0;
-    if (dtype >= uint8) return std::uint64_t{0};
-    return std::int64_t{0};
-}
-
 /// The components of the record "position", whether they are put or constant.
 std::vector<std::string> axes_of(const SpeciesState& species,
                                  std::span<const FieldState* const> records) {
@@ -94,6 +86,13 @@ std::string particles_path(const store::DumpManifest& manifest) {
 }
 
 }  // namespace
+
+store::AttributeValue zero_of(DType dtype) {
+    if (dtype == float32) return 0.0F;
+    if (!is_integer(dtype)) return 0.0;
+    if (dtype >= uint8) return std::uint64_t{0};
+    return std::int64_t{0};
+}
 
 void add_record(store::DumpManifest& manifest, const SpeciesState& species,
                 const FieldState& record, std::span<const FilterSpec> pipeline,

@@ -117,9 +117,13 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
     if (name.find('/') != std::string::npos) return invalid(who, "its name has a '/'");
     if (std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; }))
         return invalid(who, "is already defined");
+    if (impl_->tree->has_one_space_of_names() && impl_->fields.has_record(name))
+        return invalid(who, "is the name of a field, and they lie in one group in this layout");
     const ledger::Book& book = impl_->ledger->book();
     if (impl_->intake->dump() || book.next_dump() != book.first_dump())
-        return invalid(who, "a dump has begun; define species before the first");
+        return invalid(who, impl_->series.name
+                                ? "this file has a dump; define species before a file's first"
+                                : "a dump has begun; define species before the first");
     SpeciesOptions checked = options;
     if (Status status = check(name, checked.attributes); !status.ok()) return status;
     all.push_back({name, std::move(checked)});

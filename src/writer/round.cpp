@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/all_ranks.hpp"
 #include "base/wire.hpp"
@@ -14,10 +15,25 @@ bool any_error(std::span<const Hello> all) {
     return std::any_of(all.begin(), all.end(), [](auto& h) { return h.code != 0; });
 }
 
-Result<std::vector<Hello>> Round::exchange(const Hello& mine) {
-    auto all = base::from_all(*session_.comm, mine);
+Result<Heard> Round::exchange(const Hello& mine, std::span<const ledger::Statement> files) {
+    const std::size_t n = files.size(), length = sizeof mine + n * sizeof(ledger::Statement);
+    std::vector<std::byte> bytes(length);
+    std::memcpy(bytes.data(), &mine, sizeof mine);
+    if (n > 0) std::memcpy(bytes.data() + sizeof mine, files.data(), length - sizeof mine);
+    const auto all = base::lists_from_all<std::byte>(*session_.comm, bytes);
     if (!all.ok()) return lost(all.status());
-    return all;
+    Heard heard;
+    const auto ranks = static_cast<std::size_t>(session_.size);
+    heard.hellos.resize(ranks);
+    heard.statements.assign(n, std::vector<ledger::Statement>(ranks));
+    for (std::size_t r = 0; r < ranks; ++r) {
+        const std::byte* at = all->data() + r * length;
+        std::memcpy(&heard.hellos[r], at, sizeof(Hello));
+        at += sizeof(Hello);
+        for (std::size_t file = 0; file < n; ++file, at += sizeof(ledger::Statement))
+            std::memcpy(&heard.statements[file][r], at, sizeof(ledger::Statement));
+    }
+    return heard;
 }
 
 Status Round::agree(const Status& mine) {

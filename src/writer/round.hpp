@@ -19,15 +19,20 @@ struct Hello {
     std::uint64_t iteration = 0;
     std::uint64_t definitions = 0;  ///< hash of all define_field calls
     std::uint64_t metadata = 0;     ///< of what the dump's attributes are said to be
-    ledger::Statement statement;    ///< of the ledger
+};
+
+/// What the ranks have said, by rank.
+struct Heard {
+    std::vector<Hello> hellos;
+    std::vector<std::vector<ledger::Statement>> statements;  ///< by file, then by rank
 };
 
 class Round {
   public:
     explicit Round(Session& session) : session_(session) {}
 
-    /// Everybody's Hello, by rank. Collective.
-    Result<std::vector<Hello>> exchange(const Hello& mine);
+    /// Everybody's Hello, and statements of as many files on every rank. Collective.
+    Result<Heard> exchange(const Hello& mine, std::span<const ledger::Statement> files);
     /// Errors of any rank, and disagreement between ranks. Same result on all ranks. Collective
     /// where one has an error.
     Status agree_on_errors(std::span<const Hello> all, const Status& mine);

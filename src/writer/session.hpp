@@ -34,7 +34,7 @@ struct Session {
         if (options.on_message) options.on_message(text);
     }
     /// Says once that the service has gone, once that it is there again, and once that it does not
-    /// take this file.
+    /// take this file, or a dump of it.
     void notice_service() {
         const Transport* const transport = experience->transport.get();
         if (transport == nullptr) return;
@@ -43,7 +43,7 @@ struct Session {
             const Status refusal = transport->refusal(path);
             said_refusal = !refusal.ok();
             if (said_refusal)
-                say("this process compresses and writes by itself a file that the service does not "
+                say("this process compresses and writes by itself what the service does not "
                     "take: " +
                     refusal.message());
         }

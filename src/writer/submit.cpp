@@ -269,9 +269,9 @@ void Assembly::reserve_spill(std::span<const Request> requests) {
 
 void Assembly::submit(const ledger::Extent& fresh) {
     const std::uint64_t dump = parts_.ledger.book().next_dump();
-    const std::uint64_t first = parts_.ledger.book().first_dump();
     Flight flight;
     flight.dump = dump;
+    flight.ledger = &parts_.ledger;
     flight.iteration = parts_.session.iteration;
     flight.put_bytes = dump_.put_bytes;
     flight.features = std::move(features_);
@@ -300,7 +300,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
     flight.max_delay_s = task_->max_delay_s;
     ++parts_.session.totals.dumps;
     // What was prepared for the first dump and is not needed.
-    if (!parts_.tree.serves_next_file() && dump == first) parts_.session.pool.trim();
+    if (!parts_.tree.serves_next_file() && dump == parts_.first_dump) parts_.session.pool.trim();
     parts_.flights.submit(std::move(flight), std::move(task_), std::move(order));
 }
 
@@ -355,6 +355,8 @@ Status Assembly::run(bool boxes_changed) {
         parts_.ledger.book().give_back(reservation_.kept);
         return parts_.round.agree(mine);
     }
+    // Now that the dump will have something to say it has a file, and not before.
+    if (Status made = parts_.make_file(); !made.ok()) return made;
     std::vector<std::uint64_t> bytes;
     for (const Request& request : *requests) bytes.push_back(request.bytes);
     const auto fresh = parts_.ledger.reserve(bytes);

@@ -55,7 +55,8 @@ class Transport {
     virtual bool is_lost() const = 0;
     /// Why, for people, and what becomes of the work; ok while it is there.
     virtual Status loss() const = 0;
-    /// Why the service does not take the file of this path, which is written here; ok: it does.
+    /// Why the service does not take the file of this path, or a dump of it, which is written here;
+    /// ok: it does.
     virtual Status refusal(const std::string& path) const {
         (void)path;
         return {};

@@ -71,6 +71,13 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
 
 }  // namespace
 
+void say_coverage(store::DatasetSpec& dataset, const FieldState& field) {
+    if (!field.is_partial()) return;
+    const auto fill = field.fill();
+    dataset.partial_chunks = field.layout->n_touched;
+    dataset.fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
+}
+
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                     std::span<const SpeciesState>, const DumpMetadata&) const {
     manifest.tree = store::TreeOwner::application;  // which says all else
@@ -81,21 +88,33 @@ void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> 
     }
 }
 
+std::vector<store::Attribute> told_of(const DumpedField& dumped) {
+    const FieldState& field = dumped.field;
+    std::vector<store::Attribute> told = {
+        {"caesura_codec", field.codec.name},
+        {"caesura_bound", codec::loosest_bound(field.options.bound_map, dumped.bound.value)},
+        {"caesura_bound_kind", std::string(kind_name(field.bound.kind))},
+        {"caesura_bound_requested", field.bound.value},
+    };
+    if (field.has_bound_map())
+        told.push_back(
+            {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
+    return told;
+}
+
+void say_root_again(store::DumpManifest& manifest, const DumpMetadata& said) {
+    for (const auto& [name, value] : said.of({AttributeOwner::Kind::file}))
+        manifest.root_set.push_back({name, value});
+}
+
 void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                            std::span<const SpeciesState> species, const DumpMetadata& said) const {
-    add_groups(manifest, said);
+    add_groups(manifest, said, file_format_);
+    if (has_dumps_) say_root_again(manifest, said);
     if (!species.empty()) add_particles_group(manifest);
     for (const DumpedField& dumped : fields) {
         const FieldState& field = dumped.field;
-        std::vector<store::Attribute> extra = {
-            {"caesura_codec", field.codec.name},
-            {"caesura_bound", codec::loosest_bound(field.options.bound_map, dumped.bound.value)},
-            {"caesura_bound_kind", std::string(kind_name(field.bound.kind))},
-            {"caesura_bound_requested", field.bound.value},
-        };
-        if (field.has_bound_map())
-            extra.push_back(
-                {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});
+        std::vector<store::Attribute> extra = told_of(dumped);
         if (field.particles) {
             add_record(manifest, species[field.particles->species], field, dumped.pipeline,
                        std::move(extra));
@@ -103,10 +122,7 @@ void OpenPmdTree::describe(store::DumpManifest& manifest, std::span<const Dumped
         }
         add_field(manifest, field.name, field.dtype, field.shape, field.layout->chunk,
                   dumped.pipeline, said, std::move(extra));
-        if (!field.is_partial()) continue;
-        const auto fill = field.fill();
-        manifest.datasets.back().partial_chunks = field.layout->n_touched;
-        manifest.datasets.back().fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
+        say_coverage(manifest.datasets.back(), field);
     }
     // openPMD-api and the validator look for it in every iteration.
     const bool any_mesh = std::any_of(fields.begin(), fields.end(), [](const DumpedField& dumped) {

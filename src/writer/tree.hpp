@@ -29,17 +29,24 @@ class Tree : public ledger::Tree {
     /// Are iterations those of other files too? Then another one's hand-over may begin them, and
     /// one is always open.
     virtual bool shares_iterations() const { return true; }
+    /// Has it nothing to which such an attribute could go? Then why, as the end of a sentence.
+    virtual std::string cannot_have(AttributeOwner::Kind kind) const {
+        (void)kind;
+        return {};
+    }
+    /// Do fields and species lie in one group, so that they may not have one name?
+    virtual bool has_one_space_of_names() const { return false; }
     /// Is what was learned from its blocks, and the memory they took, for files to come?
     virtual bool serves_next_file() const { return true; }
 };
 
 /// The tree of a file that nobody but the Writer makes.
-class OpenPmdTree final : public Tree {
+class OwnTree : public Tree {
   public:
-    /// @param file  outlives the tree.
-    OpenPmdTree(store::SharedFile& file, int rank) : commits_(file, rank) {}
-    void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
-                  std::span<const SpeciesState> species, const DumpMetadata& said) const override;
+    /// @param file  outlives the tree. @param has_dumps  of a run before: what is said of the file
+    /// takes the place of what that one has said.
+    OwnTree(store::SharedFile& file, int rank, bool has_dumps)
+        : has_dumps_(has_dumps), commits_(file, rank) {}
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }
@@ -50,8 +57,31 @@ class OpenPmdTree final : public Tree {
         return commits_.build(dumps, file_end, trim);
     }
 
+  protected:
+    bool has_dumps_;
+
   private:
     ledger::CommitterTree commits_;
 };
+
+/// One that follows openPMD.
+class OpenPmdTree final : public OwnTree {
+  public:
+    /// @param file_format  of a file for each dump: openPMD's iterationFormat; else empty.
+    OpenPmdTree(store::SharedFile& file, int rank, bool has_dumps, std::string file_format)
+        : OwnTree(file, rank, has_dumps), file_format_(std::move(file_format)) {}
+    void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
+                  std::span<const SpeciesState> species, const DumpMetadata& said) const override;
+
+  private:
+    std::string file_format_;
+};
+
+/// What every dataset of ours is told of itself: codec and bound.
+std::vector<store::Attribute> told_of(const DumpedField& dumped);
+/// In a file that had dumps before: what is said of it takes the place of what it has.
+void say_root_again(store::DumpManifest& manifest, const DumpMetadata& said);
+/// How much of a field is in the dump, and what the rest reads as.
+void say_coverage(store::DatasetSpec& dataset, const FieldState& field);
 
 }  // namespace caesura::writer

@@ -44,6 +44,15 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (!attributes.ok()) return attributes.status();
     if (const auto fill = writer::fill_of(options.fill_value, dtype); !fill.ok())
         return invalid(fill.status().message());
+    if (is_complex(dtype) && shape.rank() == k_max_rank)
+        return invalid(fmt::format("{} of {} axes; 1 to {} are possible", to_string(dtype),
+                                   shape.rank(), k_max_rank - 1));
+    if (is_complex(dtype) &&
+        (options.bound_map.rules() > 0 || options.coverage == Coverage::partial))
+        return invalid(
+            fmt::format("{} is neither covered in parts nor has a bound map; make two "
+                        "fields of its parts",
+                        to_string(dtype)));
     if (is_integer(dtype) && options.bound_map.rules() > 0)
         return invalid(
             fmt::format("a bound map for {}; integers are stored without loss", to_string(dtype)));
@@ -54,6 +63,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     };
     if (std::any_of(impl_->fields.begin(), impl_->fields.end(), clashes))
         return invalid("is already defined (or is a record that has, or would have, components)");
+    if (impl_->tree->has_one_space_of_names() && impl_->fields.has_species(name))
+        return invalid("is the name of a species, and they lie in one group in this layout");
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     if (Status status = writer::check_bound_map(name, shape, bound, codec, options.bound_map);
         !status.ok())
@@ -115,9 +126,9 @@ Iteration Writer::begin_iteration(std::uint64_t number, std::string_view label) 
 }
 
 std::optional<std::uint64_t> Writer::committed() const {
-    const ledger::Book& book = impl_->ledger->book();
-    if (book.committed() == book.first_dump()) return std::nullopt;
-    return impl_->flights->iteration_of(book.committed() - 1);
+    const std::uint64_t until = impl_->committed();
+    if (until == impl_->first_dump) return impl_->flights->last_before();
+    return impl_->flights->iteration_of(until - 1);
 }
 
 bool Writer::released(std::uint64_t iteration) const {
@@ -284,8 +295,12 @@ WriterReport Writer::Impl::make_report() {
     report.helped_blocks = counters.helped_blocks;
     report.helped_bytes = counters.helped_bytes;
     report.taken_back_blocks = counters.taken_back_blocks;
-    report.reserved_bytes = ledger->book().reserved_bytes();
-    report.spare_bytes = ledger->book().free_bytes();
+    report.reserved_bytes = series.reserved_bytes;
+    report.spare_bytes = series.spare_bytes;
+    for_each_ledger([&](const ledger::Ledger& one) {
+        report.reserved_bytes += one.book().reserved_bytes();
+        report.spare_bytes += one.book().free_bytes();
+    });
     report.peak_memory_bytes = session.budget.peak_bytes();
     return report;
 }

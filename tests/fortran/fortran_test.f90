@@ -2,7 +2,8 @@
 ! axes_test.cpp looks at where the axes are. Arguments: the file; with "mpi" the ranks share it.
 program fortran_test
   use caesura
-  use test_communicator, only: start, create_shared, finish
+  use test_communicator, only: start, create_shared, append_shared, finish
+  use, intrinsic :: iso_c_binding, only: c_bool
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   implicit none
   character(512) :: path
@@ -21,7 +22,9 @@ program fortran_test
     call caesura_close(reader)
     call check(.not. is_there('no such directory'), 'a file is opened that is not there')
     call refuse_what_is_not_open()
+    call come_back_of_other_kinds()
   end if
+  call append_to_file()
   call finish(failures)
   if (failures > 0) error stop 1
 
@@ -114,6 +117,36 @@ contains
     if (writer%code /= caesura_ok) call check(.false., writer%message)
   end subroutine
 
+  ! One dump goes, one comes.
+  subroutine append_to_file()
+    type(caesura_writer) :: another, refused
+    type(caesura_field) :: line
+    integer(int64), allocatable :: iterations(:)
+    integer :: last, i, code
+    if (rank == 0) then
+      call caesura_append(refused, trim(path), after=-1, last=last, code=code)
+      call check(code == caesura_invalid_argument .and. last == -1, 'a run goes on after -1')
+      call caesura_append(refused, trim(path) // '.nowhere', last=last, code=code)
+      call check(code == caesura_io, 'a run goes on with a file that is not there')
+    end if
+    call append_shared(another, path, 1, last)
+    call check(last == 1, 'the run goes on after another iteration')
+    call caesura_define_field(another, 'line', caesura_int16, [7 * ranks], line)
+    call caesura_begin_iteration(another, 5)
+    call caesura_begin_dump(another, 2.5_real64, 0.5_real64)
+    call caesura_put(another, line, int([(7 * rank + i, i=0, 6)], int16), offset=[7 * rank])
+    call caesura_end_iteration(another)
+    call caesura_close(another)
+    call check(another%code == caesura_ok, 'the run that goes on failed')
+    if (another%code /= caesura_ok) call check(.false., another%message)
+    if (rank /= 0) return
+    call caesura_open(reader, path)
+    call caesura_list_dumps(reader, iterations)
+    call check(size(iterations) == 3, 'the longer file has other dumps')
+    if (size(iterations) == 3) call check(all(iterations == [0, 1, 5]), 'other dumps are kept')
+    call caesura_close(reader)
+  end subroutine
+
   subroutine read_file()
     real(real64) :: box(2, 3, 2), expected(2, 3, 2), wide(4, 5, 4)
     real(real64), allocatable :: x(:)
@@ -188,6 +221,41 @@ contains
     call check(code /= caesura_ok .and. len(reader%message) > 0, 'a field is read that is not there')
   end subroutine
 
+  ! Complex numbers, and logicals of one byte.
+  subroutine come_back_of_other_kinds()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: wave, fine, mask
+    complex(real32) :: waves(5, 4), found(5, 4)
+    complex(real64) :: one(1)
+    logical(c_bool) :: is_on(6), was_on(6)
+    integer :: i
+    waves = reshape([(cmplx(i, -0.5 * i, real32), i=1, 20)], [5, 4])
+    is_on = logical([(mod(i, 3) == 0, i=1, 6)], c_bool)
+    call caesura_create(another, trim(path) // '.kinds')
+    call caesura_define_field(another, 'wave', caesura_complex64, [5, 4], wave, absolute=1e-3_real64)
+    call caesura_define_field(another, 'fine', caesura_complex128, [1], fine)
+    call caesura_define_field(another, 'mask', caesura_bool, [6], mask)
+    call caesura_begin_iteration(another, 0)
+    call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+    call caesura_put(another, wave, waves)
+    call caesura_put(another, fine, [(1.5_real64, -2.5_real64)])
+    call caesura_put(another, mask, is_on)
+    call caesura_end_iteration(another)
+    call caesura_close(another)
+    call check(another%code == caesura_ok, 'complex numbers and logicals are not written')
+    call caesura_open(back, trim(path) // '.kinds')
+    call caesura_read(back, 'wave', 0, found)
+    call check(maxval(abs(real(found - waves))) <= 1e-3, 'a real part is outside its bound')
+    call check(maxval(abs(aimag(found - waves))) <= 1e-3, 'an imaginary part is outside its bound')
+    call caesura_read(back, 'fine', 0, one)
+    call check(one(1) == (1.5_real64, -2.5_real64), 'a complex number is another')
+    call caesura_read(back, 'mask', 0, was_on)
+    call check(all(was_on .eqv. is_on), 'logicals are others')
+    call check(back%code == caesura_ok, 'complex numbers and logicals are not read')
+    call caesura_close(back)
+  end subroutine
+
   logical function is_there(name)
     character(*), intent(in) :: name
     type(caesura_reader) :: another
@@ -210,6 +278,18 @@ contains
       absolute=1.0_real64, relative=1.0_real64, code=code)
     call check(code == caesura_invalid_argument, 'a field has two bounds')
     call check(index(another%message, 'not defined') > 0, 'the first error is not kept')
+    call caesura_define_field(another, 'both', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, psnr=60.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a field has two bounds of the other kinds')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=2.0_real64, code=code)
+    call check(code == caesura_invalid_argument, 'a bound of twice each value is taken')
+    call caesura_define_field(another, 'each', caesura_float64, [4], field, &
+      pointwise_relative=0.1_real64, code=code)
+    call check(code == caesura_ok, 'a bound relative to each value is not taken')
+    call caesura_define_field(another, 'noise', caesura_float64, [4], field, psnr=60.0_real64, &
+      code=code)
+    call check(code == caesura_ok, 'a bound of noise is not taken')
     call caesura_close(another)
   end subroutine
 end program

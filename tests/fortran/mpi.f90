@@ -20,6 +20,16 @@ contains
     call caesura_create_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, options)
   end subroutine
 
+  subroutine append_shared(writer, path, after, last)
+    type(caesura_writer), intent(inout) :: writer
+    character(*), intent(in) :: path
+    integer, intent(in) :: after
+    integer, intent(out) :: last
+    type(caesura_options) :: options
+    options%calibration_path = 'none'
+    call caesura_append_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, after, last, options)
+  end subroutine
+
   ! Rank 0 reads after all have closed; the close is collective.
   subroutine finish(failures)
     integer, intent(inout) :: failures

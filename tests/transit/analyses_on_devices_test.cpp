@@ -12,6 +12,7 @@
 #include "transit/devices/gpu.hpp"
 #include "transit/devices/remote.hpp"
 #include "transit/object_hub.hpp"
+#include "transit/objects/fragile_device.hpp"
 #include "transit/service/region_analysis.hpp"
 
 namespace caesura::transit {
@@ -97,16 +98,68 @@ TEST_F(AnalysesOnDevices, a_gpu_finds_what_the_host_finds_where_it_has_a_variant
         auto there = run_all<float>(wild, 7);
         EXPECT_EQ(run_all<double>(wild, 7), there);
         for (const char* call : {"min", "max", "mean", "variance(ddof=1)", "stats",
-                                 "histogram(bins=32, low=-1, high=1)"})
+                                 "histogram(bins=32, low=-1, high=1)", "clusters(above=0.5)"})
             EXPECT_EQ(there[call], 7u) << call;
         EXPECT_EQ(there["histogram(bins=16)"], 14u) << "two passes";
-        for (const char* call : {"entropy", "quantiles(size=262144)", "clusters(above=0.5)"})
+        for (const char* call : {"entropy", "quantiles(size=262144)"})
             EXPECT_EQ(there[call], 0u) << call;
     }
     const DeviceStatus status = hub_->service().devices()[1];
-    EXPECT_EQ(status.regions, 4u * (6 * 7 + 14));
+    EXPECT_EQ(status.regions, 4u * (7 * 7 + 14));
     EXPECT_EQ(status.blocks, 0u);
     EXPECT_EQ(status.failures, 0u);
+}
+
+// Goal: values that lie in the memory of the device that analyses them stay there; those that lie
+// in another's, or in one that has failed, come from where they are.
+TEST_F(AnalysesOnDevices, values_that_lie_on_the_device_stay_there) {
+    constexpr std::uint64_t k_rows = 12, k_row_values = 2500;
+    constexpr std::uint64_t k_row_bytes = k_row_values * sizeof(float);
+    const lambda::Registry registry;
+    for (const std::string memory : {"gpu", "another"}) {
+        SCOPED_TRACE(memory);
+        const auto fragility = std::make_shared<Fragility>();
+        serve_with(emulated_gpu);
+        options_.service.sink = place_ + "/sink";
+        options_.service.objects.memory_bytes = 4 * k_row_bytes;
+        options_.service.make_device_memories = [&] {
+            std::vector<std::unique_ptr<DeviceMemory>> memories;
+            memories.push_back(fragile_memory(8 * k_row_bytes, fragility, memory));
+            return memories;
+        };
+        std::mt19937_64 random(k_variants_seed);
+        auto object = lambda::random_object<float>({k_rows, k_row_values}, random, 0.01);
+        auto objects = connect();
+        const ObjectNumber id = create(*objects, object);
+        for (std::uint64_t row = 0; row < k_rows; ++row)
+            ASSERT_TRUE(objects
+                            ->put(id, {{row, 0}, {1, k_row_values}},
+                                  object.values.data() + row * k_row_values)
+                            .wait()
+                            .ok());
+        const int transfers = fragility->transfers;
+        const auto run = [&](const std::string& call, std::size_t lie, std::size_t stay) {
+            (void)done_there();
+            expect_same(take(objects->run(id, call).wait()),
+                        take(registry.run(call, object.whole())), k_rounding, call);
+            const std::lock_guard lock(mutex_);
+            const auto count = [&](auto is) {
+                return static_cast<std::size_t>(std::count_if(placed_.begin(), placed_.end(), is));
+            };
+            EXPECT_EQ(count([&](const Placed& one) { return one.lay_on == memory; }), lie) << call;
+            EXPECT_EQ(count([](const Placed& one) { return one.run.to_s == 0.0; }), stay) << call;
+        };
+        const std::size_t stay = memory == "gpu" ? 8 : 0;
+        run("stats", 8, stay);
+        run("histogram(bins=16)", 16, 2 * stay);
+        run("clusters(above=0.5)", 8, stay);
+        EXPECT_EQ(fragility->transfers, transfers + (stay > 0 ? 0 : 4 * 8));
+        fragility->fails = true;
+        EXPECT_EQ(off_by(*objects, id, object, whole(object.shape)), 0.0);
+        run("stats", 0, 0);
+        objects.reset();
+        hub_.reset();
+    }
 }
 
 TEST_F(AnalysesOnDevices, another_service_finds_what_the_host_finds) {

@@ -1,10 +1,13 @@
 // Goal: a worker at idle priority locks no mutex that any other thread of the service locks,
 // whatever it does with objects: such a thread would wait for a worker that gets no CPU time.
+#include <fstream>
 #include <mutex>
 
 #include "caesura/codec.hpp"
+#include "lambda/python_functions.hpp"
 #include "run/priority.hpp"
 #include "shared_locks.hpp"
+#include "transit/members/members.hpp"
 #include "transit/object_hub.hpp"
 #include "transit/objects/fragile_device.hpp"
 
@@ -51,6 +54,29 @@ class IdleWorkers : public ObjectHub {
             return memories;
         };
     }
+    void TearDown() override {
+        hub_.reset();
+        members_.reset();
+        other_.reset();
+        ObjectHub::TearDown();
+    }
+    /// Another service, which lends its memory, and no device here.
+    void start_member() {
+        options_.service.make_device_memories = nullptr;
+        Loopback::Options there = options_;
+        there.service.sink.clear();
+        there.service.objects.memory_bytes = 64 * k_row_bytes;
+        other_ = std::make_unique<Loopback>(there);
+        members_ = std::make_unique<Members>("here");
+        members_->add({"other", [this]() -> Result<std::unique_ptr<Objects>> {
+                           ClientOptions options;
+                           options.share_memory = false;
+                           auto client = Client::make(other_->connect(), options);
+                           if (!client.ok()) return client.status();
+                           return std::make_unique<Objects>(std::move(*client));
+                       }});
+        options_.service.far = members_.get();
+    }
     static lambda::TestObject<float> rows() {
         std::mt19937_64 random(8501);
         auto object = lambda::random_object<float>({k_rows, k_row_values}, random);
@@ -70,6 +96,8 @@ class IdleWorkers : public ObjectHub {
         }
     }
     std::shared_ptr<Fragility> fragility_ = std::make_shared<Fragility>();
+    std::unique_ptr<Loopback> other_;
+    std::unique_ptr<Members> members_;
 };
 
 // The test's own thread compresses as the service's threads of normal priority do what is due.
@@ -117,6 +145,57 @@ TEST_F(IdleWorkers, share_no_lock_when_they_apply_chains_and_look_for_values) {
     const auto found = take(objects->find({.container = path, .values = Range{-1.0, 1.0}}));
     ASSERT_EQ(found.objects.size(), 1u);
     EXPECT_TRUE(objects->run(found.objects.front().id, "histogram(bins=16)").wait().ok());
+    EXPECT_EQ(locks.found(), std::vector<std::string>());
+}
+
+// The service's own threads ask the member too: analyses begin on its lanes.
+TEST_F(IdleWorkers, share_no_lock_when_regions_go_to_a_member_and_are_fetched_and_analysed) {
+    start_member();
+    const SharedLocks locks;
+    const auto objects = connect();
+    const auto object = rows();
+    const ObjectNumber id = create(*objects, object);
+    put_all(*objects, id, object);
+    EXPECT_GE(members_->counts()[0].regions, 16u);
+    EXPECT_EQ(off_by(*objects, id, object, whole(object.shape)), 0.0);
+    EXPECT_GE(members_->counts()[0].got_bytes, 16 * k_row_bytes);
+    EXPECT_TRUE(objects->run(id, "stats").wait().ok());
+    ASSERT_TRUE(objects->persist({.path = place_ + "/rho.h5", .objects = {id}}).wait().ok());
+    other_->kill_service();
+    EXPECT_EQ(off_by(*objects, id, object, whole(object.shape)), 0.0);
+    EXPECT_EQ(locks.found(), std::vector<std::string>());
+}
+
+// The test's own thread uses the functions' process as a thread of normal priority would.
+TEST_F(IdleWorkers, share_no_lock_when_they_run_functions_in_python) {
+    const std::string place = place_ + "/python";
+    std::filesystem::create_directories(place);
+    std::ofstream(place + "/halo.py") << R"(
+from caesura.lambda_functions import iterative
+
+@iterative
+def total(regions):
+    """How many values there are."""
+    return {"n": sum(region.values.size for region in regions)}
+)";
+    const auto functions = std::make_shared<lambda::Registry>();
+    lambda::PythonSettings settings;
+    settings.python = CAESURA_TEST_PYTHON;
+    settings.module_path = CAESURA_TEST_PACKAGES;
+    ASSERT_EQ(take(lambda::add_python_functions(*functions, place, settings)).added.size(), 1u);
+    options_.service.functions = functions;
+    const SharedLocks locks;
+    const auto objects = connect();
+    const auto object = rows();
+    const ObjectNumber id = create(*objects, object);
+    put_in_order(*objects, id, object);
+    for (int i = 0; i < 2; ++i) {
+        const auto here = functions->run("halo.total", object.whole());
+        ASSERT_TRUE(here.ok()) << here.status().message();
+        const auto there = objects->run(id, "halo.total").wait();
+        ASSERT_TRUE(there.ok()) << there.status().message();
+        EXPECT_TRUE(*there->find("n") == *here->find("n"));
+    }
     EXPECT_EQ(locks.found(), std::vector<std::string>());
 }
 

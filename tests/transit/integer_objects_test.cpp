@@ -1,5 +1,10 @@
 // Goal: integers go through a service as they do without: every value in the file and in its
 // objects is the one that was put, and analyses see them as float64.
+#include <cmath>
+#include <complex>
+#include <cstring>
+
+#include "base/short_float.hpp"
 #include "caesura/writer.hpp"
 #include "read/source.hpp"
 #include "transit/object_hub.hpp"
@@ -48,19 +53,37 @@ class IntegerObjects : public ObjectHub {
         partial.fill_value = -128.0;
         const Field level =
             take(writer->define_field("level", int8, {256, 512}, lossless(), partial));
+        const Field half = take(writer->define_field("half", float16, {1024}, absolute(0.25)));
+        const Field mask = take(writer->define_field("mask", boolean, {1024}));
+        const Field wave = take(writer->define_field("wave", complex64, {1024}, absolute(0.25)));
         for (unsigned n = 0; n < 2; ++n) {
             const auto ids = ids_of(n);
             auto iteration = writer->begin_iteration(n);
             auto dump = iteration.begin_dump(n);
             EXPECT_TRUE(dump.put(id, whole(k_ids_shape), ids.data()).ok());
             EXPECT_TRUE(dump.put(level, {{7, 9}, {30, 40}}, levels_.data()).ok());
+            const Box line = whole({1024});
+            EXPECT_TRUE(dump.put(half, line, halves_.data()).ok());
+            EXPECT_TRUE(dump.put_bytes(mask, line, mask_.data(), boolean, Ownership::copy).ok());
+            EXPECT_TRUE(dump.put(wave, line, waves_.data()).ok());
             const Status status = iteration.end();
             EXPECT_TRUE(status.ok()) << status.message();
         }
         const Status closed = writer->close();
         EXPECT_TRUE(closed.ok()) << closed.message();
     }
+    IntegerObjects() {
+        for (std::size_t i = 0; i < 1024; ++i) {
+            const float x = 8.0F * std::sin(0.01F * static_cast<float>(i));
+            halves_.push_back(base::to_short<Float16>(x));
+            mask_.push_back(x > 4.0F ? std::uint8_t{1} : std::uint8_t{0});
+            waves_.emplace_back(x, -2.0F * x);
+        }
+    }
     const std::vector<std::int8_t> levels_ = std::vector<std::int8_t>(1200, 3);
+    std::vector<Float16> halves_;
+    std::vector<std::uint8_t> mask_;
+    std::vector<std::complex<float>> waves_;
 };
 
 template <class T>
@@ -102,6 +125,49 @@ TEST_F(IntegerObjects, of_dumps_are_what_was_put_and_are_analysed_as_float64) {
         expect_same(take(objects->run(info.id, "quantiles(size=262144)").wait()),
                     take(registry.run("quantiles(size=262144)", wide.whole())), 1e-9, "quantiles");
     }
+}
+
+TEST_F(IntegerObjects, of_other_types_are_what_was_put_within_their_bounds) {
+    write({"stats"});
+    const auto objects = connect();
+    const auto source = take(read::Source::open(path()));
+    const auto bytes_of = [&](const std::string& name, DType dtype, std::size_t bytes) {
+        const std::size_t dataset = take(source->find(name));
+        EXPECT_EQ(source->datasets()[dataset].spec.dtype, dtype) << name;
+        std::vector<std::byte> values(bytes);
+        EXPECT_TRUE(source->read(dataset, whole({1024}), values).ok()) << name;
+        return values;
+    };
+    for (unsigned n = 0; n < 2; ++n) {
+        const std::string meshes = "/data/" + std::to_string(n) + "/meshes/";
+        const auto mask = bytes_of(meshes + "mask", boolean, 1024);
+        EXPECT_EQ(std::memcmp(mask.data(), mask_.data(), mask.size()), 0);
+        std::vector<Float16> halves(1024);
+        const auto stored = bytes_of(meshes + "half", float16, 2048);
+        std::memcpy(halves.data(), stored.data(), stored.size());
+        std::vector<std::complex<float>> waves(1024);
+        const auto parts = bytes_of(meshes + "wave", float32, 8192);
+        std::memcpy(waves.data(), parts.data(), parts.size());
+        std::vector<double> wide;
+        for (std::size_t i = 0; i < 1024; ++i) {
+            wide.push_back(static_cast<double>(base::to_float(halves_[i])));
+            ASSERT_LE(std::abs(base::to_float(halves[i]) - base::to_float(halves_[i])), 0.25F);
+            ASSERT_LE(std::abs(waves[i].real() - waves_[i].real()), 0.25F);
+            ASSERT_LE(std::abs(waves[i].imag() - waves_[i].imag()), 0.25F);
+        }
+        const auto info = take(objects->find({.name = meshes + "half"})).objects.at(0);
+        EXPECT_EQ(info.dtype, float16);
+        ASSERT_EQ(info.results.size(), 1u);
+        const lambda::TestObject<double> all{{1024}, wide, {}};
+        expect_same(take(lambda::Results::parse(info.results[0].results)),
+                    take(lambda::Registry().run("stats", all.whole())), 1e-9, "stats");
+        // Of complex numbers there are none, and the dump is whole.
+        EXPECT_TRUE(take(objects->find({.name = meshes + "wave"})).objects.at(0).results.empty());
+    }
+    const auto refused =
+        objects->create({"run", "wave", complex64, {16}, 0.0, lossless()}).status();
+    EXPECT_EQ(refused.code(), StatusCode::invalid_argument);
+    EXPECT_NE(refused.message().find("object wave: complex64"), std::string::npos);
 }
 
 TEST_F(IntegerObjects, that_clients_put_keep_every_bit_and_have_no_bound) {

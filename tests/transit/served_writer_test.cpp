@@ -355,6 +355,27 @@ TEST_F(ServedWriter, writes_a_file_by_itself_that_a_service_refuses_and_keeps_th
     expect_dumps(6, 1);
 }
 
+// Goal: a dump that a service does not take is written by the program, with the service's file, and
+// is nobody's error; the service has the next one.
+TEST_F(ServedWriter, writes_the_dumps_by_itself_that_a_service_refuses) {
+    for (const transit::OnLoss on_loss : {transit::OnLoss::fail, transit::OnLoss::write_here})
+        for (const std::uint32_t dumps : {0u, 1u}) {
+            SCOPED_TRACE(::testing::Message() << "at most " << dumps << " dumps at once");
+            ServedRun options;
+            options.on_loss = on_loss;
+            options.hub.service.limits.dumps = dumps;
+            options.dumps = 6;
+            const Told told = run(options);
+            ASSERT_EQ(told.errors, std::vector<std::string>{});
+            EXPECT_EQ(told.committed, 5u);
+            EXPECT_EQ(told.lost_services, 0u);
+            const std::size_t refused = times(
+                told.said, "what the service does not take: the dump of iteration 0: 0 dumps are");
+            EXPECT_EQ(refused, dumps == 0 ? 2u : 0u);
+            expect_dumps(6, 2);
+        }
+}
+
 // Goal: whichever message it dies after, and whoever of the ranks has seen that, a service that is
 // started again before each dump costs no value.
 TEST_F(ServedWriter, loses_nothing_wherever_a_service_dies_that_is_started_again) {

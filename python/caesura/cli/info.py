@@ -11,9 +11,11 @@ import typer
 from rich.table import Table
 
 from caesura.analyses import analyses_of, results_text
-from caesura.cli.common import JSON_HELP, expected_errors, need_core, out, print_json
+from caesura.cli.common import JSON_HELP, err, expected_errors, need_core, out, print_json
 from caesura.comparing import mesh_of
+from caesura.reading import looks_like_hdf5
 from caesura.report.quantities import bytes_text
+from caesura.series import files_of
 
 _KINDS = ("lossless", "absolute", "relative", "pointwise_relative", "psnr")
 
@@ -36,7 +38,10 @@ class FieldSummary:
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="An HDF5 file.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help='HDF5 files; "run_%06T.h5": all of them.'),
+    ],
     each_block: Annotated[
         bool, typer.Option("--blocks", help="Say the bound of each block, with its component.")
     ] = False,
@@ -45,23 +50,56 @@ def info(
     """List fields, codecs, error bounds, ratios and what the file spends its bytes on.
 
     Bounds in units are those that the blocks themselves say, from the smallest to the largest.
+    Several files are taken together; with --json each has a document in "files".
 
-    Exit codes: 0; 2 usage; 3 the file cannot be read.
+    Exit codes: 0; 2 usage; 3 a file cannot be read.
     """
     core = need_core(as_json)
     with expected_errors(as_json):
-        from caesura.block_bounds import add_bounds
-
-        listing = core.OpenFile(str(file)).info()
-        for dataset in listing["datasets"]:
-            add_components(file, dataset)
-        add_bounds(file, listing, each_block)
-    if as_json:
-        print_json({**listing, **totals(listing)})
+        chosen = files_of(files)
+        alone = chosen == files and len(files) == 1
+        read = chosen if alone else [file for file in chosen if has_commit(file)]
+        listings = [listing_of(core, file, each_block) for file in read]
+    whole = listings[0] if alone else taken_together(files, listings)
+    if as_json and alone:
+        print_json({**whole, **totals(whole)})
+    elif as_json:
+        each = [{**listing, **totals(listing)} for listing in listings]
+        print_json({"files": each, **totals(whole)})
     else:
-        show(listing)
+        show(whole)
         if each_block:
-            show_blocks(listing)
+            show_blocks(whole)
+
+
+def has_commit(file: Path) -> bool:
+    """A file of a series that runs has none at first."""
+    if looks_like_hdf5(file):
+        return True
+    err.print(f"caesura: {file} has no commit yet", markup=False, soft_wrap=True)
+    return False
+
+
+def listing_of(core: Any, file: Path, each_block: bool) -> dict[str, Any]:
+    from caesura.block_bounds import add_bounds
+
+    listing = core.OpenFile(str(file)).info()
+    for dataset in listing["datasets"]:
+        add_components(file, dataset)
+    add_bounds(file, listing, each_block)
+    return listing
+
+
+def taken_together(paths: list[Path], listings: list[dict[str, Any]]) -> dict[str, Any]:
+    """As if one file had it all."""
+    sums = ("file_bytes", "allocated_bytes", "metadata_bytes", "unused_bytes")
+    unfinished = [listing["path"] for listing in listings if listing["needs_recover"]]
+    return {
+        "path": f"{' '.join(map(str, paths))} ({len(listings)} files)",
+        "datasets": [dataset for listing in listings for dataset in listing["datasets"]],
+        **{name: sum(listing[name] for listing in listings) for name in sums},
+        "needs_recover": unfinished,
+    }
 
 
 def add_components(path: Path, dataset: dict[str, Any]) -> None:
@@ -286,8 +324,11 @@ def show(listing: dict[str, Any]) -> None:
         f"reserved and unused {bytes_text(listing['unused_bytes'])}",
         soft_wrap=True,
     )
-    if listing["needs_recover"]:
+    unfinished = listing["needs_recover"]
+    if unfinished is True:
+        unfinished = [listing["path"]]
+    for path in unfinished or []:
         out.print(
-            f"[yellow]A run did not finish this file: `caesura recover {listing['path']}`[/yellow]",
+            f"[yellow]A run did not finish this file: `caesura recover {path}`[/yellow]",
             soft_wrap=True,
         )

@@ -11,15 +11,23 @@ from caesura.cli.common import (
     FINDING,
     JSON_HELP,
     OK,
+    UNREADABLE,
+    err,
     expected_errors,
     need_core,
     out,
     print_json,
 )
+from caesura.series import files_of
 
 
 def recover(
-    file: Annotated[Path, typer.Argument(help="The file the killed run was writing.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help='What the killed run was writing; "run_%06T.h5": all of them.'
+        ),
+    ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
     ] = False,
@@ -30,20 +38,50 @@ def recover(
     Replays an interrupted commit, commits dumps whose blocks are all there, and drops dumps that
     are incomplete (named, with how many blocks were found). So it finishes a file that an
     application under the connector had closed. Needs nothing but the file. Dumps that were
-    committed are never touched.
+    committed are never touched. Of several files each is done by itself.
 
     Exit codes: 0 the file is whole, nothing was lost; 1 a dump was (or with --dry-run: would be)
     dropped; 2 usage; 3 not a Caesura file, or a writer still has it open.
     """
     core = need_core(as_json)
     with expected_errors(as_json):
-        report = core.recover(str(file), dry_run)
+        chosen = files_of(files)
+        if chosen == files and len(files) == 1:
+            report = core.recover(str(files[0]), dry_run)
+            tell(files[0], report, dry_run, as_json)
+            raise typer.Exit(FINDING if report["dropped"] else OK)
+    recover_each(core, chosen, dry_run, as_json)
+
+
+def recover_each(core: Any, files: list[Path], dry_run: bool, as_json: bool) -> None:
+    """An error of one file does not keep the others from being done."""
+    results: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            report = core.recover(str(file), dry_run)
+        except Exception as error:
+            if not isinstance(error, OSError) and type(error).__name__ != "CorruptError":
+                raise
+            results.append({"path": str(file), "error": str(error)})
+            if not as_json:
+                err.print(f"caesura: {error}", markup=False, soft_wrap=True)
+            continue
+        results.append({"path": str(file), **report})
+        if not as_json:
+            tell(file, report, dry_run, False)
+    if as_json:
+        print_json({"dry_run": dry_run, "files": results})
+    if any("error" in result for result in results):
+        raise typer.Exit(UNREADABLE)
+    raise typer.Exit(FINDING if any(result["dropped"] for result in results) else OK)
+
+
+def tell(file: Path, report: dict[str, Any], dry_run: bool, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(file), "dry_run": dry_run, **report})
-    else:
-        for line in sentences(file, report, dry_run):
-            out.print(line, markup=False, soft_wrap=True)
-    raise typer.Exit(FINDING if report["dropped"] else OK)
+        return
+    for line in sentences(file, report, dry_run):
+        out.print(line, markup=False, soft_wrap=True)
 
 
 def sentences(file: Path, report: dict[str, Any], dry_run: bool) -> list[str]:

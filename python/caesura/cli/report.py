@@ -65,7 +65,7 @@ def _devices(service: Path | None) -> list[str]:
     from caesura.report.where_page import where_section
 
     section = where_section(devices.read(service), [], str(service))
-    return [tag("h2", "Where blocks were compressed"), section]
+    return [tag("h2", "Where blocks were compressed and regions analysed"), section]
 
 
 def _analyses(file: Path | None, as_json: bool) -> list[str]:

@@ -20,6 +20,7 @@ from caesura.cli.common import (
     print_json,
 )
 from caesura.report.quantities import bytes_text, share_text
+from caesura.series import files_of
 
 if TYPE_CHECKING:
     from caesura.verifying import Verification
@@ -28,7 +29,10 @@ _SHOWN_FINDINGS = 20
 
 
 def verify(
-    files: Annotated[list[Path], typer.Argument(help="HDF5 files; ours have checksums.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help='HDF5 files; ours have checksums. "run_%06T.h5": all of them.'),
+    ],
     against: Annotated[
         Path | None,
         typer.Option(
@@ -48,6 +52,7 @@ def verify(
 
     results = []
     with expected_errors(as_json):
+        files = files_of(files)
         reference = comparing.open_reference(against) if against is not None else None
         total = sum(verifying.raw_bytes_of(path) for path in files)
         with byte_progress("verifying", total, as_json) as progress:

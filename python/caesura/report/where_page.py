@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from caesura.report.markup import tag, text
 from caesura.report.page import page, table
+from caesura.report.places import places_section
 from caesura.report.quantities import bytes_text, duration_text
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ def where_section(decisions: Decisions, choices: Sequence[Choice], name: str) ->
         ),
         tag("h3", "Predicted and taken, waiting included"),
         scatter(points, "predicted", "taken"),
+        tag("h3", "Places"),
+        tag("p", "Times are medians of those that were done where they had been predicted."),
+        places_section(decisions),
     ]
     if choices:
         sections += [tag("h3", "What would be chosen"), _choices(choices)]

@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
+
+#include "base/short_float.hpp"
 
 namespace caesura {
 
@@ -177,6 +180,12 @@ ValueRange value_range_typed(const std::byte* block, std::size_t count) {
             static_cast<double>(*std::max_element(high.begin(), high.end()))};
 }
 
+std::vector<std::byte> widened(std::span<const std::byte> values, DType dtype) {
+    std::vector<std::byte> wide(values.size() * 2);
+    base::widen(values, dtype, wide.data());
+    return wide;
+}
+
 }  // namespace
 
 BoundCheck check_bound(std::span<const std::byte> original, std::span<const std::byte> decoded,
@@ -186,6 +195,10 @@ BoundCheck check_bound(std::span<const std::byte> original, std::span<const std:
         const bool equal = std::equal(original.begin(), original.end(), decoded.begin());
         return {equal, equal ? 0.0 : std::numeric_limits<double>::infinity()};
     }
+    if (is_short_float(dtype)) {
+        const auto x = widened(original, dtype), y = widened(decoded, dtype);
+        return check_typed<float>(x.data(), y.data(), chunk, valid, bound);
+    }
     return dtype == DType::float32
                ? check_typed<float>(original.data(), decoded.data(), chunk, valid, bound)
                : check_typed<double>(original.data(), decoded.data(), chunk, valid, bound);
@@ -193,6 +206,7 @@ BoundCheck check_bound(std::span<const std::byte> original, std::span<const std:
 
 ValueRange value_range(std::span<const std::byte> block, DType dtype) {
     const std::size_t count = block.size() / size_of(dtype);
+    if (is_short_float(dtype)) return value_range_typed<float>(widened(block, dtype).data(), count);
     return dtype == DType::float32 ? value_range_typed<float>(block.data(), count)
                                    : value_range_typed<double>(block.data(), count);
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/short_float.hpp"
+
 namespace caesura {
 namespace {
 
@@ -219,6 +221,12 @@ std::vector<BoundLayer> bound_layers(const BoundMap& map, double elsewhere, cons
                                      const std::byte* values, DType dtype) {
     if (dtype == float32)
         return layers_of(map, elsewhere, block, reinterpret_cast<const float*>(values));
+    if (is_short_float(dtype) && values != nullptr) {
+        std::vector<float> wide(static_cast<std::size_t>(block.extent.count()));
+        base::widen({values, wide.size() * size_of(dtype)}, dtype,
+                    reinterpret_cast<std::byte*>(wide.data()));
+        return layers_of(map, elsewhere, block, wide.data());
+    }
     return layers_of(map, elsewhere, block, reinterpret_cast<const double*>(values));
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/little_endian.hpp"
 #include "codec/frame/frame.hpp"
+#include "codec/frame/recode.hpp"
 #include "codec/kernels/checksum.hpp"
 
 namespace caesura::codec {
@@ -20,6 +21,10 @@ constexpr std::array k_magic = {std::byte{0x8a}, std::byte{'C'}, std::byte{'B'},
 /// first one refuse them by name.
 enum Layout : std::uint8_t { one_after_the_other = 0, interleaved = 1, boxes = 2 };
 constexpr int k_first_version = 1;  // of layout 0; that of a layout is as many more
+/// Likewise where the values are neither float32 nor float64. (Integers were once written in the
+/// first three, and are read in them.)
+constexpr int k_first_version_of_types = 4;
+constexpr int k_last_version = k_first_version_of_types + boxes;
 constexpr std::size_t k_header_bytes = 24, k_line_bytes = 8, k_checksummed_from = 16;
 constexpr std::size_t k_number_bytes = 8;  // of an extent, an offset, a fill value
 
@@ -96,6 +101,9 @@ Result<std::size_t> store_into(std::span<std::byte> room, Bytes values, DType dt
 
 Result<std::size_t> compress_part_into(std::span<std::byte> room, Bytes values, DType dtype,
                                        const BundlePart& part, const CompressOptions& options) {
+    // What is recoded is not as it is.
+    if (part.as_it_is && is_recoded(dtype))
+        return compress_into(room, values, dtype, part.shape, lossless(), options);
     if (part.as_it_is) return store_into(room, values, dtype, part.shape, options.checksum);
     return compress_into(room, values, dtype, part.shape, part.bound, options);
 }
@@ -210,7 +218,9 @@ void begin_bundle(std::span<std::byte> bundle, DType dtype, std::span<const Bund
                           : parts[0].interleaved ? interleaved
                                                  : one_after_the_other;
     std::copy(k_magic.begin(), k_magic.end(), bundle.begin());
-    bundle[4] = static_cast<std::byte>(k_first_version + layout);
+    const bool wide_float = dtype == DType::float32 || dtype == DType::float64;
+    bundle[4] =
+        static_cast<std::byte>((wide_float ? k_first_version : k_first_version_of_types) + layout);
     bundle[5] = static_cast<std::byte>(dtype);
     base::put_little(bundle.data() + 6, layout, 2);
     base::put_little(bundle.data() + 16, parts.size(), 4);
@@ -232,7 +242,7 @@ Result<std::vector<std::byte>> compress_bundle(Bytes values, DType dtype,
                                                std::span<const BundlePart> parts,
                                                const CompressOptions& options,
                                                const Canvas* canvas) try {
-    if (!is_known(dtype))
+    if (!is_number(dtype))
         return Status{StatusCode::invalid_argument,
                       fmt::format("arrays of {} cannot be bundled", to_string(dtype))};
     const Status right = canvas != nullptr ? check_boxes(values, dtype, parts, *canvas)
@@ -279,11 +289,16 @@ Result<BundleHeader> read_bundle_header(Bytes bundle) {
     if (bundle.size() < k_header_bytes)
         return Status{StatusCode::insufficient_data, "bundle: it ends inside its header"};
     const auto version = std::to_integer<int>(bundle[4]);
-    if (version < k_first_version || version > k_first_version + boxes)
-        return Status{StatusCode::unsupported,
-                      fmt::format("bundle: version {}; this library reads 1 to 3", version)};
+    if (version < k_first_version || version > k_last_version)
+        return Status{
+            StatusCode::unsupported,
+            fmt::format("bundle: it has format version {}, this library reads versions {} "
+                        "to {}; use a later Caesura",
+                        version, k_first_version, k_last_version)};
     BundleHeader header;
-    header.layout = static_cast<Layout>(version - k_first_version);
+    const bool of_types = version >= k_first_version_of_types;
+    header.layout =
+        static_cast<Layout>(version - (of_types ? k_first_version_of_types : k_first_version));
     header.parts = static_cast<std::size_t>(base::get_little(bundle.data() + 16, 4));
     header.axes = static_cast<std::size_t>(base::get_little(bundle.data() + 20, 4));
     if (header.layout == boxes ? header.axes < 1 || header.axes > k_max_rank : header.axes != 0)
@@ -294,8 +309,9 @@ Result<BundleHeader> read_bundle_header(Bytes bundle) {
     if (base::get_little(bundle.data() + 8, 8) != checksum_of(bundle, header.table_bytes))
         return damaged("the checksum of its header is wrong");
     header.dtype = static_cast<DType>(bundle[5]);
-    if (!is_known(header.dtype) || base::get_little(bundle.data() + 6, 2) != header.layout ||
-        header.parts == 0)
+    const bool right_type = of_types ? is_integer(header.dtype) || is_short_float(header.dtype)
+                                     : is_number(header.dtype) && !is_recoded(header.dtype);
+    if (!right_type || base::get_little(bundle.data() + 6, 2) != header.layout || header.parts == 0)
         return damaged("its header says what no bundle says");
     return header;
 }

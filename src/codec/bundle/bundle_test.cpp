@@ -113,7 +113,7 @@ TEST(Bundle, refuses_arrays_that_do_not_make_the_values) {
     EXPECT_EQ(compress_bundle(raw, DType::float32, nine).status().code(),
               StatusCode::invalid_argument);
     const std::vector<BundlePart> ten = {{{10}}};
-    EXPECT_EQ(compress_bundle(raw, static_cast<DType>(11), ten).status().code(),
+    EXPECT_EQ(compress_bundle(raw, DType::complex64, ten).status().code(),
               StatusCode::invalid_argument);
     const std::vector<BundlePart> bad = {{{10}, absolute(-1.0)}};
     EXPECT_EQ(compress_bundle(raw, DType::float32, bad).status().code(),
@@ -152,10 +152,10 @@ TEST(Bundle, of_a_later_version_is_refused_by_name) {
     const std::vector<float> values(9);
     auto bundle = compress_bundle(std::as_bytes(std::span(values)), DType::float32, parts);
     ASSERT_TRUE(bundle.ok());
-    (*bundle)[4] = std::byte{4};
+    (*bundle)[4] = std::byte{7};
     const auto info = read_bundle_info(*bundle);
     EXPECT_EQ(info.status().code(), StatusCode::unsupported);
-    EXPECT_NE(info.status().message().find("version 4"), std::string::npos);
+    EXPECT_NE(info.status().message().find("version 7"), std::string::npos);
 }
 
 TEST(Bundle, frame_bytes_are_pinned) {

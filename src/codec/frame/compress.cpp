@@ -11,6 +11,7 @@
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/recode_frame.hpp"
 #include "codec/frame/region_encoder.hpp"
 #include "codec/frame/slabs.hpp"
 #include "codec/frame/typed_view.hpp"
@@ -197,7 +198,7 @@ Status encode_to_target(Bytes values, EncodeRequest request, int threads,
 }
 
 Status check_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound) {
-    if (dtype != DType::float32 && dtype != DType::float64 && !is_integer(dtype)) {
+    if (!is_number(dtype)) {
         return {StatusCode::invalid_argument,
                 fmt::format("data type {} is none that the codec knows; other types go through "
                             "compress_bytes",
@@ -255,9 +256,9 @@ Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape
     return request;
 }
 
-/// The frame of an array.
-Status encode_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
-                    const CompressOptions& options, Output& frame) {
+/// The frame of an array of a type that is its own.
+Status encode_own(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
+                  const CompressOptions& options, Output& frame) {
     const TableSet built_in;
     auto request = make_request(values, dtype, shape, bound, options, built_in);
     if (!request.ok()) return request.status();
@@ -268,6 +269,16 @@ Status encode_array(Bytes values, DType dtype, const Shape& shape, const ErrorBo
     const Status status =
         encode_to_target(values, *request, options.threads, options.statistics, frame);
     return status.ok() ? seal(frame.bytes()) : status;
+}
+
+/// The frame of an array.
+Status encode_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
+                    const CompressOptions& options, Output& frame) {
+    if (!is_recoded(dtype)) return encode_own(values, dtype, shape, bound, options, frame);
+    const TableSet built_in;
+    const auto request = make_request(values, dtype, shape, bound, options, built_in);
+    if (!request.ok()) return request.status();
+    return compress_recoded(values, dtype, shape, bound, options, frame);
 }
 
 /// The frame of bytes of any type.
@@ -406,6 +417,8 @@ Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const 
         const TableSet built_in;
         auto request = codec::make_request(values, dtype, shape, bound, options, built_in);
         if (!request.ok()) return request.status();
+        if (codec::is_recoded(dtype))
+            return codec::estimate_recoded(values, dtype, shape, bound, options);
         const codec::FloatEnvironment environment;
         request->bound = codec::resolve(bound, values, dtype, options.threads);
         const codec::WorkspaceLease workspace;
@@ -428,7 +441,7 @@ Result<Estimate> estimate_part(const std::byte* array, DType dtype, const Box& a
         auto request =
             codec::make_request({array, bytes}, dtype, part.extent, bound, options, built_in);
         if (!request.ok()) return request.status();
-        if (bound.kind == ErrorBound::Kind::absolute) {
+        if (bound.kind == ErrorBound::Kind::absolute && !codec::is_recoded(dtype)) {
             const codec::FloatEnvironment environment;
             request->bound = codec::resolve(bound, {}, dtype, options.threads);
             const codec::WorkspaceLease workspace;

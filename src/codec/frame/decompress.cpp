@@ -5,6 +5,7 @@
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/recode.hpp"
 #include "codec/frame/split.hpp"
 #include "codec/frame/workspace.hpp"
 
@@ -16,8 +17,20 @@ Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSe
     const FloatEnvironment environment;
     const Shape shape = layout.slabs[index].shape;
     const WorkspaceLease workspace;
-    return workspace->decoder.decode(layout.parts[static_cast<std::size_t>(index)], layout.header,
-                                     shape, tables, values);
+    const FrameHeader& header = layout.header;
+    const auto part = layout.parts[static_cast<std::size_t>(index)];
+    if (header.version != k_recoded_frame_version)
+        return workspace->decoder.decode(part, header, shape, tables, values);
+    const FrameHeader as_coded = header.as_coded();
+    if (!header.widened) {  // of the same size
+        Status status = workspace->decoder.decode(part, as_coded, shape, tables, values);
+        if (status.ok()) decode_as(values, header.dtype, false, values);
+        return status;
+    }
+    std::vector<std::byte> coded(static_cast<std::size_t>(shape.count()) * as_coded.value_bytes());
+    Status status = workspace->decoder.decode(part, as_coded, shape, tables, coded);
+    if (status.ok()) decode_as(coded, header.dtype, true, values);
+    return status;
 }
 
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
@@ -53,14 +66,15 @@ Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> value
 namespace {
 
 /// Add what one part says to what its frame says.
-Status describe_part(std::span<const std::byte> bytes, const Shape& shape, FrameInfo& info,
-                     bool& lossy_seen) {
+/// @param coded  the header that is about the parts.
+Status describe_part(std::span<const std::byte> bytes, const Shape& shape, const FrameHeader& coded,
+                     FrameInfo& info, bool& lossy_seen) {
     const auto kind = static_cast<PartKind>(std::to_integer<std::uint8_t>(bytes[0]));
     if (kind == PartKind::raw || kind == PartKind::lossless || kind == PartKind::constant)
         return {};
     if (kind == PartKind::integers) {
-        if (!is_integer(info.dtype)) return corrupt_part("integers in a frame of something else");
-        const auto integers = read_integer_part(bytes, shape.count(), info.value_bytes);
+        if (!is_integer(coded.dtype)) return corrupt_part("integers in a frame of something else");
+        const auto integers = read_integer_part(bytes, shape.count(), coded.value_bytes());
         if (!integers.ok()) return integers.status();
         info.inline_tables = info.inline_tables || integers->head.own_tables;
         if (integers->head.table_set_id != 0) info.table_set_id = integers->head.table_set_id;
@@ -82,13 +96,13 @@ Status describe_part(std::span<const std::byte> bytes, const Shape& shape, Frame
     return {};
 }
 
-Status describe_slab(std::span<const std::byte> bytes, const Shape& shape, FrameInfo& info,
-                     bool& lossy_seen) {
+Status describe_slab(std::span<const std::byte> bytes, const Shape& shape, const FrameHeader& coded,
+                     FrameInfo& info, bool& lossy_seen) {
     const auto regions = regions_of(bytes, shape);
     if (!regions.ok()) return regions.status();
     info.regions += regions->size();
     for (const Region& region : *regions) {
-        Status status = describe_part(region.part, region.box.extent, info, lossy_seen);
+        Status status = describe_part(region.part, region.box.extent, coded, info, lossy_seen);
         if (!status.ok()) return status;
     }
     return {};
@@ -126,8 +140,8 @@ Result<FrameInfo> read_frame_info(std::span<const std::byte> frame) {
         info.regions = 0;
         bool lossy = false;
         for (std::size_t i = 0; i < layout->parts.size(); ++i) {
-            const Status status =
-                codec::describe_slab(layout->parts[i], layout->slabs[i].shape, info, lossy);
+            const Status status = codec::describe_slab(layout->parts[i], layout->slabs[i].shape,
+                                                       header.as_coded(), info, lossy);
             if (!status.ok()) return status;
         }
         info.stored_exactly = !lossy;

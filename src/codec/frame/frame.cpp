@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "codec/frame/byte_io.hpp"
+#include "codec/frame/recode.hpp"
 #include "codec/frame/split.hpp"
 #include "codec/kernels/checksum.hpp"
 
@@ -19,6 +20,7 @@ constexpr std::size_t k_checksum_at = 8;
 constexpr std::size_t k_checksum_end = 16;
 constexpr std::uint8_t k_flag_checksum = 1;
 constexpr std::uint8_t k_flag_slabs = 2;
+constexpr std::uint8_t k_widened = 0x80;  // of the type
 constexpr std::size_t k_slab_table_head_bytes = 12;
 constexpr std::size_t k_slab_entry_bytes = 16;
 
@@ -46,6 +48,15 @@ std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& l
     return checksum(covered, load_u64(frame, 0));
 }
 
+/// What a frame of this type has as its version; of float32 and float64 also that of split parts.
+std::uint8_t version_of(DType dtype, std::uint8_t found) {
+    if (is_recoded(dtype)) return k_recoded_frame_version;
+    if (is_integer(dtype)) return k_integer_frame_version;
+    const bool known = dtype == DType::float32 || dtype == DType::float64;
+    if (!known) return 0;
+    return found == k_split_frame_version ? found : k_frame_version;
+}
+
 Status check_shape(const FrameHeader& header) {
     const Shape& shape = header.shape;
     if (header.untyped) {
@@ -65,6 +76,16 @@ Status check_shape(const FrameHeader& header) {
 
 }  // namespace
 
+FrameHeader FrameHeader::as_coded() const {
+    FrameHeader coded = *this;
+    if (version != k_recoded_frame_version) return coded;
+    coded.dtype = coded_type(dtype, widened);
+    // Parts of all kinds that such values have.
+    coded.version = widened ? k_split_frame_version : k_integer_frame_version;
+    coded.widened = false;
+    return coded;
+}
+
 void write_header(const FrameHeader& header, Output& out) {
     const int flags = (header.checksum ? k_flag_checksum : 0) | (header.slabs ? k_flag_slabs : 0);
     const int kind = static_cast<int>(header.bound.kind) | header.shape.rank() << 4;
@@ -72,7 +93,9 @@ void write_header(const FrameHeader& header, Output& out) {
     writer.u32(k_magic)
         .u8(header.version)
         .u8(static_cast<std::uint8_t>(flags))
-        .u8(header.untyped ? std::uint8_t{0} : static_cast<std::uint8_t>(header.dtype))
+        .u8(header.untyped ? std::uint8_t{0}
+                           : static_cast<std::uint8_t>(static_cast<unsigned>(header.dtype) |
+                                                       (header.widened ? k_widened : 0U)))
         .u8(static_cast<std::uint8_t>(kind))
         .u64(0)
         .f64(header.bound.kind == ErrorBound::Kind::lossless ? 0.0 : header.bound.value);
@@ -82,6 +105,7 @@ void write_header(const FrameHeader& header, Output& out) {
 Status stamp_version(std::span<std::byte> frame) {
     const auto layout = read_layout(frame);
     if (!layout.ok()) return layout.status();
+    if (layout->header.version == k_recoded_frame_version) return {};  // it has all kinds
     if (std::any_of(layout->parts.begin(), layout->parts.end(), is_split))
         frame[k_version_at] = std::byte{k_split_frame_version};
     return {};
@@ -101,11 +125,11 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
         return corrupt_frame("it does not begin as a frame of Caesura does");
     header.version = reader.u8();
     if (!reader.ended_early() &&
-        (header.version < k_frame_version || header.version > k_integer_frame_version)) {
+        (header.version < k_frame_version || header.version > k_recoded_frame_version)) {
         return Status(StatusCode::unsupported,
                       fmt::format("frame: it has format version {}, this library reads versions {} "
                                   "to {}; use a later Caesura",
-                                  header.version, k_frame_version, k_integer_frame_version));
+                                  header.version, k_frame_version, k_recoded_frame_version));
     }
     const std::uint8_t flags = reader.u8();
     const std::uint8_t type = reader.u8();
@@ -115,7 +139,8 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     header.checksum = (flags & k_flag_checksum) != 0;
     header.slabs = (flags & k_flag_slabs) != 0;
     header.untyped = type == 0;
-    if (!header.untyped) header.dtype = static_cast<DType>(type);
+    if (!header.untyped) header.dtype = static_cast<DType>(type & ~k_widened);
+    header.widened = (type & k_widened) != 0;
     const int rank = kind >> 4;
     header.shape = Shape::filled(std::clamp(rank, 1, k_max_rank), 0);
     for (int axis = 0; axis < header.shape.rank(); ++axis) header.shape[axis] = reader.u64();
@@ -125,8 +150,8 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     }
     if ((flags & ~(k_flag_checksum | k_flag_slabs)) != 0)
         return corrupt_frame(fmt::format("unknown flags {:#x}", flags));
-    if (type > static_cast<std::uint8_t>(DType::uint64) ||
-        is_integer(header.dtype) != (header.version == k_integer_frame_version))
+    if (header.untyped ? header.version > k_split_frame_version
+                       : header.version != version_of(header.dtype, header.version))
         return corrupt_frame(
             fmt::format("unknown data type {} in format version {}", type, header.version));
     if (rank < 1 || rank > k_max_rank || (header.untyped && (rank != 2 || header.slabs)))
@@ -134,6 +159,8 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     if (!header.checksum && checksum != 0) return corrupt_frame("it has a checksum but denies it");
     if (const Status status = validate(header.bound); !status.ok())
         return corrupt_frame(status.message());
+    if (header.widened && (header.untyped || !is_short_float(header.dtype)))
+        return corrupt_frame(fmt::format("data type {} is none that is coded as float32", type));
     if ((header.untyped || is_integer(header.dtype)) &&
         header.bound.kind != ErrorBound::Kind::lossless)
         return corrupt_frame("bytes or integers with an error bound");

@@ -28,6 +28,8 @@ inline constexpr std::uint8_t k_frame_version = 1;
 inline constexpr std::uint8_t k_split_frame_version = 2;
 /// Of a frame of integers.
 inline constexpr std::uint8_t k_integer_frame_version = 3;
+/// Of a frame of a type that is coded as another one: boolean, float16, bfloat16.
+inline constexpr std::uint8_t k_recoded_frame_version = 4;
 
 /// The start of every frame: 24 bytes and 8 per axis.
 struct FrameHeader {
@@ -36,9 +38,13 @@ struct FrameHeader {
     bool slabs = false;            ///< a slab table follows; else one part
     bool untyped = false;          ///< bytes of compress_bytes(): shape is {bytes, value_bytes}
     DType dtype = DType::float32;  ///< if not untyped
+    /// Version 4: values of 16 bits are coded as float32 (recode.hpp); else as integers.
+    bool widened = false;
     Shape shape;
     ErrorBound bound;
 
+    /// What the parts are made of and decode to, where that is another type.
+    FrameHeader as_coded() const;
     /// Bytes of one value of the lossless and raw parts.
     std::size_t value_bytes() const {
         return untyped ? static_cast<std::size_t>(shape[1]) : size_of(dtype);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/short_float.hpp"
 #include "caesura/codec.hpp"
 #include "codec/integers/integer_families.hpp"
 
@@ -178,12 +179,47 @@ inline void add_integer_cases(bool tiny, std::vector<GoldenCase>& cases) {
     add("noise", DType::int32);
 }
 
+/// Types that are coded as others.
+inline void add_recoded_cases(bool tiny, std::vector<GoldenCase>& cases) {
+    const Shape cube = tiny ? Shape{6, 7, 8} : Shape{12, 13, 14};
+    const auto add = [&](const std::string& name, DType dtype, const std::vector<float>& values,
+                         const ErrorBound& bound, Mode mode = Mode::automatic) {
+        GoldenCase one;
+        one.name = name;
+        one.values.resize(values.size() * 2);
+        base::narrow(std::as_bytes(std::span(values)).data(), dtype, one.values);
+        one.dtype = dtype;
+        one.shape = cube;
+        one.bound = bound;
+        one.options.mode = mode;
+        cases.push_back(std::move(one));
+    };
+    const auto waves = golden_waves<float>(cube);
+    auto specials = waves;
+    put_specials(specials);
+    for (const auto& [type, dtype] : {std::pair<std::string, DType>{"f16", DType::float16},
+                                      std::pair<std::string, DType>{"bf16", DType::bfloat16}}) {
+        add("fast_" + type, dtype, waves, absolute(0.1), Mode::fast);
+        add("strong_" + type, dtype, specials, relative(0.05), Mode::strong);
+        add("pointwise_" + type, dtype, specials, pointwise_relative(0.1));
+        add("lossless_" + type, dtype, specials, lossless());
+        add("constant_" + type, dtype, std::vector<float>(cube.count(), 2.5F), absolute(0.1));
+    }
+    GoldenCase mask;
+    mask.name = "mask_bool";
+    mask.shape = cube;
+    mask.dtype = DType::boolean;
+    for (const float value : waves) mask.values.push_back(static_cast<std::byte>(value > 0.5F));
+    cases.push_back(std::move(mask));
+}
+
 /// @param tiny  arrays of about 300 values: where to start fuzzing from.
 inline std::vector<GoldenCase> golden_cases(bool tiny = false) {
     std::vector<GoldenCase> cases;
     add_lossy_cases<float>("f32", tiny, cases);
     add_lossy_cases<double>("f64", tiny, cases);
     add_integer_cases(tiny, cases);
+    add_recoded_cases(tiny, cases);
     for (const std::size_t value_bytes : {1U, 3U, 24U}) {
         GoldenCase one;
         one.name = "bytes_" + std::to_string(value_bytes);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "codec/frame/recode.hpp"
+
 namespace caesura::codec {
 namespace {
 
@@ -99,6 +101,9 @@ Result<Verification> verify_frame(std::span<const std::byte> frame,
         }
         return result;
     }
+    if (is_short_float(info->dtype))
+        return compare<float>(code_as(original, info->dtype, true),
+                              code_as(decoded, info->dtype, true), info->bound);
     return info->dtype == DType::float32 ? compare<float>(original, decoded, info->bound)
                                          : compare<double>(original, decoded, info->bound);
 }

@@ -54,6 +54,8 @@ class CudaDevice : public Device {
                                           std::span<std::byte> room) override;
     Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
                                std::span<const double> edges, std::span<std::byte> room) override;
+    Result<std::vector<std::uint64_t>> marks(std::span<const std::byte> values, DType dtype,
+                                             double threshold, std::span<std::byte> room) override;
     Result<Transfer> to_host(std::span<std::byte> host, const std::byte* from) override;
     Result<Transfer> to_device(std::byte* to, std::span<const std::byte> host) override;
     Result<bool> is_done(Transfer transfer) override;
@@ -232,6 +234,15 @@ Result<RangeCounts> CudaDevice::counts(std::span<const std::byte> values, DType 
     const OnDevice on(options_.ordinal);
     if (!on.status().ok()) return on.status();
     return reducer_.counts(values, dtype, edges, room);
+}
+
+Result<std::vector<std::uint64_t>> CudaDevice::marks(std::span<const std::byte> values, DType dtype,
+                                                     double threshold, std::span<std::byte> room) {
+    if (!is_inside(values.data(), values.size()) || !is_inside(room.data(), room.size()))
+        return base::invalid("values or room outside the device");
+    const OnDevice on(options_.ordinal);
+    if (!on.status().ok()) return on.status();
+    return reducer_.marks(values, dtype, threshold, room);
 }
 
 // ------------------------------------------------------------------------------------- the link

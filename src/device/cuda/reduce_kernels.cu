@@ -9,6 +9,8 @@ namespace {
 
 constexpr unsigned k_reducers = 256;
 constexpr std::uint64_t k_counts_stretch = 64 * k_reducers;
+constexpr std::uint32_t k_word_bits = 32;
+constexpr std::uint64_t k_marks_stretch = k_word_bits * k_reducers;
 // Counts that a block of threads keeps to itself until its end: 16 KiB.
 constexpr std::uint32_t k_shared_bins = 4092;
 
@@ -118,6 +120,24 @@ __global__ void __launch_bounds__(k_reducers) count_stretches(CountsJob job) {
         if (mine[i] > 0) atomicAdd(&job.counts[i], static_cast<unsigned long long>(mine[i]));
 }
 
+/// Neighbouring threads read neighbouring values, and few of them are above: so bits are put
+/// together in the block's own memory, and written a word a thread.
+template <class T>
+__global__ void __launch_bounds__(k_reducers) mark_stretches(MarksJob job) {
+    __shared__ std::uint32_t words[k_reducers];
+    words[threadIdx.x] = 0;
+    __syncthreads();
+    const std::uint64_t begin = blockIdx.x * k_marks_stretch, left = job.count - begin;
+    const auto length = static_cast<std::uint32_t>(left < k_marks_stretch ? left : k_marks_stretch);
+    const T* const values = reinterpret_cast<const T*>(job.values) + begin;
+    for (std::uint32_t i = threadIdx.x; i < length; i += k_reducers)
+        if (static_cast<double>(values[i]) > job.threshold)  // each bit once: to add is to set it
+            atomicAdd(&words[i / k_word_bits], 1u << (i % k_word_bits));
+    __syncthreads();
+    if (threadIdx.x * k_word_bits < length)
+        job.words[begin / k_word_bits + threadIdx.x] = words[threadIdx.x];
+}
+
 /// @return  0: more than a launch has.
 unsigned blocks_of(std::uint64_t count, std::uint64_t stretch) {
     const std::uint64_t blocks = (count + stretch - 1) / stretch;
@@ -137,6 +157,13 @@ cudaError_t count(const CountsJob& job, cudaStream_t stream) {
     const unsigned blocks = blocks_of(job.count, k_counts_stretch);
     if (blocks == 0) return cudaErrorInvalidValue;
     return launch(job.value_bytes == 4 ? count_stretches<float> : count_stretches<double>, blocks,
+                  k_reducers, job, stream);
+}
+
+cudaError_t mark(const MarksJob& job, cudaStream_t stream) {
+    const unsigned blocks = blocks_of(job.count, k_marks_stretch);
+    if (blocks == 0) return cudaErrorInvalidValue;
+    return launch(job.value_bytes == 4 ? mark_stretches<float> : mark_stretches<double>, blocks,
                   k_reducers, job, stream);
 }
 

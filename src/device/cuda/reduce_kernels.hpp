@@ -1,5 +1,5 @@
-// What an analysis needs of values that lie in a GPU: sums of short stretches, or counts between
-// edges. A block of threads for each stretch.
+// What an analysis needs of values that lie in a GPU: sums of short stretches, counts between
+// edges, or which are above a threshold. A block of threads for each stretch.
 //
 // Invariants: C++17 and no headers of ours: nvcc compiles it too. Compiled and linked, not yet run
 // on a GPU.
@@ -40,5 +40,14 @@ struct CountsJob {
     unsigned long long* counts = nullptr;  ///< [bins + k_counts_behind], in the device; added to
 };
 cudaError_t count(const CountsJob& job, cudaStream_t stream);
+
+struct MarksJob {
+    const unsigned char* values = nullptr;  ///< as in SumsJob
+    std::uint64_t count = 0;
+    std::uint32_t value_bytes = 4;
+    double threshold = 0.0;
+    std::uint32_t* words = nullptr;  ///< [count / 32, rounded up], in the device; a bit a value
+};
+cudaError_t mark(const MarksJob& job, cudaStream_t stream);
 
 }  // namespace caesura::device::cuda

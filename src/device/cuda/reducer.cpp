@@ -91,4 +91,27 @@ Result<RangeCounts> Reducer::counts(std::span<const std::byte> values, DType dty
     return found;
 }
 
+Result<std::vector<std::uint64_t>> Reducer::marks(std::span<const std::byte> values, DType dtype,
+                                                  double threshold, std::span<std::byte> room) {
+    const std::uint64_t bytes = marks_bytes(values.size(), dtype);
+    if (Status status = check(values, dtype, room, bytes); !status.ok()) return status;
+    if (Status status = pinned_.grow(bytes); !status.ok()) return status;
+    MarksJob job;
+    job.values = reinterpret_cast<const unsigned char*>(values.data());
+    job.value_bytes = static_cast<std::uint32_t>(size_of(dtype));
+    job.count = values.size() / job.value_bytes;
+    job.threshold = threshold;
+    job.words = reinterpret_cast<std::uint32_t*>(room.data());
+    const std::uint64_t written_bytes = (job.count + 31) / 32 * sizeof(std::uint32_t);
+    cudaError_t code = mark(job, stream_);
+    if (code == cudaSuccess)
+        code = cudaMemcpyAsync(pinned_.data(), job.words, written_bytes, cudaMemcpyDeviceToHost,
+                               stream_);
+    code = end_of(code);
+    if (code != cudaSuccess) return status_of(code, "marking values");
+    std::vector<std::uint64_t> marks(bytes / sizeof(std::uint64_t));
+    std::memcpy(marks.data(), pinned_.data(), written_bytes);
+    return marks;
+}
+
 }  // namespace caesura::device::cuda

@@ -1,4 +1,4 @@
-// Sums and counts by a GPU: what the host does around the kernels.
+// Sums, counts and marks by a GPU: what the host does around the kernels.
 //
 // Invariants: what the host reads or writes lies in pinned memory; nothing is in the stream when a
 // call is over.
@@ -12,11 +12,13 @@ namespace caesura::device::cuda {
 class Reducer {
   public:
     explicit Reducer(cudaStream_t stream) : stream_(stream) {}
-    /// As Device::sums() and Device::counts().
+    /// As Device::sums(), Device::counts() and Device::marks().
     Result<std::vector<StretchSums>> sums(std::span<const std::byte> values, DType dtype,
                                           std::span<std::byte> room);
     Result<RangeCounts> counts(std::span<const std::byte> values, DType dtype,
                                std::span<const double> edges, std::span<std::byte> room);
+    Result<std::vector<std::uint64_t>> marks(std::span<const std::byte> values, DType dtype,
+                                             double threshold, std::span<std::byte> room);
 
   private:
     cudaError_t end_of(cudaError_t given);

@@ -18,6 +18,8 @@ namespace {
 constexpr unsigned k_magic = 0xCAE5F100U;
 constexpr unsigned k_magic_mask = 0xFFFFFF00U;
 constexpr unsigned k_version = 1;
+/// Of datasets of floating point in 16 bits, which plugins of version 1 do not know.
+constexpr unsigned k_short_float_version = 2;
 constexpr std::size_t k_fixed_words = 8;  // up to and with the rank
 constexpr std::size_t k_hdf5_max_rank = 32;
 constexpr unsigned k_flag_no_checksum = 1;
@@ -77,12 +79,17 @@ Result<Settings> parse_user_form(std::span<const unsigned> words) {
 Status parse_type(std::span<const unsigned> words, Settings& settings) {
     const unsigned element = words[5] & 0xffU;
     const unsigned flags = words[5] >> 8;
-    if (element > static_cast<unsigned>(Element::bytes) || flags > k_flag_big_endian)
+    const bool is_short = element == static_cast<unsigned>(Element::float16) ||
+                          element == static_cast<unsigned>(Element::bfloat16);
+    const unsigned version = words[0] & ~k_magic_mask;
+    if ((element > static_cast<unsigned>(Element::bytes) && !is_short) ||
+        is_short != (version == k_short_float_version) || flags > k_flag_big_endian)
         return corrupt(fmt::format("element type {:#x} is unknown", words[5]));
     settings.element = static_cast<Element>(element);
     settings.big_endian = (flags & k_flag_big_endian) != 0;
     settings.element_bytes = words[6];
-    const bool fits = settings.element == Element::float32   ? words[6] == 4
+    const bool fits = is_short                               ? words[6] == 2
+                      : settings.element == Element::float32 ? words[6] == 4
                       : settings.element == Element::float64 ? words[6] == 8
                                                              : !settings.big_endian;
     if (fits && (settings.element != Element::bytes || words[6] >= 1)) return {};
@@ -117,11 +124,12 @@ Status parse_tables(std::span<const unsigned> words, Settings& settings) {
 }
 
 Result<Settings> parse_full_form(std::span<const unsigned> words) {
-    if ((words[0] & ~k_magic_mask) != k_version) {
+    const unsigned version = words[0] & ~k_magic_mask;
+    if (version < k_version || version > k_short_float_version) {
         return Status(StatusCode::unsupported,
-                      fmt::format("cd_values: version {}; this plugin reads version {}: install a "
-                                  "newer libh5caesura",
-                                  words[0] & ~k_magic_mask, k_version));
+                      fmt::format("cd_values: version {}; this plugin reads versions {} and {}: "
+                                  "install a newer libh5caesura",
+                                  version, k_version, k_short_float_version));
     }
     if (words.size() < k_fixed_words + 1)
         return corrupt(fmt::format("{} values are too few", words.size()));
@@ -176,9 +184,11 @@ Settings settings_of(DType dtype, const Shape& chunk, const ErrorBound& bound, M
     Settings settings;
     settings.mode = mode;
     settings.bound = bound;
-    settings.element = dtype == DType::float32   ? Element::float32
-                       : dtype == DType::float64 ? Element::float64
-                                                 : Element::bytes;
+    settings.element = dtype == DType::float32    ? Element::float32
+                       : dtype == DType::float64  ? Element::float64
+                       : dtype == DType::float16  ? Element::float16
+                       : dtype == DType::bfloat16 ? Element::bfloat16
+                                                  : Element::bytes;
     settings.element_bytes = static_cast<std::uint32_t>(size_of(dtype));
     for (int axis = 0; axis < chunk.rank(); ++axis)
         settings.chunk.push_back(static_cast<std::uint32_t>(chunk[axis]));
@@ -192,8 +202,10 @@ Result<std::vector<unsigned>> to_cd_values(const Settings& settings) {
     const double value =
         settings.bound.kind == ErrorBound::Kind::lossless ? 0.0 : settings.bound.value;
     const auto bits = std::bit_cast<std::uint64_t>(value);
+    const bool is_short =
+        settings.element == Element::float16 || settings.element == Element::bfloat16;
     std::vector<unsigned> words = {
-        k_magic | k_version,
+        k_magic | (is_short ? k_short_float_version : k_version),
         static_cast<unsigned>(settings.mode) | (settings.checksum ? 0U : k_flag_no_checksum << 16),
         static_cast<unsigned>(settings.bound.kind),
         static_cast<unsigned>(bits & 0xffffffffU),

@@ -85,10 +85,10 @@ Settings random_settings(std::mt19937_64& random) {
         relative(1e-7), pointwise_relative(0.3),
         psnr(99.5),     absolute(std::numeric_limits<double>::denorm_min())};
     settings.bound = k_bounds[below(std::size(k_bounds))];
-    settings.element = static_cast<Element>(below(4));
-    const std::uint32_t k_bytes[] = {0, 4, 8, 1 + below(100000)};
+    settings.element = static_cast<Element>(below(6));
+    const std::uint32_t k_bytes[] = {0, 4, 8, 1 + below(100000), 2, 2};
     settings.element_bytes = k_bytes[static_cast<std::size_t>(settings.element)];
-    if (settings.element == Element::float32 || settings.element == Element::float64)
+    if (settings.element != Element::unknown && settings.element != Element::bytes)
         settings.big_endian = below(2) == 0;
     if (settings.element_bytes > 0) {
         const std::size_t rank = below(33);
@@ -122,6 +122,20 @@ TEST(CdValues, words_of_the_full_form_are_pinned) {
     ASSERT_TRUE(words.ok()) << words.status().message();
     EXPECT_EQ(fmt::format("{:x}", fmt::join(*words, " ")),
               "cae5f101 2 2 d2f1a9fc 3f40624d 102 8 2 40 20 0");
+}
+
+TEST(CdValues, of_16_bit_floats_have_a_version_that_older_plugins_refuse) {
+    for (const DType dtype : {float16, bfloat16}) {
+        const auto settings = settings_of(dtype, {64}, absolute(0.5), Mode::fast, TableSet());
+        Words words = *to_cd_values(settings);
+        EXPECT_EQ(words[0], 0xCAE5F102U);
+        EXPECT_EQ(*parse_cd_values(words), settings);
+        words[0] = 0xCAE5F101U;
+        EXPECT_EQ(parse_cd_values(words).status().code(), StatusCode::corrupt);
+    }
+    Words words = *to_cd_values(settings_of(float32, {64}, lossless(), Mode::fast, TableSet()));
+    words[0] = 0xCAE5F102U;
+    EXPECT_EQ(parse_cd_values(words).status().code(), StatusCode::corrupt);
 }
 
 TEST(CdValues, full_form_comes_back_as_it_was) {
@@ -163,7 +177,7 @@ TEST(CdValues, any_words_are_settings_or_an_error) {
 
 TEST(CdValues, a_later_version_is_unsupported_and_says_so) {
     Words words = *to_cd_values(Settings{});
-    ++words[0];
+    words[0] += 2;
     const auto settings = parse_cd_values(words);
     ASSERT_FALSE(settings.ok());
     EXPECT_EQ(settings.status().code(), StatusCode::unsupported);

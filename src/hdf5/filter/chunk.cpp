@@ -21,11 +21,20 @@ constexpr std::uint32_t k_largest_value_bytes = 65536;  // of compress_bytes
 using Bytes = std::span<const std::byte>;
 
 bool is_float(const Settings& settings) {
-    return settings.element == Element::float32 || settings.element == Element::float64;
+    return settings.element != Element::unknown && settings.element != Element::bytes;
 }
 
 DType dtype_of(const Settings& settings) {
-    return settings.element == Element::float32 ? DType::float32 : DType::float64;
+    switch (settings.element) {
+        case Element::float32:
+            return DType::float32;
+        case Element::float16:
+            return DType::float16;
+        case Element::bfloat16:
+            return DType::bfloat16;
+        default:
+            return DType::float64;
+    }
 }
 
 /// The file's values have the other byte order than this machine's.

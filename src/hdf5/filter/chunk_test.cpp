@@ -8,6 +8,7 @@
 #include <random>
 
 #include "codec/bundle/bundle.hpp"
+#include "codec/frame/recode.hpp"
 #include "codec/packed/packed.hpp"
 #include "hdf5/filter/filter.hpp"
 
@@ -218,6 +219,39 @@ TEST(Chunk, of_integers_goes_the_codecs_own_way_and_older_ones_are_read) {
         EXPECT_EQ(decode(settings, one).status().code(), StatusCode::corrupt);
     settings.element = Element::float32;
     EXPECT_EQ(decode(settings, *frame).status().code(), StatusCode::corrupt);
+}
+
+TEST(Chunk, of_16_bit_floats_keeps_the_bound_in_either_byte_order) {
+    std::vector<float> wide(4000);
+    for (std::size_t i = 0; i < wide.size(); ++i) wide[i] = std::sin(0.01F * static_cast<float>(i));
+    std::vector<std::byte> values(2 * wide.size());
+    codec::decode_as(std::as_bytes(std::span(wide)), float16, true, values);
+    const auto swapped = [](std::vector<std::byte> bytes) {
+        for (std::size_t i = 0; i < bytes.size(); i += 2) std::swap(bytes[i], bytes[i + 1]);
+        return bytes;
+    };
+    const auto widened = [](const std::vector<std::byte>& bytes) {
+        std::vector<float> floats(bytes.size() / 2);
+        const std::vector<std::byte> coded = codec::code_as(bytes, float16, true);
+        std::memcpy(floats.data(), coded.data(), coded.size());
+        return floats;
+    };
+    for (const bool big_endian : {false, true}) {
+        Settings settings = with_chunk(Element::float16, {40, 100}, absolute(0.01));
+        settings.element_bytes = 2;
+        settings.big_endian = big_endian;
+        const auto frame = encode_chunk(settings, big_endian ? swapped(values) : values);
+        ASSERT_TRUE(frame.ok()) << frame.status().message();
+        EXPECT_LT(frame->size() * 6, values.size());
+        const auto chunk = decode(settings, *frame);
+        ASSERT_TRUE(chunk.ok()) << chunk.status().message();
+        const auto before = widened(values);
+        const auto after = widened(big_endian ? swapped(*chunk) : *chunk);
+        for (std::size_t i = 0; i < before.size(); ++i)
+            ASSERT_LE(std::abs(after[i] - before[i]), 0.01F) << i;
+        settings.element = Element::bfloat16;
+        EXPECT_EQ(decode(settings, *frame).status().code(), StatusCode::corrupt);
+    }
 }
 
 TEST(Chunk, a_frame_of_the_part_inside_the_array_fills_the_corner_and_zeros_elsewhere) {

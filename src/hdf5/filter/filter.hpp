@@ -30,6 +30,8 @@ enum class Element : std::uint8_t {
     float32 = 1,
     float64 = 2,
     bytes = 3,  ///< anything else: stored exactly, whatever the bound
+    float16 = 4,
+    bfloat16 = 5,
 };
 
 struct Settings {
@@ -38,7 +40,7 @@ struct Settings {
     /// relative and psnr: of each chunk's own value range.
     ErrorBound bound;
     Element element = Element::unknown;
-    bool big_endian = false;          ///< float32 and float64: as they lie in the file
+    bool big_endian = false;          ///< of floating point: as it lies in the file
     std::uint32_t element_bytes = 0;  ///< of one value; 0: not known
     /// Extents of a chunk as HDF5 has them (1 to 32 axes), or with axes cut into several: what its
     /// values are, e.g. 64 x 64 x 64 in a chunk of 262144. Empty: not known, any size goes.

@@ -34,8 +34,9 @@ Result<OwnFilter> read_own_filter(const Hdf5Functions& hdf5, hid_t list) {
     return own;
 }
 
-/// IEEE 754 in 32 or 64 bits: what a machine's float and double are, in either byte order.
-bool is_ieee(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes) {
+/// Floating point with its bits where IEEE 754 has them, of any byte order.
+bool is_float_with(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes,
+                   std::size_t wanted_mantissa, std::size_t wanted_bias) {
     std::size_t sign = 0;
     std::size_t exponent_at = 0;
     std::size_t exponent_bits = 0;
@@ -44,12 +45,25 @@ bool is_ieee(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes) {
     if (hdf5.type_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) <
         0)
         return false;
-    const std::size_t wanted_mantissa = bytes == 4 ? 23 : 52;
-    const std::size_t wanted_bias = bytes == 4 ? 127 : 1023;
     return hdf5.type_precision(type) == 8 * bytes && sign == 8 * bytes - 1 && mantissa_at == 0 &&
            mantissa_bits == wanted_mantissa && exponent_at == wanted_mantissa &&
            exponent_bits == 8 * bytes - 1 - wanted_mantissa &&
            hdf5.type_exponent_bias(type) == wanted_bias && hdf5.type_norm(type) == H5T_NORM_IMPLIED;
+}
+
+/// IEEE 754 in 32 or 64 bits: what a machine's float and double are, in either byte order.
+bool is_ieee(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes) {
+    return bytes == 4 ? is_float_with(hdf5, type, 4, 23, 127)
+                      : is_float_with(hdf5, type, 8, 52, 1023);
+}
+
+/// What floating point of so many bytes is to the codec; bytes: nothing that it knows.
+Element float_element(const Hdf5Functions& hdf5, hid_t type, std::size_t bytes) {
+    if (bytes == 2 && is_float_with(hdf5, type, 2, 10, 15)) return Element::float16;
+    if (bytes == 2 && is_float_with(hdf5, type, 2, 7, 127)) return Element::bfloat16;
+    if (bytes == 4 && is_ieee(hdf5, type, 4)) return Element::float32;
+    if (bytes == 8 && is_ieee(hdf5, type, 8)) return Element::float64;
+    return Element::bytes;
 }
 
 void describe_type(const Hdf5Functions& hdf5, hid_t type, Settings& settings) {
@@ -58,11 +72,11 @@ void describe_type(const Hdf5Functions& hdf5, hid_t type, Settings& settings) {
     settings.big_endian = false;
     settings.element_bytes = static_cast<std::uint32_t>(bytes);
     const H5T_class_t type_class = hdf5.type_class(type);
-    if (type_class != H5T_FLOAT || (bytes != 4 && bytes != 8)) return;
+    if (type_class != H5T_FLOAT) return;
     const H5T_order_t order = hdf5.type_order(type);
-    if ((order != H5T_ORDER_LE && order != H5T_ORDER_BE) || !is_ieee(hdf5, type, bytes)) return;
-    settings.element = bytes == 4 ? Element::float32 : Element::float64;
-    settings.big_endian = order == H5T_ORDER_BE;
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return;
+    settings.element = float_element(hdf5, type, bytes);
+    settings.big_endian = settings.element != Element::bytes && order == H5T_ORDER_BE;
 }
 
 /// IEEE 754 of so many bytes in a byte order.

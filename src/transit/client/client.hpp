@@ -81,8 +81,8 @@ class Client final : public writer::Transport,
     Status refusal(const std::string& path) const override;
 
     // ---- for RemoteFiles and RemoteSink
-    /// The service does not take this file, which was another client's. @param path  as it knows
-    /// it.
+    /// The service does not take a dump of this file, or the file, which was another client's.
+    /// @param path  as it knows it.
     void note_refusal(const std::string& path, const Status& why);
     /// An answer, and what came beside it.
     struct Reply {

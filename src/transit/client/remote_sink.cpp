@@ -67,8 +67,15 @@ Status RemoteSink::begin() {
         message.due_in_s = std::max(
             0.0, plan::done_by_s(task_.handed_over_s + task_.max_delay_s, task_.max_delay_s) -
                      base::Clock::steady().now_s());
+    if (Status status = client_.ask(message.request, message).status(); !status.ok()) {
+        // It has nothing of this dump, and all of it is still here. It may take the next one.
+        if (client_.is_lost()) return status;
+        client_.note_refusal(remote.path(), status.with_context(fmt::format(
+                                                "the dump of iteration {}", task_.iteration)));
+        write_here();
+        return status;
+    }
     begun_ = true;
-    if (Status status = client_.ask(message.request, message).status(); !status.ok()) return status;
     return describe_dump();
 }
 
@@ -78,7 +85,8 @@ void RemoteSink::write_here() {
     here_ = std::make_unique<writer::RegionSink>(std::move(order_));
 }
 
-// A service without room for more objects writes the dump all the same.
+// A service that cannot list the dump's fields among its objects writes the dump all the same; what
+// the client has asked to be found of it would be missing.
 Status RemoteSink::describe_dump() {
     if (task_.datasets.empty()) return {};
     DescribeDump message;
@@ -95,7 +103,9 @@ Status RemoteSink::describe_dump() {
         message.objects.push_back({name, dataset.dtype, dataset.shape});
     }
     const Status status = client_.ask(message.request, message).status();
-    return status.code() == StatusCode::no_space ? Status{} : status;
+    const bool is_missed =
+        client_.is_lost() || (status.code() != StatusCode::no_space && !message.calls.empty());
+    return is_missed ? status : Status{};
 }
 
 // The service has all it will get.

@@ -72,8 +72,8 @@ class RemoteSink final : public writer::DumpSink {
     const writer::Lanes lanes_;
     const std::uint64_t number_;  ///< of the dump, between client and service
     bool begun_ = false;
-    /// The service does not take the dump's file: its blocks are compressed and written here, and
-    /// the service stays for other files. From then on its jobs and places are this sink's.
+    /// The service does not take the dump, or its file: its blocks are compressed and written here,
+    /// and the service stays for others. From then on its jobs and places are this sink's.
     std::unique_ptr<writer::RegionSink> here_;
     std::uint32_t n_given_ = 0;
 

@@ -79,7 +79,9 @@ void all_shapes(const lambda::Registry& registry, const Run& run) {
             object.cut(4, random);
             expect_the_hosts<T>(take(run("stats", object)),
                                 take(registry.run("stats", object.whole())));
-            for (const char* call : {"histogram(bins=16)", "histogram(bins=5000, low=-1, high=1)"})
+            for (const char* call :
+                 {"histogram(bins=16)", "histogram(bins=5000, low=-1, high=1)",
+                  "clusters(above=0.3)", "clusters(above=0, largest=1000, periodic=true)"})
                 EXPECT_EQ(take(run(call, object)), take(registry.run(call, object.whole())))
                     << call;
         }
@@ -102,6 +104,36 @@ TEST_F(CudaAnalyses, a_large_mean_costs_no_digits_of_the_variance) {
     object.cut(3, random);
     expect_the_hosts<double>(take(run("stats", object)),
                              take(registry_.run("stats", object.whole())));
+}
+
+// Values that another part of the program has put into the same GPU are copied inside it.
+TEST_F(CudaAnalyses, of_values_that_lie_in_the_gpu_are_the_hosts) {
+    std::mt19937_64 random(3104);
+    auto object = lambda::random_object<float>({70, 90}, random, 0.1);
+    object.cut(1, random);
+    EXPECT_TRUE(gpu_->has_memory_of("gpu"));
+    EXPECT_FALSE(gpu_->has_memory_of("another"));
+    auto other = take(device::create_cuda_device({}));
+    std::byte* const there = take(other->allocate(object.region(0).values.size()));
+    const auto sent = other->to_device(there, object.region(0).values);
+    ASSERT_TRUE(sent.ok() && other->wait(*sent).ok());
+    auto region = object.region(0);
+    region.values = {there, region.values.size()};
+    for (const char* call : {"stats", "clusters(above=0.3)", "histogram(bins=9, low=-1, high=1)"}) {
+        const auto bound = take(registry_.bind(call));
+        const DeviceFunction what{registry_, *bound.function, *bound.variant,
+                                  take(registry_.start(call)).bytes()};
+        DeviceParts parts;
+        const auto found = gpu_->analyse_copy(what, region, parts);
+        ASSERT_TRUE(found.ok()) << found.status().message();
+        EXPECT_EQ(parts.to_s, 0.0);
+        const auto results = take(found->state.finish());
+        if (std::string(call) == "stats")
+            expect_the_hosts<float>(results, take(registry_.run(call, object.whole())));
+        else
+            EXPECT_EQ(results, take(registry_.run(call, object.whole()))) << call;
+    }
+    EXPECT_TRUE(other->release(there).ok());
 }
 
 // What fails in CUDA is said, leaves nothing, and a device made anew goes on: a link that has

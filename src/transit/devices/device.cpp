@@ -42,6 +42,11 @@ Result<DeviceState> BlockDevice::analyse(const DeviceFunction&, const lambda::Re
     return Status{StatusCode::unsupported, label() + " analyses nothing"};
 }
 
+Result<DeviceState> BlockDevice::analyse_copy(const DeviceFunction&, const lambda::RegionView&,
+                                              DeviceParts&) {
+    return Status{StatusCode::unsupported, label() + " has no values in its memory"};
+}
+
 bool is_simple(const run::Job& job, const DatasetCodec& codec) {
     return job.parts.empty() && !job.bundled && caesura_mode(codec.spec).has_value() &&
            !codec.spec.verify.value_or(false);

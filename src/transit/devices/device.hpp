@@ -65,6 +65,15 @@ class BlockDevice {
     /// Errors: any; the caller then analyses the region itself. unsupported: this analysis alone.
     virtual Result<DeviceState> analyse(const DeviceFunction& what,
                                         const lambda::RegionView& region, DeviceParts& parts);
+    /// Is its memory that which has copies of objects under this name?
+    virtual bool has_memory_of(const std::string& device) const {
+        (void)device;
+        return false;
+    }
+    /// The same of values that lie in its memory already.
+    /// @param region  its values are of the device: the host does not read them.
+    virtual Result<DeviceState> analyse_copy(const DeviceFunction& what,
+                                             const lambda::RegionView& region, DeviceParts& parts);
     /// Share of the time that it is busy with other things, 0 to 1, as far as it is known.
     virtual double utilisation() const { return 0.0; }
     /// It may be reached by whoever reaches this service: no block of another service goes on

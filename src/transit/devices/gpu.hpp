@@ -60,16 +60,25 @@ class GpuDevice final : public BlockDevice {
     bool takes(const DeviceFunction& what, std::uint64_t bytes) const override;
     Result<DeviceState> analyse(const DeviceFunction& what, const lambda::RegionView& region,
                                 DeviceParts& parts) override;
+    /// The same memory: of an emulated one the host can read it.
+    bool has_memory_of(const std::string& device) const override { return device == options_.name; }
+    Result<DeviceState> analyse_copy(const DeviceFunction& what, const lambda::RegionView& region,
+                                     DeviceParts& parts) override;
     double utilisation() const override;
 
   private:
     GpuDevice(Options options, std::unique_ptr<device::Device> device);
     Result<EncodedBlock> encode_there(const DeviceBlock& block, DeviceParts& parts);
     Status reserve(std::uint64_t bytes, std::uint64_t room_bytes);
+    enum class Lie : std::uint8_t { on_host, there };  ///< a region's values
+    Result<DeviceState> analyse_any(const DeviceFunction& what, const lambda::RegionView& region,
+                                    Lie lie, DeviceParts& parts);
     Result<DeviceState> analyse_there(const DeviceFunction& what, const lambda::RegionView& region,
-                                      DeviceParts& parts);
+                                      Lie lie, DeviceParts& parts);
     Result<DeviceState> analyse_as_stated(const DeviceFunction& what,
-                                          const lambda::RegionView& region, DeviceParts& parts);
+                                          const lambda::RegionView& region, Lie lie,
+                                          DeviceParts& parts);
+    Status bring(const lambda::RegionView& region, Lie lie);
     Result<lambda::Reduced> reduce(const lambda::Reduction& wanted, DType dtype,
                                    std::span<const std::byte> values);
     Result<lambda::AnalysisState> add_or_find(const DeviceFunction& what,

@@ -57,8 +57,10 @@ class Members::Object final : public FarObject {
     ~Object() override { objects_->remove_later(number_); }
 
     Status get(const Box& box, DType dtype, std::byte* values) override {
-        const Status status = outcome_of(objects_->get_bytes(number_, box, values, dtype),
-                                         *objects_, members_.patience_s_);
+        const Status status = members_.askers_.at_normal_priority([&] {
+            return outcome_of(objects_->get_bytes(number_, box, values, dtype), *objects_,
+                              members_.patience_s_);
+        });
         if (status.ok()) link_.got_bytes += box.extent.count() * size_of(dtype);
         return status.with_context("values in the memory of " + link_.member.name);
     }
@@ -99,8 +101,9 @@ class Members::Object final : public FarObject {
     const DType dtype_;
 };
 
-Members::Members(std::string name, std::vector<Member> members, double again_s, double patience_s)
-    : name_(std::move(name)), again_s_(again_s), patience_s_(patience_s) {
+Members::Members(std::string name, std::vector<Member> members, double again_s, double patience_s,
+                 int askers)
+    : name_(std::move(name)), again_s_(again_s), patience_s_(patience_s), askers_(askers) {
     for (Member& member : members) add(std::move(member));
 }
 
@@ -236,17 +239,32 @@ std::vector<Members::Link*> Members::by_load() {
     return all;
 }
 
+// All of it, so that what is destroyed here is destroyed at normal priority.
+Result<std::shared_ptr<const FarValues>> Members::put_at(Link& link, std::uint64_t key,
+                                                         const CreateObject& object, const Box& box,
+                                                         std::span<const std::byte> values) {
+    const auto there = object_at(link, key, object);
+    if (!there.ok()) return there.status();
+    if (Status status = (*there)->put(box, values); !status.ok()) return status;
+    return std::shared_ptr<const FarValues>(std::make_shared<FarValues>(*there, object.dtype));
+}
+
 Result<std::shared_ptr<const FarValues>> Members::put(std::uint64_t key, const CreateObject& object,
                                                       const Box& box,
                                                       std::span<const std::byte> values) {
-    Status why{StatusCode::no_space, "there is no other service"};
-    for (Link* const link : by_load()) {
-        const auto there = object_at(*link, key, object);
-        why = there.ok() ? (*there)->put(box, values) : there.status();
-        if (!why.ok()) continue;
-        return std::shared_ptr<const FarValues>(std::make_shared<FarValues>(*there, object.dtype));
-    }
-    return why;
+    std::shared_ptr<const FarValues> far;
+    const Status status = askers_.at_normal_priority([&]() -> Status {
+        Status why{StatusCode::no_space, "there is no other service"};
+        for (Link* const link : by_load()) {
+            auto made = put_at(*link, key, object, box, values);
+            if (made.ok()) far = std::move(*made);
+            if (made.ok()) return {};
+            why = made.status();
+        }
+        return why;
+    });
+    if (!status.ok()) return status;
+    return far;
 }
 
 std::vector<Members::Counts> Members::counts() const {

@@ -7,7 +7,8 @@
 //  - An object that is not wanted any more is deleted wherever parts of it are. A service that
 //  hears
 //    that this one is gone deletes all of its own accord.
-//  - Workers at idle priority use it: nobody whose time matters waits for its locks.
+//  - Workers at idle priority use it, and take none of its locks, nor of its connections: they ask
+//    by threads of its own (decision D22).
 //  - No call of a member has all the time in the world: one that does not answer is given up. An
 //    analysis has the time of a slow one, by its bytes.
 #pragma once
@@ -20,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/helper_threads.hpp"
 #include "transit/client/objects.hpp"
 #include "transit/objects/far_memory.hpp"
 
@@ -34,8 +36,9 @@ class Members final : public FarMemory {
     };
     /// @param name  of this service: no other of the group has it.
     /// @param patience_s  for an answer; of an analysis, before the time that its bytes are given.
+    /// @param askers  so many workers at idle priority are asked for at once; others wait.
     explicit Members(std::string name, std::vector<Member> members = {}, double again_s = 5.0,
-                     double patience_s = 60.0);
+                     double patience_s = 60.0, int askers = 4);
     ~Members() override;
     /// Before anything is put.
     void add(Member member);
@@ -59,6 +62,9 @@ class Members final : public FarMemory {
     Result<std::shared_ptr<Objects>> connection(Link& link);
     Result<std::shared_ptr<Object>> object_at(Link& link, std::uint64_t key,
                                               const CreateObject& object);
+    Result<std::shared_ptr<const FarValues>> put_at(Link& link, std::uint64_t key,
+                                                    const CreateObject& object, const Box& box,
+                                                    std::span<const std::byte> values);
     std::vector<Link*> by_load();
 
     const std::string name_;
@@ -78,7 +84,8 @@ class Members final : public FarMemory {
     std::map<std::uint64_t, Pass> passes_;           ///< under way
     std::vector<std::shared_ptr<Objects>> retired_;  ///< for watch() to let go of
     bool ended_ = false;
-    std::thread watcher_;  ///< from the first analysis on: gives up who is late
+    std::thread watcher_;         ///< from the first analysis on: gives up who is late
+    base::HelperThreads askers_;  ///< for workers at idle priority; end first
 };
 
 }  // namespace caesura::transit

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <functional>
 
 #include "base/clock.hpp"
 #include "store/checksum.hpp"
@@ -37,13 +38,13 @@ class AsStated {
 }  // namespace
 
 // Where a block lies in the device. It releases itself there.
-class DeviceMemory::Stretch final : public DeviceCall {
+class DeviceMemory::Stretch final : public base::HelperCall {
   public:
     explicit Stretch(DeviceMemory& memory) : memory_(memory) {}
-    void make(device::Device& device) override {
+    void make() override {
         const std::unique_ptr<Stretch> self(this);
         if (memory_.is_lost()) return;
-        if (Status status = device.release(at); !status.ok()) (void)memory_.lose(status);
+        if (Status status = memory_.device_->release(at); !status.ok()) (void)memory_.lose(status);
     }
     std::byte* at = nullptr;  ///< null: nothing was written
 
@@ -57,6 +58,8 @@ DeviceMemory::Block::Block(DeviceMemory& memory)
 DeviceMemory::Block::~Block() { memory_.give_back(std::move(there_), bytes_); }
 
 bool DeviceMemory::Block::is_written() const { return there_->at != nullptr; }
+
+std::span<const std::byte> DeviceMemory::Block::there() const { return {there_->at, bytes_}; }
 
 std::shared_ptr<DeviceMemory::Block> DeviceMemory::claim(std::uint64_t bytes) {
     auto block = std::make_shared<Block>(*this);  // before: if it throws, nothing is claimed
@@ -80,11 +83,11 @@ Status DeviceMemory::lose(const Status& status) {
 }
 
 // It is lost on its thread, so that no later call is made.
-Status DeviceMemory::use(const std::function<Status(device::Device&)>& work) {
-    return thread_.wait_for([&](device::Device& device) -> Status {
+Status DeviceMemory::use(const std::function<Status()>& work) {
+    return thread_.wait_for([&]() -> Status {
         if (is_lost()) return {StatusCode::io, fmt::format("device {} has failed", options_.name)};
-        const AsStated time(device, options_.waits_as_stated);
-        Status status = work(device);
+        const AsStated time(*device_, options_.waits_as_stated);
+        Status status = work();
         // Others may use its memory, too: that is no failure of the device.
         return status.ok() || status.code() == StatusCode::no_space ? status : lose(status);
     });
@@ -92,20 +95,20 @@ Status DeviceMemory::use(const std::function<Status(device::Device&)>& work) {
 
 Status DeviceMemory::write(Block& block, std::span<const std::byte> bytes) {
     block.checksum_ = store::checksum(bytes);
-    return use([&](device::Device& device) -> Status {
-        const auto memory = device.allocate(bytes.size());
+    return use([&]() -> Status {
+        const auto memory = device_->allocate(bytes.size());
         if (!memory.ok()) return memory.status();
-        const auto there = device.to_device(*memory, bytes);
-        Status status = there.ok() ? device.wait(*there) : there.status();
+        const auto there = device_->to_device(*memory, bytes);
+        Status status = there.ok() ? device_->wait(*there) : there.status();
         if (status.ok()) block.there_->at = *memory;
         return status;
     });
 }
 
 Status DeviceMemory::read(const Block& block, std::span<std::byte> to) {
-    Status status = use([&](device::Device& device) -> Status {
-        const auto back = device.to_host(to, block.there_->at);
-        return back.ok() ? device.wait(*back) : back.status();
+    Status status = use([&]() -> Status {
+        const auto back = device_->to_host(to, block.there_->at);
+        return back.ok() ? device_->wait(*back) : back.status();
     });
     if (!status.ok()) return status;
     if (store::checksum(to) == block.checksum_) return {};

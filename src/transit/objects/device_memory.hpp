@@ -14,7 +14,8 @@
 #include <memory>
 #include <string>
 
-#include "transit/objects/device_thread.hpp"
+#include "base/helper_threads.hpp"
+#include "caesura/device.hpp"
 
 namespace caesura::transit {
 
@@ -29,7 +30,7 @@ class DeviceMemory {
         bool waits_as_stated = false;
     };
     DeviceMemory(Options options, std::unique_ptr<device::Device> device)
-        : options_(std::move(options)), thread_(std::move(device)) {}
+        : options_(std::move(options)), device_(std::move(device)) {}
 
     /// Room in it, and what was written there, until the last owner of this goes.
     class Block {
@@ -46,6 +47,9 @@ class DeviceMemory {
         Status write(std::span<const std::byte> bytes) { return memory_.write(*this, bytes); }
         /// Else it is nothing but room.
         bool is_written() const;
+        /// Where it lies in the device: for the device's own work, as long as this lives. What has
+        /// changed there is seen by read() alone.
+        std::span<const std::byte> there() const;
         /// @param to  as many bytes. Any thread; waits for the copy. Errors: io or corrupt, naming
         /// the device; then the device is lost.
         Status read(std::span<std::byte> to) const { return memory_.read(*this, to); }
@@ -69,13 +73,14 @@ class DeviceMemory {
     Status write(Block& block, std::span<const std::byte> bytes);
     Status read(const Block& block, std::span<std::byte> to);
     void give_back(std::unique_ptr<Stretch> there, std::uint64_t bytes);
-    Status use(const std::function<Status(device::Device&)>& work);
+    Status use(const std::function<Status()>& work);
     Status lose(const Status& status);
 
     const Options options_;
     std::atomic<std::uint64_t> used_bytes_{0};  ///< of what is claimed
     std::atomic<bool> is_lost_{false};
-    DeviceThread thread_;  ///< goes first
+    const std::unique_ptr<device::Device> device_;  ///< called on the thread alone
+    base::HelperThreads thread_;                    ///< one; goes first
 };
 
 }  // namespace caesura::transit

@@ -39,7 +39,7 @@ class FarValues final : public RegionValues {
     DType dtype_;
 };
 
-/// All other services. Any thread of normal priority, or a worker.
+/// All other services. Any thread, also one at idle priority, which shares no lock with others.
 class FarMemory {
   public:
     virtual ~FarMemory() = default;

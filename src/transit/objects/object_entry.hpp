@@ -77,8 +77,10 @@ struct ObjectStore::Object {
     bool is_unseen = false;  ///< blocks came twice, or were not analysed: no state says all
     // filed
     std::list<ObjectId>::iterator used{};  ///< in filed_used_
+    std::uint64_t filed_bytes = 0;         ///< what it takes, regions included
+    std::optional<Unlisted> unlisted;
     /// Of its file.
-    std::string source_key() const { return owner + '\0' + container; }
+    std::string source_key() const { return ObjectStore::source_key(owner, container); }
 
     RegionPlace place_of(const Region& region) const {
         if (region.memory) return RegionPlace::memory;

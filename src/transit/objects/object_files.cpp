@@ -3,6 +3,7 @@
 
 #include "base/invalid.hpp"
 #include "read/chunk_layout.hpp"
+#include "store/checksum.hpp"
 #include "transit/objects/file_attributes.hpp"
 #include "transit/objects/object_entry.hpp"
 
@@ -12,6 +13,9 @@ namespace {
 
 // Of one reading: what a list of them takes in memory.
 constexpr std::uint64_t k_most_chunks = std::uint64_t{1} << 22;
+
+/// What a list has of an entry beside it: a map's node, and what it is allocated in.
+constexpr std::uint64_t k_node_bytes = 64;
 
 /// Fields that the whole of a filed or dumped object is described by.
 template <class Object>
@@ -122,10 +126,10 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
     auto opened = read::Source::open(*asker.files, path);
     if (!opened.ok()) return opened.status();
     const std::shared_ptr<const read::Source> source = std::move(*opened);
+    const std::string key = source_key(asker.owner, path);
     const std::lock_guard lock(mutex_);
     for (const store::DatasetInfo& dataset : source->datasets()) {
-        const auto layout = read::ChunkLayout::of(dataset.spec.shape, dataset.spec.chunk);
-        if (!dataset.members.empty() || layout.grid.count() > k_regions_limit) continue;
+        if (!dataset.members.empty()) continue;
         Object* there = find_named(asker.owner, path, dataset.spec.path);
         if (there != nullptr && there->origin != Origin::filed) continue;
         if (there != nullptr && !is_same(*there, dataset)) {
@@ -133,35 +137,75 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
             there = nullptr;
         }
         if (there == nullptr) {
-            auto object = std::make_unique<Object>();
-            object->origin = Origin::filed;
-            object->container = path;
-            object->owner = asker.owner;
-            describe_as(*object, dataset.spec);
-            object->time = static_cast<double>(dataset.iteration);
-            for (std::uint64_t chunk = 0; chunk < layout.grid.count(); ++chunk)
-                object->regions[chunk].box = layout.inside(chunk);
-            for (const store::ChunkRecord& chunk : dataset.chunks)
-                if (chunk.chunk < layout.grid.count()) object->regions[chunk.chunk].record = chunk;
-            const FiledNotes notes = notes_of(dataset.spec.attributes);
-            object->time = notes.time.value_or(object->time);
-            object->tags = notes.tags;
-            object->results = notes.results;
-            const auto added = add(std::move(object));
-            if (!added.ok()) return added.status();
+            const auto added = add_filed(asker, path, dataset);
+            if (!added.ok()) {  // a list of some of them would look like one of all
+                forget_file(key);
+                return added.status();
+            }
             there = *added;
         }
         there->files = asker.files;
         filed_used_.splice(filed_used_.end(), filed_used_, there->used);
-        sources_.add(there->source_key(), source);
     }
-    limit_filed(path);
+    if (by_source_.contains(key)) sources_.add(key, source);
     return {};
+}
+
+Result<ObjectStore::Object*> ObjectStore::add_filed(const Asker& asker, const std::string& path,
+                                                    const store::DatasetInfo& dataset) {
+    auto object = std::make_unique<Object>();
+    object->origin = Origin::filed;
+    object->container = path;
+    object->owner = asker.owner;
+    describe_as(*object, dataset.spec);
+    const FiledNotes notes = notes_of(dataset.spec.attributes);
+    object->time = notes.time.value_or(static_cast<double>(dataset.iteration));
+    object->tags = notes.tags;
+    object->results = notes.results;
+    object->filed_bytes = listed_bytes_of(*object);
+    if (!make_filed_room(object->source_key(), object->filed_bytes))
+        return Status{StatusCode::no_space,
+                      fmt::format("{}: its datasets take more than the {} bytes that the service "
+                                  "has for lists of files",
+                                  path, limits_.filed_bytes)};
+    const auto layout = read::ChunkLayout::of(dataset.spec.shape, dataset.spec.chunk);
+    const std::uint64_t regions = layout.grid.count();
+    const std::uint64_t regions_bytes =
+        std::min<std::uint64_t>(regions, k_regions_limit) * (sizeof(Region) + k_node_bytes);
+    if (regions > k_regions_limit ||
+        !make_filed_room(object->source_key(), object->filed_bytes + regions_bytes)) {
+        object->unlisted = unlisted_of(dataset.chunks);
+        return add(std::move(object));
+    }
+    object->filed_bytes += regions_bytes;
+    for (std::uint64_t chunk = 0; chunk < regions; ++chunk)
+        object->regions[chunk].box = layout.inside(chunk);
+    for (const store::ChunkRecord& chunk : dataset.chunks)
+        if (chunk.chunk < regions) object->regions[chunk.chunk].record = chunk;
+    return add(std::move(object));
+}
+
+// Without its regions.
+std::uint64_t ObjectStore::listed_bytes_of(const Object& object) {
+    std::uint64_t bytes = sizeof(Object) + 2 * object.key().size() + 4 * k_node_bytes;
+    for (const Tag& tag : object.tags)
+        bytes += sizeof(Tag) + tag.first.capacity() + tag.second.capacity();
+    for (const ResultInfo& one : object.results)
+        bytes += sizeof(ResultInfo) + one.call.capacity() + one.results.capacity();
+    return bytes;
+}
+
+ObjectStore::Unlisted ObjectStore::unlisted_of(std::span<const store::ChunkRecord> chunks) {
+    Unlisted unlisted;
+    for (const store::ChunkRecord& chunk : chunks) unlisted.stored_bytes += chunk.bytes;
+    unlisted.digest = store::checksum(std::as_bytes(chunks));
+    return unlisted;
 }
 
 // Is it still what was listed?
 bool ObjectStore::is_same(const Object& object, const store::DatasetInfo& dataset) {
     if (object.spec != dataset.spec) return false;
+    if (object.unlisted) return *object.unlisted == unlisted_of(dataset.chunks);
     std::size_t listed = 0;
     for (const auto& [number, region] : object.regions) listed += region.record ? 1 : 0;
     std::size_t same = 0;
@@ -174,13 +218,24 @@ bool ObjectStore::is_same(const Object& object, const store::DatasetInfo& datase
     return same == listed;
 }
 
-// Files other than this one make room for it.
-void ObjectStore::limit_filed(const std::string& path) {
+// Objects of other files than this one make room for so many bytes. False: there is none.
+bool ObjectStore::make_filed_room(const std::string& key, std::uint64_t bytes) {
+    const auto of_file = by_source_.find(key);
+    const std::uint64_t own_bytes = of_file == by_source_.end() ? 0 : of_file->second.bytes;
+    if (own_bytes + bytes > limits_.filed_bytes) return false;
     for (auto next = filed_used_.begin();
-         next != filed_used_.end() && filed_regions_ > limits_.filed_regions;) {
+         next != filed_used_.end() && filed_bytes_ + bytes > limits_.filed_bytes;) {
         const ObjectId id = *next++;
-        if (objects_.at(id)->container != path) drop(id);
+        if (objects_.at(id)->source_key() != key) drop(id);
     }
+    return filed_bytes_ + bytes <= limits_.filed_bytes;
+}
+
+void ObjectStore::forget_file(const std::string& key) {
+    const auto of_file = by_source_.find(key);
+    if (of_file == by_source_.end()) return;
+    const std::set<ObjectId> ids = of_file->second.ids;
+    for (const ObjectId id : ids) drop(id);
 }
 
 // ------------------------------------------------------------------------------ reading
@@ -219,14 +274,16 @@ Result<Reading> ObjectStore::read_filed(ObjectId id, Reading reading) {
 void ObjectStore::take_source(const std::string& key,
                               const std::shared_ptr<const read::Source>& source) {
     const std::lock_guard lock(mutex_);
+    sources_.add(key, source);
+    const auto of_file = by_source_.find(key);
+    if (of_file == by_source_.end()) return;
     std::vector<ObjectId> gone;
-    for (const auto& [id, object] : objects_) {
-        if (object->origin != Origin::filed || object->source_key() != key) continue;
-        const auto dataset = source->find(object->name);
-        if (!dataset.ok() || !is_same(*object, source->datasets()[*dataset])) gone.push_back(id);
+    for (const ObjectId id : of_file->second.ids) {
+        const Object& object = *objects_.at(id);
+        const auto dataset = source->find(object.name);
+        if (!dataset.ok() || !is_same(object, source->datasets()[*dataset])) gone.push_back(id);
     }
     for (const ObjectId id : gone) drop(id);
-    sources_.add(key, source);
 }
 
 Result<Reading> ObjectStore::read_from(std::shared_ptr<const read::Source> source,

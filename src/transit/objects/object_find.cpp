@@ -74,6 +74,11 @@ ObjectInfo ObjectStore::info_of(const Object& object) const {
         all.lowest = std::min(all.lowest, region.range->lowest);
         all.highest = std::max(all.highest, region.range->highest);
     }
+    if (object.unlisted) {
+        info.values = object.shape.count();
+        info.stored_bytes = object.unlisted->stored_bytes;
+        known = false;
+    }
     if (known && info.values == object.shape.count()) info.range = all;
     return info;
 }
@@ -92,7 +97,7 @@ bool ObjectStore::select(const Object& object, const FindObjects& query, ObjectI
             info.regions.push_back({region.box, object.place_of(region), region.range,
                                     region.stored_bytes(object.dtype)});
     }
-    return !query.values || kept > 0;
+    return !query.values || kept > 0 || object.unlisted;
 }
 
 FoundObjects ObjectStore::find(const Asker& asker, const FindObjects& query) {

@@ -123,5 +123,36 @@ TEST_F(FindObjectsTest, lists_the_latest_results_that_an_answer_holds) {
     EXPECT_TRUE(found.more || found.objects.size() == 2);
 }
 
+// The oldest of a file's or dump's objects makes room, wherever it is among those that were put.
+TEST(ObjectStoreTest, forgets_the_oldest_of_a_dump_for_a_new_object_and_none_that_was_put) {
+    const StoreLimits limits{.objects = 4};
+    ObjectStore store(limits, nullptr);
+    const Asker asker{0, "alice", {}, nullptr};
+    const auto describe = [&](const std::string& name) {
+        DumpedDataset dataset;
+        dataset.spec.path = name;
+        dataset.spec.dtype = float32;
+        dataset.spec.shape = {8};
+        dataset.spec.chunk = {8};
+        return store.describe(asker, "/scratch/run.h5", {}, 0.0, {&dataset, 1});
+    };
+    const auto names = [&] {
+        std::vector<std::string> all;
+        for (const ObjectInfo& object : store.find(asker, all_regions()).objects)
+            all.push_back(object.name);
+        return all;
+    };
+    (void)put_object(store, asker, "first", 1);
+    ASSERT_TRUE(describe("a").ok());
+    (void)put_object(store, asker, "second", 1);
+    ASSERT_TRUE(describe("b").ok());
+    ASSERT_TRUE(describe("c").ok());
+    EXPECT_EQ(names(), (std::vector<std::string>{"first", "second", "b", "c"}));
+    (void)put_object(store, asker, "third", 1);
+    (void)put_object(store, asker, "fourth", 1);
+    EXPECT_EQ(names(), (std::vector<std::string>{"first", "second", "third", "fourth"}));
+    EXPECT_EQ(describe("d").status().code(), StatusCode::no_space);
+}
+
 }  // namespace
 }  // namespace caesura::transit

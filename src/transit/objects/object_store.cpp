@@ -79,7 +79,7 @@ ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool
       far_(far),
       states_(limits.states_bytes),
       devices_(std::move(devices)),
-      sources_(limits.open_files) {}
+      sources_(limits.open_files, limits.open_bytes) {}
 
 ObjectStore::~ObjectStore() = default;
 
@@ -111,9 +111,8 @@ ObjectStore::Object* ObjectStore::find_named(const std::string& owner, const std
 // The oldest that can be had from its file is forgotten for a new one.
 Status ObjectStore::make_room() {
     if (objects_.size() < limits_.objects) return {};
-    for (const auto& [id, object] : objects_) {
-        if (object->origin == Origin::put) continue;
-        drop(id);
+    if (!from_files_.empty()) {
+        drop(*from_files_.begin());
         return {};
     }
     return {StatusCode::no_space,
@@ -123,9 +122,14 @@ Status ObjectStore::make_room() {
 Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
     if (Status status = make_room(); !status.ok()) return status;
     object->id = next_id_++;
+    if (object->origin != Origin::put) from_files_.insert(object->id);
     if (object->origin == Origin::filed) {
         object->used = filed_used_.insert(filed_used_.end(), object->id);
         filed_regions_ += object->regions.size();
+        filed_bytes_ += object->filed_bytes;
+        OfFile& of_file = by_source_[object->source_key()];
+        of_file.ids.insert(object->id);
+        of_file.bytes += object->filed_bytes;
     }
     Object* const added = object.get();
     by_name_[object->key()] = object->id;
@@ -139,9 +143,15 @@ void ObjectStore::drop(ObjectId id) {
         if (region.memory) leave_memory(*found->second, region);
         leave_device(region);
     }
+    from_files_.erase(id);
     if (found->second->origin == Origin::filed) {
         filed_regions_ -= found->second->regions.size();
+        filed_bytes_ -= found->second->filed_bytes;
         filed_used_.erase(found->second->used);
+        const auto of_file = by_source_.find(found->second->source_key());
+        of_file->second.ids.erase(id);
+        of_file->second.bytes -= found->second->filed_bytes;
+        if (of_file->second.ids.empty()) by_source_.erase(of_file);
     }
     const auto named = by_name_.find(found->second->key());
     if (named != by_name_.end() && named->second == id) by_name_.erase(named);
@@ -154,6 +164,9 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
         return invalid(
             fmt::format("object {}: an error bound for {}; integers are kept without loss",
                         order.name, to_string(order.dtype)));
+    if (is_complex(order.dtype))
+        return invalid(fmt::format("object {}: {} has two parts; make an object of each",
+                                   order.name, to_string(order.dtype)));
     const std::lock_guard lock(mutex_);
     if (Object* const there = find_named(asker.owner, order.container, order.name)) {
         const bool same_chain = there->form
@@ -461,8 +474,10 @@ Result<Reading> ObjectStore::read_put(Object& object, Reading reading) {
         const bool is_sunk = !region.memory && region.lies_elsewhere() && !object.form;
         const bool is_whole = *part == region.box;
         const std::uint64_t bytes = region.bytes(object.dtype);
-        reading.parts.push_back({*part, number, std::move(lies), is_whole, is_sunk, region.rounded,
-                                 is_sunk && is_whole && wants_copy(region, bytes)});
+        reading.parts.push_back(
+            {*part, number, std::move(lies), is_whole, is_sunk, region.rounded,
+             is_sunk && is_whole && wants_copy(region, bytes),
+             is_whole && !object.form && region.lies_on_device() ? region.device : nullptr});
     }
     const std::uint64_t missing = reading.box.extent.count() - values;
     if (missing > 0)
@@ -509,7 +524,9 @@ ObjectStore::Counts ObjectStore::counts() const {
         counts.devices.push_back(
             {device->name(), device->used_bytes(), device->most_bytes(), device->is_lost()});
     counts.open_files = sources_.size();
+    counts.open_bytes = sources_.bytes();
     counts.filed_regions = filed_regions_;
+    counts.filed_bytes = filed_bytes_;
     counts.states_bytes = states_.used_bytes();
     counts.states_refused = states_.refused();
     return counts;

@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "lambda/registry.hpp"
 #include "store/shared_file.hpp"
@@ -48,9 +49,11 @@ struct StoreLimits {
     /// Files of filed objects that stay open; the others are opened when they are read. A process
     /// has 1024 descriptors where nobody has raised that, and clients need them.
     std::size_t open_files = 64;
-    /// Of all filed objects, some 300 bytes each; beyond, those that were used longest ago are
-    /// forgotten.
-    std::size_t filed_regions = std::size_t{1} << 20;
+    /// What all filed objects take, regions included; beyond, those that were used longest ago are
+    /// forgotten. Of a file that takes more by itself some objects have no list of regions.
+    std::uint64_t filed_bytes = std::uint64_t{512} << 20;
+    /// Of the lists of chunks of files that stay open, but for the file that was used last.
+    std::uint64_t open_bytes = std::uint64_t{256} << 20;
     /// Of what a find answers at once: with less than a message may have, so that it is never one
     /// that cannot be sent. The rest comes with the next answer.
     std::size_t answer_bytes = std::size_t{32} << 20;
@@ -77,6 +80,8 @@ struct Reading {
         bool is_rounded = false;  ///< a bound was spent on its values
         /// It is read whole from a disk, memory has no room for it and a device has.
         bool wants_copy = false;
+        /// All of it, as it is, in a device too; null: in none.
+        std::shared_ptr<const DeviceValues> copy = nullptr;
     };
     std::vector<Part> parts;
     Reading without_parts() const;
@@ -213,13 +218,25 @@ class ObjectStore {
             bool is_lost = false;
         };
         std::vector<OnDevice> devices = {};
-        std::uint64_t open_files = 0, filed_regions = 0, states_bytes = 0, states_refused = 0;
+        std::uint64_t open_files = 0, open_bytes = 0, filed_regions = 0, filed_bytes = 0;
+        std::uint64_t states_bytes = 0, states_refused = 0;
     };
     Counts counts() const;
 
   private:
     struct Region;
     struct Object;
+    /// Of a filed object whose regions would take too much memory, and are not listed: what there
+    /// is to say of its chunks without them.
+    struct Unlisted {
+        std::uint64_t stored_bytes = 0;
+        std::uint64_t digest = 0;  ///< of all records of chunks, to see whether they have changed
+        friend bool operator==(const Unlisted&, const Unlisted&) = default;
+    };
+    struct OfFile {
+        std::set<ObjectId> ids;
+        std::uint64_t bytes = 0;
+    };
     Region* find_region(ObjectId id, RegionId region);
     Object* find_readable(const Asker& asker, ObjectId id);
     Object* find_named(const std::string& owner, const std::string& container,
@@ -243,7 +260,15 @@ class ObjectStore {
                                      std::size_t dataset, Reading reading);
     static bool is_same(const Object& object, const store::DatasetInfo& dataset);
     void take_source(const std::string& key, const std::shared_ptr<const read::Source>& source);
-    void limit_filed(const std::string& path);
+    static std::string source_key(const std::string& owner, const std::string& path) {
+        return owner + '\0' + path;
+    }
+    Result<Object*> add_filed(const Asker& asker, const std::string& path,
+                              const store::DatasetInfo& dataset);
+    static std::uint64_t listed_bytes_of(const Object& object);
+    static Unlisted unlisted_of(std::span<const store::ChunkRecord> chunks);
+    bool make_filed_room(const std::string& key, std::uint64_t bytes);
+    void forget_file(const std::string& key);
     ObjectInfo info_of(const Object& object) const;
     static bool matches(const Asker& asker, const Object& object, const FindObjects& query);
     bool select(const Object& object, const FindObjects& query, ObjectInfo& info,
@@ -258,8 +283,10 @@ class ObjectStore {
     std::map<ObjectId, std::unique_ptr<Object>> objects_;
     std::map<std::string, ObjectId> by_name_;
     ObjectId next_id_ = 1;
-    OpenSources sources_;  ///< of filed objects
-    std::size_t filed_regions_ = 0;
+    std::set<ObjectId> from_files_;            ///< dumped and filed ones
+    std::map<std::string, OfFile> by_source_;  ///< filed ones, by source_key()
+    OpenSources sources_;                      ///< of filed objects
+    std::uint64_t filed_regions_ = 0, filed_bytes_ = 0;
     std::list<ObjectId> filed_used_;  ///< filed objects, the least recently used first
     std::uint64_t memory_bytes_ = 0;
     /// Regions in memory, the least recently used first.

@@ -47,6 +47,7 @@ json arguments(const Placed& placed, const std::vector<std::string>& devices) {
             {"device", devices[decision.device]},
             {"done_by", devices[placed.device]},
             {"moved", placed.moved},
+            {"lay_on", placed.lay_on},
             {"failed", placed.failed},
             {"why", placed.why},
             {"predicted_s", decision.where.predicted_s},

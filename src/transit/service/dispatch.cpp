@@ -135,6 +135,9 @@ void Dispatch::give(std::uint64_t client, double weight, double cost, PlacedWork
     work.request_.field = work.what_.field;
     work.request_.bytes = static_cast<double>(work.what_.bytes);
     work.request_.is_like_samples = work.what_.is_like_samples;
+    work.request_.is_on_host_too = work.what_.is_in_memory;
+    for (std::size_t i = 1; i < places_.size() && !work.what_.lies_on.empty(); ++i)
+        if (places_[i]->device->has_memory_of(work.what_.lies_on)) work.request_.from = i;
     auto now = present(work, work.given_s_);
     now[0].takes_it = !options_.host_last;
     std::optional<where::Decision> decision;
@@ -260,6 +263,7 @@ void Dispatch::learn(PlacedWork& work) {
     placed.bytes = work.what_.bytes;
     placed.result_bytes = is_done ? work.result_bytes() : 0;
     placed.result_s_per_byte = work.request_.result_s_per_byte;
+    placed.lay_on = work.what_.lies_on;
     placed.failed = work.failed_;
     placed.device = work.place_;
     placed.moved = work.moves_ > 0 && work.place_ != work.decision_.device;
@@ -272,19 +276,21 @@ void Dispatch::learn(PlacedWork& work) {
     run.result_bytes = static_cast<double>(placed.result_bytes);
     const double service_s = work.ended_s_ - work.begun_s_;
     if (work.place_ == 0) {
-        run.compute_s = service_s;
+        run.compute_s = std::max(1e-9, service_s - work.fetched_s_);
         run.utilisation = work.utilisation_;
     } else {
         // What is neither of the ways is the device's, gathering included.
         run.to_s = work.parts_.to_s;
         run.from_s = work.parts_.from_s;
-        run.compute_s = std::max(1e-9, service_s - run.to_s - run.from_s);
+        run.compute_s = std::max(1e-9, service_s - run.to_s - run.from_s - work.fetched_s_);
         run.utilisation = places_[work.place_]->device->utilisation();
     }
     const double took_s = work.ended_s_ - work.given_s_;
     if (is_done) {
         const std::lock_guard lock(mutex_);
         Place& place = *places_[work.place_];
+        if (work.fetched_s_ > 0.0 && work.request_.from != where::k_host)
+            placer_.fetched(work.request_.from, run.bytes, work.fetched_s_);
         ++(is_block ? place.blocks : place.regions);
         place.bytes += placed.bytes;
         const double predicted_s = work.decision_.predicted_s();

@@ -29,7 +29,8 @@ struct Placed {
     std::uint64_t bytes = 0, result_bytes = 0;
     where::Decision decision;
     double result_s_per_byte =
-        0.0;  ///< what the result costs where it goes, as predictions have it
+        0.0;             ///< what the result costs where it goes, as predictions have it
+    std::string lay_on;  ///< the device whose memory had the values; empty: none
     bool failed = false;
     std::string why;         ///< it failed
     std::size_t device = 0;  ///< that has done it

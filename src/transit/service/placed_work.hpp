@@ -28,6 +28,9 @@ class PlacedWork : public Work {
     double service_s() const { return ended_s_ - begun_s_; }
 
   protected:
+    /// Of the time on the thread: until values that lie on a device were in the host's memory.
+    double fetched_s_ = 0.0;
+
     /// What it is, for the choice and the trace.
     struct What {
         std::string function = "compress";  ///< or an analysis's name
@@ -36,6 +39,9 @@ class PlacedWork : public Work {
         std::uint64_t bytes = 0;
         bool is_written = false;      ///< its result goes on to the file
         bool is_like_samples = true;  ///< what samples took says something of it
+        /// The device whose memory has the values; empty: none has them.
+        std::string lies_on;
+        bool is_in_memory = true;  ///< the host's has them too
     };
     virtual What what() const = 0;
     /// The host alone can do it, and no device is asked.

@@ -18,19 +18,25 @@ class RegionWork final : public PlacedWork, public DoneWork {
         Dispatch& dispatch;
         DeviceFunction function;
     };
-    /// @param bring  the region, its values in memory until this work has gone; may throw
-    /// bad_alloc.
+    /// The values of a region, and where they lie.
+    struct Values {
+        /// In memory until this work has gone; may throw bad_alloc.
+        std::function<Result<lambda::RegionView>()> bring;
+        lambda::RegionView place = {};                  ///< the region without its values
+        std::shared_ptr<const DeviceValues> copy = {};  ///< in a device; null: in none
+        bool is_in_memory = true;
+    };
     /// @param into   the state that it is added to.
     /// @param then   on the lane.
     RegionWork(std::shared_ptr<const Order> order, std::string label, DType dtype,
-               std::uint64_t bytes, std::function<Result<lambda::RegionView>()> bring,
-               StrandState& into, std::function<void(RegionWork&, const Status&)> then)
+               std::uint64_t bytes, Values values, StrandState& into,
+               std::function<void(RegionWork&, const Status&)> then)
         : order_(std::move(order)),
           owner_(order_->host.owner()),
           label_(std::move(label)),
           dtype_(dtype),
           bytes_(bytes),
-          bring_(std::move(bring)),
+          values_(std::move(values)),
           into_(into),
           then_(std::move(then)) {}
 
@@ -55,24 +61,23 @@ class RegionWork final : public PlacedWork, public DoneWork {
         what.label = label_;
         what.bytes = bytes_;
         what.is_like_samples = false;
+        if (values_.copy) what.lies_on = values_.copy->block()->memory().name();
+        what.is_in_memory = !values_.copy || values_.is_in_memory;
         return what;
     }
     bool is_the_hosts() const override { return order_->function.variant.also_on.empty(); }
     bool is_taken_by(const BlockDevice& there) const override {
-        return !is_integer(dtype_) && there.takes(order_->function, bytes_);
+        return (dtype_ == float32 || dtype_ == float64) && there.takes(order_->function, bytes_);
     }
     bool is_wanted() const override { return order_->host.is_alive(); }
     void on_host() override {
-        const auto region = bring_();
+        const auto region = bring();
         status_ = region.ok() ? into_.state.add(*region) : region.status();
         result_bytes_ = 0;
         count();
     }
     void on_device(BlockDevice& there, DeviceParts& parts) override {
-        const auto region = bring_();
-        status_ = region.status();
-        if (!region.ok()) return;
-        auto made = there.analyse(order_->function, *region, parts);
+        auto made = made_by(there, parts);
         status_ = made.status();
         if (!made.ok()) return;
         // Into the new one, which is lost if that fails; the one before stays as it was.
@@ -81,6 +86,26 @@ class RegionWork final : public PlacedWork, public DoneWork {
         into_.state = std::move(made->state);
         result_bytes_ = made->bytes;
         count();
+    }
+    Result<lambda::RegionView> bring() {
+        const double begin_s = base::Clock::steady().now_s();
+        auto region = values_.bring();
+        fetched_s_ =
+            values_.copy && !values_.is_in_memory ? base::Clock::steady().now_s() - begin_s : 0.0;
+        return region;
+    }
+    // Where the values lie in its memory they stay there.
+    Result<DeviceState> made_by(BlockDevice& there, DeviceParts& parts) {
+        fetched_s_ = 0.0;
+        if (values_.copy && there.has_memory_of(values_.copy->block()->memory().name()) &&
+            !values_.copy->block()->memory().is_lost()) {
+            lambda::RegionView region = values_.place;
+            region.values = values_.copy->block()->there();
+            return there.analyse_copy(order_->function, region, parts);
+        }
+        const auto region = bring();
+        if (!region.ok()) return region.status();
+        return there.analyse(order_->function, *region, parts);
     }
     // A state that is too large is no fault of the device: nobody else would have room for it.
     void count() {
@@ -97,7 +122,7 @@ class RegionWork final : public PlacedWork, public DoneWork {
     const std::string label_;
     const DType dtype_;
     const std::uint64_t bytes_;
-    const std::function<Result<lambda::RegionView>()> bring_;
+    const Values values_;
     StrandState& into_;
     const std::function<void(RegionWork&, const Status&)> then_;
     Status status_, counted_;
@@ -150,13 +175,14 @@ class Pass : public std::enable_shared_from_this<Pass> {
         RegionWork::send(std::make_unique<RegionWork>(
             order_, reading_->name, reading_->dtype,
             part.box.extent.count() * size_of(reading_->dtype),
-            [self, strand, &part]() -> Result<lambda::RegionView> {
-                const auto values = bring(*self->reading_, part, self->scratch_[strand]);
-                if (!values.ok()) return values.status();
-                return self->reading_->view(part, *values);
-            },
-            states_[strand],
-            [self, strand](RegionWork&, const Status& status) {
+            RegionWork::Values{
+                [self, strand, &part]() -> Result<lambda::RegionView> {
+                    const auto values = bring(*self->reading_, part, self->scratch_[strand]);
+                    if (!values.ok()) return values.status();
+                    return self->reading_->view(part, *values);
+                },
+                reading_->view(part, {}), part.copy, part.values->in_memory() != nullptr},
+            states_[strand], [self, strand](RegionWork&, const Status& status) {
                 if (!status.ok() && self->error_.ok()) self->error_ = status;
                 self->step(strand);
             }));
@@ -216,7 +242,7 @@ Status analyse_sent(const ErrandHost& host, Dispatch& dispatch, const lambda::Re
     const double came_s = base::Clock::steady().now_s();
     auto work = std::make_unique<RegionWork>(
         std::move(*order), message.object, message.dtype, message.payload_bytes,
-        [region]() -> Result<lambda::RegionView> {
+        RegionWork::Values{[region]() -> Result<lambda::RegionView> {
             const AnalyseRegion& sent = region->message;
             lambda::RegionView view;
             view.object = sent.object;
@@ -229,7 +255,7 @@ Status analyse_sent(const ErrandHost& host, Dispatch& dispatch, const lambda::Re
             view.tags = sent.tags;
             view.values = region->payload.bytes();
             return view;
-        },
+        }},
         *held,
         [held, came_s, &dispatch, then = std::move(then)](RegionWork& done, const Status& status) {
             AnalysedThere there;

@@ -1,4 +1,4 @@
-// The kernels of sums and counts, the same source, for the stand-in (kernels.hpp).
+// The kernels of sums, counts and marks, the same source, for the stand-in (kernels.hpp).
 // The first must come first.
 // clang-format off
 #include "device/cuda/on_host/kernels.hpp"

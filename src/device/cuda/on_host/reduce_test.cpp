@@ -1,4 +1,4 @@
-// Goal: the kernels of sums and counts find what a plain loop finds: counts and extremes exactly,
+// Goal: the kernels of sums, counts and marks find what a plain loop finds: all but sums exactly,
 // sums to rounding, whatever is not finite counted as the host counts it. CUDA's runtime is stood
 // in for by the host; not a GPU.
 #include <gtest/gtest.h>
@@ -127,6 +127,22 @@ class CudaReductions : public ::testing::TestWithParam<std::size_t> {
         EXPECT_EQ(found->infinite, loop.infinite);
     }
 
+    template <class T>
+    void marks_are_a_loops(const std::vector<T>& values, double threshold) {
+        constexpr DType dtype = sizeof(T) == 4 ? float32 : float64;
+        const std::uint64_t bytes = marks_bytes(values.size() * sizeof(T), dtype);
+        const auto dirty = room(bytes);
+        const std::vector<std::byte> ones(bytes, std::byte{0xff});
+        const auto sent = device_->to_device(dirty.data(), ones);
+        ASSERT_TRUE(sent.ok() && device_->wait(*sent).ok());
+        std::vector<std::uint64_t> loop(bytes / 8);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (double{values[i]} > threshold) loop[i / 64] |= std::uint64_t{1} << (i % 64);
+        const auto found = device_->marks(bring(values), dtype, threshold, dirty);
+        ASSERT_TRUE(found.ok()) << found.status().message();
+        EXPECT_EQ(*found, loop);
+    }
+
     std::unique_ptr<Device> device_;
 };
 // Less than a stretch, whole ones, and a rest; more than a block of threads counts.
@@ -147,6 +163,14 @@ TEST_P(CudaReductions, counts_are_those_of_a_loop) {
     }
 }
 
+TEST_P(CudaReductions, marks_are_those_of_a_loop) {
+    for (const double threshold : {-HUGE_VAL, -100.0, 0.0, 2.0, 100.0}) {
+        marks_are_a_loops(values_of<float>(GetParam(), 0.0, 0.1, 3), threshold);
+        marks_are_a_loops(values_of<double>(GetParam(), 0.0, 0.1, 4), threshold);
+    }
+    marks_are_a_loops(std::vector<float>(GetParam(), 0.1F), double{0.1F});  // not above itself
+}
+
 TEST_P(CudaReductions, values_on_edges_are_counted_as_the_edges_say) {
     // Steps that no binary number is: the guess is wrong for many edges.
     std::vector<double> values;
@@ -164,6 +188,11 @@ TEST_P(CudaReductions, what_cannot_be_is_refused) {
     EXPECT_EQ(device_->sums({}, float32, room(bytes)).status().code(),
               StatusCode::invalid_argument);
     EXPECT_EQ(device_->sums(std::as_bytes(std::span(values)), float32, room(bytes)).status().code(),
+              StatusCode::invalid_argument);
+    const std::uint64_t marked_bytes = marks_bytes(there.size(), float32);
+    EXPECT_EQ(device_->marks(there, float32, 0.0, room(marked_bytes).first(marked_bytes - 1))
+                  .status()
+                  .code(),
               StatusCode::invalid_argument);
     const std::vector<double> edge{1.0};
     EXPECT_EQ(device_->counts(there, float32, edge, room(1000)).status().code(),

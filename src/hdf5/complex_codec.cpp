@@ -1,0 +1,103 @@
+#include "hdf5/complex_codec.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+namespace caesura::hdf5 {
+namespace {
+
+class ComplexCodec final : public BlockCodec {
+  public:
+    ComplexCodec(std::unique_ptr<BlockCodec> inner, DType dtype, const Shape& chunk,
+                 const ErrorBound& bound, bool by_part)
+        : inner_(std::move(inner)),
+          dtype_(dtype),
+          chunk_(chunk),
+          bound_(bound),
+          by_part_(by_part) {}
+
+    std::span<const FilterSpec> pipeline() const override { return inner_->pipeline(); }
+    bool reentrant() const override { return inner_->reentrant(); }
+    bool wants_padding() const override { return inner_->wants_padding(); }
+
+    Result<EncodedBlock> encode(std::span<const std::byte> chunk,
+                                const Shape& valid) const override {
+        if (!by_part_) return inner_->encode(chunk, with_parts(valid));
+        return encode_both(chunk, valid, bound_);
+    }
+    Result<EncodedBlock> encode_exactly(std::span<const std::byte> chunk,
+                                        const Shape& valid) const override {
+        if (!by_part_) return inner_->encode_exactly(chunk, with_parts(valid));
+        return encode_both(chunk, valid, lossless());
+    }
+    Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
+                  std::span<std::byte> chunk) const override {
+        return inner_->decode(stored, filter_mask, chunk);
+    }
+
+  private:
+    bool lies_inside(const Shape& valid) const {
+        bool inside = valid.rank() == chunk_.rank();
+        for (int axis = 0; inside && axis < chunk_.rank(); ++axis)
+            inside = valid[axis] >= 1 && valid[axis] <= chunk_[axis];
+        return inside;
+    }
+
+    Result<EncodedBlock> encode_both(std::span<const std::byte> chunk, const Shape& valid,
+                                     const ErrorBound& bound) const try {
+        const std::size_t value_bytes = size_of(dtype_);
+        const std::size_t bytes = static_cast<std::size_t>(valid.count()) * value_bytes;
+        const std::size_t full_bytes = static_cast<std::size_t>(chunk_.count()) * value_bytes;
+        if (!lies_inside(valid) || (chunk.size() != bytes && chunk.size() != full_bytes))
+            return Status(
+                StatusCode::invalid_argument,
+                fmt::format("a block of {} bytes with valid extent {} does not fit chunks "
+                            "of {} {}",
+                            chunk.size(), to_string(valid), to_string(chunk_), to_string(dtype_)));
+        std::vector<std::byte> cut;
+        if (chunk.size() != bytes) {
+            const Box full{Shape::filled(chunk_.rank(), 0), chunk_};
+            const Box inside{full.offset, valid};
+            cut.resize(bytes);
+            copy_box(inside, full, chunk.data(), inside, cut.data(), value_bytes);
+            chunk = cut;
+        }
+        std::array<codec::BundlePart, 2> parts;
+        for (std::uint32_t i = 0; i < parts.size(); ++i) {
+            parts[i].shape = valid;
+            parts[i].bound = bound;
+            parts[i].component = i;
+            parts[i].interleaved = true;
+        }
+        auto block = inner_->encode_parts(chunk, parts, true);
+        // It comes as a share of the bound.
+        if (block.ok() && bound.kind == ErrorBound::Kind::absolute) block->max_error *= bound.value;
+        return block;
+    } catch (const std::bad_alloc&) {
+        return Status(StatusCode::no_space, "no memory to encode a block of complex numbers");
+    }
+
+    std::unique_ptr<BlockCodec> inner_;
+    DType dtype_;
+    Shape chunk_;
+    ErrorBound bound_;
+    bool by_part_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockCodec> make_complex_codec(std::unique_ptr<BlockCodec> inner, DType dtype,
+                                               const Shape& chunk, const ErrorBound& bound,
+                                               bool by_part) {
+    return std::make_unique<ComplexCodec>(std::move(inner), dtype, chunk, bound, by_part);
+}
+
+Shape with_parts(const Shape& shape) {
+    std::vector<std::uint64_t> extents(shape.data(), shape.data() + shape.rank());
+    extents.push_back(2);
+    return Shape(extents);
+}
+
+}  // namespace caesura::hdf5
