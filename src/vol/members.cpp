@@ -105,9 +105,9 @@ bool has_heap_values(hid_t type) {
 }
 
 std::optional<Element> element_of(hid_t type) {
-    if (const auto number = store::number_of(type);
-        number && H5Tequal(type, store::native_type(*number)) > 0)
-        return Element{*number};
+    const auto number = store::number_of(type);
+    const bool known = number && *number >= float32 && *number <= uint64;  // bool stays
+    if (known && H5Tequal(type, store::native_type(*number).get()) > 0) return Element{*number};
     if (H5Tget_class(type) != H5T_COMPOUND) return std::nullopt;
     if (auto members = members_of(type); !members.empty())
         return Element{H5Tget_size(type) == members.size() * size_of(float32) ? float32 : float64,
@@ -126,7 +126,8 @@ Element opaque_element_of(hid_t type) {
 }
 
 Handle type_of(DType dtype, const std::vector<std::string>& members) {
-    const hid_t number = store::native_type(dtype);
+    const Handle numbers = store::native_type(dtype);
+    const hid_t number = numbers.get();
     if (members.empty()) return Handle(H5Tcopy(number), H5Tclose);
     Handle type(H5Tcreate(H5T_COMPOUND, members.size() * size_of(dtype)), H5Tclose);
     for (std::size_t i = 0; i < members.size(); ++i)

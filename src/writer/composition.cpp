@@ -43,6 +43,7 @@ void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DTy
     const auto as = [&]<class T>(T) {
         widen(reinterpret_cast<const T*>(data), count, stride, range);
     };
+    if (is_short_float(dtype)) return widen_short(data, count, stride, dtype, range);
     switch (dtype) {
         case DType::float32:
             return as(float{});
