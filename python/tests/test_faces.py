@@ -41,6 +41,12 @@ WORDS = {
         ),
         ("caesura_create", "caesura_define_field", "caesura_begin_dump", "caesura_close"),
     ),
+    "going on with a file (open, after)": (
+        ("struct OpenOptions", "open("),
+        ("def open", "after"),
+        ("caesura_writer_open", "has_after"),
+        ("caesura_append",),
+    ),
     "busy marks, labels, cooperative mode": (
         ("Busy busy(", "label", "cooperative"),
         ("def busy", "label", "cooperative"),
@@ -64,6 +70,18 @@ WORDS = {
         ("uint64", "int8"),
         ("CAESURA_UINT64", "CAESURA_INT8"),
         ("caesura_int64", "caesura_int8"),
+    ),
+    "types: bool, float16, bfloat16, complex": (
+        ("boolean", "bfloat16", "complex128"),
+        ("bool", "bfloat16", "complex"),
+        ("CAESURA_BOOL", "CAESURA_BFLOAT16", "CAESURA_COMPLEX128"),
+        ("caesura_bool", "caesura_complex128"),
+    ),
+    "put of values that lie in a device": (
+        ("memory of a device", "device"),
+        ("__cuda_array_interface__", "__dlpack__"),
+        ("device",),
+        ("cuda",),
     ),
     "bounds: lossless, absolute, relative": (
         ("lossless()", "absolute(", "relative("),
@@ -103,11 +121,17 @@ WORDS = {
         ("partial", "caesura_reshape"),
         ("partial",),
     ),
-    "particles": (
+    "particles, also in any order": (
         ("define_species",),
         ("def define_species",),
         ("caesura_define_species",),
         ("caesura_define_species",),
+    ),
+    "a file for each dump, or each few": (
+        ("dumps_per_file",),
+        ("dumps_per_file",),
+        ("dumps_per_file",),
+        ("dumps_per_file",),
     ),
     "units, axes, grid of a field": (
         ("unit_si", "axis_labels", "grid_spacing"),
@@ -121,7 +145,7 @@ WORDS = {
         ("caesura_set_attribute",),
         ("caesura_set_attribute",),
     ),
-    "own attributes of file, iteration, meshes, record, field; in one dump": (
+    "own attributes of file, iteration, meshes, record, field, species; in one dump": (
         ("set_attribute(", "AttributeOwner"),
         ("def set_attribute",),
         ("caesura_set_attribute", "CAESURA_THIS_DUMP"),
@@ -185,6 +209,7 @@ WORDS = {
         ("caesura_reader_read",),
         ("caesura_open", "read_values"),
     ),
+    "reading a series of files as one": (("%T",), ("%T",), ("%T",), ("caesura_open",)),
     "reading on all ranks together": (
         ("read_all(",),
         ("def read_all",),
