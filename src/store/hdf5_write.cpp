@@ -309,12 +309,12 @@ Status write_array(hid_t file, const ArraySpec& array) {
     if (!prepare_object(creation.get()))
         return hdf5_error(StatusCode::internal, "dataset " + array.path);
     const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    auto handle = create_at(file, array.path, file_type(dtype), space.get(), creation.get());
+    auto handle = create_at(file, array.path, file_type(dtype).get(), space.get(), creation.get());
     if (!handle.ok()) return handle.status();
     const void* const values = floats != nullptr ? static_cast<const void*>(floats->data())
                                                  : static_cast<const void*>(counts->data());
     if (count > 0 &&
-        H5Dwrite(handle->get(), native_type(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        H5Dwrite(handle->get(), native_type(dtype).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         return hdf5_error(StatusCode::internal, "dataset " + array.path);
     return write_attributes(handle->get(), array.path, array.attributes);
 }

@@ -13,8 +13,6 @@ namespace {
 // Chunks below this make files slow; rather let chunks straddle boxes.
 constexpr std::uint64_t k_min_chunk_bytes = 1u << 20;
 
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 std::uint64_t smallest_factor(std::uint64_t n) {
     for (std::uint64_t factor = 2; factor * factor <= n; ++factor)
         if (n % factor == 0) return factor;

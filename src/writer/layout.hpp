@@ -22,6 +22,9 @@ struct RankBox {
     friend bool operator==(const RankBox&, const RankBox&) = default;
 };
 
+/// How many `b` it takes to hold `a`.
+constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
 /// The largest step of which all inner edges of the boxes along an axis are multiples; 0 if it has
 /// none.
 Shape common_steps(const Shape& dims, std::span<const RankBox> boxes);

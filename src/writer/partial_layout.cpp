@@ -11,8 +11,6 @@ namespace {
 // this many.
 constexpr std::uint64_t k_least_chunk_bytes = 128u << 10;
 
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-
 // Whole steps, doubled along the shortest axis while the chunk is below the target.
 Shape grow_evenly(const Shape& step, const Shape& dims, std::size_t value_bytes,
                   std::uint64_t target_bytes) {
