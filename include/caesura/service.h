@@ -53,9 +53,6 @@ typedef struct caesura_objects caesura_objects; /* a connection to a service */
 typedef struct caesura_ticket caesura_ticket;   /* something that goes on there */
 typedef struct caesura_found caesura_found;     /* what a query has found */
 
-/* A bound of objects beside CAESURA_LOSSLESS and CAESURA_ABSOLUTE; value: share of each value. */
-enum { CAESURA_POINTWISE_RELATIVE = 3 };
-
 /* ---------------------------------------------------------------------------- connection */
 
 /* service: "service:ADDRESS", as the service prints it. application: for its status; NULL: "c".
