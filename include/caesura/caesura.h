@@ -61,11 +61,11 @@ typedef enum caesura_dtype {
     CAESURA_UINT16 = 8,
     CAESURA_UINT32 = 9,
     CAESURA_UINT64 = 10,
-    CAESURA_BOOL = 11,       /* one byte each, 0 or 1; without loss */
-    CAESURA_FLOAT16 = 12,    /* IEEE 754 in 16 bits */
-    CAESURA_BFLOAT16 = 13,   /* the upper half of a float */
-    CAESURA_COMPLEX64 = 14,  /* two floats: real and imaginary part */
-    CAESURA_COMPLEX128 = 15  /* two doubles */
+    CAESURA_BOOL = 11,      /* one byte each, 0 or 1; without loss */
+    CAESURA_FLOAT16 = 12,   /* IEEE 754 in 16 bits */
+    CAESURA_BFLOAT16 = 13,  /* the upper half of a float */
+    CAESURA_COMPLEX64 = 14, /* two floats: real and imaginary part */
+    CAESURA_COMPLEX128 = 15 /* two doubles */
 } caesura_dtype;
 typedef enum caesura_bound_kind {
     CAESURA_LOSSLESS = 0,

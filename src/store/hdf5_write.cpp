@@ -313,8 +313,8 @@ Status write_array(hid_t file, const ArraySpec& array) {
     if (!handle.ok()) return handle.status();
     const void* const values = floats != nullptr ? static_cast<const void*>(floats->data())
                                                  : static_cast<const void*>(counts->data());
-    if (count > 0 &&
-        H5Dwrite(handle->get(), native_type(dtype).get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    if (count > 0 && H5Dwrite(handle->get(), native_type(dtype).get(), H5S_ALL, H5S_ALL,
+                              H5P_DEFAULT, values) < 0)
         return hdf5_error(StatusCode::internal, "dataset " + array.path);
     return write_attributes(handle->get(), array.path, array.attributes);
 }

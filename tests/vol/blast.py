@@ -106,8 +106,13 @@ def main() -> int:
             report = config.with_suffix(".json")
             config.write_text(f'report = "{report}"\n' + text)
             ours = options.out / f"{name}-{ranks}"
-            run(options, ranks, options.program, ours / "plt.h5",
-                *connector_variables(options.build, config))
+            run(
+                options,
+                ranks,
+                options.program,
+                ours / "plt.h5",
+                *connector_variables(options.build, config),
+            )
             good = compare(options, native, ours, bound) and good
             sums = sums_of(report)
             ratio = sums["raw_bytes"] / sums["stored_bytes"]
