@@ -258,7 +258,7 @@ contains
     call caesura_read(back, 'fine', 0, one)
     call check(one(1) == (1.5_real64, -2.5_real64), 'a complex number is another')
     call caesura_read(back, 'mask', 0, was_on)
-    call check(all(was_on .eqv. is_on), 'logicals are others')
+    call check(logical(all(was_on .eqv. is_on)), 'logicals are others')
     call check(back%code == caesura_ok, 'complex numbers and logicals are not read')
     call caesura_close(back)
   end subroutine
