@@ -24,7 +24,8 @@ constexpr const char* k_help =
     "Runs N random uses of the Writer (100), the first from seed S (1), the next from S + 1, ...;\n"
     "reads each file back by the Reader and by HDF5 and compares every value.\n"
     "--kill  kill each at a random instant, recover the file: no committed dump may be lost\n"
-    "--keep  keep the file of a program that went wrong     --show  print each program\n";
+    "--keep  stop at a program that goes wrong, and leave its files     --show  print each "
+    "program\n";
 
 struct Options {
     std::uint64_t count = 100, seed = 1;
@@ -39,9 +40,21 @@ double now_s() {
 
 std::vector<std::uint64_t> dumps_of(const Program& program) {
     std::vector<std::uint64_t> all;
-    for (const DumpPlan& dump : program.session.dumps)
-        if (!dump.is_empty) all.push_back(dump.iteration);
+    for (const KeptDump& kept : program.kept("%06T")) all.push_back(kept.plan->iteration);
     return all;
+}
+
+/// Files of programs of this process.
+std::vector<std::string> files_in(const std::string& dir) {
+    std::vector<std::string> found;
+    const std::string begin = fmt::format("random_program_{}", static_cast<long>(::getpid()));
+    for (const auto& entry : std::filesystem::directory_iterator(dir))
+        if (entry.path().filename().string().starts_with(begin)) found.push_back(entry.path());
+    return found;
+}
+
+void remove_files(const std::string& dir) {
+    for (const std::string& file : files_in(dir)) std::filesystem::remove(file);
 }
 
 std::string run_whole(const Program& program, const std::string& path) {
@@ -90,7 +103,8 @@ std::string run_killed(const Program& program, const std::string& path, std::str
     (void)run_apart(program, path, -1.0, wrong);
     if (!wrong.empty()) return wrong;
     const double whole_s = now_s() - begin_s;
-    std::filesystem::remove(path);
+    const std::string dir = std::filesystem::path(path).parent_path();
+    remove_files(dir);
     std::mt19937 random(static_cast<unsigned>(program.seed));
     const double kill_s = whole_s * std::uniform_real_distribution<double>(0.3, 1.05)(random);
     const auto last = run_apart(program, path, kill_s, wrong);
@@ -100,25 +114,27 @@ std::string run_killed(const Program& program, const std::string& path, std::str
     std::vector<std::uint64_t> must_have;
     for (const std::uint64_t iteration : dumps_of(program))
         if (last && iteration <= *last) must_have.push_back(iteration);
-    if (!std::filesystem::exists(path)) return last ? "the file is gone" : "";
-    const auto recovered = store::recover(path);
-    if (!recovered.ok()) {
-        // Killed before the file had its first bytes.
-        if (must_have.empty() && recovered.status().code() == StatusCode::corrupt) return {};
-        return "recover: " + recovered.status().message();
+    for (const std::string& file : files_in(dir)) {
+        const auto recovered = store::recover(file);
+        if (recovered.ok()) continue;
+        // Killed before the file had its first bytes; what is missed is found.
+        if (recovered.status().code() != StatusCode::corrupt)
+            return "recover: " + recovered.status().message();
+        std::filesystem::remove(file);
     }
     return wrong_with(program, path, must_have);
 }
 
 int go(const Options& options) {
     std::uint64_t failed = 0, in_the_middle = 0;
-    const std::string path =
-        fmt::format("{}/random_program_{}.h5", options.dir, static_cast<long>(::getpid()));
     std::printf("%llu programs from seed %llu%s\n", static_cast<unsigned long long>(options.count),
                 static_cast<unsigned long long>(options.seed), options.kill ? ", killed" : "");
     double told_s = now_s();
     for (std::uint64_t i = 0; i < options.count; ++i) {
-        const Program program(options.seed + i);
+        const Program program(options.seed + i, options.kill);
+        const std::string path =
+            fmt::format("{}/random_program_{}{}.h5", options.dir, static_cast<long>(::getpid()),
+                        program.is_series ? "_%06T" : "");
         if (options.show) std::printf("%s\n", program.text().c_str());
         std::string how;
         const std::string wrong =
@@ -128,12 +144,9 @@ int go(const Options& options) {
             ++failed;
             std::printf("FAILED %s\n  %s\n  %s\n", program.text().c_str(), how.c_str(),
                         wrong.c_str());
-            if (options.keep)
-                std::filesystem::copy_file(
-                    path, fmt::format("{}/random_program_seed_{}.h5", options.dir, program.seed),
-                    std::filesystem::copy_options::overwrite_existing);
+            if (options.keep) return 1;
         }
-        std::filesystem::remove(path);
+        remove_files(options.dir);
         if (now_s() - told_s > 10.0) {
             told_s = now_s();
             std::printf("%llu done, %llu failed\n", static_cast<unsigned long long>(i + 1),

@@ -112,10 +112,14 @@ WriterOptions random_options(Random& random) {
 
 }  // namespace
 
-Program::Program(std::uint64_t of_seed) : seed(of_seed) {
+Program::Program(std::uint64_t of_seed, bool to_be_killed) : seed(of_seed) {
     Random random(static_cast<unsigned>(seed * 2654435761u + 17));
     options = random_options(random);
-    session.n_ranks = 1 + static_cast<int>(below(random, 4));
+    is_series = one_in(random, 3);
+    if (is_series) options.dumps_per_file = 1 + below(random, 3);
+    const std::uint64_t n_sessions = to_be_killed ? 1 : 1 + below(random, 3) / 2 * below(random, 3);
+    // A layout without a group for each dump cannot be gone on with.
+    if (n_sessions > 1 && !options.layout.empty()) options.layout = "/step_%06T/{field}";
     const std::uint64_t n_fields = below(random, 4);
     const char* const names[] = {"rho", "v/x", "v/y", "mask"};
     std::vector<Shape> shapes;
@@ -133,7 +137,20 @@ Program::Program(std::uint64_t of_seed) : seed(of_seed) {
         for (std::uint64_t i = 0; i < 1 + below(random, 4); ++i)
             records.push_back(random_plan(of_each[i], random));
     }
-    std::uint64_t iteration = below(random, 3);
+    std::vector<std::uint64_t> there;
+    for (std::uint64_t i = 0; i < n_sessions; ++i) add_session(shapes, there, random);
+}
+
+void Program::add_session(std::vector<Shape>& shapes, std::vector<std::uint64_t>& there,
+                          Random& random) {
+    Session session;
+    session.n_ranks = 1 + static_cast<int>(below(random, 4));
+    if (!there.empty() && one_in(random, 2)) {
+        const std::size_t last = below(random, there.size());
+        session.after = there[last];
+        there.resize(last + 1);
+    }
+    std::uint64_t iteration = there.empty() ? below(random, 3) : there.back() + 1;
     for (std::uint64_t d = 0; d < 1 + below(random, 5); ++d) {
         DumpPlan dump;
         dump.iteration = iteration;
@@ -146,16 +163,38 @@ Program::Program(std::uint64_t of_seed) : seed(of_seed) {
         dump.is_empty = (records.empty() || !dump.species.is_put) &&
                         std::none_of(dump.fields.begin(), dump.fields.end(),
                                      [](const FieldDump& one) { return one.is_put; });
+        if (!dump.is_empty) there.push_back(dump.iteration);
         session.dumps.push_back(std::move(dump));
     }
+    sessions.push_back(std::move(session));
+}
+
+std::vector<KeptDump> Program::kept(const std::string& path) const {
+    std::vector<KeptDump> all;
+    for (const Session& session : sessions) {
+        while (session.after && !all.empty() && all.back().plan->iteration != *session.after)
+            all.pop_back();
+        std::uint64_t in_file = 0;
+        std::string file = path;
+        for (const DumpPlan& dump : session.dumps) {
+            if (dump.is_empty) continue;
+            if (is_series && in_file++ % options.dumps_per_file == 0) {
+                file = path;
+                file.replace(file.find("%06T"), 4, fmt::format("{:06}", dump.iteration));
+            }
+            all.push_back({&dump, file});
+        }
+    }
+    return all;
 }
 
 std::string Program::text() const {
-    std::string said = fmt::format(
-        "seed {}: {} ranks, {} dumps, chunks of {} bytes, {}, {}{}", seed, session.n_ranks,
-        session.dumps.size(), options.chunk_bytes, options.planning ? "planned" : "in order",
-        to_string(options.reserve), options.cooperative ? ", cooperative" : "");
-    if (!options.layout.empty()) said += ", layout " + options.layout;
+    std::string said =
+        fmt::format("seed {}: {}{}, chunks of {} bytes, {}, {}{}", seed,
+                    is_series ? fmt::format("{} dumps a file", options.dumps_per_file) : "one file",
+                    options.layout.empty() ? "" : ", layout " + options.layout, options.chunk_bytes,
+                    options.planning ? "planned" : "in order", to_string(options.reserve),
+                    options.cooperative ? ", cooperative" : "");
     const auto add = [&](const char* what, const FieldPlan& plan) {
         said +=
             fmt::format("\n  {} {}: {}, bound {} {}, codec '{}'{}, look {}", what, plan.name,
@@ -164,18 +203,23 @@ std::string Program::text() const {
     };
     for (const FieldPlan& plan : fields) add("field", plan);
     for (const FieldPlan& plan : records) add("record", plan);
-    for (const DumpPlan& dump : session.dumps) {
-        said += fmt::format("\n  dump {}:", dump.iteration);
-        for (std::size_t i = 0; i < fields.size(); ++i)
-            said += dump.fields[i].is_put
-                        ? fmt::format(" {} {} in {} boxes", fields[i].name,
-                                      to_string(dump.fields[i].shape), dump.fields[i].boxes.size())
-                        : "";
-        if (!records.empty() && dump.species.is_put) {
-            said += " particles";
-            for (const std::uint64_t count : dump.species.counts) said += fmt::format(" {}", count);
-        }
+    for (const Session& session : sessions) {
+        said += fmt::format("\n  {} ranks{}", session.n_ranks,
+                            session.after ? fmt::format(", after {}", *session.after) : "");
+        for (const DumpPlan& dump : session.dumps) said += "\n  " + text_of(dump);
     }
+    return said;
+}
+
+std::string Program::text_of(const DumpPlan& dump) const {
+    std::string said = fmt::format("dump {}:", dump.iteration);
+    for (std::size_t i = 0; i < fields.size(); ++i)
+        if (dump.fields[i].is_put)
+            said += fmt::format(" {} {} in {} boxes", fields[i].name,
+                                to_string(dump.fields[i].shape), dump.fields[i].boxes.size());
+    if (records.empty() || !dump.species.is_put) return said;
+    said += " particles";
+    for (const std::uint64_t count : dump.species.counts) said += fmt::format(" {}", count);
     return said;
 }
 

@@ -32,8 +32,8 @@ std::vector<std::byte> values_of(const Program& program, const FieldPlan& plan,
 
 class Rank {
   public:
-    Rank(const Program& program, Writer& writer, int rank)
-        : program_(program), writer_(writer), rank_(rank) {}
+    Rank(const Program& program, const Session& session, Writer& writer, int rank)
+        : program_(program), session_(session), writer_(writer), rank_(rank) {}
 
     Status define() {
         for (const FieldPlan& plan : program_.fields) {
@@ -79,7 +79,7 @@ class Rank {
 
   private:
     Shape first_shape(std::size_t field) const {
-        return program_.session.dumps.front().fields[field].shape;
+        return session_.dumps.front().fields[field].shape;
     }
 
     Status reshape(const DumpPlan& plan) {
@@ -127,6 +127,7 @@ class Rank {
     }
 
     const Program& program_;
+    const Session& session_;
     Writer& writer_;
     int rank_ = 0;
     std::vector<Field> fields_, records_;
@@ -134,12 +135,15 @@ class Rank {
     std::vector<Kept> kept_;  ///< by dump; until the Writer is closed
 };
 
-Status run_rank(const Program& program, const std::string& path, std::unique_ptr<Communicator> comm,
+Status run_rank(const Program& program, const Session& session, const std::string& path,
+                std::unique_ptr<Communicator> comm,
                 const std::function<void(std::uint64_t)>& committed) {
     const int rank = comm->rank();
-    auto writer = Writer::create(path, std::move(comm), program.options);
+    const bool is_first = &session == &program.sessions.front();
+    auto writer = is_first ? Writer::create(path, std::move(comm), program.options)
+                           : Writer::open(path, std::move(comm), program.options, {session.after});
     if (!writer.ok()) return writer.status();
-    Rank self(program, **writer, rank);
+    Rank self(program, session, **writer, rank);
     std::optional<std::uint64_t> told;
     const auto tell = [&] {
         const auto now = (*writer)->committed();
@@ -148,7 +152,7 @@ Status run_rank(const Program& program, const std::string& path, std::unique_ptr
         committed(*now);
     };
     Status status = self.define();
-    for (const DumpPlan& plan : program.session.dumps) {
+    for (const DumpPlan& plan : session.dumps) {
         if (!status.ok()) break;
         status = self.make(plan);
         tell();
@@ -165,13 +169,16 @@ Status run(const Program& program, const std::string& path,
            const std::function<void(std::uint64_t)>& committed) {
     std::mutex mutex;
     Status first;
-    base::run_ranks(program.session.n_ranks, [&](std::unique_ptr<Communicator> comm) {
-        const int rank = comm->rank();
-        Status status = run_rank(program, path, std::move(comm), committed);
-        const std::lock_guard lock(mutex);
-        if (first.ok() && !status.ok())
-            first = status.with_context(fmt::format("on rank {}", rank));
-    });
+    for (const Session& session : program.sessions) {
+        if (!first.ok()) break;
+        base::run_ranks(session.n_ranks, [&](std::unique_ptr<Communicator> comm) {
+            const int rank = comm->rank();
+            Status status = run_rank(program, session, path, std::move(comm), committed);
+            const std::lock_guard lock(mutex);
+            if (first.ok() && !status.ok())
+                first = status.with_context(fmt::format("on rank {}", rank));
+        });
+    }
     return first;
 }
 
