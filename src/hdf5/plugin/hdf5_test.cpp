@@ -275,10 +275,10 @@ TEST_F(Hdf5, integers_structures_and_odd_floats_come_back_bit_for_bit) {
     H5Tinsert(structure, "a", 0, H5T_IEEE_F32LE);
     H5Tinsert(structure, "b", 4, H5T_STD_I64LE);
     H5Tinsert(structure, "c", 12, H5T_STD_I16BE);
-    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);
+    const hid_t half = H5Tcopy(H5T_IEEE_F32LE);  // as large as a float16, but not one
     H5Tset_fields(half, 15, 10, 5, 0, 10);
     H5Tset_precision(half, 16);
-    H5Tset_ebias(half, 15);
+    H5Tset_ebias(half, 16);
     H5Tset_size(half, 2);
     const hid_t vax_like = H5Tcopy(H5T_IEEE_F32LE);  // as large as a float, but not one
     H5Tset_ebias(vax_like, 129);
