@@ -5,6 +5,7 @@
 // commit. A run that dies meanwhile leaves a series that ends earlier than it did, and not before
 // the dump that is kept.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -73,11 +74,8 @@ Status Writer::Impl::find_series() {
             return std::find(part.kept.begin(), part.kept.end(), after) != part.kept.end();
         });
         if (last == parts.end()) return store::not_there(session.path, std::move(all), after);
-        for (auto part = parts.end() - 1; part != last; --part) {
+        for (auto part = parts.end() - 1; part != last; --part)
             if (Status gone = remove_file(files, part->path); !gone.ok()) return gone;
-            session.say(
-                fmt::format("{}: removed, with its {} dumps", part->path, part->kept.size()));
-        }
         if (session.options.durable)
             if (Status synced = files.sync_directory_of(last->path); !synced.ok()) return synced;
         const auto kept = append_to(files, last->path, after);
@@ -86,6 +84,12 @@ Status Writer::Impl::find_series() {
         for (auto part = parts.begin(); part != last; ++part)
             known.kept.insert(known.kept.end(), part->kept.begin(), part->kept.end());
         known.kept.insert(known.kept.end(), kept->kept.begin(), kept->kept.end());
+        const std::span dropped = std::span(all).subspan(known.kept.size());
+        if (!dropped.empty())
+            session.say(
+                fmt::format("{}: iterations {} are dropped, and {} files that had nothing "
+                            "else removed",
+                            session.path, fmt::join(dropped, ", "), parts.end() - last - 1));
     }
     say_where_it_goes_on();
     return {};

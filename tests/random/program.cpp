@@ -145,6 +145,8 @@ void Program::add_session(std::vector<Shape>& shapes, std::vector<std::uint64_t>
                           Random& random) {
     Session session;
     session.n_ranks = 1 + static_cast<int>(below(random, 4));
+    // A series without a dump has no file.
+    session.creates = sessions.empty() || (is_series && there.empty());
     if (!there.empty() && one_in(random, 2)) {
         const std::size_t last = below(random, there.size());
         session.after = there[last];

@@ -48,6 +48,7 @@ struct DumpPlan {
 /// What one process group does: the first makes the file or the series, the others go on with it.
 struct Session {
     int n_ranks = 1;
+    bool creates = true;                 ///< it is the first, or no file was made before
     std::optional<std::uint64_t> after;  ///< behind which it drops all dumps
     std::vector<DumpPlan> dumps;
 };

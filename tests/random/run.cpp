@@ -139,9 +139,9 @@ Status run_rank(const Program& program, const Session& session, const std::strin
                 std::unique_ptr<Communicator> comm,
                 const std::function<void(std::uint64_t)>& committed) {
     const int rank = comm->rank();
-    const bool is_first = &session == &program.sessions.front();
-    auto writer = is_first ? Writer::create(path, std::move(comm), program.options)
-                           : Writer::open(path, std::move(comm), program.options, {session.after});
+    auto writer = session.creates
+                      ? Writer::create(path, std::move(comm), program.options)
+                      : Writer::open(path, std::move(comm), program.options, {session.after});
     if (!writer.ok()) return writer.status();
     Rank self(program, session, **writer, rank);
     std::optional<std::uint64_t> told;
