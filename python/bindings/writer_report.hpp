@@ -53,14 +53,14 @@ void for_each_member(const WriterReport& report, Call call) {
     call("lost_bytes", report.lost_bytes);
     call("lost_services", report.lost_services);
     call("regained_services", report.regained_services);
-    call("files", report.files);
-    call("file_wait_s", report.file_wait_s);
     call("planned_dumps", report.planned_dumps);
     call("planned_end_s", report.planned_end_s);
     call("actual_end_s", report.actual_end_s);
     call("planned_iteration_s", report.planned_iteration_s);
     call("actual_iteration_s", report.actual_iteration_s);
     call("plan_deviation", report.plan_deviation);
+    call("files", report.files);
+    call("file_wait_s", report.file_wait_s);
 }
 
 /// Every member is a number of 8 bytes, so a new one that is not listed above does not compile.

@@ -311,6 +311,7 @@ def test_reading_has_no_time_limit_and_loading_ends_in_a_sentence(
     monkeypatch.setattr(vol, "_TIMEOUT_S", 1e-3)
     answer = vol.check(str(native_file), str(config))
     assert [d["path"] for d in answer["datasets"] if "components" in d] == [
+        "/fields/ids",
         "/fields/left",
         "/fields/rho",
     ]

@@ -77,6 +77,8 @@ caesura::WriterOptions options_of(const caesura_options* given, Status& refused)
     if (all.layout) options.layout = all.layout;
     if (all.dumps_per_file) options.dumps_per_file = all.dumps_per_file;
     if (all.pending_files) options.pending_files = all.pending_files;
+    // create() refuses it on all ranks, before it touches a file.
+    if (!refused.ok()) options.chunk_bytes = 1;
     if (all.on_message)
         options.on_message = [call = all.on_message,
                               context = all.message_context](std::string_view message) {

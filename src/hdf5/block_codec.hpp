@@ -130,4 +130,8 @@ inline Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecRecipe& r
     return make_block_codec(recipe.spec, recipe.dtype, recipe.chunk, recipe.bound, recipe.tables);
 }
 
+/// Is it an application's pipeline with a filter of a plugin, whose parameters are taken as they
+/// are?
+bool has_plugins_parameters(const CodecSpec& spec);
+
 }  // namespace caesura

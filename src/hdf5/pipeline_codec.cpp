@@ -162,6 +162,12 @@ Status can_run(unsigned filter_id) {
     if (!is_builtin(filter_id) && filter_id < k_first_plugin_id)
         return {StatusCode::unsupported,
                 fmt::format("HDF5 filter {} is built into HDF5, and only HDF5 runs it", filter_id)};
+    // It can end the process, and what would keep it from that, its mode and bound, is no longer
+    // told apart once the dataset has been made: see sz3_may_encode().
+    if (filter_id == k_sz3_id)
+        return {StatusCode::unsupported,
+                "HDF5 filter 32024 (SZ3) set by the application is not run by Caesura; codec = "
+                "\"sz3\" in the configuration makes blocks of it"};
     return find_stage({.id = filter_id, .cd_values = {}}).status();
 }
 
@@ -187,3 +193,15 @@ Result<std::unique_ptr<BlockCodec>> make_pipeline_codec(const CodecSpec& spec, D
 }
 
 }  // namespace caesura::hdf5
+
+namespace caesura {
+
+bool has_plugins_parameters(const CodecSpec& spec) {
+    if (!hdf5::is_pipeline(spec)) return false;
+    const auto filters = hdf5::filters_in(spec);
+    return !filters.ok() ||
+           std::any_of(filters->begin(), filters->end(),
+                       [](const FilterSpec& one) { return !hdf5::is_builtin(one.id); });
+}
+
+}  // namespace caesura

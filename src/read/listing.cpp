@@ -287,12 +287,13 @@ void put_in_order(Lists& lists) {
         }
         // The first field that lies in the dump's group: others may be of iteration 0, too.
         const auto dump = lists.layout.dumps.of(field.path);
-        if (dump && dump->bytes == 0) {  // each field has its time with it
+        if (dump && dump->bytes == 0 && find_in(field.attributes, "time") != nullptr) {
+            // Each field has its time with it.
             out.dumps.back().attributes.clear();
             for (const char* const name : {"time", "dt", "timeUnitSI"})
                 if (const Attribute* const one = find_in(field.attributes, name))
                     out.dumps.back().attributes.push_back(*one);
-        } else if (dump && out.dumps.back().attributes.empty()) {
+        } else if (dump && dump->bytes > 0 && out.dumps.back().attributes.empty()) {
             const auto group = lists.groups.find(field.path.substr(0, dump->bytes - 1));
             if (group != lists.groups.end()) out.dumps.back().attributes = *group->second;
         }

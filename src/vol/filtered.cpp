@@ -57,6 +57,15 @@ bool may_lose(std::span<const FilterSpec> filters) {
     return !std::all_of(filters.begin(), filters.end(), hdf5::is_lossless);
 }
 
+/// Does HDF5 leave out the filters at the edges? The lanes know no such chunks.
+Status check_edges(hid_t creation) {
+    unsigned options = 0;
+    if (H5Pget_layout(creation) == H5D_CHUNKED && H5Pget_chunk_opts(creation, &options) >= 0 &&
+        (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0)
+        return unfit("chunks at its edges have no filters");
+    return {};
+}
+
 }  // namespace
 
 Status keeps_filters(const DatasetFacts& facts, hid_t type, hid_t creation) {
@@ -64,6 +73,7 @@ Status keeps_filters(const DatasetFacts& facts, hid_t type, hid_t creation) {
     if (!filters.ok()) return filters.status();
     if (Status status = check_filters(*filters); !status.ok()) return status;
     if (facts.layout != H5D_CHUNKED) return unfit("it is not chunked");
+    if (Status status = check_edges(creation); !status.ok()) return status;
     if (facts.corners) return unfit("the corners of boxes must be there at once");
     const Element element = opaque_element_of(type);
     if (Status status = check_elements(type, creation, element); !status.ok()) return status;
@@ -123,6 +133,7 @@ Result<BlockIo::DatasetPtr> describe_filtered(void* under, std::string path) {
     if (said_bounds({under, H5I_DATASET}))
         return unfit("it has a bound, which another codec than caesura keeps");
     if (Status status = check_filters(*filters); !status.ok()) return status;
+    if (Status status = check_edges(creation.get()); !status.ok()) return status;
     auto found = std::make_shared<BlockIo::Dataset>();
     found->path = std::move(path);
     found->filtered = true;

@@ -74,7 +74,8 @@ Result<store::AppendedTo> Writer::Impl::append_to(base::FileSystem& files, const
     request.durable = session.options.durable;
     auto taken = store::open_to_append(files, path, request);
     if (!taken.ok()) return taken;
-    known.layout = taken->layout;
+    // A file that its run had only begun says nothing.
+    if (!taken->root.empty() || known.layout.empty()) known.layout = taken->layout;
     session.totals.superseded_bytes += taken->dropped_bytes;
     if (!taken->recovered.was_clean) session.say(path + ": " + text_of(taken->recovered));
     if (!taken->dropped.empty())

@@ -83,16 +83,18 @@ void Assembly::order_jobs() {
     }
     for (const auto& [group, jobs] : groups) {
         std::vector<run::ParticleOrder::Record> records;
-        bool any_position = false, any_codec = false;
+        bool any_position = false, any_codec = false, have_order = true;
         for (const std::size_t i : jobs) {
             const run::Job& job = task_->jobs[i];
             const FieldState& field = parts_.fields[job_fields_[i]];
             records.push_back(
                 {job.dtype, dumped_[job.dataset].bound, is_position(field), job.pieces});
             any_position |= records.back().is_position;
+            // Of the other types nothing is known that a curve could follow.
+            have_order &= !records.back().is_position || job.dtype <= uint64;
             any_codec |= field.codec.name != "none";
         }
-        if (!any_position || !any_codec) continue;
+        if (!any_position || !any_codec || !have_order) continue;
         const Layout& layout = *parts_.fields[job_fields_[jobs[0]]].layout;
         const auto chunk =
             std::find_if(layout.mine.begin(), layout.mine.end(),

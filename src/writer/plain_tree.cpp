@@ -107,9 +107,11 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
         if (!of_species.empty())
             manifest.groups.push_back({layout_.path(n, one.name), std::move(of_species)});
         for (const SpeciesState::Constant& constant : one.constants) {
-            Attributes attributes =
-                attributes_of_record(one.name + "/" + constant.name, constant.options, said);
+            Attributes attributes = of_dump;
             attributes.push_back({store::DumpPath::k_species, one.name});
+            for (const Attribute& said_of_it :
+                 attributes_of_record(one.name + "/" + constant.name, constant.options, said))
+                set_attribute(attributes, said_of_it.name, said_of_it.value);
             manifest.groups.push_back(as_group(layout_.path(n, one.name + "/" + constant.name),
                                                std::move(attributes), constant.value, counts[i]));
         }

@@ -31,7 +31,7 @@ Status Writer::Impl::begin_series() {
                                 "of a file, as in run_%06T.h5",
                                 options.dumps_per_file, session.path));
     struct Said {
-        std::uint64_t code, series, dumps_per_file, pending_files, stripe_bytes, layout;
+        std::uint64_t code, series, dumps_per_file, pending_files, stripe_bytes, layout, after;
     };
     const bool is_series = mine.ok() && *name;
     const auto all = base::from_all(
@@ -39,7 +39,8 @@ Status Writer::Impl::begin_series() {
                             is_series ? std::hash<std::string>{}((*name)->format()) | 1u : 0u,
                             options.dumps_per_file, options.pending_files,
                             std::max(options.stripe_bytes, store::k_region_alignment),
-                            std::hash<std::string>{}(options.layout)});
+                            std::hash<std::string>{}(options.layout),
+                            opening && opening->after ? *opening->after + 1 : 0});
     if (!all.ok()) return round.lost(all.status());
     if (std::any_of(all->begin(), all->end(), [](const Said& said) { return said.code != 0; }))
         return round.agree(mine);
@@ -48,6 +49,7 @@ Status Writer::Impl::begin_series() {
         const auto differ = [&](std::string_view what) {
             return invalid(fmt::format("ranks 0 and {} have {}; give all the same", r, what));
         };
+        if (theirs.after != first.after) return differ("different iterations to go on after");
         if (theirs.layout != first.layout)
             return differ(fmt::format("different layouts (here '{}')", options.layout));
         if (theirs.series != first.series) return differ("different names of files with %T");

@@ -88,7 +88,7 @@ TEST_F(ObjectsC, refuse_arguments_that_are_none) {
     };
     expect(make(nullptr, CAESURA_FLOAT32, 1, &k_n), k_bad, "name is NULL");
     expect(make("", CAESURA_FLOAT32, 1, &k_n), k_bad, "name is empty");
-    expect(make("a", 11, 1, &k_n), k_bad, "dtype is 11");
+    expect(make("a", 99, 1, &k_n), k_bad, "dtype is 99");
     expect(make("a", CAESURA_FLOAT32, 0, &k_n), k_bad, "rank is 0");
     expect(make("a", CAESURA_FLOAT32, 5, &k_n), k_bad, "rank is 5");
     expect(make("a", CAESURA_FLOAT32, 1, nullptr), k_bad, "NULL");

@@ -49,6 +49,10 @@ Result<std::vector<std::shared_ptr<const BlockCodec>>> Session::codecs_of(
     const BeginDump& message) {
     std::vector<std::shared_ptr<const BlockCodec>> codecs;
     for (const DatasetCodec& wanted : message.codecs) {
+        // A plugin believes its parameters, and these are a client's.
+        if (has_plugins_parameters(wanted.spec))
+            return Status{StatusCode::unsupported,
+                          "filters of plugins in an application's pipeline: the client runs them"};
         // Foreign filters are looked for by HDF5.
         std::unique_lock<std::mutex> hdf5(workshop_.hdf5, std::defer_lock);
         if (!caesura_mode(wanted.spec) && wanted.spec.name != "none") hdf5.lock();
