@@ -28,8 +28,9 @@ class Clock {
                 return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
             }
         };
-        static const Steady clock;
-        return clock;
+        // Never destroyed: threads of a library may look at it while the program ends.
+        static const Steady* const clock = new Steady;
+        return *clock;
     }
 };
 
