@@ -115,7 +115,8 @@ static void refuse(const char* name) {
     hsize_t dims[2] = {k_rows, 64}, n = k_rows * 64;
     hid_t file = create_file(name);
     hid_t dataset = make_dataset(file, "at_once", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
-    hid_t others = make_dataset(file, "others", H5T_STD_I32LE, 1, &n, H5P_DEFAULT);
+    // Not a type of blocks: HDF5 itself is refused.
+    hid_t others = make_dataset(file, "others", H5T_STD_I32BE, 1, &n, H5P_DEFAULT);
     if (captured()) {
         void* zeros = calloc(k_rows * 64, sizeof(double));
         hid_t list = transfer(H5FD_MPIO_COLLECTIVE);
