@@ -162,7 +162,7 @@ static void by_close(void) {
 static void by_hand_over(void) {
     hid_t file = begin("by_hand_over");
     hsize_t dims[1] = {1 << 16};
-    hid_t dataset = make_dataset(file, "counts", H5T_STD_I32LE, 1, dims, H5P_DEFAULT);
+    hid_t dataset = make_dataset(file, "counts", H5T_STD_I32BE, 1, dims, H5P_DEFAULT);
     int* counts = calloc(dims[0], sizeof *counts);
     add_lost(file);
     limit_to(1, true);
