@@ -335,7 +335,7 @@ Result<std::span<const std::uint32_t>> ParticleOrder::find(base::BufferPool& poo
         !positions.empty() && saves(Order{order, count()}, records_.size(), [&](std::size_t r) {
             return Sampled{records_[r].dtype, records_[r].bound, values[r].data};
         });
-    // The first one is kept. Who comes second uses what he found, which is the same: the first may
+    // The first order is kept. A second thread uses its own, which is the same: the first may
     // be a thread that gets no time before it has published.
     const Order found = better ? Order{order, count()} : Order{};
     if (publishing_.exchange(true, std::memory_order_acq_rel)) {

@@ -78,8 +78,8 @@ struct Writer::Impl {
     /// Predictions and tables begin where the file ends.
     void learn_known();
     // ---- the files of a series (series.cpp)
-    /// Collective. What all ranks must have the same of the file or the series. Nothing more is
-    /// done about a path that is none.
+    /// Collective. All ranks must have the same options of the file or the series: this compares
+    /// them. A path without %T needs nothing more.
     Status begin_series();
     /// In place of the current file one that is not made yet.
     void plan_file(std::uint64_t next_dump);
