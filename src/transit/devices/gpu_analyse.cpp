@@ -103,7 +103,7 @@ Result<DeviceState> GpuDevice::analyse_there(const DeviceFunction& what,
     return DeviceState{std::move(*state), room_bytes};
 }
 
-// To where this device works. Values that lie in it are copied inside: another one's memory of the same
+// To where this device works. Values in it are copied inside: another one's memory of the same
 // GPU is the application's to it.
 Status GpuDevice::bring(const lambda::RegionView& region, Lie lie) {
     if (lie == Lie::there)
